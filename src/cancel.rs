@@ -1,0 +1,84 @@
+//! A token that says that a call is no longer wanted. Cloned into everything that may take long.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use rustix::event::{EventfdFlags, eventfd};
+
+/// Shared by the session, which cancels, and by the work, which looks at it often.
+#[derive(Clone, Debug, Default)]
+pub struct CancelToken(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    cancelled: AtomicBool,
+    /// Made only for work that waits in `poll`; readable once the token is cancelled.
+    wake: OnceLock<OwnedFd>,
+}
+
+impl CancelToken {
+    /// A token that nobody has cancelled yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether the work should stop. Cheap enough for inner loops.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancelled.load(Ordering::SeqCst)
+    }
+
+    /// Asks the work to stop; a second call changes nothing.
+    pub fn cancel(&self) {
+        self.0.cancelled.store(true, Ordering::SeqCst);
+        if let Some(fd) = self.0.wake.get() {
+            signal(fd);
+        }
+    }
+
+    /// A descriptor that becomes readable when the token is cancelled, for `poll`.
+    pub fn wake_fd(&self) -> rustix::io::Result<BorrowedFd<'_>> {
+        if self.0.wake.get().is_none() {
+            let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+            // Losing the race is fine: the winner's descriptor is the one that is used.
+            let _ = self.0.wake.set(fd);
+            // `cancel` stores first and looks for the descriptor second; here it is the other way round,
+            // so one of the two always sees the other.
+            if self.is_cancelled()
+                && let Some(fd) = self.0.wake.get()
+            {
+                signal(fd);
+            }
+        }
+        self.0.wake.get().map(AsFd::as_fd).ok_or(rustix::io::Errno::BADF)
+    }
+}
+
+fn signal(fd: &OwnedFd) {
+    // Full counters and interrupted writes leave the descriptor readable, which is all that is wanted.
+    let _ = rustix::io::write(fd, &1u64.to_ne_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    fn readable(token: &CancelToken) -> bool {
+        let fd = token.wake_fd().unwrap();
+        let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
+        poll(&mut fds, Some(&Timespec::default())).unwrap() == 1
+    }
+
+    #[test]
+    fn cancelling_wakes_a_waiter_whichever_comes_first() {
+        let before = CancelToken::new();
+        assert!(!readable(&before));
+        before.cancel();
+        assert!(readable(&before));
+
+        let after = CancelToken::new();
+        after.cancel();
+        assert!(readable(&after) && after.clone().is_cancelled());
+    }
+}

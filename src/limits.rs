@@ -1,0 +1,58 @@
+//! Every number the server holds itself to, each with its unit in its name.
+//!
+//! Bottom layer: everything may read it, it reads nothing.
+
+/// Longest line accepted on stdin, in bytes. A 10 MB `write_file` can be more than 20 MB of escaped JSON.
+pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
+/// Requests that may run at the same time; more wait in a queue.
+pub const MAX_RUNNING_REQUESTS: usize = 64;
+/// Requests that may wait for a free place before stdin is no longer read.
+pub const MAX_QUEUED_REQUESTS: usize = 256;
+/// How long a cheap call may hold stdin before another thread takes over reading, in milliseconds.
+pub const TAKEOVER_MS: u64 = 5;
+
+/// Largest file that `read_file` returns whole, in bytes.
+pub const MAX_READ_BYTES: u64 = 10 * 1024 * 1024;
+/// Most files in one `read_multiple_files` call.
+pub const MAX_READ_FILES: usize = 50;
+/// Largest file an edit will load, in bytes.
+pub const MAX_EDIT_BYTES: u64 = 1024 * 1024 * 1024;
+/// Most entries in one `directory_tree` reply.
+pub const MAX_TREE_ENTRIES: usize = 100_000;
+/// Deepest directory nesting that a walk follows.
+pub const MAX_WALK_DEPTH: usize = 4096;
+/// Symbolic links followed while resolving one path, as the kernel's own limit (path_resolution(7)).
+pub const MAX_LINKS: usize = 40;
+/// Longest path accepted, in bytes (PATH_MAX counts the final NUL).
+pub const MAX_PATH_BYTES: usize = 4095;
+
+/// Default and largest number of grep matches.
+pub const DEFAULT_GREP_RESULTS: u64 = 500;
+/// Largest `maxResults` of grep.
+pub const MAX_GREP_RESULTS: u64 = 10_000;
+/// Largest `contextLines` of grep.
+pub const MAX_CONTEXT_LINES: u64 = 50;
+/// Default result cap of `glob_search`.
+pub const DEFAULT_GLOB_RESULTS: u64 = 1000;
+/// A file with a NUL within this many first bytes is binary to grep.
+pub const BINARY_SNIFF_BYTES: usize = 4096;
+/// Longest glob accepted, in bytes.
+pub const MAX_GLOB_BYTES: usize = 4096;
+/// Most alternatives that a glob's braces may stand for.
+pub const MAX_GLOB_ALTERNATIVES: usize = 1024;
+/// Longest pattern accepted, in bytes.
+pub const MAX_PATTERN_BYTES: usize = 64 * 1024;
+
+/// How long the search for the closest block may take after an edit failed, in milliseconds.
+pub const CLOSEST_BLOCK_MS: u64 = 50;
+
+/// Default time limit of a command, in seconds.
+pub const DEFAULT_COMMAND_TIMEOUT_SECS: u64 = 30;
+/// Largest time limit that a call may ask for, in seconds.
+pub const MAX_COMMAND_TIMEOUT_SECS: u64 = 60;
+/// Time between SIGTERM and SIGKILL, in milliseconds.
+pub const KILL_GRACE_MS: u64 = 3000;
+/// Captured output of a command, in bytes for each of its two streams.
+pub const OUTPUT_CAP_BYTES: usize = 512 * 1024;
+/// How long the pipes of an ended command are drained, in milliseconds.
+pub const DRAIN_MS: u64 = 100;
