@@ -3,4 +3,5 @@
 //! Folders are layers; a file imports only from layers below its own (ARCHITECTURE.md shows the map).
 
 pub mod cancel;
+pub mod exec;
 pub mod limits;
