@@ -56,3 +56,11 @@ pub const KILL_GRACE_MS: u64 = 3000;
 pub const OUTPUT_CAP_BYTES: usize = 512 * 1024;
 /// How long the pipes of an ended command are drained, in milliseconds.
 pub const DRAIN_MS: u64 = 100;
+/// How long the ended group of a command is given to let go of its output pipes, in milliseconds.
+pub const PIPE_RELEASE_MS: u64 = 20;
+/// Time between two progress reports of a running command, in milliseconds.
+pub const COMMAND_PROGRESS_MS: u64 = 500;
+/// Most that is read from a pipe of a command at once, in bytes (a pipe holds that much, pipe(7)).
+pub const PIPE_READ_BYTES: usize = 64 * 1024;
+/// Longest command line, in bytes (`MAX_ARG_STRLEN` of execve(2), less its final NUL).
+pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
