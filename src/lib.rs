@@ -4,3 +4,4 @@
 
 pub mod cancel;
 pub mod limits;
+pub mod policy;
