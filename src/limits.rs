@@ -23,6 +23,10 @@ pub const MAX_TREE_ENTRIES: usize = 100_000;
 pub const MAX_WALK_DEPTH: usize = 4096;
 /// Symbolic links followed while resolving one path, as the kernel's own limit (path_resolution(7)).
 pub const MAX_LINKS: usize = 40;
+/// Directories opened while resolving one path: links can make a path of 4 KB mean a very long way.
+pub const MAX_RESOLVE_STEPS: usize = 16_384;
+/// How often resolving is tried again when a rename got in between.
+pub const RESOLVE_RETRIES: usize = 8;
 /// Longest path accepted, in bytes (PATH_MAX counts the final NUL).
 pub const MAX_PATH_BYTES: usize = 4095;
 
