@@ -3,4 +3,7 @@
 //! Folders are layers; a file imports only from layers below its own (ARCHITECTURE.md shows the map).
 
 pub mod cancel;
+pub mod edit;
 pub mod limits;
+pub mod pattern;
+pub mod text;

@@ -40,9 +40,24 @@ pub const BINARY_SNIFF_BYTES: usize = 4096;
 pub const MAX_GLOB_BYTES: usize = 4096;
 /// Most alternatives that a glob's braces may stand for.
 pub const MAX_GLOB_ALTERNATIVES: usize = 1024;
+/// Deepest nesting of braces in a glob.
+pub const MAX_GLOB_DEPTH: usize = 16;
 /// Longest pattern accepted, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 64 * 1024;
 
+/// Most groups and lookarounds inside one another in a pattern.
+pub const MAX_PATTERN_DEPTH: usize = 200;
+/// Most memory that a compiled pattern may take, in bytes.
+pub const MAX_PATTERN_PROGRAM_BYTES: usize = 10 * 1024 * 1024;
+/// Steps back that one attempt to match may take before the pattern counts as too costly.
+pub const MAX_PATTERN_BACKTRACKS: usize = 1_000_000;
+
+/// Most line numbers listed in one message.
+pub const MAX_LISTED_LINES: usize = 5;
+/// Most lines of a difference shown with a failed edit.
+pub const MAX_CLOSEST_DIFF_LINES: usize = 20;
+/// Longest line shown with a failed edit, in characters.
+pub const MAX_SHOWN_LINE_CHARS: usize = 200;
 /// How long the search for the closest block may take after an edit failed, in milliseconds.
 pub const CLOSEST_BLOCK_MS: u64 = 50;
 
