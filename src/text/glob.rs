@@ -97,7 +97,7 @@ impl GlobMatcher {
 
 fn compile(glob: &str, case_insensitive: bool) -> Result<Glob, GlobError> {
     measure(glob)?;
-    GlobBuilder::new(&without_repeats(glob))
+    GlobBuilder::new(&for_engine(glob))
         .literal_separator(true)
         .backslash_escape(true)
         .empty_alternates(true)
@@ -106,16 +106,45 @@ fn compile(glob: &str, case_insensitive: bool) -> Result<Glob, GlobError> {
         .map_err(|_| GlobError::TooLarge { glob: glob.to_owned() })
 }
 
-/// `**/**/` matches what `**/` matches, and costs more with each repetition.
-fn without_repeats(glob: &str) -> Cow<'_, str> {
-    if !glob.contains("**/**/") || glob.contains(['[', '\\']) {
-        return Cow::Borrowed(glob);
+/// The glob as the engine needs it: its negated classes match `/`, ours never do; and `**/**/` matches what `**/`
+/// matches, but costs more with each repetition.
+fn for_engine(glob: &str) -> Cow<'_, str> {
+    if !glob.contains(['[', '\\']) {
+        let mut short = Cow::Borrowed(glob);
+        while short.contains("**/**/") {
+            short = Cow::Owned(short.replace("**/**/", "**/"));
+        }
+        return short;
     }
-    let mut short = glob.to_owned();
-    while short.contains("**/**/") {
-        short = short.replace("**/**/", "**/");
+    let mut out = String::with_capacity(glob.len() + 8);
+    let mut rest = glob;
+    while let Some(at) = rest.find(['[', '\\']) {
+        let end = if rest.as_bytes()[at] == b'[' {
+            class_end(rest, at).map_or(rest.len(), |end| end + 1)
+        } else {
+            at + 1 + rest[at + 1..].chars().next().map_or(0, char::len_utf8)
+        };
+        out.push_str(&rest[..at]);
+        push_class(&mut out, &rest[at..end]);
+        rest = &rest[end..];
     }
-    Cow::Owned(short)
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// Adds `/` to a negated class, where it neither closes the class nor makes a range.
+fn push_class(out: &mut String, class: &str) {
+    let (open, members) = match class.strip_prefix("[!").or_else(|| class.strip_prefix("[^")) {
+        Some(members) => class.split_at(class.len() - members.len()),
+        None => (class, ""),
+    };
+    out.push_str(open);
+    if !members.is_empty() {
+        let first = usize::from(members.starts_with([']', '-']) && !members[1..].starts_with('-'));
+        out.push_str(&members[..first]);
+        out.push('/');
+        out.push_str(&members[first..]);
+    }
 }
 
 /// Checks the form of a glob and counts what its braces stand for, in one pass.
@@ -234,6 +263,11 @@ mod tests {
             ("a?c", "aéc", false),
             ("aé*", "aéc", true),
             ("a[!b]c", "a/c", false),
+            ("a[!b]c", "aéc", false),
+            ("[!b]", "a", true),
+            ("[!]]", "]", false),
+            ("[!-a]", ".", true),
+            ("\\[!a]", "[!a]", true),
             ("[]x]", "]", true),
             ("{a,b{c,d}}.x", "bd.x", true),
             ("{a,b{c,d}}.x", "b.x", false),

@@ -62,7 +62,7 @@ pub fn media(name: &[u8], head: &[u8]) -> Media {
             .filter(|name| !name.starts_with("text/"))
             .map_or_else(|| Media::new(from_bytes(head).unwrap_or(OCTETS)), Media::new),
         // Two letters are a weak sign: a text may begin with them.
-        Some("image/bmp") if head.len() < 26 || !head.get(6..10).is_some_and(|r| r == [0; 4]) => {
+        Some("image/bmp") if head.len() < 26 || head.get(6..10) != Some(&[0; 4]) => {
             Media::new(by_name.unwrap_or(OCTETS))
         }
         Some(found) => Media::new(found),
