@@ -21,13 +21,13 @@ pub const MAX_EDIT_BYTES: u64 = 1024 * 1024 * 1024;
 pub const MAX_TREE_ENTRIES: usize = 100_000;
 /// Deepest directory nesting that a walk follows.
 pub const MAX_WALK_DEPTH: usize = 4096;
-/// Symbolic links followed while resolving one path, as the kernel's own limit (path_resolution(7)).
+/// Symbolic links followed while resolving one path, as the kernel's own limit (`path_resolution(7)`).
 pub const MAX_LINKS: usize = 40;
 /// Directories opened while resolving one path: links can make a path of 4 KB mean a very long way.
 pub const MAX_RESOLVE_STEPS: usize = 16_384;
 /// How often resolving is tried again when a rename got in between.
 pub const RESOLVE_RETRIES: usize = 8;
-/// Longest path accepted, in bytes (PATH_MAX counts the final NUL).
+/// Longest path accepted, in bytes (`PATH_MAX` counts the final NUL).
 pub const MAX_PATH_BYTES: usize = 4095;
 
 /// Default and largest number of grep matches.
@@ -44,9 +44,24 @@ pub const BINARY_SNIFF_BYTES: usize = 4096;
 pub const MAX_GLOB_BYTES: usize = 4096;
 /// Most alternatives that a glob's braces may stand for.
 pub const MAX_GLOB_ALTERNATIVES: usize = 1024;
+/// Deepest nesting of braces in a glob.
+pub const MAX_GLOB_DEPTH: usize = 16;
 /// Longest pattern accepted, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 64 * 1024;
 
+/// Most groups and lookarounds inside one another in a pattern.
+pub const MAX_PATTERN_DEPTH: usize = 200;
+/// Most memory that a compiled pattern may take, in bytes.
+pub const MAX_PATTERN_PROGRAM_BYTES: usize = 10 * 1024 * 1024;
+/// Steps back that one attempt to match may take before the pattern counts as too costly.
+pub const MAX_PATTERN_BACKTRACKS: usize = 1_000_000;
+
+/// Most line numbers listed in one message.
+pub const MAX_LISTED_LINES: usize = 5;
+/// Most lines of a difference shown with a failed edit.
+pub const MAX_CLOSEST_DIFF_LINES: usize = 20;
+/// Longest line shown with a failed edit, in characters.
+pub const MAX_SHOWN_LINE_CHARS: usize = 200;
 /// How long the search for the closest block may take after an edit failed, in milliseconds.
 pub const CLOSEST_BLOCK_MS: u64 = 50;
 
