@@ -32,8 +32,9 @@ fn readme_tools() -> String {
     for make in TOOLS {
         let tool = make();
         let Descriptor { name, title, input_schema, .. } = tool.descriptor();
-        let parameters: Vec<String> =
-            parameters(&input_schema).map(|(name, required, _)| if required { format!("**{name}**") } else { name }).collect();
+        let parameters: Vec<String> = parameters(&input_schema)
+            .map(|(name, required, _)| if required { format!("**{name}**") } else { name })
+            .collect();
         let _ = writeln!(text, "| `{name}` | {title} ({}) | {} |", effect(tool.hints()), parameters.join(", "));
     }
     text

@@ -8,7 +8,8 @@ use crate::fs::FsError;
 use crate::pattern::PatternError;
 use crate::policy::PolicyError;
 use crate::protocol::Code;
-use crate::text::{EncodingError, GlobError};
+use crate::text::encoding::EncodingError;
+use crate::text::glob::GlobError;
 
 /// Why a tool failed.
 #[derive(Debug, thiserror::Error)]
@@ -123,8 +124,8 @@ impl Error {
                 | PolicyError::Busy { .. }
                 | PolicyError::Io { .. } => Code::Internal,
             },
-            Self::Fs(error) if error.is_not_found() => Code::NotFound,
-            Self::NoMatch { .. } => Code::NotFound,
+            Self::Fs(FsError::NotFound { .. }) | Self::NoMatch { .. } => Code::NotFound,
+            Self::Fs(FsError::Protected { .. }) => Code::NotAllowed,
             Self::Glob { .. } | Self::Params { .. } => Code::InvalidParams,
             Self::Fs(_)
             | Self::Edit { .. }
@@ -145,9 +146,9 @@ impl Error {
             Self::Policy(error) => error.hint(),
             Self::Fs(error) => error.hint(),
             Self::Edit { source, .. } => source.hint(),
-            Self::Pattern(error) => error.hint(),
-            Self::Glob { source, .. } => source.hint(),
-            Self::Encoding(error) => error.hint(),
+            Self::Pattern(error) => Some(error.hint().into()),
+            Self::Glob { source, .. } => Some(source.hint().into()),
+            Self::Encoding(error) => Some(error.hint().into()),
             Self::Exec(error) => error.hint(),
             Self::Refused { hint, .. } => Some((*hint).into()),
             Self::Unsuitable { hint, .. } => Some(hint.clone()),

@@ -15,6 +15,8 @@ pub const TAKEOVER_MS: i64 = 5;
 pub const MAX_READ_BYTES: u64 = 10 * 1024 * 1024;
 /// Most files in one `read_multiple_files` call.
 pub const MAX_READ_FILES: usize = 50;
+/// Most that one `read_multiple_files` call reads in all, in bytes.
+pub const MAX_READ_TOTAL_BYTES: u64 = 32 * 1024 * 1024;
 /// Largest file an edit will load, in bytes.
 pub const MAX_EDIT_BYTES: u64 = 1024 * 1024 * 1024;
 /// Most entries in one `directory_tree` reply.
@@ -40,6 +42,10 @@ pub const MAX_CONTEXT_LINES: u64 = 50;
 pub const DEFAULT_GLOB_RESULTS: u64 = 1000;
 /// A file with a NUL within this many first bytes is binary to grep.
 pub const BINARY_SNIFF_BYTES: usize = 4096;
+/// Longest line that a search holds in memory, in bytes; a file with a longer one is skipped and counted.
+pub const MAX_LINE_BUFFER_BYTES: usize = 64 * 1024 * 1024;
+/// Longest line that a search shows whole, in bytes.
+pub const MAX_SHOWN_BYTES: usize = 2000;
 /// Longest glob accepted, in bytes.
 pub const MAX_GLOB_BYTES: usize = 4096;
 /// Most alternatives that a glob's braces may stand for.
@@ -83,3 +89,6 @@ pub const COMMAND_PROGRESS_MS: u64 = 500;
 pub const PIPE_READ_BYTES: usize = 64 * 1024;
 /// Longest command line, in bytes (`MAX_ARG_STRLEN` of execve(2), less its final NUL).
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
+
+/// Buffer for reading directory entries, in bytes.
+pub const LIST_BUFFER_BYTES: usize = 32 * 1024;

@@ -121,7 +121,8 @@ pub fn tools(server: &Arc<Server>, json: bool) -> String {
             .into_iter()
             .flatten()
             .map(|(name, _)| {
-                let required = tool["inputSchema"]["required"].as_array().is_some_and(|names| names.contains(&json!(name)));
+                let required =
+                    tool["inputSchema"]["required"].as_array().is_some_and(|names| names.contains(&json!(name)));
                 if required { name.clone() } else { format!("[{name}]") }
             })
             .collect();

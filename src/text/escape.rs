@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// A path or name for a listing: itself when that is safe to show, else in the `$'...'` quotes of ksh and bash.
 ///
@@ -13,6 +15,11 @@ pub fn show(name: &[u8]) -> Cow<'_, str> {
         Ok(text) if !text.starts_with("$'") && !text.chars().any(is_unsafe) => Cow::Borrowed(text),
         _ => Cow::Owned(quote(name)),
     }
+}
+
+/// [`show`] for a path.
+pub fn show_path(path: &Path) -> Cow<'_, str> {
+    show(path.as_os_str().as_bytes())
 }
 
 fn is_unsafe(c: char) -> bool {

@@ -11,7 +11,9 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{self, Captured, Exit, Outcome};
 use crate::limits::KILL_GRACE_MS;
+use crate::policy::Kind;
 use crate::protocol::Content;
+use crate::text::escape::show_path;
 
 /// Runs `/bin/sh -c` in an allowed directory.
 pub struct ExecuteCommand;
@@ -61,12 +63,14 @@ impl Tool for ExecuteCommand {
             });
         }
         let policy = &context.services.policy;
-        let directory = match &params.working_directory {
-            Some(path) => policy.read(path)?,
-            None => policy.read_root(policy.roots().iter().position(crate::policy::Root::writable).unwrap_or(0))?,
+        let default = policy.roots().iter().find(|root| root.writable()).or_else(|| policy.project());
+        let directory = match (&params.working_directory, default) {
+            (Some(path), _) => policy.read(path)?,
+            (None, Some(root)) => policy.read(root.path())?,
+            (None, None) => policy.read(".")?,
         };
-        if !directory.is_dir() {
-            let message = format!("`workingDirectory` {} is not a directory", directory.shown().display());
+        if directory.kind() != Kind::Directory {
+            let message = format!("`workingDirectory` {} is not a directory", show_path(directory.shown()));
             return Err(Error::params(message));
         }
         let asked = params.timeout.map_or(rules.timeout, Duration::from_secs);

@@ -13,7 +13,7 @@ use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 use crate::fs;
 use crate::limits::MAX_READ_BYTES;
-use crate::policy::{Checked, Read};
+use crate::policy::{Checked, Kind, Read};
 use crate::protocol::Content;
 use crate::text::encoding::{self, Decoded};
 use crate::text::escape::{file_uri, show_path};
@@ -65,7 +65,7 @@ impl Tool for ReadFile {
 /// Opens a file for reading; a directory is an error that names the right tool.
 pub(super) fn open(context: &Context<'_>, path: &str) -> Result<Checked<Read>, Error> {
     let file = context.services.policy.read(path)?;
-    if file.is_dir() {
+    if file.kind() == Kind::Directory {
         return Err(Error::Unsuitable {
             message: format!("`{}` is a directory", show_path(file.shown())),
             hint: "use list_directory or directory_tree".into(),
@@ -90,28 +90,25 @@ fn whole(file: &Checked<Read>, forced: Option<&str>) -> Result<Reply<()>, Error>
     let size = bytes.len();
     let name = file.shown().file_name().unwrap_or_default().as_bytes();
     let media = media(name, &bytes[..size.min(64)]);
-    if forced.is_none() && media.kind != MediaKind::Other {
-        // A picture that is text, such as SVG, is more use as text.
-        if encoding::is_binary(&bytes) || std::str::from_utf8(&bytes).is_err() {
-            return Ok(binary(file.shown(), &bytes, media.kind, media.media_type));
-        }
+    if let Some(label) = forced {
+        return Ok(text(encoding::detect_and_decode(bytes, Some(label))?, size));
     }
-    if forced.is_none() && encoding::is_binary(&bytes) {
+    // A picture that is text, such as SVG, is more use as text.
+    let utf8 = std::str::from_utf8(&bytes).is_ok();
+    if encoding::is_binary(&bytes) || (!utf8 && media.kind != MediaKind::Other) {
         return Ok(binary(file.shown(), &bytes, media.kind, media.media_type));
     }
-    let ending = LineEndings::of(&bytes);
-    let binary_copy = forced.is_none() && std::str::from_utf8(&bytes).is_err();
-    let copy = if binary_copy { bytes.clone() } else { Vec::new() };
-    match encoding::detect_and_decode(bytes, forced) {
-        Ok(decoded) => Ok(text(decoded, size, ending)),
-        Err(_) if binary_copy => Ok(binary(file.shown(), &copy, media.kind, media.media_type)),
-        Err(error) => Err(error.into()),
+    // What turns out to be no text is still wanted as bytes; UTF-8 always is text, so only the rest is copied.
+    let kept = if utf8 { Vec::new() } else { bytes.clone() };
+    match encoding::detect_and_decode(bytes, None) {
+        Ok(decoded) => Ok(text(decoded, size)),
+        Err(_) => Ok(binary(file.shown(), &kept, media.kind, media.media_type)),
     }
 }
 
-fn text(decoded: Decoded, size: usize, ending: LineEndings) -> Reply<()> {
+fn text(decoded: Decoded, size: usize) -> Reply<()> {
     let Decoded { text, encoding, had_bom } = decoded;
-    let ending = if encoding.is_utf16() { LineEndings::of(text.as_bytes()) } else { ending };
+    let ending = LineEndings::of(text.as_bytes());
     let mut content = vec![Content::Text(text)];
     if !encoding.is_utf8() {
         content.push(Content::text(note(encoding.name())));
