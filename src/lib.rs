@@ -3,5 +3,6 @@
 //! Folders are layers; a file imports only from layers below its own (ARCHITECTURE.md shows the map).
 
 pub mod cancel;
+pub mod fs;
 pub mod limits;
 pub mod policy;
