@@ -179,7 +179,7 @@ impl Translator<'_> {
             'b' if in_class => self.put("\\x08", width),
             '0' if !self.rest()[2..].starts_with(|d: char| d.is_ascii_digit()) => self.put("\\x00", width),
             'b' | 'B' | 'w' | 'W' | 's' | 'S' | 'n' | 'r' | 't' | 'f' | 'v' | 'p' | 'P' | 'k' | '0'..='9' => {
-                self.copy(width)
+                self.copy(width);
             }
             'x' => self.hex(2),
             'u' => self.hex(4),
