@@ -74,7 +74,7 @@ const MAX_CASE_BYTES: usize = 4 * 1024 * 1024;
 /// Shortest new text whose presence means something, in bytes.
 const MIN_PRESENT_BYTES: usize = 4;
 /// Bytes around a place in a very long line that are compared.
-const MARGIN_BYTES: usize = 256;
+const MARGIN_BYTES: usize = 64;
 
 /// Finds out why `edit`'s old text is not in `text`.
 pub(super) fn diagnose(text: &str, edit: &Edit, until: Instant) -> Cause {
@@ -117,6 +117,9 @@ fn present(text: &str, edit: &Edit, until: Instant) -> Option<usize> {
 struct Candidate {
     start: usize,
     end: usize,
+    /// The line of the old text that led here, and where in the file it would begin.
+    index: usize,
+    from: usize,
 }
 
 struct Search<'a> {
@@ -215,7 +218,7 @@ impl Search<'_> {
             start = self.text.floor_char_boundary(start.max(from.saturating_sub(MARGIN_BYTES)));
             end = end.min(self.text.ceil_char_boundary(from + self.old.len() + MARGIN_BYTES));
         }
-        Candidate { start, end }
+        Candidate { start, end, index, from }
     }
 
     fn block(&self, candidate: &Candidate) -> &str {
@@ -224,8 +227,14 @@ impl Search<'_> {
 
     /// Points for each line of the old text, by how much of it the file's line has.
     fn score(&self, candidate: &Candidate) -> u64 {
+        let lines = self.old_lines();
         let block = self.block(candidate).lines();
-        self.old_lines().iter().zip(block).map(|(old, line)| likeness(old, line)).sum()
+        let whole: u64 = lines.iter().zip(block).map(|(old, line)| likeness(old, line)).sum();
+        // The old text may be a part of a line.
+        let old = lines[candidate.index];
+        let from = self.text.floor_char_boundary(candidate.from);
+        let part = &self.text[from..self.text.floor_char_boundary(from + old.len())];
+        whole.max(likeness(old, part))
     }
 
     /// The score from which a block is worth showing: a third of the full one.

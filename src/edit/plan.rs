@@ -159,10 +159,13 @@ fn not_unique(text: &str, kind: MatchKind, count: usize, starts: &[usize]) -> Ed
 fn by_text<'a>(text: &str, edit: &'a Edit, deadline: Option<Instant>) -> Result<Option<Changes<'a>>, EditErrorKind> {
     let guarded = edit.limit == 1;
     let found = literal::exact(text, &edit.old_text, limit(edit));
+    // A text that begins with a line feed must not tear it from its CR.
+    let splits_crlf =
+        edit.old_text.starts_with('\n') && found.spans.iter().any(|span| text[..span.start].ends_with('\r'));
     if guarded && found.count > 1 {
         return Err(not_unique(text, MatchKind::Exact, found.count, &found.starts()));
     }
-    if found.count > 0 {
+    if found.count > 0 && !splits_crlf {
         let texts = literal::new_texts(text, edit, &found.spans);
         return Ok(Some(Changes::new(found.spans, texts, Rule::Exact)));
     }

@@ -106,14 +106,25 @@ fn any_edit() -> impl Strategy<Value = Edit> {
 proptest! {
     #[test]
     fn an_edit_and_its_reverse_give_the_original(text in content(), new in "[xy]{1,4}(\n[xyz]{0,2}){0,2}", from in 0..40_usize, len in 1..12_usize) {
+        let text = text.replace("\r\n", "\n");
         let from = text.floor_char_boundary(from);
         let end = text.floor_char_boundary(from + len);
         let edit = Edit::new(&text[from..end], &new);
         if let Ok(changed) = applied(&text, &edit) {
-            // Line feeds of the new text may have become those of the place.
-            let new = &changed[from..changed.len() - (text.len() - end)];
-            prop_assert_eq!(new.replace("\r\n", "\n"), edit.new_text.clone());
-            prop_assert_eq!(applied(&changed, &Edit::new(new, &edit.old_text)), Ok(text));
+            prop_assert_eq!(applied(&changed, &Edit::new(&new, &edit.old_text)), Ok(text));
+        }
+    }
+
+    #[test]
+    fn a_crlf_file_is_edited_as_if_its_lines_ended_with_lf(text in content(), new in content(), from in 0..40_usize, len in 1..12_usize, limit in 0..3_u64) {
+        let (text, new) = (text.replace('\r', ""), new.replace('\r', ""));
+        let from = text.floor_char_boundary(from);
+        let end = text.floor_char_boundary(from + len);
+        let edit = Edit { limit, ..Edit::new(&text[from..end], &new) };
+        // A text without any line ending shows no CRLF to follow.
+        if let (Ok(changed), true) = (applied(&text, &edit), text.contains('\n')) {
+            let crlf = |text: &str| text.replace('\n', "\r\n");
+            prop_assert_eq!(applied(&crlf(&text), &edit), Ok(crlf(&changed)));
         }
     }
 
@@ -142,7 +153,7 @@ proptest! {
             match apply(text.as_bytes(), edits, CALM) {
                 Ok(done) => {
                     prop_assert_eq!(done.per_edit.len(), edits.len());
-                    let lines = done.bytes.iter().filter(|byte| **byte == b'\n').count() + 1;
+                    let lines = crate::text::lines::line_at(&done.bytes, usize::MAX);
                     for report in done.per_edit {
                         prop_assert!(1 <= report.first_line && report.first_line <= report.last_line && report.last_line <= lines);
                     }
