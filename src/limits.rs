@@ -28,7 +28,9 @@ pub const MAX_LINKS: usize = 40;
 /// Directories opened while resolving one path: links can make a path of 4 KB mean a very long way.
 pub const MAX_RESOLVE_STEPS: usize = 16_384;
 /// How often resolving is tried again when a rename got in between.
-pub const RESOLVE_RETRIES: usize = 8;/// Directories that one walk keeps open for what is still to be entered below them.
+pub const RESOLVE_RETRIES: usize = 8;/// Buffer for reading directory entries, in bytes.
+pub const LIST_BUFFER_BYTES: usize = 32 * 1024;
+/// Directories that one walk keeps open for what is still to be entered below them.
 pub const MAX_WALK_OPEN_DIRS: usize = 64;
 /// Most threads of one walk.
 pub const MAX_WALK_THREADS: usize = 12;
@@ -104,6 +106,3 @@ pub const COMMAND_PROGRESS_MS: u64 = 500;
 pub const PIPE_READ_BYTES: usize = 64 * 1024;
 /// Longest command line, in bytes (`MAX_ARG_STRLEN` of execve(2), less its final NUL).
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
-
-/// Buffer for reading directory entries, in bytes.
-pub const LIST_BUFFER_BYTES: usize = 32 * 1024;
