@@ -58,6 +58,10 @@ pub const MAX_LISTED_LINES: usize = 5;
 pub const MAX_CLOSEST_DIFF_LINES: usize = 20;
 /// Longest line shown with a failed edit, in characters.
 pub const MAX_SHOWN_LINE_CHARS: usize = 200;
+/// Lines that one search without indent may compare, beside [`COMPARED_LINES_PER_CANDIDATE`].
+pub const MAX_COMPARED_LINES: usize = 200_000;
+/// Lines that it may compare for each place where its longest line occurs, on average.
+pub const COMPARED_LINES_PER_CANDIDATE: usize = 16;
 /// How long the search for the closest block may take after an edit failed, in milliseconds.
 pub const CLOSEST_BLOCK_MS: u64 = 50;
 
