@@ -230,3 +230,11 @@ fn a_difference_in_a_very_long_line_is_shown_around_its_place() {
     let hint = error.hint().expect("a hint");
     assert!(hint.contains("needle: one;") && hint.len() < 1000, "{hint}");
 }
+
+#[test]
+fn a_file_of_equal_lines_does_not_take_for_ever() {
+    let text = "}\n".repeat(10_000);
+    let old = " }\n".repeat(1_000) + "} ";
+    let error = apply(text.as_bytes(), &[Edit::new(&old, "x")], CALM).unwrap_err();
+    assert_eq!(error.kind, EditErrorKind::TimedOut);
+}
