@@ -253,9 +253,9 @@ impl<V> Walker<'_, V> {
         for entry in entries {
             let is_dir = entry.kind == Kind::Directory;
             let path = [&rel, entry.name.as_bytes()].concat();
-            let ignored = self.options.respect_gitignore
+            let left_out = self.options.respect_gitignore
                 && (entry.name == ".git" || ignores.as_ref().is_some_and(|ignores| ignores.ignored(&path, is_dir)));
-            if ignored {
+            if left_out {
                 continue;
             }
             if !is_dir {
