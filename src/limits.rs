@@ -21,9 +21,9 @@ pub const MAX_EDIT_BYTES: u64 = 1024 * 1024 * 1024;
 pub const MAX_TREE_ENTRIES: usize = 100_000;
 /// Deepest directory nesting that a walk follows.
 pub const MAX_WALK_DEPTH: usize = 4096;
-/// Symbolic links followed while resolving one path, as the kernel's own limit (path_resolution(7)).
+/// Symbolic links followed while resolving one path, as the kernel's own limit (`path_resolution(7)`).
 pub const MAX_LINKS: usize = 40;
-/// Longest path accepted, in bytes (PATH_MAX counts the final NUL).
+/// Longest path accepted, in bytes (`PATH_MAX` counts the final NUL).
 pub const MAX_PATH_BYTES: usize = 4095;
 
 /// Default and largest number of grep matches.
