@@ -5,3 +5,4 @@
 pub mod cancel;
 pub mod exec;
 pub mod limits;
+pub mod protocol;

@@ -9,7 +9,7 @@ pub const MAX_RUNNING_REQUESTS: usize = 64;
 /// Requests that may wait for a free place before stdin is no longer read.
 pub const MAX_QUEUED_REQUESTS: usize = 256;
 /// How long a cheap call may hold stdin before another thread takes over reading, in milliseconds.
-pub const TAKEOVER_MS: u64 = 5;
+pub const TAKEOVER_MS: i64 = 5;
 
 /// Largest file that `read_file` returns whole, in bytes.
 pub const MAX_READ_BYTES: u64 = 10 * 1024 * 1024;

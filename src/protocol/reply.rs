@@ -1,0 +1,89 @@
+//! What a request came to, before a revision decides how it looks on the wire.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::code::Code;
+
+/// A block of a tool's answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// Text for the model.
+    Text(String),
+    /// A picture; every revision has the block.
+    Image {
+        /// Base64.
+        data: String,
+        /// Such as `image/png`.
+        mime: String,
+    },
+    /// Sound; a revision without the block gets an embedded resource.
+    Audio {
+        /// Base64.
+        data: String,
+        /// Such as `audio/wav`.
+        mime: String,
+        /// Where it came from, for the revisions that get a resource.
+        uri: String,
+    },
+    /// Other bytes, embedded.
+    Blob {
+        /// A percent-encoded `file://` URI.
+        uri: String,
+        /// Such as `application/zip`.
+        mime: String,
+        /// Base64.
+        blob: String,
+    },
+}
+
+impl Content {
+    /// A text block.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+/// A tool's answer with its types erased: structured output is JSON text already.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolReply {
+    /// At least one block.
+    pub content: Vec<Content>,
+    /// JSON text that fits the tool's output schema; sent from 2025-06-18 on.
+    pub structured: Option<String>,
+    /// Members of the result's `_meta`.
+    pub meta: Vec<(&'static str, Value)>,
+    /// The tool ran and failed, in a way the model should see.
+    pub is_error: bool,
+}
+
+/// The result of a request that went well.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// A whole result object as JSON text, prepared for its revision.
+    Raw(Arc<str>),
+    /// A tool's answer.
+    Tool(ToolReply),
+}
+
+/// A JSON-RPC error.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RpcError {
+    /// Its number.
+    pub code: Code,
+    /// One or two lines that say what to do next.
+    pub message: String,
+    /// Anything a program can use.
+    pub data: Option<Value>,
+}
+
+impl RpcError {
+    /// An error without data.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+}
+
+/// What a request came to.
+pub type Outcome = Result<Body, RpcError>;

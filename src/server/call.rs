@@ -1,0 +1,100 @@
+//! tools/call: finds the tool, gives it what it may reach, and says how it went in the client's terms.
+
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::session::Outbox;
+use super::{ErrorStyle, Server};
+use crate::cancel::CancelToken;
+use crate::error::Error;
+use crate::protocol::{Body, Code, Content, Id, Outcome, Request, Revision, RpcError, ToolReply, notification};
+use crate::tools::{Context, Progress, Registry, Weight};
+
+/// One call on its way.
+pub struct Call<'a> {
+    /// Whose tools.
+    pub server: &'a Server,
+    /// Of the request.
+    pub revision: Revision,
+    /// Stops the work.
+    pub cancel: &'a CancelToken,
+    /// Set when the client wants progress.
+    pub progress_token: Option<&'a Id>,
+}
+
+#[derive(Deserialize)]
+struct Params<'a> {
+    #[serde(borrow)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+/// Whether a request may hold up the thread that reads; only calls of heavy tools may not.
+pub fn weight(registry: &Registry, request: &Request<'_>) -> Weight {
+    if request.method != "tools/call" {
+        return Weight::Light;
+    }
+    let params = request.params.and_then(|raw| serde_json::from_str::<Params<'_>>(raw.get()).ok());
+    let name = params.and_then(|params| serde_json::from_str::<String>(params.name?.get()).ok());
+    name.and_then(|name| registry.find(&name).ok().map(crate::tools::Callable::weight)).unwrap_or(Weight::Light)
+}
+
+impl Call<'_> {
+    /// Runs the tool that `params` names.
+    pub fn run(&self, params: Option<&RawValue>, outbox: &dyn Outbox) -> Outcome {
+        let invalid = |message: &str| Err(RpcError::new(Code::InvalidParams, message));
+        let Some(Ok(params)) = params.map(|raw| serde_json::from_str::<Params<'_>>(raw.get())) else {
+            return invalid("tools/call needs `params` with a `name`, and `arguments` if the tool takes any");
+        };
+        let Some(Ok(name)) = params.name.map(|raw| serde_json::from_str::<String>(raw.get())) else {
+            return invalid("`name` is missing or no string; tools/list has the names");
+        };
+        let arguments = params.arguments.filter(|raw| raw.get() != "null");
+        if arguments.is_some_and(|raw| !raw.get().starts_with('{')) {
+            return invalid("`arguments` must be an object");
+        }
+        let tool = match self.server.registry.find(&name) {
+            Ok(tool) => tool,
+            Err(message) => return Err(RpcError::new(Code::InvalidParams, message)),
+        };
+        let sink = |done: u64, total: Option<u64>, message: &str| self.report(outbox, done, total, message);
+        let progress = Progress::new(self.progress_token.is_some().then_some(&sink));
+        let context = Context { services: &self.server.services, cancel: self.cancel, progress: &progress };
+        match tool.call(&context, arguments, self.revision.has_structured()) {
+            Ok(reply) => Ok(Body::Tool(reply)),
+            Err(error) => self.failed(&error),
+        }
+    }
+
+    fn report(&self, outbox: &dyn Outbox, done: u64, total: Option<u64>, message: &str) {
+        let Some(token) = self.progress_token else { return };
+        if self.cancel.is_cancelled() {
+            return;
+        }
+        let token: serde_json::Value = serde_json::from_str(token.as_json()).unwrap_or_default();
+        let mut params = json!({"progressToken": token, "progress": done});
+        if let Some(total) = total {
+            params["total"] = total.into();
+        }
+        if self.revision.has_annotations() {
+            params["message"] = message.into();
+        }
+        outbox.send(&notification("notifications/progress", &params));
+    }
+
+    /// A tool's failure: an error with its code for handshake revisions, unless the operator wants results; a result
+    /// for 2026-07-28, which forbids one of the codes and discourages the other.
+    fn failed(&self, error: &Error) -> Outcome {
+        let message = match error.hint() {
+            Some(hint) => format!("{error}\nhint: {hint}"),
+            None => error.to_string(),
+        };
+        if self.revision.is_stateless() || self.server.errors == ErrorStyle::Results {
+            let content = vec![Content::Text(message)];
+            return Ok(Body::Tool(ToolReply { content, is_error: true, ..ToolReply::default() }));
+        }
+        Err(RpcError::new(error.code(), message))
+    }
+}

@@ -1,0 +1,44 @@
+//! Severities of `notifications/message` (RFC 5424, as MCP spells them).
+
+use serde::Deserialize;
+
+/// A severity, least first.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Every call.
+    Debug,
+    /// Ordinary events.
+    Info,
+    /// Unusual, expected.
+    Notice,
+    /// A call that failed.
+    Warning,
+    /// The server's own fault.
+    Error,
+    /// Not used by this server.
+    Critical,
+    /// Not used by this server.
+    Alert,
+    /// Not used by this server.
+    Emergency,
+}
+
+impl Level {
+    /// The names, as an error lists them.
+    pub const NAMES: &'static str = "debug, info, notice, warning, error, critical, alert, emergency";
+
+    /// The level on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Notice => "notice",
+            Self::Warning => "warning",
+            Self::Error => "error",
+            Self::Critical => "critical",
+            Self::Alert => "alert",
+            Self::Emergency => "emergency",
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! One server, its sessions, and the way of a request: admitted, dispatched, answered. Knows no transport.
+
+mod call;
+mod in_flight;
+mod instructions;
+mod level;
+mod listing;
+mod session;
+
+use std::sync::Arc;
+
+pub use session::{Admission, Outbox, Session, Ticket};
+
+use crate::protocol::Revision;
+use crate::tools::{Registry, Services};
+
+/// How a tool's failure is reported to handshake revisions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ErrorStyle {
+    /// As JSON-RPC errors with the codes of the contract.
+    #[default]
+    Codes,
+    /// As results with `isError`, for clients that hide protocol errors from their model.
+    Results,
+}
+
+/// What all sessions share.
+pub struct Server {
+    registry: Registry,
+    services: Services,
+    errors: ErrorStyle,
+    lists: listing::Lists,
+}
+
+impl Server {
+    /// A server for these tools.
+    pub fn new(registry: Registry, services: Services, errors: ErrorStyle) -> Arc<Self> {
+        let lists = listing::Lists::default();
+        Arc::new(Self { registry, services, errors, lists })
+    }
+
+    /// What the tools share.
+    pub fn services(&self) -> &Services {
+        &self.services
+    }
+
+    /// The tools, as clients of this revision see them: a `ListToolsResult`.
+    pub fn list(&self, revision: Revision) -> Arc<str> {
+        self.lists.tools(&self.registry, revision)
+    }
+}

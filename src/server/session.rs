@@ -1,0 +1,279 @@
+//! One client: its negotiated revision, what it has in flight, and what it wants logged.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::in_flight::InFlight;
+use super::instructions::instructions;
+use super::level::Level;
+use super::listing::{cacheable, server_info};
+use super::{Server, call};
+use crate::cancel::CancelToken;
+use crate::protocol::{Body, Code, Id, Meta, Outcome, Request, Revision, RpcError, notification};
+use crate::tools::Weight;
+
+/// Where a session's own messages go: progress and logs. A transport implements it.
+pub trait Outbox: Send + Sync {
+    /// Sends one message, which holds no newline.
+    fn send(&self, message: &[u8]);
+}
+
+/// One client of a server.
+pub struct Session {
+    server: Arc<Server>,
+    /// Index into [`Revision::ALL`] of what `initialize` agreed on.
+    negotiated: AtomicU8,
+    in_flight: InFlight,
+    level: Mutex<Option<Level>>,
+}
+
+/// What becomes of a message at the door.
+#[derive(Debug)]
+pub enum Admission {
+    /// To be served: [`Session::serve`] is owed.
+    Admitted(Ticket),
+    /// To be answered at once with this error.
+    Refused(Refused),
+    /// A notification; nothing more to do.
+    Nothing,
+}
+
+/// An answer without work.
+#[derive(Debug)]
+pub struct Refused {
+    /// Whose it is.
+    pub id: Id,
+    /// What to say.
+    pub error: RpcError,
+    /// How to say it.
+    pub revision: Revision,
+}
+
+/// The right to be served: the id is taken until [`Session::serve`] gives it back.
+#[derive(Debug)]
+pub struct Ticket {
+    /// The request's id.
+    pub id: Id,
+    /// The revision that it is served by.
+    pub revision: Revision,
+    /// Whether it may hold up the thread that reads.
+    pub weight: Weight,
+    cancel: CancelToken,
+    progress_token: Option<Id>,
+    level: Option<Level>,
+}
+
+impl Session {
+    /// A session that has negotiated nothing yet.
+    pub fn new(server: Arc<Server>) -> Self {
+        let session = Self {
+            server,
+            negotiated: AtomicU8::new(0),
+            in_flight: InFlight::default(),
+            level: Mutex::new(None),
+        };
+        session.negotiate(Revision::NEWEST_HANDSHAKE);
+        session
+    }
+
+    /// The revision of requests that name none themselves.
+    pub fn revision(&self) -> Revision {
+        Revision::ALL[usize::from(self.negotiated.load(Ordering::Relaxed)) % Revision::ALL.len()]
+    }
+
+    fn negotiate(&self, revision: Revision) {
+        let index = Revision::ALL.iter().position(|&known| known == revision).unwrap_or_default();
+        self.negotiated.store(index as u8, Ordering::Relaxed);
+    }
+
+    /// Stops all work; nothing in flight is answered any more.
+    pub fn cancel_all(&self) {
+        self.in_flight.cancel_all();
+    }
+
+    /// Decides the revision, takes the id, and carries out notifications.
+    pub fn admit(&self, request: &Request<'_>) -> Admission {
+        let Some(id) = request.id.clone() else {
+            self.notified(request);
+            return Admission::Nothing;
+        };
+        let refuse = |revision, error| Admission::Refused(Refused { id: id.clone(), error, revision });
+        let meta = match Meta::of(request.params) {
+            Ok(meta) => meta,
+            Err(reason) => return refuse(self.revision(), RpcError::new(Code::InvalidParams, reason)),
+        };
+        let revision = match revision_of(&meta) {
+            Ok(revision) => revision.unwrap_or_else(|| self.revision()),
+            Err(error) => return refuse(Revision::V2026_07_28, error),
+        };
+        let Some(cancel) = self.in_flight.add(&id) else {
+            let message = format!("`id` {id} is in flight; use a new one");
+            return refuse(revision, RpcError::new(Code::InvalidRequest, message));
+        };
+        let level = if revision.is_stateless() {
+            meta.log_level.and_then(|raw| serde_json::from_str(raw.get()).ok())
+        } else {
+            *self.level.lock().unwrap_or_else(PoisonError::into_inner)
+        };
+        let weight = call::weight(&self.server.registry, request);
+        Admission::Admitted(Ticket { id, revision, weight, cancel, progress_token: meta.progress_token, level })
+    }
+
+    /// Serves an admitted request. `None` when it was cancelled, which is answered by silence.
+    pub fn serve(&self, ticket: &Ticket, request: &Request<'_>, outbox: &dyn Outbox) -> Option<Outcome> {
+        let span = tracing::info_span!("request", id = %ticket.id, method = %request.method);
+        let _entered = span.enter();
+        let served = catch_unwind(AssertUnwindSafe(|| self.dispatch(ticket, request, outbox)));
+        let outcome = served.unwrap_or_else(|_| {
+            tracing::error!("panicked");
+            let message = "the server failed inside this request, which is its own fault; other requests are unaffected";
+            Err(RpcError::new(Code::Internal, message))
+        });
+        self.log(ticket, request, &outcome, outbox);
+        // Freed before the reply is written: a client may use the id again as soon as it has read it.
+        self.in_flight.remove(&ticket.id).then_some(outcome)
+    }
+
+    fn dispatch(&self, ticket: &Ticket, request: &Request<'_>, outbox: &dyn Outbox) -> Outcome {
+        let revision = ticket.revision;
+        let handshake = !revision.is_stateless();
+        match &*request.method {
+            "tools/call" => {
+                let call = call::Call {
+                    server: &self.server,
+                    revision,
+                    cancel: &ticket.cancel,
+                    progress_token: ticket.progress_token.as_ref(),
+                };
+                call.run(request.params, outbox)
+            }
+            "tools/list" => self.list(revision, request.params),
+            "ping" if handshake => Ok(Body::Raw("{}".into())),
+            "initialize" if handshake => Ok(self.initialize(request.params)),
+            "logging/setLevel" if handshake => self.set_level(request.params),
+            "server/discover" if handshake => Err(RpcError::new(
+                Code::InvalidParams,
+                "server/discover needs `_meta` with `io.modelcontextprotocol/protocolVersion`",
+            )),
+            "server/discover" => Ok(self.discover()),
+            method => Err(RpcError::new(Code::MethodNotFound, format!("no method `{method}` on revision {revision}"))),
+        }
+    }
+
+    fn initialize(&self, params: Option<&RawValue>) -> Body {
+        #[derive(Deserialize)]
+        struct Params {
+            #[serde(rename = "protocolVersion")]
+            protocol_version: Value,
+        }
+        // A client that gets this wrong is told the truth rather than turned away.
+        let requested = params
+            .and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok())
+            .and_then(|params| Revision::parse(params.protocol_version.as_str()?));
+        let revision = requested.filter(|revision| !revision.is_stateless()).unwrap_or(Revision::NEWEST_HANDSHAKE);
+        self.negotiate(revision);
+        let result = json!({
+            "protocolVersion": revision.as_str(),
+            "capabilities": {"tools": {}, "logging": {}},
+            "serverInfo": server_info(revision),
+            "instructions": instructions(&self.server.services),
+        });
+        Body::Raw(result.to_string().into())
+    }
+
+    fn discover(&self) -> Body {
+        let stateless: Vec<&str> = stateless_revisions().collect();
+        let mut result = json!({
+            "supportedVersions": stateless,
+            "capabilities": {"tools": {}},
+            "instructions": instructions(&self.server.services),
+        });
+        cacheable(&mut result);
+        Body::Raw(result.to_string().into())
+    }
+
+    fn list(&self, revision: Revision, params: Option<&RawValue>) -> Outcome {
+        #[derive(Default, Deserialize)]
+        struct Params {
+            #[serde(default)]
+            cursor: Option<Value>,
+        }
+        let params: Params = params.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+        if let Some(cursor) = params.cursor {
+            let message = format!("`cursor` is {cursor}; the list has one page, so no cursor is valid");
+            return Err(RpcError::new(Code::InvalidParams, message));
+        }
+        Ok(Body::Raw(self.server.list(revision)))
+    }
+
+    fn set_level(&self, params: Option<&RawValue>) -> Outcome {
+        #[derive(Deserialize)]
+        struct Params {
+            level: Level,
+        }
+        let Some(params) = params.and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok()) else {
+            let message = format!("`level` must be one of {}", Level::NAMES);
+            return Err(RpcError::new(Code::InvalidParams, message));
+        };
+        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = Some(params.level);
+        Ok(Body::Raw("{}".into()))
+    }
+
+    fn notified(&self, request: &Request<'_>) {
+        #[derive(Deserialize)]
+        struct Cancelled {
+            #[serde(rename = "requestId")]
+            request_id: Id,
+        }
+        if request.method == "notifications/cancelled"
+            && let Some(cancelled) = request.params.and_then(|raw| serde_json::from_str::<Cancelled>(raw.get()).ok())
+        {
+            tracing::info!(id = %cancelled.request_id, "cancelled");
+            self.in_flight.cancel(&cancelled.request_id);
+        }
+    }
+
+    /// Tells the client what became of a request, if it asked for that much.
+    fn log(&self, ticket: &Ticket, request: &Request<'_>, outcome: &Outcome, outbox: &dyn Outbox) {
+        let (level, text) = match outcome {
+            Ok(_) => (Level::Debug, "answered".to_owned()),
+            Err(error) if error.code == Code::Internal => (Level::Error, error.message.clone()),
+            Err(error) => (Level::Warning, error.message.clone()),
+        };
+        tracing::debug!(level = level.name(), "{text}");
+        if ticket.level.is_some_and(|least| level >= least) && !ticket.cancel.is_cancelled() {
+            let data = format!("{} {}: {text}", request.method, ticket.id);
+            let params = json!({"level": level.name(), "logger": env!("CARGO_PKG_NAME"), "data": data});
+            outbox.send(&notification("notifications/message", &params));
+        }
+    }
+}
+
+fn stateless_revisions() -> impl Iterator<Item = &'static str> {
+    Revision::ALL.into_iter().filter(|revision| revision.is_stateless()).map(Revision::as_str)
+}
+
+/// The revision that a request names for itself (2026-07-28, basic/versioning.mdx), if it does.
+fn revision_of(meta: &Meta<'_>) -> Result<Option<Revision>, RpcError> {
+    let Some(raw) = meta.protocol_version else { return Ok(None) };
+    let Ok(requested) = serde_json::from_str::<String>(raw.get()) else {
+        let message = "`_meta` names a protocolVersion that is no string; it must be a date such as \"2026-07-28\"";
+        return Err(RpcError::new(Code::InvalidParams, message));
+    };
+    let Some(revision) = Revision::parse(&requested).filter(|revision| revision.is_stateless()) else {
+        let supported: Vec<&str> = stateless_revisions().collect();
+        let message = format!("revision {requested} is not served without a handshake; {} is", supported.join(", "));
+        let data = json!({"supported": supported, "requested": requested});
+        return Err(RpcError { code: Code::UnsupportedVersion, message, data: Some(data) });
+    };
+    if !meta.client_capabilities.is_some_and(|raw| raw.get().starts_with('{')) {
+        let message = "`_meta` lacks `io.modelcontextprotocol/clientCapabilities`; it must be an object, which may be empty";
+        return Err(RpcError::new(Code::InvalidParams, message));
+    }
+    Ok(Some(revision))
+}

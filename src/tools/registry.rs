@@ -1,0 +1,53 @@
+//! The tools that a process serves, in order, found by name.
+
+use super::TOOLS;
+use super::tool::{Callable, Hints, Toolset};
+
+/// What tools/list shows and tools/call finds. Holds declared tools and any other [`Callable`] alike.
+pub struct Registry {
+    tools: Vec<Box<dyn Callable>>,
+    /// Names of tools that exist and are left out, with the reason.
+    absent: Vec<(String, &'static str)>,
+}
+
+impl Registry {
+    /// The declared tools of these sets; with `read_only`, without those that change files.
+    pub fn declared(toolsets: &[Toolset], read_only: bool) -> Self {
+        let mut registry = Self { tools: Vec::new(), absent: Vec::new() };
+        for make in TOOLS {
+            let tool = make();
+            if !toolsets.contains(&tool.toolset()) {
+                registry.absent.push((tool.name().to_owned(), "its toolset is not switched on (--tools)"));
+            } else if read_only && tool.hints() != Hints::Observes {
+                registry.absent.push((tool.name().to_owned(), "every allowed directory is read-only"));
+            } else {
+                registry.tools.push(tool);
+            }
+        }
+        registry
+    }
+
+    /// The tools in order.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn Callable> {
+        self.tools.iter().map(AsRef::as_ref)
+    }
+
+    /// The tool of this name. The error says why there is none, and names the nearest one.
+    pub fn find(&self, name: &str) -> Result<&dyn Callable, String> {
+        if let Some(tool) = self.iter().find(|tool| tool.name() == name) {
+            return Ok(tool);
+        }
+        if let Some((_, reason)) = self.absent.iter().find(|(absent, _)| absent == name) {
+            return Err(format!("the tool `{name}` is not served: {reason}"));
+        }
+        let nearest = self
+            .iter()
+            .map(|tool| (strsim::damerau_levenshtein(tool.name(), name), tool.name()))
+            .min()
+            .filter(|(distance, known)| *distance <= known.len() / 2);
+        Err(match nearest {
+            Some((_, known)) => format!("no tool `{name}`; the nearest one is `{known}`"),
+            None => format!("no tool `{name}`; tools/list has the names"),
+        })
+    }
+}

@@ -1,0 +1,269 @@
+//! JSON Schemas from the parameter types, and arguments checked against them before they are read.
+//!
+//! The schema is the one declaration: types, ranges, required fields and aliases are enforced from it, so what is
+//! published and what is accepted cannot differ, and every complaint can name its field (`edits[0].oldText`).
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, transform};
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+
+/// Accepted beside a property, never published: other spellings that agents bring along from their training.
+const ALIASES: &str = "x-aliases";
+
+/// Arguments that agents add to explain themselves; harmless, so they are dropped.
+const HARMLESS: [&str; 3] = ["description", "explanation", "reason"];
+
+/// The schema of `P` with everything in one piece, aliases included.
+pub fn declared<P: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema: Schema = settings.into_generator().into_root_schema_for::<P>();
+    transform::transform_subschemas(&mut simplify, &mut schema);
+    simplify(&mut schema);
+    schema.to_value()
+}
+
+/// Drops what costs tokens and tells an agent nothing: titles, number formats, defaults of null, nullable unions.
+fn simplify(schema: &mut Schema) {
+    transform::transform_subschemas(&mut simplify, schema);
+    schema.remove("title");
+    schema.remove("format");
+    if schema.get("default").is_some_and(Value::is_null) {
+        schema.remove("default");
+    }
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            schema.insert("type".to_owned(), only);
+        }
+    }
+    // `Option<Vec<T>>` of a referenced type comes out as a union with null.
+    if let Some(Value::Array(options)) = schema.get("anyOf") {
+        let options: Vec<&Value> = options.iter().filter(|option| option["type"] != "null").collect();
+        if let [Value::Object(only)] = options.as_slice() {
+            let only = only.clone();
+            schema.remove("anyOf");
+            for (key, value) in only {
+                schema.ensure_object().entry(key).or_insert(value);
+            }
+        }
+    }
+}
+
+/// The schema as tools/list shows it: without the aliases, and with an object's bare essentials in order.
+pub fn published(mut schema: Value) -> Value {
+    strip(&mut schema);
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("description");
+        object.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    }
+    schema
+}
+
+fn strip(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            members.remove(ALIASES);
+            members.values_mut().for_each(strip);
+        }
+        Value::Array(members) => members.iter_mut().for_each(strip),
+        _ => {}
+    }
+}
+
+/// The output schema of `O`, if it is an object (the root type that 2025-06-18 and 2025-11-25 require).
+pub fn output<O: JsonSchema>() -> Option<Value> {
+    let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| settings.meta_schema = None);
+    let mut schema = settings.into_generator().into_root_schema_for::<O>();
+    simplify(&mut schema);
+    schema.remove("description");
+    (schema.get("type").and_then(Value::as_str) == Some("object")).then(|| schema.to_value())
+}
+
+/// Reads a tool's arguments, `schema` being what [`declared`] gave. The error names the field, what was got and what is allowed.
+pub fn read_params<P: DeserializeOwned>(tool: &str, schema: &Value, arguments: Option<&RawValue>) -> Result<P, Error> {
+    let mut arguments = match arguments {
+        None => Value::Object(Map::new()),
+        Some(raw) => serde_json::from_str(raw.get())
+            .map_err(|error| Error::params(format!("`arguments` of {tool} cannot be read: {error}")))?,
+    };
+    if arguments.is_null() {
+        arguments = Value::Object(Map::new());
+    }
+    if !arguments.is_object() {
+        let got = describe(&arguments);
+        return Err(Error::params(format!("`arguments` of {tool} is {got}; it must be an object")));
+    }
+    check(&mut arguments, schema, "", tool)?;
+    serde_json::from_value(arguments)
+        .map_err(|error| Error::params(format!("the arguments of {tool} cannot be read: {error}")))
+}
+
+/// Checks `value` against `schema` and brings aliases and quoted numbers into their canonical form.
+fn check(value: &mut Value, schema: &Value, path: &str, tool: &str) -> Result<(), Error> {
+    let Some(kind) = schema["type"].as_str() else { return Ok(()) };
+    unquote(value, kind);
+    let fits = match kind {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        _ => true,
+    };
+    if !fits {
+        let (got, wanted) = (describe(value), article(kind));
+        return Err(Error::params(format!("`{path}` of {tool} is {got}; it must be {wanted}")));
+    }
+    match value {
+        Value::Object(members) => check_object(members, schema, path, tool),
+        Value::Array(items) => check_array(items, schema, path, tool),
+        Value::Number(number) => {
+            let number = number.as_i64().unwrap_or(i64::MAX);
+            let (least, most) = (schema["minimum"].as_i64(), schema["maximum"].as_i64());
+            if least.is_some_and(|least| number < least) || most.is_some_and(|most| number > most) {
+                let allowed = match (least, most) {
+                    (Some(least), Some(most)) => format!("from {least} to {most}"),
+                    (Some(least), None) => format!("{least} or more"),
+                    _ => format!("{} or less", most.unwrap_or(i64::MAX)),
+                };
+                return Err(Error::params(format!("`{path}` of {tool} is {value}; it must be {allowed}")));
+            }
+            Ok(())
+        }
+        Value::String(text) => match schema["enum"].as_array() {
+            Some(allowed) if !allowed.iter().any(|allowed| allowed == text.as_str()) => {
+                let allowed: Vec<&str> = allowed.iter().filter_map(Value::as_str).collect();
+                let allowed = allowed.join("`, `");
+                Err(Error::params(format!("`{path}` of {tool} is \"{text}\"; it must be one of `{allowed}`")))
+            }
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+fn check_array(items: &mut [Value], schema: &Value, path: &str, tool: &str) -> Result<(), Error> {
+    let (count, least) = (items.len() as u64, schema["minItems"].as_u64().unwrap_or(0));
+    let most = schema["maxItems"].as_u64().unwrap_or(u64::MAX);
+    if count < least {
+        return Err(Error::params(format!("`{path}` of {tool} has {count} items; it needs at least {least}")));
+    }
+    if count > most {
+        return Err(Error::params(format!("`{path}` of {tool} has {count} items; at most {most} are allowed")));
+    }
+    for (index, item) in items.iter_mut().enumerate() {
+        check(item, &schema["items"], &format!("{path}[{index}]"), tool)?;
+    }
+    Ok(())
+}
+
+fn check_object(members: &mut Map<String, Value>, schema: &Value, path: &str, tool: &str) -> Result<(), Error> {
+    let empty = Map::new();
+    let properties = schema["properties"].as_object().unwrap_or(&empty);
+    rename_aliases(members, properties);
+    let place = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    members.retain(|name, _| properties.contains_key(name) || !HARMLESS.contains(&name.as_str()));
+    if let Some(unknown) = members.keys().find(|name| !properties.contains_key(*name)) {
+        return Err(unknown_parameter(&place(unknown), unknown, properties, tool));
+    }
+    // A null stands for "not given", as agents use it.
+    members.retain(|_, value| !value.is_null());
+    let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
+    if let Some(missing) = required.iter().filter_map(Value::as_str).find(|name| !members.contains_key(*name)) {
+        let wanted = properties[missing]["type"].as_str().map_or(Cow::Borrowed("a value"), |kind| article(kind).into());
+        return Err(Error::params(format!("`{}` of {tool} is missing; it must be {wanted}", place(missing))));
+    }
+    for (name, value) in members.iter_mut() {
+        check(value, &properties[name], &place(name), tool)?;
+    }
+    Ok(())
+}
+
+/// Puts aliased arguments under their canonical names; a canonical one that is also given wins.
+fn rename_aliases(members: &mut Map<String, Value>, properties: &Map<String, Value>) {
+    for (canonical, property) in properties {
+        for alias in property[ALIASES].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            if properties.contains_key(alias) {
+                continue;
+            }
+            if let Some(value) = members.shift_remove(alias)
+                && members.get(canonical).is_none_or(Value::is_null)
+            {
+                members.insert(canonical.clone(), value);
+            }
+        }
+    }
+}
+
+fn unknown_parameter(place: &str, name: &str, properties: &Map<String, Value>, tool: &str) -> Error {
+    let mut message = format!("`{place}` is no parameter of {tool}");
+    let nearest = properties
+        .keys()
+        .map(|known| (strsim::damerau_levenshtein(&known.to_lowercase(), &name.to_lowercase()), known))
+        .min()
+        .filter(|(distance, known)| *distance <= known.len() / 2);
+    // Writing to a String cannot fail.
+    let _ = match nearest {
+        Some((_, known)) => write!(message, "; the nearest one is `{known}`"),
+        None if properties.is_empty() => write!(message, "; it takes none"),
+        None => {
+            let known: Vec<&str> = properties.keys().map(String::as_str).collect();
+            write!(message, "; it takes `{}`", known.join("`, `"))
+        }
+    };
+    Error::params(message)
+}
+
+/// Some clients send arrays, numbers and booleans as text; only a text that is exactly such a value is taken for it.
+fn unquote(value: &mut Value, kind: &str) {
+    if !matches!(kind, "array" | "object" | "integer" | "number" | "boolean") {
+        return;
+    }
+    let Value::String(text) = &*value else { return };
+    let Ok(inner) = serde_json::from_str::<Value>(text) else { return };
+    let fits = match kind {
+        "array" => inner.is_array(),
+        "object" => inner.is_object(),
+        "boolean" => inner.is_boolean(),
+        _ => inner.is_number(),
+    };
+    if fits {
+        *value = inner;
+    }
+}
+
+fn describe(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => format!("the boolean {value}"),
+        Value::Number(number) => format!("the number {number}"),
+        Value::String(text) if text.chars().count() <= 40 => format!("the string {value}"),
+        Value::String(_) => "a string".to_owned(),
+        Value::Array(_) => "an array".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}
+
+fn article(kind: &str) -> &str {
+    match kind {
+        "object" => "an object",
+        "array" => "an array",
+        "string" => "a string",
+        "boolean" => "true or false",
+        "integer" => "a whole number",
+        "number" => "a number",
+        other => other,
+    }
+}

@@ -1,0 +1,231 @@
+//! What a tool is: one type that declares name, words, parameters and reply, and runs.
+//!
+//! A tool sees typed parameters and returns a typed reply: no JSON, no error code, no revision.
+
+use std::marker::PhantomData;
+use std::sync::OnceLock;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::context::Context;
+use super::schema;
+use crate::error::Error;
+use crate::protocol::{Content, ToolReply};
+
+/// A tool, declared once; everything that is said about it elsewhere is derived from here.
+pub trait Tool: Send + Sync + 'static {
+    /// The arguments; field docs are the parameter descriptions.
+    type Params: DeserializeOwned + JsonSchema;
+    /// Structured output. An object type becomes the output schema; `()` means content alone.
+    type Output: Serialize + JsonSchema;
+    /// The name on the wire.
+    const NAME: &'static str;
+    /// The name for people.
+    const TITLE: &'static str;
+    /// What it does, when to use another one, the one trap. Paid for on every request.
+    const DESCRIPTION: &'static str;
+    /// What it does to the world.
+    const HINTS: Hints;
+    /// The set it is switched on with.
+    const TOOLSET: Toolset;
+    /// Whether it may hold up the thread that reads stdin.
+    const WEIGHT: Weight = Weight::Light;
+    /// Does the work.
+    fn run(context: &Context<'_>, params: Self::Params) -> Result<Reply<Self::Output>, Error>;
+}
+
+/// A group of tools that the operator switches on together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Toolset {
+    /// Reading, writing, searching and editing files.
+    Files,
+    /// Running commands.
+    Command,
+}
+
+impl Toolset {
+    /// Every set, in the order of the documentation.
+    pub const ALL: [Self; 2] = [Self::Files, Self::Command];
+
+    /// The name used with `--tools`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Files => "files",
+            Self::Command => "command",
+        }
+    }
+}
+
+/// Whether a call is served by the thread that read it, or handed to another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// Microseconds as a rule: no thread hop.
+    Light,
+    /// May take long: searches, commands, whole trees.
+    Heavy,
+}
+
+/// What a tool does to the world, as six named groups instead of four booleans a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hints {
+    /// Reads only.
+    Observes,
+    /// Adds; doing it again changes nothing more.
+    Creates,
+    /// Replaces what was there; doing it again changes nothing more.
+    Overwrites,
+    /// Changes what was there; doing it again may change more.
+    Mutates,
+    /// Deletes; doing it again changes nothing more.
+    Removes,
+    /// Runs programs, which may do anything that the walls allow.
+    Runs,
+}
+
+impl Hints {
+    /// The `annotations` object of tools/list.
+    pub fn annotations(self) -> Value {
+        let (destructive, idempotent, open_world) = match self {
+            Self::Observes => return json!({"readOnlyHint": true, "openWorldHint": false}),
+            Self::Creates => (false, true, false),
+            Self::Overwrites | Self::Removes => (true, true, false),
+            Self::Mutates => (true, false, false),
+            Self::Runs => (true, false, true),
+        };
+        json!({"readOnlyHint": false, "destructiveHint": destructive, "idempotentHint": idempotent,
+            "openWorldHint": open_world})
+    }
+}
+
+/// A tool's answer.
+#[derive(Debug)]
+pub struct Reply<O> {
+    /// What the model reads.
+    pub content: Vec<Content>,
+    /// What a program reads; `None` leaves it out.
+    pub structured: Option<O>,
+    /// Members of the result's `_meta`.
+    pub meta: Vec<(&'static str, Value)>,
+    /// The call did its work and the outcome is bad news, such as a command that exits with 1.
+    pub is_error: bool,
+}
+
+impl<O> Reply<O> {
+    /// One text block.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::content(vec![Content::text(text)])
+    }
+
+    /// These blocks.
+    pub fn content(content: Vec<Content>) -> Self {
+        Self { content, structured: None, meta: Vec::new(), is_error: false }
+    }
+
+    /// Adds the structured form.
+    #[must_use]
+    pub fn with(mut self, structured: O) -> Self {
+        self.structured = Some(structured);
+        self
+    }
+
+    /// Adds a member of `_meta`.
+    #[must_use]
+    pub fn meta(mut self, key: &'static str, value: impl Into<Value>) -> Self {
+        self.meta.push((key, value.into()));
+        self
+    }
+}
+
+/// What tools/list and the documents say about a tool.
+#[derive(Clone, Debug)]
+pub struct Descriptor {
+    /// The name on the wire.
+    pub name: String,
+    /// The name for people.
+    pub title: String,
+    /// What it does.
+    pub description: String,
+    /// JSON Schema of the arguments.
+    pub input_schema: Value,
+    /// JSON Schema of the structured output, if there is any.
+    pub output_schema: Option<Value>,
+    /// The `annotations` object.
+    pub annotations: Value,
+}
+
+/// A tool with its types erased: what the registry holds. A tool from a manifest is another implementation.
+pub trait Callable: Send + Sync {
+    /// The name on the wire.
+    fn name(&self) -> &str;
+    /// Everything that is said about it.
+    fn descriptor(&self) -> Descriptor;
+    /// The set it belongs to.
+    fn toolset(&self) -> Toolset;
+    /// What it does to the world.
+    fn hints(&self) -> Hints;
+    /// Whether it may hold up the thread that reads.
+    fn weight(&self) -> Weight;
+    /// Checks the arguments and does the work. `structured` says whether the client can use structured output.
+    fn call(&self, context: &Context<'_>, arguments: Option<&RawValue>, structured: bool) -> Result<ToolReply, Error>;
+}
+
+/// A [`Tool`] as a [`Callable`].
+struct Declared<T> {
+    /// Made at the first call: a process that only reads never pays for the schemas of the other tools.
+    schema: OnceLock<Value>,
+    tool: PhantomData<fn() -> T>,
+}
+
+impl<T: Tool> Declared<T> {
+    fn schema(&self) -> &Value {
+        self.schema.get_or_init(schema::declared::<T::Params>)
+    }
+}
+
+/// The registry's entry for a tool.
+pub fn declare<T: Tool>() -> Box<dyn Callable> {
+    Box::new(Declared::<T> { schema: OnceLock::new(), tool: PhantomData })
+}
+
+impl<T: Tool> Callable for Declared<T> {
+    fn name(&self) -> &str {
+        T::NAME
+    }
+
+    fn descriptor(&self) -> Descriptor {
+        Descriptor {
+            name: T::NAME.to_owned(),
+            title: T::TITLE.to_owned(),
+            description: T::DESCRIPTION.to_owned(),
+            input_schema: schema::published(self.schema().clone()),
+            output_schema: schema::output::<T::Output>(),
+            annotations: T::HINTS.annotations(),
+        }
+    }
+
+    fn toolset(&self) -> Toolset {
+        T::TOOLSET
+    }
+
+    fn hints(&self) -> Hints {
+        T::HINTS
+    }
+
+    fn weight(&self) -> Weight {
+        T::WEIGHT
+    }
+
+    fn call(&self, context: &Context<'_>, arguments: Option<&RawValue>, structured: bool) -> Result<ToolReply, Error> {
+        let params = schema::read_params::<T::Params>(T::NAME, self.schema(), arguments)?;
+        let reply = T::run(context, params)?;
+        let structured = match reply.structured.filter(|_| structured) {
+            Some(output) => Some(serde_json::to_string(&output).map_err(Error::output)?),
+            None => None,
+        };
+        Ok(ToolReply { content: reply.content, structured, meta: reply.meta, is_error: reply.is_error })
+    }
+}

@@ -1,0 +1,298 @@
+//! stdin to session to stdout, without a thread hop for cheap calls and without letting a slow one block others.
+//!
+//! The thread that reads a line (the leader) serves cheap calls itself and goes on reading. A watch looks at it every
+//! few milliseconds while there is traffic; a leader that is still busy with the call of the last look is replaced by
+//! a new one. Heavy calls go to a pool of threads. What runs and what waits is bounded, and beyond that stdin is not
+//! read, so a flood costs the client time and the server nothing.
+
+use std::io::Read;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::lines::{Line, Lines};
+use super::pool::Pool;
+use super::wake::Wake;
+use super::writer::Writer;
+use crate::limits::TAKEOVER_MS;
+use crate::protocol::{Code, Incoming, Outcome, Refusal, RpcError, parse, render};
+use crate::server::{Admission, Session, Ticket};
+use crate::tools::Weight;
+
+/// Looks without any traffic after which the watch sleeps until there is some again.
+const IDLE_LOOKS: u32 = 20;
+
+/// Why serving ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The client closed its side and has all its answers.
+    Served,
+    /// The caller's descriptor became readable; nothing more is answered.
+    Stopped,
+}
+
+/// One client's stream, served until it ends.
+pub struct Door {
+    session: Session,
+    writer: Writer,
+    lines: Mutex<Lines<Box<dyn Read + Send>>>,
+    max_line_bytes: usize,
+    pool: Pool,
+    /// Even while the leader reads, odd while it serves; every step adds one, so a value never comes again.
+    lead: AtomicU64,
+    watched: AtomicBool,
+    /// Wakes the watch: traffic after idleness, or the end.
+    wake: Wake,
+    ended: AtomicBool,
+}
+
+impl Door {
+    /// Joins a session to a stream. Fails only when no event descriptor can be had.
+    pub fn new(
+        session: Session,
+        source: impl Read + Send + 'static,
+        writer: Writer,
+        max_line_bytes: usize,
+    ) -> std::io::Result<Arc<Self>> {
+        let wake = Wake::new()?;
+        Ok(Arc::new(Self {
+            session,
+            writer,
+            lines: Mutex::new(Lines::new(Box::new(source), max_line_bytes)),
+            max_line_bytes,
+            pool: Pool::new(wake.clone()),
+            lead: AtomicU64::new(0),
+            watched: AtomicBool::new(false),
+            wake,
+            ended: AtomicBool::new(false),
+        }))
+    }
+
+    /// Serves until the stream ends or `stop` becomes readable. The calling thread is the watch.
+    pub fn run(self: &Arc<Self>, stop: Option<BorrowedFd<'_>>) -> std::io::Result<End> {
+        self.spawn_leader(0)?;
+        let mut last_seen = 0;
+        let mut idle_looks = 0;
+        loop {
+            let watched = self.watched.load(SeqCst);
+            let timeout = Timespec { tv_sec: 0, tv_nsec: TAKEOVER_MS * 1_000_000 };
+            let mut fds = vec![PollFd::new(&self.wake, PollFlags::IN)];
+            fds.extend(stop.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+            match poll(&mut fds, watched.then_some(&timeout)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if fds.get(1).is_some_and(|fd| !fd.revents().is_empty()) {
+                self.session.cancel_all();
+                return Ok(End::Stopped);
+            }
+            self.wake.hush();
+            if self.ended.load(SeqCst) && self.pool.is_empty() {
+                return Ok(End::Served);
+            }
+            let seen = self.lead.load(SeqCst);
+            if seen != last_seen {
+                (last_seen, idle_looks) = (seen, 0);
+            } else if seen % 2 == 1 {
+                self.take_over(seen)?;
+            } else {
+                idle_looks += 1;
+                if idle_looks >= IDLE_LOOKS {
+                    self.watched.store(false, SeqCst);
+                    // Traffic that began between the two is seen here, or sees the flag itself.
+                    if self.lead.load(SeqCst) != seen {
+                        self.watched.store(true, SeqCst);
+                    }
+                    idle_looks = 0;
+                }
+            }
+        }
+    }
+
+    /// Puts a new leader in the place of one that has served the same call since the last look.
+    fn take_over(self: &Arc<Self>, seen: u64) -> std::io::Result<()> {
+        if !self.pool.enter() {
+            return Ok(());
+        }
+        if self.lead.compare_exchange(seen, seen + 1, SeqCst, SeqCst).is_err() {
+            self.pool.leave();
+            return Ok(());
+        }
+        self.spawn_leader(seen + 1)
+    }
+
+    fn spawn_leader(self: &Arc<Self>, turn: u64) -> std::io::Result<()> {
+        let door = Arc::clone(self);
+        thread::Builder::new().name("leader".to_owned()).spawn(move || door.lead(turn)).map(drop)
+    }
+
+    fn lead(self: &Arc<Self>, mut turn: u64) {
+        let mut out = Vec::new();
+        loop {
+            let line = self.lines.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let line = match line {
+                _ if self.writer.is_broken() => return self.end(),
+                Ok(Line::Whole(line)) => line,
+                Ok(Line::TooLong) => {
+                    let message = format!(
+                        "the line is longer than {} bytes (--max-line-bytes); split the message",
+                        self.max_line_bytes
+                    );
+                    self.refuse(&mut out, Refusal { id: None, code: Code::InvalidRequest, message });
+                    continue;
+                }
+                Ok(Line::End) => return self.end(),
+                Err(error) => {
+                    tracing::error!("stdin cannot be read: {error}");
+                    return self.end();
+                }
+            };
+            self.lead.store(turn + 1, SeqCst);
+            if !self.watched.swap(true, SeqCst) {
+                self.wake.ring();
+            }
+            self.accept(line, &mut out);
+            if self.lead.compare_exchange(turn + 1, turn + 2, SeqCst, SeqCst).is_err() {
+                // Another thread leads; this one was counted as running when it was replaced.
+                return self.pool.leave();
+            }
+            turn += 2;
+        }
+    }
+
+    /// Serves a line, or hands it on.
+    fn accept(self: &Arc<Self>, line: Vec<u8>, out: &mut Vec<u8>) {
+        let request = match parse(&line) {
+            Incoming::Request(request) => request,
+            Incoming::Refused(_) if line.iter().all(u8::is_ascii_whitespace) => return,
+            Incoming::Refused(refusal) => return self.refuse(out, refusal),
+            Incoming::Response => return,
+            Incoming::Batch(members) => {
+                let message = match (self.session.revision(), members.is_empty()) {
+                    (revision, false) if revision.has_batches() => return self.hand_on(Job::Batch(line)),
+                    (_, true) => "a batch must not be empty".to_owned(),
+                    (revision, _) => format!("revision {revision} has no batches; send one message a line"),
+                };
+                return self.refuse(out, Refusal { id: None, code: Code::InvalidRequest, message });
+            }
+        };
+        match self.session.admit(&request) {
+            Admission::Admitted(ticket) if ticket.weight == Weight::Heavy => self.hand_on(Job::Call(ticket, line)),
+            Admission::Admitted(ticket) => {
+                if let Some(outcome) = self.session.serve(&ticket, &request, &self.writer) {
+                    self.reply(out, &ticket, &outcome);
+                }
+            }
+            Admission::Refused(refused) => {
+                out.clear();
+                render(out, Some(&refused.id), &Err(refused.error), refused.revision);
+                self.flush(out);
+            }
+            Admission::Nothing => {}
+        }
+    }
+
+    fn hand_on(self: &Arc<Self>, job: Job) {
+        let door = Arc::clone(self);
+        self.pool.run(Box::new(move || {
+            let mut out = Vec::new();
+            match job {
+                Job::Call(ticket, line) => {
+                    if let Incoming::Request(request) = parse(&line)
+                        && let Some(outcome) = door.session.serve(&ticket, &request, &door.writer)
+                    {
+                        door.reply(&mut out, &ticket, &outcome);
+                    }
+                }
+                Job::Batch(line) => door.serve_batch(&line, &mut out),
+            }
+        }));
+    }
+
+    /// The replies to a batch leave together, as one array; a batch of notifications is answered by nothing.
+    fn serve_batch(&self, line: &[u8], out: &mut Vec<u8>) {
+        let Incoming::Batch(members) = parse(line) else { return };
+        out.push(b'[');
+        let mut reply = |id: Option<&crate::protocol::Id>, outcome: &Outcome, revision| {
+            if out.len() > 1 {
+                out.push(b',');
+            }
+            render(out, id, outcome, revision);
+        };
+        for member in members {
+            let request = match parse(member.get().as_bytes()) {
+                Incoming::Request(request) if request.method == "initialize" && request.id.is_some() => {
+                    let error = RpcError::new(Code::InvalidRequest, "initialize must not be part of a batch");
+                    reply(request.id.as_ref(), &Err(error), self.session.revision());
+                    continue;
+                }
+                Incoming::Request(request) => request,
+                Incoming::Response => continue,
+                Incoming::Refused(refusal) => {
+                    let error = RpcError::new(refusal.code, refusal.message);
+                    reply(refusal.id.as_ref(), &Err(error), self.session.revision());
+                    continue;
+                }
+                Incoming::Batch(_) => {
+                    let error = RpcError::new(Code::InvalidRequest, "a batch must not hold a batch");
+                    reply(None, &Err(error), self.session.revision());
+                    continue;
+                }
+            };
+            match self.session.admit(&request) {
+                Admission::Admitted(ticket) => {
+                    if let Some(outcome) = self.session.serve(&ticket, &request, &self.writer) {
+                        reply(Some(&ticket.id), &outcome, ticket.revision);
+                    }
+                }
+                Admission::Refused(refused) => reply(Some(&refused.id), &Err(refused.error), refused.revision),
+                Admission::Nothing => {}
+            }
+        }
+        if out.len() > 1 {
+            out.push(b']');
+            self.flush(out);
+        }
+    }
+
+    fn reply(&self, out: &mut Vec<u8>, ticket: &Ticket, outcome: &Outcome) {
+        out.clear();
+        render(out, Some(&ticket.id), outcome, ticket.revision);
+        self.flush(out);
+    }
+
+    fn refuse(&self, out: &mut Vec<u8>, refusal: Refusal) {
+        out.clear();
+        let error = RpcError::new(refusal.code, refusal.message);
+        render(out, refusal.id.as_ref(), &Err(error), self.session.revision());
+        self.flush(out);
+    }
+
+    fn flush(&self, out: &mut Vec<u8>) {
+        const KEEP_BYTES: usize = 1024 * 1024;
+        out.push(b'\n');
+        self.writer.write_line(out);
+        // The buffer of one large reply must not stay for good.
+        if out.capacity() > KEEP_BYTES {
+            *out = Vec::new();
+        }
+    }
+
+    /// The stream has ended; what runs is still answered, unless nobody reads any more.
+    fn end(&self) {
+        if self.writer.is_broken() {
+            self.session.cancel_all();
+        }
+        self.ended.store(true, SeqCst);
+        self.wake.ring();
+    }
+}
+
+/// Work that may take long.
+enum Job {
+    Call(Ticket, Vec<u8>),
+    Batch(Vec<u8>),
+}

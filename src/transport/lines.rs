@@ -1,0 +1,148 @@
+//! Lines out of a stream of bytes, with a cap on their length.
+
+use std::io::{self, Read};
+
+use memchr::memchr;
+
+/// How much is asked for in one read; a pipe holds 64 KiB.
+const READ_BYTES: usize = 64 * 1024;
+
+/// What came next.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Line {
+    /// A whole line, without its newline; the last one may have had none.
+    Whole(Vec<u8>),
+    /// A line longer than the cap; it was read to its end and dropped.
+    TooLong,
+    /// The stream has ended.
+    End,
+}
+
+/// Cuts a stream into lines.
+pub struct Lines<R> {
+    source: R,
+    max_bytes: usize,
+    /// Bytes read and not handed out are `buffer[start..end]`; the rest is room.
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// How far from `start` there is known to be no newline.
+    scanned: usize,
+    ended: bool,
+}
+
+impl<R: Read> Lines<R> {
+    /// Lines of at most `max_bytes`.
+    pub fn new(source: R, max_bytes: usize) -> Self {
+        Self { source, max_bytes, buffer: vec![0; READ_BYTES], start: 0, end: 0, scanned: 0, ended: false }
+    }
+
+    /// The next line; waits for it.
+    pub fn next(&mut self) -> io::Result<Line> {
+        let mut too_long = false;
+        loop {
+            let unread = &self.buffer[self.start..self.end];
+            if let Some(found) = memchr(b'\n', &unread[self.scanned..]) {
+                let length = self.scanned + found;
+                too_long |= length > self.max_bytes;
+                let line = if too_long { Line::TooLong } else { Line::Whole(self.take(length)) };
+                self.start += length + 1;
+                self.scanned = 0;
+                return Ok(line);
+            }
+            self.scanned = unread.len();
+            if self.scanned > self.max_bytes {
+                too_long = true;
+                self.discard();
+            }
+            if self.ended {
+                let rest = self.take(self.end - self.start);
+                self.discard();
+                return Ok(match (too_long, rest.is_empty()) {
+                    (true, _) => Line::TooLong,
+                    (false, true) => Line::End,
+                    (false, false) => Line::Whole(rest),
+                });
+            }
+            self.fill()?;
+        }
+    }
+
+    /// The next `length` bytes as a line of its own. A large line leaves with the buffer instead of being copied, and
+    /// so does not stay behind in an idle server.
+    fn take(&mut self, length: usize) -> Vec<u8> {
+        let (from, to) = (self.start, self.start + length);
+        if length <= READ_BYTES || from > 0 {
+            return self.buffer[from..to].to_vec();
+        }
+        let mut room = vec![0; READ_BYTES.max(self.end - to)];
+        room[to..self.end].copy_from_slice(&self.buffer[to..self.end]);
+        let mut line = std::mem::replace(&mut self.buffer, room);
+        line.truncate(to);
+        line
+    }
+
+    fn discard(&mut self) {
+        self.start = 0;
+        self.end = 0;
+        self.scanned = 0;
+    }
+
+    fn fill(&mut self) -> io::Result<()> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        if self.end == self.buffer.len() {
+            // Doubling, so that a long line does not cost a thousand small reads.
+            self.buffer.resize(self.end * 2, 0);
+        }
+        let read = loop {
+            match self.source.read(&mut self.buffer[self.end..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => break result?,
+            }
+        };
+        self.end += read;
+        self.ended = read == 0;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(source: impl Read, max_bytes: usize) -> Vec<Line> {
+        let mut lines = Lines::new(source, max_bytes);
+        let mut found = Vec::new();
+        loop {
+            match lines.next().unwrap() {
+                Line::End => return found,
+                line => found.push(line),
+            }
+        }
+    }
+
+    /// Gives one byte at a time, so that every state of the buffer is passed.
+    struct Dribble<'a>(&'a [u8]);
+
+    impl Read for Dribble<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let (Some((first, rest)), Some(place)) = (self.0.split_first(), out.first_mut()) else { return Ok(0) };
+            *place = *first;
+            self.0 = rest;
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn lines_are_cut_capped_and_never_lost() {
+        let text = b"one\n\n1234567890\n123456789\ntwo";
+        let whole = |text: &str| Line::Whole(text.as_bytes().to_vec());
+        let expected = [whole("one"), whole(""), Line::TooLong, whole("123456789"), whole("two")];
+        assert_eq!(all(&text[..], 9), expected);
+        assert_eq!(all(Dribble(text), 9), expected);
+        assert_eq!(all(Dribble(b"1234567890"), 9), [Line::TooLong]);
+        assert_eq!(all(Dribble(b""), 9), []);
+    }
+}

@@ -1,0 +1,129 @@
+//! Threads for heavy calls: made when wanted, ended when idle, bounded in number and in what waits for them.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::wake::Wake;
+use crate::limits::{MAX_QUEUED_REQUESTS, MAX_RUNNING_REQUESTS};
+
+/// A thread without work goes after this time.
+const LINGER: Duration = Duration::from_secs(5);
+
+/// Work for a thread. It must not unwind: a session turns panics into errors.
+pub type Job = Box<dyn FnOnce() + Send>;
+
+/// The threads and what waits for them.
+#[derive(Clone)]
+pub struct Pool(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    work: Condvar,
+    room: Condvar,
+    empty: Wake,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Job>,
+    threads: usize,
+    idle: usize,
+    /// Jobs that wait or run.
+    open: usize,
+    /// Calls that run on threads of the caller's.
+    entered: usize,
+}
+
+impl Pool {
+    /// A pool without threads, which rings `empty` whenever its last call is done.
+    pub fn new(empty: Wake) -> Self {
+        let (state, work, room) = (Mutex::default(), Condvar::new(), Condvar::new());
+        Self(Arc::new(Shared { state, work, room, empty }))
+    }
+
+    /// Runs the job on some thread. Waits while too much is waiting already.
+    pub fn run(&self, job: Job) {
+        let mut state = self.lock();
+        while state.queue.len() >= MAX_QUEUED_REQUESTS {
+            state = self.0.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.queue.push_back(job);
+        state.open += 1;
+        if state.idle >= state.queue.len() || state.threads >= MAX_RUNNING_REQUESTS {
+            self.0.work.notify_one();
+            return;
+        }
+        state.threads += 1;
+        drop(state);
+        let pool = self.clone();
+        if let Err(error) = thread::Builder::new().name("worker".to_owned()).spawn(move || pool.work()) {
+            tracing::error!("no thread to be had: {error}");
+            self.lock().threads -= 1;
+            // With no thread at all the job would wait for good.
+            if self.lock().threads == 0 {
+                self.work_once();
+            }
+        }
+    }
+
+    /// Counts a call that runs on a thread of the caller's, if there are not too many of them.
+    pub fn enter(&self) -> bool {
+        let mut state = self.lock();
+        let room = state.entered < MAX_RUNNING_REQUESTS;
+        state.entered += usize::from(room);
+        room
+    }
+
+    /// Takes back one [`Pool::enter`].
+    pub fn leave(&self) {
+        self.lock().entered -= 1;
+        self.0.empty.ring();
+    }
+
+    /// Whether no call waits or runs.
+    pub fn is_empty(&self) -> bool {
+        let state = self.lock();
+        state.open == 0 && state.entered == 0
+    }
+
+    fn work(&self) {
+        let mut state = self.lock();
+        loop {
+            if let Some(job) = state.queue.pop_front() {
+                drop(state);
+                self.0.room.notify_one();
+                job();
+                state = self.lock();
+                state.open -= 1;
+                if state.open == 0 {
+                    self.0.empty.ring();
+                }
+                continue;
+            }
+            state.idle += 1;
+            let (woken, timeout) =
+                self.0.work.wait_timeout(state, LINGER).unwrap_or_else(PoisonError::into_inner);
+            state = woken;
+            state.idle -= 1;
+            if timeout.timed_out() && state.queue.is_empty() {
+                state.threads -= 1;
+                return;
+            }
+        }
+    }
+
+    fn work_once(&self) {
+        let job = self.lock().queue.pop_front();
+        if let Some(job) = job {
+            job();
+            self.lock().open -= 1;
+            self.0.empty.ring();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

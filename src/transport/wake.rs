@@ -1,0 +1,35 @@
+//! A bell: rung from any thread, heard by one that waits in `poll`.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::event::{EventfdFlags, eventfd};
+
+/// An event descriptor (eventfd(2)); clones are the same bell.
+#[derive(Clone, Debug)]
+pub struct Wake(Arc<OwnedFd>);
+
+impl Wake {
+    /// A bell that nobody has rung. Fails when no descriptor can be had.
+    pub fn new() -> std::io::Result<Self> {
+        Ok(Self(Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)))
+    }
+
+    /// Makes the descriptor readable.
+    pub fn ring(&self) {
+        // A full counter is as good as one more.
+        let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
+    }
+
+    /// Makes it unreadable until the next ring.
+    pub fn hush(&self) {
+        let mut count = [0; 8];
+        let _ = rustix::io::read(&self.0, &mut count);
+    }
+}
+
+impl AsFd for Wake {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}

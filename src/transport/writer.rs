@@ -1,0 +1,46 @@
+//! The one writer: a lock, one `write` a message.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::server::Outbox;
+
+/// Where all messages leave. A reader that has gone away is remembered, and what follows is dropped.
+pub struct Writer {
+    sink: Mutex<Box<dyn Write + Send>>,
+    broken: AtomicBool,
+}
+
+impl Writer {
+    /// Writes to `sink`, which should not buffer.
+    pub fn new(sink: impl Write + Send + 'static) -> Self {
+        Self { sink: Mutex::new(Box::new(sink)), broken: AtomicBool::new(false) }
+    }
+
+    /// Whether the other side has gone away.
+    pub fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Relaxed)
+    }
+
+    /// Writes a message that ends in its newline.
+    pub fn write_line(&self, line: &[u8]) {
+        let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_broken() {
+            return;
+        }
+        if let Err(error) = sink.write_all(line) {
+            tracing::warn!("the client no longer reads: {error}");
+            self.broken.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Outbox for Writer {
+    fn send(&self, message: &[u8]) {
+        let mut line = Vec::with_capacity(message.len() + 1);
+        line.extend_from_slice(message);
+        line.push(b'\n');
+        self.write_line(&line);
+    }
+}
