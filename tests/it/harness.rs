@@ -16,7 +16,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use serde_json::{Value, json};
 
 use crate::schema::{self, NEWEST_HANDSHAKE, REVISIONS, STATELESS};
@@ -182,8 +182,8 @@ impl Server {
         self.note("->", &String::from_utf8_lossy(&bytes));
         for line in bytes.split(|byte| *byte == b'\n') {
             match serde_json::from_slice(line) {
-                Ok(Value::Array(messages)) => messages.iter().for_each(|message| self.expect(message)),
-                Ok(message) => self.expect(&message),
+                Ok(Value::Array(messages)) => messages.iter().for_each(|message| self.expect_reply(message)),
+                Ok(message) => self.expect_reply(&message),
                 Err(_) => {}
             }
         }
@@ -194,7 +194,7 @@ impl Server {
     }
 
     /// Remembers what a message asks, so that the reply can be checked.
-    fn expect(&mut self, message: &Value) {
+    pub fn expect_reply(&mut self, message: &Value) {
         let id = &message["id"];
         if !(id.is_string() || id.is_i64() || id.is_u64()) {
             return;
@@ -383,9 +383,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
         self.input = None;
+        // Asked first, so that it can end its commands; a server that does not listen is ended.
+        let _ = kill_process(self.pid(), Signal::TERM);
+        if !ends_within(self.pid(), Duration::from_secs(2)) {
+            let _ = self.child.kill();
+        }
+        let _ = self.child.wait();
         for thread in self.threads.drain(..2) {
             let _ = thread.join();
         }
