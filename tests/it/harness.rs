@@ -385,9 +385,12 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.input = None;
         // Asked first, so that it can end its commands; a server that does not listen is ended.
-        let _ = kill_process(self.pid(), Signal::TERM);
-        if !ends_within(self.pid(), Duration::from_secs(2)) {
-            let _ = self.child.kill();
+        // One that is already reaped has no number any more.
+        if self.alive() {
+            let _ = kill_process(self.pid(), Signal::TERM);
+            if !ends_within(self.pid(), Duration::from_secs(2)) {
+                let _ = self.child.kill();
+            }
         }
         let _ = self.child.wait();
         for thread in self.threads.drain(..2) {
