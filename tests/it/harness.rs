@@ -66,8 +66,15 @@ pub struct Server {
 impl Server {
     /// Starts `replay --mcp-server ARGS` in the root of the tree, with a clean environment and no handshake.
     pub fn start(tree: &Tree, args: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_replay"));
-        command.arg("--mcp-server").args(args).current_dir(tree.root());
+        Self::start_under(tree, &[], args)
+    }
+
+    /// The same as an argument of another program, which must end by executing it.
+    pub fn start_under(tree: &Tree, wrapper: &[&str], args: &[&str]) -> Self {
+        let binary = env!("CARGO_BIN_EXE_replay");
+        let line = [wrapper, &[binary, "--mcp-server"], args].concat();
+        let mut command = Command::new(line[0]);
+        command.args(&line[1..]).current_dir(tree.root());
         command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", tree.root());
         command.env("LANG", "C.UTF-8").env("RUST_BACKTRACE", "1");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -116,7 +123,12 @@ impl Server {
 
     /// Starts a server and opens it as a client of this revision does.
     pub fn open(tree: &Tree, revision: &str, args: &[&str]) -> Self {
-        let mut server = Self::start(tree, args);
+        Self::start(tree, args).opened(revision)
+    }
+
+    /// Opens a server that was only started, as a client of this revision does.
+    pub fn opened(mut self, revision: &str) -> Self {
+        let server = &mut self;
         server.revision = revision.to_owned();
         if revision != STATELESS {
             let params = json!({"protocolVersion": revision, "capabilities": {},
@@ -125,7 +137,7 @@ impl Server {
             assert_eq!(reply.result()["protocolVersion"], revision);
             server.notify("notifications/initialized", json!({}));
         }
-        server
+        self
     }
 
     /// The process number of the server.
