@@ -3,6 +3,20 @@
 //! Folders are layers; a file imports only from layers below its own (ARCHITECTURE.md shows the map).
 
 pub mod cancel;
+pub mod cli;
+pub mod config;
+pub mod docs;
+pub mod edit;
+pub mod error;
 pub mod exec;
+pub mod fs;
 pub mod limits;
+pub mod oneshot;
+pub mod pattern;
+pub mod policy;
 pub mod protocol;
+pub mod server;
+pub mod start;
+pub mod text;
+pub mod tools;
+pub mod transport;

@@ -15,6 +15,8 @@ pub const TAKEOVER_MS: i64 = 5;
 pub const MAX_READ_BYTES: u64 = 10 * 1024 * 1024;
 /// Most files in one `read_multiple_files` call.
 pub const MAX_READ_FILES: usize = 50;
+/// Most that one `read_multiple_files` call reads in all, in bytes.
+pub const MAX_READ_TOTAL_BYTES: u64 = 32 * 1024 * 1024;
 /// Largest file an edit will load, in bytes.
 pub const MAX_EDIT_BYTES: u64 = 1024 * 1024 * 1024;
 /// Most entries in one `directory_tree` reply.
@@ -23,6 +25,10 @@ pub const MAX_TREE_ENTRIES: usize = 100_000;
 pub const MAX_WALK_DEPTH: usize = 4096;
 /// Symbolic links followed while resolving one path, as the kernel's own limit (`path_resolution(7)`).
 pub const MAX_LINKS: usize = 40;
+/// Directories opened while resolving one path: links can make a path of 4 KB mean a very long way.
+pub const MAX_RESOLVE_STEPS: usize = 16_384;
+/// How often resolving is tried again when a rename got in between.
+pub const RESOLVE_RETRIES: usize = 8;
 /// Longest path accepted, in bytes (`PATH_MAX` counts the final NUL).
 pub const MAX_PATH_BYTES: usize = 4095;
 
@@ -36,13 +42,32 @@ pub const MAX_CONTEXT_LINES: u64 = 50;
 pub const DEFAULT_GLOB_RESULTS: u64 = 1000;
 /// A file with a NUL within this many first bytes is binary to grep.
 pub const BINARY_SNIFF_BYTES: usize = 4096;
+/// Longest line that a search holds in memory, in bytes; a file with a longer one is skipped and counted.
+pub const MAX_LINE_BUFFER_BYTES: usize = 64 * 1024 * 1024;
+/// Longest line that a search shows whole, in bytes.
+pub const MAX_SHOWN_BYTES: usize = 2000;
 /// Longest glob accepted, in bytes.
 pub const MAX_GLOB_BYTES: usize = 4096;
 /// Most alternatives that a glob's braces may stand for.
 pub const MAX_GLOB_ALTERNATIVES: usize = 1024;
+/// Deepest nesting of braces in a glob.
+pub const MAX_GLOB_DEPTH: usize = 16;
 /// Longest pattern accepted, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 64 * 1024;
 
+/// Most groups and lookarounds inside one another in a pattern.
+pub const MAX_PATTERN_DEPTH: usize = 200;
+/// Most memory that a compiled pattern may take, in bytes.
+pub const MAX_PATTERN_PROGRAM_BYTES: usize = 10 * 1024 * 1024;
+/// Steps back that one attempt to match may take before the pattern counts as too costly.
+pub const MAX_PATTERN_BACKTRACKS: usize = 1_000_000;
+
+/// Most line numbers listed in one message.
+pub const MAX_LISTED_LINES: usize = 5;
+/// Most lines of a difference shown with a failed edit.
+pub const MAX_CLOSEST_DIFF_LINES: usize = 20;
+/// Longest line shown with a failed edit, in characters.
+pub const MAX_SHOWN_LINE_CHARS: usize = 200;
 /// How long the search for the closest block may take after an edit failed, in milliseconds.
 pub const CLOSEST_BLOCK_MS: u64 = 50;
 
@@ -64,3 +89,6 @@ pub const COMMAND_PROGRESS_MS: u64 = 500;
 pub const PIPE_READ_BYTES: usize = 64 * 1024;
 /// Longest command line, in bytes (`MAX_ARG_STRLEN` of execve(2), less its final NUL).
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
+
+/// Buffer for reading directory entries, in bytes.
+pub const LIST_BUFFER_BYTES: usize = 32 * 1024;

@@ -1,1 +1,112 @@
-fn main() {}
+//! The program: argv -> Cli -> Config -> run. The only place that ends the process.
+
+use std::io::{IsTerminal, Write as _};
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use clap::Parser as _;
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+
+use replay::cli::{Cli, Command};
+use replay::config::Config;
+use replay::protocol::Revision;
+use replay::server::{Server, Session};
+use replay::transport::{Door, End, Writer};
+use replay::{docs, oneshot, start};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    run(cli).unwrap_or_else(|error| {
+        report(&error);
+        ExitCode::from(2)
+    })
+}
+
+/// Says on stderr why nothing was started, the reasons below it.
+fn report(error: &anyhow::Error) {
+    let _ = writeln!(std::io::stderr(), "replay: {error:#}");
+}
+
+fn run(cli: Cli) -> Result<ExitCode> {
+    match cli.command {
+        Some(Command::Generate { document }) => {
+            std::io::stdout().write_all(&docs::generate(document)?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(Command::Tools { json }) => {
+            let config = Config::resolve(&cli.options)?;
+            std::io::stdout().write_all(oneshot::tools(&start::server(&config)?, json).as_bytes())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(Command::Call { tool, arguments, json }) => {
+            let config = Config::resolve(&cli.options)?;
+            logging(&config);
+            let answer = oneshot::call(&start::server(&config)?, &tool, &arguments, json)?;
+            std::io::stdout().write_all(&answer.output)?;
+            Ok(if answer.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        }
+        None => serve(&Config::resolve(&cli.options)?),
+    }
+}
+
+fn serve(config: &Config) -> Result<ExitCode> {
+    // Before any thread starts, so that all of them leave these signals to the descriptor.
+    let mut signals = SigSet::empty();
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+        signals.add(signal);
+    }
+    signals.thread_block().context("signals cannot be blocked")?;
+    let signals = SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+        .context("signals cannot be received")?;
+    logging(config);
+    let server = start::server(config)?;
+    announce(&server);
+    let door = Door::new(Session::new(server.clone()), stdin()?, Writer::new(stdout()?), config.max_line_bytes)?;
+    let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
+    let ended = server.services().commands.running.end_all();
+    tracing::info!(ended, "{}", if end == End::Served { "stdin has ended" } else { "stopped by a signal" });
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The start-up line: what this is, what it speaks, what it may touch, and what stands around commands.
+fn announce(server: &Server) {
+    let services = server.services();
+    let directories: Vec<String> = services
+        .policy
+        .roots()
+        .iter()
+        .map(|root| format!("{}:{}", root.path().display(), if root.writable() { "rw" } else { "ro" }))
+        .collect();
+    let wall = services.commands.refused.as_deref().unwrap_or("off: commands run outside any kernel wall");
+    if services.commands.refused.is_none() {
+        tracing::warn!("commands run outside any kernel wall (--sandbox off)");
+    }
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        revisions = Revision::ALL.map(Revision::as_str).join(","),
+        directories = directories.join(" "),
+        wall,
+        "replay"
+    );
+}
+
+/// Logs go to stderr, whatever happens; stdout is the protocol.
+fn logging(config: &Config) {
+    tracing_subscriber::fmt()
+        .with_max_level(config.log_level)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr)
+        .init();
+}
+
+/// Unbuffered: lines are cut from blocks as they come.
+fn stdin() -> Result<std::fs::File> {
+    Ok(std::io::stdin().as_fd().try_clone_to_owned().context("stdin is closed")?.into())
+}
+
+/// Unbuffered: one write is one message.
+fn stdout() -> Result<std::fs::File> {
+    Ok(std::io::stdout().as_fd().try_clone_to_owned().context("stdout is closed")?.into())
+}

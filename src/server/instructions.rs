@@ -21,7 +21,7 @@ pub fn instructions(services: &Services) -> String {
          (JavaScript regex). Read large files with offset and limit. Change files with edit_file (edit_files for many), \
          and keep oldText short but unique; write_file is for new files and full rewrites. ",
     );
-    text.push_str(if services.commands.enabled {
+    text.push_str(if services.commands.refused.is_none() {
         "Use execute_command for builds and tests, not for reading or editing. It runs OUTSIDE any kernel wall: the \
          operator switched it off with --sandbox off."
     } else {

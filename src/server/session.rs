@@ -71,12 +71,8 @@ pub struct Ticket {
 impl Session {
     /// A session that has negotiated nothing yet.
     pub fn new(server: Arc<Server>) -> Self {
-        let session = Self {
-            server,
-            negotiated: AtomicU8::new(0),
-            in_flight: InFlight::default(),
-            level: Mutex::new(None),
-        };
+        let session =
+            Self { server, negotiated: AtomicU8::new(0), in_flight: InFlight::default(), level: Mutex::new(None) };
         session.negotiate(Revision::NEWEST_HANDSHAKE);
         session
     }
@@ -131,7 +127,8 @@ impl Session {
         let served = catch_unwind(AssertUnwindSafe(|| self.dispatch(ticket, request, outbox)));
         let outcome = served.unwrap_or_else(|_| {
             tracing::error!("panicked");
-            let message = "the server failed inside this request, which is its own fault; other requests are unaffected";
+            let message =
+                "the server failed inside this request, which is its own fault; other requests are unaffected";
             Err(RpcError::new(Code::Internal, message))
         });
         self.log(ticket, request, &outcome, outbox);
@@ -272,7 +269,8 @@ fn revision_of(meta: &Meta<'_>) -> Result<Option<Revision>, RpcError> {
         return Err(RpcError { code: Code::UnsupportedVersion, message, data: Some(data) });
     };
     if !meta.client_capabilities.is_some_and(|raw| raw.get().starts_with('{')) {
-        let message = "`_meta` lacks `io.modelcontextprotocol/clientCapabilities`; it must be an object, which may be empty";
+        let message =
+            "`_meta` lacks `io.modelcontextprotocol/clientCapabilities`; it must be an object, which may be empty";
         return Err(RpcError::new(Code::InvalidParams, message));
     }
     Ok(Some(revision))

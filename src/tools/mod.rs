@@ -4,10 +4,20 @@
 //! tools/list and in the documents.
 
 mod context;
+mod line_search;
+mod page;
+mod parallel;
 mod registry;
 mod schema;
 mod services;
 mod tool;
+
+mod execute_command;
+mod get_file_info;
+mod list_allowed_directories;
+mod list_directory;
+mod read_file;
+mod read_multiple_files;
 
 pub use context::{Context, Progress};
 pub use registry::Registry;
@@ -17,4 +27,11 @@ pub use tool::{Callable, Descriptor, Hints, Reply, Tool, Toolset, Weight};
 use tool::declare;
 
 /// Every tool, in the order in which clients see them.
-pub const TOOLS: &[fn() -> Box<dyn Callable>] = &[];
+pub const TOOLS: &[fn() -> Box<dyn Callable>] = &[
+    declare::<read_file::ReadFile>,
+    declare::<read_multiple_files::ReadMultipleFiles>,
+    declare::<list_directory::ListDirectory>,
+    declare::<get_file_info::GetFileInfo>,
+    declare::<list_allowed_directories::ListAllowedDirectories>,
+    declare::<execute_command::ExecuteCommand>,
+];

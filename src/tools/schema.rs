@@ -27,7 +27,6 @@ pub fn declared<P: JsonSchema>() -> Value {
         settings.meta_schema = None;
     });
     let mut schema: Schema = settings.into_generator().into_root_schema_for::<P>();
-    transform::transform_subschemas(&mut simplify, &mut schema);
     simplify(&mut schema);
     schema.to_value()
 }
@@ -86,8 +85,15 @@ pub fn output<O: JsonSchema>() -> Option<Value> {
     let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| settings.meta_schema = None);
     let mut schema = settings.into_generator().into_root_schema_for::<O>();
     simplify(&mut schema);
-    schema.remove("description");
+    bare(&mut schema);
     (schema.get("type").and_then(Value::as_str) == Some("object")).then(|| schema.to_value())
+}
+
+/// Drops the words from an output schema: its field names say enough, and every client pays for it on every request.
+fn bare(schema: &mut Schema) {
+    transform::transform_subschemas(&mut bare, schema);
+    schema.remove("description");
+    schema.remove("minimum");
 }
 
 /// Reads a tool's arguments, `schema` being what [`declared`] gave. The error names the field, what was got and what is allowed.

@@ -103,8 +103,7 @@ impl Pool {
                 continue;
             }
             state.idle += 1;
-            let (woken, timeout) =
-                self.0.work.wait_timeout(state, LINGER).unwrap_or_else(PoisonError::into_inner);
+            let (woken, timeout) = self.0.work.wait_timeout(state, LINGER).unwrap_or_else(PoisonError::into_inner);
             state = woken;
             state.idle -= 1;
             if timeout.timed_out() && state.queue.is_empty() {

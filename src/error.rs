@@ -1,0 +1,160 @@
+//! Every leaf error in one place: its code on the wire, its message, and what to do next.
+
+use std::borrow::Cow;
+
+use crate::edit::EditError;
+use crate::exec::ExecError;
+use crate::fs::FsError;
+use crate::pattern::PatternError;
+use crate::policy::PolicyError;
+use crate::protocol::Code;
+use crate::text::encoding::EncodingError;
+use crate::text::glob::GlobError;
+
+/// Why a tool failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A path that may not be used, or is not there.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// The disk.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+    /// An edit that does not fit its file.
+    #[error("{path}: {source}")]
+    Edit {
+        /// The file as the agent named it.
+        path: String,
+        /// Why.
+        source: EditError,
+    },
+    /// A pattern that cannot be used.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// A glob that cannot be used.
+    #[error("`{parameter}` has a bad glob: {source}")]
+    Glob {
+        /// The parameter, such as `globs[0]`.
+        parameter: String,
+        /// Why.
+        source: GlobError,
+    },
+    /// Text that does not fit its encoding.
+    #[error(transparent)]
+    Encoding(#[from] EncodingError),
+    /// A command that did not run.
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+    /// An argument that is missing, unknown, of the wrong type or out of range.
+    #[error("{message}")]
+    Params {
+        /// Names the parameter, what was got and what is allowed.
+        message: String,
+    },
+    /// A glob that matches nothing.
+    #[error("no file matches {what}")]
+    NoMatch {
+        /// What was looked for.
+        what: String,
+    },
+    /// Something the operator has not switched on.
+    #[error("{what} is refused: {reason}")]
+    Refused {
+        /// What the agent wanted.
+        what: &'static str,
+        /// Why it does not get it.
+        reason: String,
+        /// What to do instead.
+        hint: &'static str,
+    },
+    /// A file that is not what the call can work with.
+    #[error("{message}")]
+    Unsuitable {
+        /// Names the file, what was found and what is possible.
+        message: String,
+        /// What to do instead.
+        hint: Cow<'static, str>,
+    },
+    /// The file has changed since the client last saw it.
+    #[error("`{path}` has changed: its SHA-256 is {actual}, not the expected {expected}; the file is unchanged")]
+    Stale {
+        /// The file as the agent named it.
+        path: String,
+        /// What the client expected.
+        expected: String,
+        /// What it is now.
+        actual: String,
+    },
+    /// The client no longer wants the answer, so nobody reads this.
+    #[error("the call was cancelled")]
+    Cancelled,
+    /// A reply that cannot be written as JSON, which is a fault of the server.
+    #[error("the reply cannot be written: {0}")]
+    Output(serde_json::Error),
+}
+
+impl Error {
+    /// An argument that is missing, unknown, of the wrong type or out of range.
+    pub fn params(message: impl Into<String>) -> Self {
+        Self::Params { message: message.into() }
+    }
+
+    /// A reply that cannot be written.
+    pub fn output(error: serde_json::Error) -> Self {
+        Self::Output(error)
+    }
+
+    /// The number on the wire for handshake revisions.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Policy(error) => match error {
+                PolicyError::Denied { .. }
+                | PolicyError::ReadOnly { .. }
+                | PolicyError::Protected { .. }
+                | PolicyError::AllowedDirectory { .. }
+                | PolicyError::NoProject => Code::NotAllowed,
+                PolicyError::NotFound { .. } => Code::NotFound,
+                PolicyError::Empty | PolicyError::Nul { .. } | PolicyError::PathTooLong { .. } => Code::InvalidParams,
+                PolicyError::NotADirectory { .. }
+                | PolicyError::IsDirectory { .. }
+                | PolicyError::Special { .. }
+                | PolicyError::TooManyLinks { .. }
+                | PolicyError::AccessDenied { .. }
+                | PolicyError::NameTooLong { .. }
+                | PolicyError::Busy { .. }
+                | PolicyError::Io { .. } => Code::Internal,
+            },
+            Self::Fs(FsError::NotFound { .. }) | Self::NoMatch { .. } => Code::NotFound,
+            Self::Fs(FsError::Protected { .. }) => Code::NotAllowed,
+            Self::Glob { .. } | Self::Params { .. } => Code::InvalidParams,
+            Self::Fs(_)
+            | Self::Edit { .. }
+            | Self::Pattern(_)
+            | Self::Encoding(_)
+            | Self::Exec(_)
+            | Self::Refused { .. }
+            | Self::Unsuitable { .. }
+            | Self::Stale { .. }
+            | Self::Cancelled
+            | Self::Output(_) => Code::Internal,
+        }
+    }
+
+    /// What to do next, if there is something better to say than the message.
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        match self {
+            Self::Policy(error) => error.hint(),
+            Self::Fs(error) => error.hint(),
+            Self::Edit { source, .. } => source.hint(),
+            Self::Pattern(error) => Some(error.hint().into()),
+            Self::Glob { source, .. } => Some(source.hint().into()),
+            Self::Encoding(error) => Some(error.hint().into()),
+            Self::Exec(error) => error.hint(),
+            Self::Refused { hint, .. } => Some((*hint).into()),
+            Self::Unsuitable { hint, .. } => Some(hint.clone()),
+            Self::Stale { .. } => Some("read the file again, then repeat the call with the new hash".into()),
+            Self::NoMatch { .. } => Some("see what is there with glob_search or list_directory".into()),
+            Self::Params { .. } | Self::Cancelled | Self::Output(_) => None,
+        }
+    }
+}

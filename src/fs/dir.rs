@@ -1,0 +1,85 @@
+//! Lists one directory.
+#![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, fstat, openat, statat};
+use rustix::io::Errno;
+
+use crate::limits::LIST_BUFFER_BYTES;
+use crate::policy::{Checked, Kind, Read};
+
+use super::error::FsError;
+use super::info::{Info, info_of};
+use super::read::OpenFile;
+
+/// One entry of a directory.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DirEntry {
+    /// Its name, any bytes but `/` and NUL.
+    pub name: OsString,
+    /// What it is; a link is a link.
+    pub kind: Kind,
+}
+
+pub(super) const LIST: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+const READ_FILE: OFlags =
+    OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+/// All entries, sorted by the bytes of their names.
+pub fn entries(dir: &Checked<Read>) -> Result<Vec<DirEntry>, FsError> {
+    let failed = |errno| FsError::of(dir.shown(), "list", errno);
+    // A handle of its own: the position in a directory belongs to the open file, and two listings would share it.
+    let own = openat(dir, ".", LIST, Mode::empty()).map_err(failed)?;
+    let mut entries = list(&own).map_err(failed)?;
+    entries.sort_unstable();
+    Ok(entries)
+}
+
+/// Metadata of one entry of a directory; a link is not followed.
+///
+/// `name` is one name: anything else is `NotFound`, as no entry can be called so.
+pub fn entry_info(dir: &Checked<Read>, name: &OsStr) -> Result<Info, FsError> {
+    let shown = dir.shown().join(name);
+    if matches!(name.as_bytes(), b"" | b"." | b"..") || name.as_bytes().contains(&b'/') {
+        return Err(FsError::NotFound { path: shown });
+    }
+    info_of(dir, name, AtFlags::empty(), &shown)
+}
+
+/// Everything in an open directory, from where its position is, in the order of the filesystem.
+pub(super) fn list(dir: &OwnedFd) -> Result<Vec<DirEntry>, Errno> {
+    let mut found = Vec::new();
+    let mut buffer = Vec::with_capacity(LIST_BUFFER_BYTES);
+    let mut raw = RawDir::new(dir, buffer.spare_capacity_mut());
+    while let Some(entry) = raw.next() {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if matches!(name, b"." | b"..") {
+            continue;
+        }
+        let name = OsStr::from_bytes(name).to_os_string();
+        let mut kind = Kind::from(entry.file_type());
+        if kind == Kind::Unknown
+            && let Ok(stat) = statat(dir, &name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT)
+        {
+            kind = FileType::from_raw_mode(stat.st_mode).into();
+        }
+        found.push(DirEntry { name, kind });
+    }
+    Ok(found)
+}
+
+/// Opens an entry if it is a regular file, without waiting for anything and without following a link.
+pub(super) fn open_file(dir: impl AsFd, name: &OsStr) -> Result<OpenFile, Errno> {
+    let handle = openat(dir, name, READ_FILE, Mode::empty())?;
+    let stat = fstat(&handle)?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Ok(OpenFile { handle, size: u64::try_from(stat.st_size).unwrap_or(0) }),
+        FileType::Directory => Err(Errno::ISDIR),
+        _ => Err(Errno::NXIO),
+    }
+}

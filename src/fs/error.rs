@@ -1,0 +1,199 @@
+//! What can go wrong on the disk, said with the path as the agent spelt it.
+
+use std::borrow::Cow;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+use crate::policy::{Kind, Quoted};
+
+/// Why a file operation failed. Unless a variant says otherwise, nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum FsError {
+    /// Nothing there (any more).
+    #[error("{} does not exist", Quoted(.path))]
+    NotFound {
+        /// The absolute path.
+        path: PathBuf,
+    },
+    /// More bytes than the caller wants.
+    #[error("{} has {bytes} bytes, and at most {cap} can be read at once", Quoted(.path))]
+    TooLarge {
+        /// The absolute path.
+        path: PathBuf,
+        /// Its size, or how much of it was seen when it grew.
+        bytes: u64,
+        /// The largest size allowed.
+        cap: u64,
+    },
+    /// A file was wanted.
+    #[error("{} is a directory, not a file", Quoted(.path))]
+    IsDirectory {
+        /// The absolute path.
+        path: PathBuf,
+    },
+    /// A directory was wanted.
+    #[error("{} is not a directory, or goes through something that is not", Quoted(.path))]
+    NotADirectory {
+        /// The absolute path.
+        path: PathBuf,
+    },
+    /// A named pipe, a socket, a device, or a link that appeared meanwhile.
+    #[error("{} is a {kind}, not a regular file", Quoted(.path))]
+    Special {
+        /// The absolute path.
+        path: PathBuf,
+        /// What it is.
+        kind: Kind,
+    },
+    /// The permissions of the operating system.
+    #[error("cannot {doing} {}: the operating system refused permission", Quoted(.path))]
+    AccessDenied {
+        /// The absolute path.
+        path: PathBuf,
+        /// A verb.
+        doing: &'static str,
+    },
+    /// A replacement needs a file beside the target.
+    #[error("{} was not written: its directory cannot be written to, so it cannot be replaced safely", Quoted(.path))]
+    DirectoryNotWritable {
+        /// The absolute path.
+        path: PathBuf,
+    },
+    /// The replacement would have lost something that the old file has.
+    #[error("{} was not written: its {what} cannot be kept ({source})", Quoted(.path))]
+    CannotKeep {
+        /// The absolute path.
+        path: PathBuf,
+        /// Owner, or the name of an extended attribute.
+        what: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Disk full or quota used up.
+    #[error("cannot {doing} {}: {source}; nothing was changed", Quoted(.path))]
+    NoSpace {
+        /// The absolute path.
+        path: PathBuf,
+        /// A verb.
+        doing: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The destination is taken.
+    #[error("{} already exists; nothing was overwritten", Quoted(.path))]
+    AlreadyExists {
+        /// The absolute path.
+        path: PathBuf,
+    },
+    /// A directory with something in it, and no leave to delete that too.
+    #[error("{} is a directory that is not empty", Quoted(.path))]
+    NotEmpty {
+        /// The absolute path.
+        path: PathBuf,
+    },
+    /// Not the file any more that was read.
+    #[error("{} was changed by another process meanwhile; it was not written", Quoted(.path))]
+    Changed {
+        /// The absolute path.
+        path: PathBuf,
+    },
+    /// A directory to another filesystem.
+    #[error("{} cannot be moved to {}: a {kind} cannot be moved to another filesystem", Quoted(.path), Quoted(.to))]
+    OtherFilesystem {
+        /// The absolute path of the source.
+        path: PathBuf,
+        /// The absolute path of the destination.
+        to: PathBuf,
+        /// What the source is.
+        kind: Kind,
+    },
+    /// A directory below itself.
+    #[error("{} cannot be moved into itself", Quoted(.path))]
+    IntoItself {
+        /// The absolute path.
+        path: PathBuf,
+    },
+    /// A recursive delete met an allowed directory, or a move would bring a protected path about.
+    #[error("{} holds or would become something protected: `{}`", Quoted(.path), .protected.display())]
+    Protected {
+        /// The absolute path.
+        path: PathBuf,
+        /// What is in the way.
+        protected: PathBuf,
+    },
+    /// Directories nested too deep.
+    #[error("{} has directories nested more than {max} deep", Quoted(.path))]
+    TooDeep {
+        /// The absolute path.
+        path: PathBuf,
+        /// The deepest nesting allowed.
+        max: usize,
+    },
+    /// The caller asked to stop. What a recursive delete has removed by then stays removed.
+    #[error("stopped before {} was finished", Quoted(.path))]
+    Cancelled {
+        /// The absolute path.
+        path: PathBuf,
+    },
+    /// A recursive delete stopped half-way.
+    #[error("{removed} entries below {} were deleted before this: {source}", Quoted(.path))]
+    Partly {
+        /// The absolute path.
+        path: PathBuf,
+        /// How many entries are gone.
+        removed: u64,
+        /// What stopped it.
+        source: Box<FsError>,
+    },
+    /// Anything else.
+    #[error("cannot {doing} {}: {source}", Quoted(.path))]
+    Io {
+        /// The absolute path.
+        path: PathBuf,
+        /// A verb.
+        doing: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl FsError {
+    /// What to do next, if there is something better to say than the message.
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(Cow::Borrowed(match self {
+            Self::NotFound { .. } => "list the parent directory to see what is there",
+            Self::TooLarge { .. } => "read a range of its lines instead",
+            Self::AlreadyExists { .. } => "choose another name, or delete what is there first",
+            Self::NotEmpty { .. } => "ask for a recursive delete if everything in it should go",
+            Self::Changed { .. } => "read it again, then repeat the change",
+            Self::OtherFilesystem { .. } => "move its files one by one, or use a command",
+            Self::Partly { source, .. } => return source.hint(),
+            _ => return None,
+        }))
+    }
+
+    /// The error for `errno`, met while trying to `doing` the file shown as `path`.
+    pub(super) fn of(path: &Path, doing: &'static str, errno: Errno) -> Self {
+        let path = path.to_path_buf();
+        match errno {
+            Errno::NOENT => Self::NotFound { path },
+            Errno::NOTDIR => Self::NotADirectory { path },
+            Errno::ISDIR => Self::IsDirectory { path },
+            Errno::EXIST => Self::AlreadyExists { path },
+            Errno::NOTEMPTY => Self::NotEmpty { path },
+            // Opened without following: a link is there now.
+            Errno::LOOP => Self::Special { path, kind: Kind::Symlink },
+            Errno::NXIO | Errno::NODEV => Self::Special { path, kind: Kind::Socket },
+            Errno::ACCESS | Errno::PERM => Self::AccessDenied { path, doing },
+            Errno::NOSPC | Errno::DQUOT => Self::NoSpace { path, doing, source: errno.into() },
+            errno => Self::Io { path, doing, source: errno.into() },
+        }
+    }
+
+    /// The same for an I/O error.
+    pub(super) fn of_io(path: &Path, doing: &'static str, error: &io::Error) -> Self {
+        Self::of(path, doing, Errno::from_io_error(error).unwrap_or(Errno::IO))
+    }
+}

@@ -1,0 +1,101 @@
+//! Reads open files: whole, up to a cap, or from any offset.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use rustix::buffer::spare_capacity;
+use rustix::io::{Errno, pread};
+
+use crate::policy::{Checked, Kind, Read};
+
+use super::error::FsError;
+
+/// Reads the whole file: one read call when it is as long as it was when it was opened.
+///
+/// `max_bytes` caps what is read, not what the size says, so a file that grows or lies about its size stays bounded.
+pub fn read_all(file: &Checked<Read>, max_bytes: u64) -> Result<Vec<u8>, FsError> {
+    if file.kind() == Kind::Directory {
+        return Err(FsError::IsDirectory { path: file.shown().into() });
+    }
+    read_whole(file.as_fd(), file.size(), max_bytes, file.shown())
+}
+
+/// The same for any handle; `size` is what `fstat` said.
+pub(super) fn read_whole(file: BorrowedFd<'_>, size: u64, max_bytes: u64, shown: &Path) -> Result<Vec<u8>, FsError> {
+    let too_large = |bytes| FsError::TooLarge { path: shown.into(), bytes, cap: max_bytes };
+    if size > max_bytes {
+        return Err(too_large(size));
+    }
+    // One spare byte tells a file of this size from one that has grown.
+    let mut bytes = Vec::with_capacity(size as usize + 1);
+    loop {
+        if bytes.len() == bytes.capacity() {
+            bytes.reserve(bytes.len().clamp(64 * 1024, 64 * 1024 * 1024));
+        }
+        let at = bytes.len() as u64;
+        match pread(file, spare_capacity(&mut bytes), at) {
+            Ok(0) => break,
+            Ok(_) if bytes.len() as u64 > max_bytes => return Err(too_large(bytes.len() as u64)),
+            Ok(_) if bytes.len() as u64 == size => break,
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(FsError::of(shown, "read", errno)),
+        }
+    }
+    Ok(bytes)
+}
+
+/// Reads a file from an offset on, as a stream. Several may read one handle: each has its own position.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    file: BorrowedFd<'a>,
+    offset: u64,
+}
+
+impl<'a> Reader<'a> {
+    /// Starts at `offset` bytes.
+    pub fn new(file: &'a Checked<Read>, offset: u64) -> Self {
+        Self { file: file.as_fd(), offset }
+    }
+
+    /// How many bytes lie before the next one.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+}
+
+impl io::Read for Reader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = pread(self.file, buffer, self.offset)?;
+        self.offset += read as u64;
+        Ok(read)
+    }
+}
+
+pub(super) fn reader_of(file: BorrowedFd<'_>) -> Reader<'_> {
+    Reader { file, offset: 0 }
+}
+
+/// A regular file that a walk came upon, open.
+#[derive(Debug)]
+pub struct OpenFile {
+    pub(super) handle: OwnedFd,
+    pub(super) size: u64,
+}
+
+impl OpenFile {
+    /// Size in bytes when it was opened.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Starts reading at `offset` bytes.
+    pub fn reader(&self, offset: u64) -> Reader<'_> {
+        Reader { file: self.handle.as_fd(), offset }
+    }
+
+    /// Reads the whole file, at most `max_bytes`; `shown` is the path for the error.
+    pub fn read_all(&self, max_bytes: u64, shown: &Path) -> Result<Vec<u8>, FsError> {
+        read_whole(self.handle.as_fd(), self.size, max_bytes, shown)
+    }
+}

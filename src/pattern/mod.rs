@@ -1,0 +1,240 @@
+//! Patterns in JavaScript's syntax, and the replacement texts that go with them.
+//!
+//! One constructor, one error type; nothing outside this module knows the engine. `^` and `$` match at every line
+//! boundary, `.` matches no line ending, and a `$` in a CRLF file matches before the `\r`, while `^` never matches
+//! between `\r` and `\n` (strict JavaScript does; it would take the gap of every CRLF for a line).
+
+mod replacement;
+mod translate;
+
+pub use replacement::{Replacement, ReplacementError};
+
+use crate::limits::{MAX_PATTERN_BACKTRACKS, MAX_PATTERN_BYTES, MAX_PATTERN_DEPTH, MAX_PATTERN_PROGRAM_BYTES};
+use fancy_regex::{CompileError, Regex, RegexBuilder};
+use std::borrow::Cow;
+use std::ops::Range;
+use std::time::Instant;
+
+/// How a pattern is matched.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Upper and lower case are the same.
+    pub case_insensitive: bool,
+}
+
+/// Why a pattern is refused or gave up.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PatternError {
+    /// Longer than [`MAX_PATTERN_BYTES`].
+    #[error("a pattern of {bytes} bytes is too long: at most {MAX_PATTERN_BYTES} bytes are allowed")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// Groups inside groups, too often.
+    #[error("the pattern's groups are nested deeper than {MAX_PATTERN_DEPTH}, at offset {offset}")]
+    TooDeep {
+        /// Bytes before the group that is too deep.
+        offset: usize,
+    },
+    /// Not well-formed, at a known place.
+    #[error("the pattern has {fault} at offset {offset}")]
+    Syntax {
+        /// What is wrong, as a noun phrase.
+        fault: &'static str,
+        /// Bytes before the fault.
+        offset: usize,
+        /// What to write instead.
+        hint: &'static str,
+    },
+    /// Refused by the engine; the place is not known.
+    #[error("the pattern is not understood: {reason}")]
+    Refused {
+        /// The engine's words.
+        reason: String,
+    },
+    /// The compiled form would take more than [`MAX_PATTERN_PROGRAM_BYTES`].
+    #[error("the pattern is too large when its repetitions are written out")]
+    TooLarge,
+    /// Matching took more steps or more time than allowed.
+    #[error("the pattern is too costly: it ran out of its budget of steps or time on this text")]
+    TooCostly,
+}
+
+impl PatternError {
+    /// What to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::TooLong { .. } | Self::TooLarge => "use a shorter pattern or smaller repetition counts",
+            Self::TooDeep { .. } => "use fewer groups inside one another",
+            Self::Syntax { hint, .. } => hint,
+            Self::Refused { .. } => {
+                "patterns are JavaScript (ECMAScript) regular expressions, without slashes or flags around them"
+            }
+            Self::TooCostly => {
+                "avoid a repetition inside a repetition such as `(a+)+`, and put literal text near the beginning"
+            }
+        }
+    }
+}
+
+/// A compiled pattern.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    regex: Regex,
+}
+
+/// Answers whether a line matches. Behind it stands whatever engine is fastest for a pattern.
+pub trait LineMatcher: Send + Sync {
+    /// Whether `line`, given without its `\n`, matches. Bytes that are not UTF-8 match as U+FFFD does.
+    fn is_match_line(&self, line: &[u8]) -> Result<bool, PatternError>;
+}
+
+impl LineMatcher for Pattern {
+    fn is_match_line(&self, line: &[u8]) -> Result<bool, PatternError> {
+        let line = match std::str::from_utf8(line) {
+            Ok(line) => Cow::Borrowed(line),
+            Err(_) => String::from_utf8_lossy(line),
+        };
+        self.regex.is_match(line.as_ref()).map_err(|_| PatternError::TooCostly)
+    }
+}
+
+/// One match: the span of the whole, then of each group. Offsets are bytes of the text; a group that took no part is `None`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Match {
+    groups: Vec<Option<Range<usize>>>,
+}
+
+impl Match {
+    /// The span of the whole match.
+    pub fn range(&self) -> Range<usize> {
+        self.group(0).unwrap_or_default()
+    }
+
+    /// The span of a group; 0 is the whole match.
+    pub fn group(&self, number: usize) -> Option<Range<usize>> {
+        self.groups.get(number).cloned().flatten()
+    }
+}
+
+impl Pattern {
+    /// Compiles JavaScript syntax, the text between the slashes.
+    pub fn new(source: &str, options: Options) -> Result<Self, PatternError> {
+        if source.len() > MAX_PATTERN_BYTES {
+            return Err(PatternError::TooLong { bytes: source.len() });
+        }
+        Self::compile(&translate::translate(source)?, options)
+    }
+
+    /// A pattern that matches `text` itself in upper, lower or mixed case (Unicode simple case folding).
+    pub fn literal_ignoring_case(text: &str) -> Result<Self, PatternError> {
+        if text.len() > MAX_PATTERN_BYTES {
+            return Err(PatternError::TooLong { bytes: text.len() });
+        }
+        let options = Options { case_insensitive: true };
+        Self::compile(&fancy_regex::escape(text), options)
+    }
+
+    fn compile(engine_source: &str, options: Options) -> Result<Self, PatternError> {
+        RegexBuilder::new(engine_source)
+            .multi_line(true)
+            .crlf(true)
+            .case_insensitive(options.case_insensitive)
+            .backtrack_limit(MAX_PATTERN_BACKTRACKS)
+            .delegate_size_limit(MAX_PATTERN_PROGRAM_BYTES)
+            .delegate_dfa_size_limit(MAX_PATTERN_PROGRAM_BYTES)
+            .build()
+            .map(|regex| Self { regex })
+            .map_err(|error| refusal(&error))
+    }
+
+    /// The number of groups, the whole match included: at least 1.
+    pub fn captures_len(&self) -> usize {
+        self.regex.captures_len()
+    }
+
+    /// The number of the group with this name.
+    pub fn group_named(&self, name: &str) -> Option<usize> {
+        self.regex.capture_names().position(|known| known == Some(name))
+    }
+
+    /// The first match at or after byte `from`, which must be a character boundary.
+    pub fn find_at(&self, text: &str, from: usize) -> Result<Option<Match>, PatternError> {
+        if self.captures_len() == 1 {
+            let found = self.regex.find_from_pos(text, from).map_err(|_| PatternError::TooCostly)?;
+            return Ok(found.map(|found| Match { groups: vec![Some(found.range())] }));
+        }
+        let found = self.regex.captures_from_pos(text, from).map_err(|_| PatternError::TooCostly)?;
+        Ok(found.map(|found| Match { groups: found.iter().map(|group| group.map(|group| group.range())).collect() }))
+    }
+
+    /// All matches, in the order and by the rule of JavaScript's `matchAll`.
+    ///
+    /// An empty match may follow right behind another match, but never stands behind a final line feed. The item
+    /// is an error when the engine's budget or the `deadline` ran out; nothing follows an error.
+    pub fn find_iter<'a>(&'a self, text: &'a str, deadline: Option<Instant>) -> Matches<'a> {
+        Matches { pattern: self, text, deadline, next: Some(0) }
+    }
+}
+
+fn refusal(error: &fancy_regex::Error) -> PatternError {
+    let mut reason = error.to_string();
+    if let fancy_regex::Error::CompileError(inside) = error {
+        match inside.as_ref() {
+            CompileError::InnerError(inner) if inner.size_limit().is_some() => {
+                return PatternError::TooLarge;
+            }
+            CompileError::PatternTooComplex => return PatternError::TooLarge,
+            CompileError::InnerError(inner) => {
+                reason = inner.syntax_error().map_or(reason, ToString::to_string);
+            }
+            _ => {}
+        }
+    }
+    // The engine's message shows its own form of the pattern over several lines; the last one has the reason.
+    let mut lines = reason.lines().rev().map(str::trim);
+    let last = lines.find(|line| !line.is_empty()).unwrap_or_default();
+    PatternError::Refused { reason: last.trim_start_matches("error: ").to_lowercase() }
+}
+
+/// See [`Pattern::find_iter`].
+#[derive(Debug)]
+pub struct Matches<'a> {
+    pattern: &'a Pattern,
+    text: &'a str,
+    deadline: Option<Instant>,
+    /// Where the next search begins; `None` at the end.
+    next: Option<usize>,
+}
+
+impl Iterator for Matches<'_> {
+    type Item = Result<Match, PatternError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let from = self.next.take()?;
+        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Some(Err(PatternError::TooCostly));
+        }
+        match self.pattern.find_at(self.text, from) {
+            Err(error) => Some(Err(error)),
+            Ok(None) => None,
+            Ok(Some(found)) => {
+                let range = found.range();
+                if range.is_empty() && range.start == self.text.len() && self.text.ends_with('\n') {
+                    return None;
+                }
+                self.next = if range.is_empty() {
+                    let step = self.text[range.end..].chars().next().map(char::len_utf8);
+                    step.map(|step| range.end + step)
+                } else {
+                    Some(range.end)
+                };
+                Some(Ok(found))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

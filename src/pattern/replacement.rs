@@ -1,0 +1,124 @@
+//! What stands for a match: text with references to groups, in the styles of sed and JavaScript.
+
+use super::{Match, Pattern};
+
+/// A parsed replacement text.
+///
+/// `\1`-`\9` and `$1`-`$9` are groups (`$10`-`$99` where the pattern has that many), `$<name>` a named group; `\0`,
+/// `$0` and `$&` the whole match; `$$` one `$`. Everything else is itself, a `\` before any other character included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replacement {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Group(usize),
+}
+
+/// A reference to a group that the pattern does not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`newText` refers to a group by `{reference}`, but the pattern has {}", count(*.groups))]
+pub struct ReplacementError {
+    /// The reference as it was written.
+    pub reference: String,
+    /// How many groups the pattern has.
+    pub groups: usize,
+}
+
+fn count(groups: usize) -> String {
+    match groups {
+        0 => "no capture group".to_owned(),
+        1 => "only 1 capture group".to_owned(),
+        _ => format!("only {groups} capture groups"),
+    }
+}
+
+impl ReplacementError {
+    /// What to do next.
+    pub fn hint(&self) -> String {
+        let literal = self
+            .reference
+            .strip_prefix('$')
+            .map_or_else(String::new, |name| format!(", or write `$${name}` for the text itself"));
+        format!("put parentheses around what to keep, as in `(.*)`, use `$&` for the whole match{literal}")
+    }
+}
+
+impl Replacement {
+    /// Parses `text` for a pattern; every reference must name a group of it.
+    pub fn parse(text: &str, pattern: &Pattern) -> Result<Self, ReplacementError> {
+        let groups = pattern.captures_len() - 1;
+        let missing = |reference: &str| ReplacementError { reference: reference.to_owned(), groups };
+        let mut parts = Vec::new();
+        let mut plain = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find(['$', '\\']) {
+            plain.push_str(&rest[..at]);
+            rest = &rest[at..];
+            let bytes = rest.as_bytes();
+            let digit = |i: usize| {
+                let byte = bytes.get(i).filter(|byte| byte.is_ascii_digit());
+                byte.map(|byte| usize::from(byte - b'0'))
+            };
+            let (width, group) = match (bytes[0], bytes.get(1)) {
+                (b'$', Some(b'$')) => {
+                    plain.push('$');
+                    (2, None)
+                }
+                (b'$', Some(b'&')) => (2, Some(0)),
+                (b'$', Some(b'<')) if rest.contains('>') => {
+                    let end = rest.find('>').unwrap_or_default();
+                    let group = pattern.group_named(&rest[2..end]);
+                    (end + 1, Some(group.ok_or_else(|| missing(&rest[..=end]))?))
+                }
+                (sign, Some(b'0'..=b'9')) => {
+                    let one = digit(1).unwrap_or_default();
+                    let two = digit(2).map(|units| one * 10 + units);
+                    let two = two.filter(|two| sign == b'$' && one > 0 && *two <= groups);
+                    match two {
+                        Some(two) => (3, Some(two)),
+                        None if one <= groups => (2, Some(one)),
+                        None => return Err(missing(&rest[..2])),
+                    }
+                }
+                // `\\` is two characters of text, so that `\\1` is text as well.
+                (b'\\', Some(b'\\')) => {
+                    plain.push_str("\\\\");
+                    (2, None)
+                }
+                (sign, _) => {
+                    plain.push(char::from(sign));
+                    (1, None)
+                }
+            };
+            if let Some(group) = group {
+                if !plain.is_empty() {
+                    parts.push(Part::Text(std::mem::take(&mut plain)));
+                }
+                parts.push(Part::Group(group));
+            }
+            rest = &rest[width..];
+        }
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            parts.push(Part::Text(plain));
+        }
+        Ok(Self { parts })
+    }
+
+    /// Appends what stands for `found`, a match in `text`. A group that took no part is empty.
+    pub fn expand(&self, found: &Match, text: &str, out: &mut String) {
+        for part in &self.parts {
+            match part {
+                Part::Text(plain) => out.push_str(plain),
+                Part::Group(number) => {
+                    if let Some(range) = found.group(*number) {
+                        out.push_str(&text[range]);
+                    }
+                }
+            }
+        }
+    }
+}

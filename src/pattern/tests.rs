@@ -1,0 +1,187 @@
+use super::*;
+use proptest::prelude::*;
+
+fn pattern(source: &str) -> Pattern {
+    Pattern::new(source, Options::default()).unwrap_or_else(|error| panic!("{source}: {error}"))
+}
+
+fn spans(source: &str, text: &str) -> Vec<(usize, usize)> {
+    let pattern = pattern(source);
+    pattern
+        .find_iter(text, None)
+        .map(|found| found.expect("within the budget").range())
+        .map(|range| (range.start, range.end))
+        .collect()
+}
+
+/// Every match replaced.
+fn replaced(source: &str, new: &str, text: &str) -> String {
+    let pattern = pattern(source);
+    let new = Replacement::parse(new, &pattern).expect("a good replacement");
+    let (mut out, mut at) = (String::new(), 0);
+    for found in pattern.find_iter(text, None) {
+        let found = found.expect("within the budget");
+        out.push_str(&text[at..found.range().start]);
+        new.expand(&found, text, &mut out);
+        at = found.range().end;
+    }
+    out + &text[at..]
+}
+
+#[test]
+fn empty_matches_follow_javascript() {
+    assert_eq!(spans("a*", "ab"), [(0, 1), (1, 1), (2, 2)]);
+    assert_eq!(spans("", "é"), [(0, 0), (2, 2)]);
+    assert_eq!(spans("^", "a\nb\n"), [(0, 0), (2, 2)]);
+    assert_eq!(spans("^(.*)$", "a\n\nb\n"), [(0, 1), (2, 2), (3, 4)]);
+    assert_eq!(spans("$", ""), [(0, 0)]);
+}
+
+#[test]
+fn anchors_and_dots_know_line_endings() {
+    assert_eq!(spans("^.*$", "a\r\nb"), [(0, 1), (3, 4)]);
+    assert_eq!(spans("a$", "a\r\na"), [(0, 1), (3, 4)]);
+    assert_eq!(spans("\\r$", "a\r\n"), [(1, 2)]);
+    assert_eq!(spans("\\r?$", "a\r\nb"), [(1, 2), (2, 2), (4, 4)]);
+    assert_eq!(spans("$", "a\r\nb"), [(1, 1), (4, 4)]);
+    assert_eq!(spans("\\s+$", "a \r\nb\t"), [(1, 2), (5, 6)]);
+}
+
+#[test]
+fn javascript_syntax_that_the_engine_reads_otherwise() {
+    for (source, text, expected) in [
+        ("\\d", "٣3", vec![(2, 3)]),
+        ("[\\d]+", "٣34", vec![(2, 4)]),
+        ("[^\\d]", "3a", vec![(1, 2)]),
+        ("\\/", "a/b", vec![(1, 2)]),
+        ("[^]", "\n", vec![(0, 1)]),
+        ("[]", "a", vec![]),
+        ("[[]", "[", vec![(0, 1)]),
+        ("[a&&b]+", "a&b", vec![(0, 3)]),
+        ("a{", "a{", vec![(0, 2)]),
+        ("{}", "{}", vec![(0, 2)]),
+        ("a{2}", "aaa", vec![(0, 2)]),
+        ("x]", "x]", vec![(0, 2)]),
+        ("\\<b\\>", "<b>", vec![(0, 3)]),
+        ("\\Ab", "Ab", vec![(0, 2)]),
+        ("\\u00e9\\x41", "éA", vec![(0, 3)]),
+        ("\\u12", "u12", vec![(0, 3)]),
+        ("\\x", "x", vec![(0, 1)]),
+        ("[\\b]", "\u{8}", vec![(0, 1)]),
+        ("(?<q>['\"])\\w\\k<q>", "'a\" 'a'", vec![(4, 7)]),
+        ("(?<=a)b(?!c)", "abcab", vec![(4, 5)]),
+        ("a\\-b#c d", "a-b#c d", vec![(0, 7)]),
+    ] {
+        assert_eq!(spans(source, text), expected, "{source}");
+    }
+}
+
+#[test]
+fn faults_are_named_with_their_place() {
+    let refusal = |source: &str| Pattern::new(source, Options::default()).unwrap_err().to_string();
+    for (source, expected) in [
+        ("a(b", "the pattern has a `(` that is not closed at offset 1"),
+        ("ab)", "the pattern has a `)` without a `(` at offset 2"),
+        ("é[a", "the pattern has a `[` that is not closed at offset 2"),
+        ("*a", "the pattern has nothing to repeat at offset 0"),
+        ("a|+", "the pattern has nothing to repeat at offset 2"),
+        ("a**", "the pattern has nothing to repeat at offset 2"),
+        ("a\\", "the pattern has a `\\` with nothing behind it at offset 1"),
+        ("(?i)a", "the pattern has a group of an unknown kind at offset 0"),
+        ("[z-a]", "the pattern is not understood: invalid character class range, the start must be <= the end"),
+        ("((a{1000}){1000}){1000}", "the pattern is too large when its repetitions are written out"),
+    ] {
+        assert_eq!(refusal(source), expected, "{source}");
+    }
+    assert_eq!(
+        refusal(&"a".repeat(MAX_PATTERN_BYTES + 1)),
+        "a pattern of 65537 bytes is too long: at most 65536 bytes are allowed"
+    );
+    assert_eq!(refusal(&"(".repeat(300)), "the pattern's groups are nested deeper than 200, at offset 200");
+}
+
+#[test]
+fn costly_patterns_give_up() {
+    let text = "a".repeat(5000);
+    let costly = pattern("(?=(a+)+$)(a+)+\\2b");
+    let outcome: Result<Vec<_>, _> = costly.find_iter(&text, None).collect();
+    assert_eq!(outcome, Err(PatternError::TooCostly));
+    let late: Vec<_> = pattern("a").find_iter("aa", Some(Instant::now())).collect();
+    assert_eq!(late, [Err(PatternError::TooCostly)]);
+}
+
+#[test]
+fn lines_match_as_bytes() {
+    let word = pattern("^b$");
+    assert_eq!(word.is_match_line(b"b\r"), Ok(true));
+    assert_eq!(word.is_match_line(b"ab"), Ok(false));
+    assert_eq!(pattern("é.x").is_match_line(b"\xC3\xA9\xFFx"), Ok(true));
+}
+
+#[test]
+fn case_is_folded_on_request() {
+    let options = Options { case_insensitive: true };
+    let found = Pattern::new("STRASSE|é", options).map(|p| p.find_at("É", 0));
+    assert_eq!(found.expect("good").expect("cheap").map(|m| m.range()), Some(0..2));
+    let literal = Pattern::literal_ignoring_case("A.b(").expect("good");
+    assert_eq!(literal.find_at("axb( a.B(", 0).expect("cheap").map(|m| m.range()), Some(5..9));
+}
+
+#[test]
+fn replacements_refer_to_groups_in_both_styles() {
+    for (source, new, expected) in [
+        ("(b)(c)", "<$2\\1>", "a<cb>d"),
+        ("b(c)", "[$&|$0|\\0]", "a[bc|bc|bc]d"),
+        ("bc", "$$1 $$", "a$1 $d"),
+        ("bc", "\\n\\x$x$", "a\\n\\x$x$d"),
+        ("(b)c", "$10", "ab0d"),
+        ("(?<x>b)c", "$<x>$<", "ab$<d"),
+        ("(b)c", "\\\\1", "a\\\\1d"),
+        ("b|(z)", "<$1>", "a<>cd"),
+    ] {
+        assert_eq!(replaced(source, new, "abcd"), expected, "{source} -> {new}");
+    }
+    let ten = "(a)(b)(c)(d)(e)(f)(g)(h)(i)(j)";
+    assert_eq!(replaced(ten, "$10$1\\10", "abcdefghij"), "jaa0");
+}
+
+#[test]
+fn a_reference_to_no_group_is_an_error() {
+    let refusal = |source: &str, new: &str| {
+        let error = Replacement::parse(new, &pattern(source)).unwrap_err();
+        (error.to_string(), error.hint())
+    };
+    assert_eq!(
+        refusal(".*", "\"$1\""),
+        (
+            "`newText` refers to a group by `$1`, but the pattern has no capture group".to_owned(),
+            "put parentheses around what to keep, as in `(.*)`, use `$&` for the whole match, or write `$$1` for the text itself".to_owned()
+        )
+    );
+    assert_eq!(
+        refusal("(a)", "\\2").0,
+        "`newText` refers to a group by `\\2`, but the pattern has only 1 capture group"
+    );
+    assert_eq!(
+        refusal("(a)(b)", "$<n>").0,
+        "`newText` refers to a group by `$<n>`, but the pattern has only 2 capture groups"
+    );
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_a_pattern_or_an_error(source in "[a(?<:=!)\\[\\]^$*+{},0-9|\\\\dbuxck.>-]{0,12}", text in "[ab01\\n\\r]{0,8}") {
+        if let Ok(pattern) = Pattern::new(&source, Options::default()) {
+            let mut last = 0;
+            for found in pattern.find_iter(&text, None).take(50).flatten() {
+                prop_assert!(found.range().start >= last);
+                last = found.range().end;
+            }
+        }
+    }
+
+    #[test]
+    fn a_replacement_without_signs_is_itself(new in "[^$\\\\]{0,20}") {
+        prop_assert_eq!(replaced("b", &new, "abc"), format!("a{new}c"));
+    }
+}

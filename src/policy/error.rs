@@ -1,0 +1,230 @@
+//! Why a path was refused, and why the policy could not be made.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+use crate::limits::{MAX_LINKS, MAX_PATH_BYTES};
+
+use super::kind::Kind;
+
+/// Why a path was not opened. The message of `Denied` depends on nothing but the requested path.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyError {
+    /// The path, or something it leads through, is not inside an allowed directory.
+    #[error("{} is outside the allowed directories", Quoted(.path))]
+    Denied {
+        /// The path as requested.
+        path: PathBuf,
+        /// The allowed directories, as a list for the hint.
+        allowed: Arc<str>,
+    },
+    /// A change below a directory that is allowed for reading only.
+    #[error("{} is in a read-only directory", Quoted(.path))]
+    ReadOnly {
+        /// The path as requested.
+        path: PathBuf,
+        /// The allowed directories, as a list for the hint.
+        allowed: Arc<str>,
+    },
+    /// A change to a protected path, or one that would bring it about or remove it.
+    #[error("{} is protected: `{}` may not be changed by file tools", Quoted(.path), .protected.display())]
+    Protected {
+        /// The path as requested.
+        path: PathBuf,
+        /// The protected path that stands in the way.
+        protected: PathBuf,
+    },
+    /// Removing or moving an allowed directory, or what contains one.
+    #[error("{} is an allowed directory or contains one: it cannot be deleted, moved or replaced", Quoted(.path))]
+    AllowedDirectory {
+        /// The path as requested.
+        path: PathBuf,
+    },
+    /// Nothing there, and everything on the way is inside.
+    #[error("{} does not exist", Quoted(.path))]
+    NotFound {
+        /// The absolute path.
+        path: PathBuf,
+    },
+    /// Something on the way, or before a slash at the end, is no directory.
+    #[error("{} goes through something that is not a directory", Quoted(.path))]
+    NotADirectory {
+        /// The absolute path.
+        path: PathBuf,
+    },
+    /// A file was wanted.
+    #[error("{} names a directory, not a file", Quoted(.path))]
+    IsDirectory {
+        /// The absolute path.
+        path: PathBuf,
+    },
+    /// Neither a regular file nor a directory.
+    #[error("{} is a {kind}, and only regular files and directories can be opened", Quoted(.path))]
+    Special {
+        /// The absolute path.
+        path: PathBuf,
+        /// What it is.
+        kind: Kind,
+    },
+    /// Symbolic links that lead in a circle, or a very long chain.
+    #[error("{} goes through more than {MAX_LINKS} symbolic links", Quoted(.path))]
+    TooManyLinks {
+        /// The absolute path.
+        path: PathBuf,
+    },
+    /// The permissions of the operating system.
+    #[error("the operating system refused access to {}: permission denied", Quoted(.path))]
+    AccessDenied {
+        /// The absolute path.
+        path: PathBuf,
+    },
+    /// One name longer than the filesystem takes (255 bytes on most).
+    #[error("a name in {} is longer than the filesystem allows (255 bytes on most)", Quoted(.path))]
+    NameTooLong {
+        /// The absolute path.
+        path: PathBuf,
+    },
+    /// The whole path is too long.
+    #[error("the path has {bytes} bytes, and at most {MAX_PATH_BYTES} are allowed")]
+    PathTooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// An empty path.
+    #[error("the path is empty")]
+    Empty,
+    /// A NUL byte.
+    #[error("{} holds a NUL byte, which no path can", Quoted(.path))]
+    Nul {
+        /// The path as requested.
+        path: PathBuf,
+    },
+    /// A relative path, and no allowed directory that it could be relative to.
+    #[error("the path is relative, and there is no allowed directory it could be relative to")]
+    NoProject,
+    /// Somebody keeps renaming what the path goes through.
+    #[error("{} was being changed by another process while it was opened", Quoted(.path))]
+    Busy {
+        /// The absolute path.
+        path: PathBuf,
+    },
+    /// Anything else.
+    #[error("cannot open {}: {source}", Quoted(.path))]
+    Io {
+        /// The absolute path.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl PolicyError {
+    /// What to do next, if there is something better to say than the message.
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            Self::Denied { allowed, .. } if allowed.is_empty() => "no directory is allowed".into(),
+            Self::Denied { allowed, .. } => format!("allowed directories: {allowed}").into(),
+            Self::ReadOnly { allowed, .. } => format!("write below a read-write directory; allowed: {allowed}").into(),
+            Self::NotFound { .. } => "list the parent directory to see what is there".into(),
+            Self::NotADirectory { .. } => {
+                "check each part of the path; leave off a slash at the end to name a file or a link itself".into()
+            }
+            Self::IsDirectory { .. } => "name a file, or use a tool for directories".into(),
+            Self::Busy { .. } => "try again".into(),
+            Self::NoProject => "give an absolute path".into(),
+            _ => return None,
+        })
+    }
+
+    /// The error for `errno`, met inside the allowed directories at `path`.
+    pub(super) fn inside(path: PathBuf, errno: Errno) -> Self {
+        match errno {
+            Errno::NOENT => Self::NotFound { path },
+            Errno::NOTDIR => Self::NotADirectory { path },
+            Errno::ISDIR => Self::IsDirectory { path },
+            Errno::LOOP => Self::TooManyLinks { path },
+            Errno::ACCESS | Errno::PERM => Self::AccessDenied { path },
+            Errno::NAMETOOLONG => Self::NameTooLong { path },
+            Errno::NXIO | Errno::NODEV => Self::Special { path, kind: Kind::Socket },
+            errno => Self::Io { path, source: errno.into() },
+        }
+    }
+}
+
+/// Why the allowed directories could not be opened at start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The empty path.
+    #[error("an allowed directory is given as the empty path")]
+    Empty,
+    /// `/` would allow everything.
+    #[error("`/` cannot be an allowed directory: it would allow everything")]
+    WholeDisk,
+    /// The kernel's own trees.
+    #[error("{} cannot be an allowed directory: it belongs to the kernel, not to a project", Quoted(.path))]
+    Kernel {
+        /// The directory as given.
+        path: PathBuf,
+    },
+    /// A relative path; whoever reads the command line makes it absolute.
+    #[error("{} is not absolute", Quoted(.path))]
+    NotAbsolute {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// Nothing there.
+    #[error("the allowed directory {} does not exist", Quoted(.path))]
+    Missing {
+        /// The directory as given.
+        path: PathBuf,
+    },
+    /// A file, for example.
+    #[error("{} is not a directory", Quoted(.path))]
+    NotADirectory {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// Anything else.
+    #[error("cannot open the allowed directory {}: {source}", Quoted(.path))]
+    Io {
+        /// The directory as given.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// A path for a message: in backticks, and every character that could rewrite a terminal or the sense of the line escaped.
+pub(crate) struct Quoted<'a>(pub(crate) &'a Path);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("`")?;
+        for c in self.0.to_string_lossy().chars() {
+            // Explicit direction marks change the order in which a reader sees the rest (Unicode UAX #9).
+            let steers = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+            if c.is_control() || steers || c == '`' {
+                write!(f, "{}", c.escape_default())?;
+            } else {
+                write!(f, "{c}")?;
+            }
+        }
+        f.write_str("`")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_cannot_be_steered_by_a_file_name() {
+        let path = PathBuf::from("/a/x\n\u{1b}[2J\u{202e}`é");
+        assert_eq!(PolicyError::NotFound { path }.to_string(), r"`/a/x\n\u{1b}[2J\u{202e}\u{60}é` does not exist");
+    }
+}

@@ -1,0 +1,360 @@
+//! Decides whether a path may be used, and opens it in the same breath. The only maker of [`Checked`] handles.
+//!
+//! Files: `spelling` and `rules` are functions of text; `grant` opens the allowed directories at start; `resolve` holds
+//! the descriptors of a walk; this file puts them together, one function for each kind of use.
+#![expect(clippy::disallowed_methods, reason = "policy is where paths become handles")]
+
+mod checked;
+mod error;
+mod grant;
+mod kind;
+mod resolve;
+mod rules;
+mod spelling;
+#[cfg(test)]
+pub(crate) mod tests;
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::io::Errno;
+
+pub use checked::{Checked, Entry, Look, NewDir, Read, Write};
+pub(crate) use error::Quoted;
+pub use error::{PolicyError, StartError};
+pub use grant::{Access, Grant, Root};
+pub use kind::Kind;
+pub(crate) use rules::{Id, Rules};
+
+use crate::limits::{MAX_RESOLVE_STEPS, RESOLVE_RETRIES};
+use resolve::{Halt, Last, PATH_DIR, Spot};
+use rules::below;
+use spelling::Spelling;
+
+/// Never blocks, on a named pipe for example, and never makes a terminal the controlling one.
+const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+/// The allowed directories, open, and the rules over them.
+#[derive(Debug)]
+pub struct Policy {
+    roots: Vec<Root>,
+    rules: Arc<Rules>,
+    /// The allowed directories in words.
+    allowed: Arc<str>,
+}
+
+impl Policy {
+    /// The allowed directories in the order given, each once.
+    pub fn roots(&self) -> &[Root] {
+        &self.roots
+    }
+
+    /// The first directory given: relative paths are below it.
+    pub fn project(&self) -> Option<&Root> {
+        self.roots.first()
+    }
+
+    /// The protected paths: absolute, as given and as they are without links. They need not exist.
+    pub fn protected(&self) -> impl Iterator<Item = &Path> {
+        self.rules.protected.iter().map(|p| p.path.as_path())
+    }
+
+    /// The absolute path that `requested` stands for, cleaned as text (`..` is kept); nothing is looked at.
+    ///
+    /// Errors: empty, a NUL byte, too long, or relative without any allowed directory.
+    pub fn absolute(&self, requested: impl AsRef<Path>) -> Result<PathBuf, PolicyError> {
+        Ok(self.spell(requested.as_ref())?.into_path())
+    }
+
+    /// Opens a regular file or directory for reading. Links are followed while they stay inside.
+    pub fn read(&self, requested: impl AsRef<Path>) -> Result<Checked<Read>, PolicyError> {
+        let requested = requested.as_ref();
+        let spelling = self.spell(requested)?;
+        if let Some((root, below)) = self.direct(&spelling) {
+            let flags = if spelling.wants_dir { READ | OFlags::DIRECTORY } else { READ };
+            match self.open_direct(root, below, flags) {
+                Some(Ok(handle)) => return readable(spelling, handle, self.roots[root].writable()),
+                Some(Err(errno)) => return Err(PolicyError::inside(spelling.into_path(), errno)),
+                None => {}
+            }
+        }
+        for _ in 0..RESOLVE_RETRIES {
+            let spot = self.walk(&spelling, Last::Follow).map_err(|halt| self.halted(requested, &spelling, halt))?;
+            let writable = self.rules.writable(&below(&spot.place, &spot.tail));
+            let opened = match spot.tail.first() {
+                None => openat(&spot.dir, ".", READ | OFlags::DIRECTORY, Mode::empty()),
+                Some(name) if spot.found.is_some() => openat(&spot.dir, name, READ | OFlags::NOFOLLOW, Mode::empty()),
+                Some(_) => Err(spot.stuck.unwrap_or(Errno::NOENT)),
+            };
+            match opened {
+                // A link has taken the place of what was found: look again.
+                Err(Errno::LOOP) => {}
+                Ok(handle) => return readable(spelling, handle, writable),
+                Err(errno) => return Err(PolicyError::inside(spelling.into_path(), errno)),
+            }
+        }
+        Err(PolicyError::Busy { path: spelling.into_path() })
+    }
+
+    /// Opens anything for its metadata alone, unreadable files and named pipes too. Links are followed while they stay inside.
+    pub fn look(&self, requested: impl AsRef<Path>) -> Result<Checked<Look>, PolicyError> {
+        let requested = requested.as_ref();
+        let spelling = self.spell(requested)?;
+        let spot = self.walk(&spelling, Last::Follow).map_err(|halt| self.halted(requested, &spelling, halt))?;
+        let writable = self.rules.writable(&below(&spot.place, &spot.tail));
+        let (handle, kind) = match (spot.tail.is_empty(), spot.found) {
+            (true, _) => (spot.dir, Kind::Directory),
+            (false, Some(found)) => found,
+            (false, None) => {
+                return Err(PolicyError::inside(spelling.into_path(), spot.stuck.unwrap_or(Errno::NOENT)));
+            }
+        };
+        Ok(Checked::new(spelling.into_path(), Look { handle, kind, writable }))
+    }
+
+    /// What a link met on a walk leads to inside the allowed directories; `None` if it leads out, nowhere, or in a circle.
+    pub fn leads_to(&self, link: impl AsRef<Path>) -> Option<Checked<Look>> {
+        self.look(link).ok()
+    }
+
+    /// Where a file may be written. A link in the last part is followed, also to a file that does not exist yet, while it
+    /// stays inside; missing parents are no error, and are made when the file is written.
+    pub fn write(&self, requested: impl AsRef<Path>) -> Result<Checked<Write>, PolicyError> {
+        let requested = requested.as_ref();
+        let spelling = self.spell(requested)?;
+        let direct = self.direct_entry(&spelling)?;
+        let direct = direct.filter(|entry| entry.kind != Some(Kind::Symlink));
+        let found = match direct {
+            Some(entry) if entry.kind == Some(Kind::Directory) => Err(Errno::ISDIR),
+            Some(entry) => Ok((entry.dir, Vec::new(), entry.name, entry.place)),
+            None => {
+                let spot =
+                    self.walk(&spelling, Last::Follow).map_err(|halt| self.halted(requested, &spelling, halt))?;
+                if spot.wants_dir || spot.tail.is_empty() { Err(Errno::ISDIR) } else { split(spot) }
+            }
+        };
+        let (dir, parents, name, place) = match found {
+            Ok(found) => found,
+            Err(errno) => return Err(PolicyError::inside(spelling.into_path(), errno)),
+        };
+        self.may_change(requested, &place)?;
+        // A file named `.git` is as good as a directory of hooks: it says where they are.
+        if let Some((protected, _)) = self.rules.protected_below(&place).next() {
+            return Err(PolicyError::Protected { path: requested.into(), protected: protected.into() });
+        }
+        let rules = Arc::clone(&self.rules);
+        Ok(Checked::new(spelling.into_path(), Write { dir, parents, name, place, wants_dir: false, rules }))
+    }
+
+    /// A directory that shall exist, with its parents. Links are followed while they stay inside.
+    pub fn create_dir(&self, requested: impl AsRef<Path>) -> Result<Checked<NewDir>, PolicyError> {
+        let requested = requested.as_ref();
+        let spelling = self.spell(requested)?;
+        let spot = self.walk(&spelling, Last::Follow).map_err(|halt| self.halted(requested, &spelling, halt))?;
+        self.may_change(requested, &below(&spot.place, &spot.tail))?;
+        let blocked = spot.stuck.or(spot.found.is_some().then_some(Errno::NOTDIR));
+        if let Some(errno) = blocked {
+            return Err(PolicyError::inside(spelling.into_path(), errno));
+        }
+        Ok(Checked::new(spelling.into_path(), NewDir { dir: spot.dir, missing: spot.tail }))
+    }
+
+    /// A directory entry itself, for deleting it or moving it away: a link in the last part is not followed.
+    ///
+    /// Refuses an allowed directory, what contains one, and protected paths, what contains one that exists included.
+    pub fn entry(&self, requested: impl AsRef<Path>) -> Result<Checked<Entry>, PolicyError> {
+        let requested = requested.as_ref();
+        let spelling = self.spell(requested)?;
+        let (dir, name, place) = match self.direct_entry(&spelling)? {
+            Some(entry) if entry.kind.is_none() => return Err(PolicyError::NotFound { path: spelling.into_path() }),
+            Some(entry) => (entry.dir, entry.name, entry.place),
+            None => {
+                let spot = self.keep(requested, &spelling)?;
+                if spot.found.is_none() {
+                    let errno = spot.stuck.unwrap_or(Errno::NOENT);
+                    return Err(PolicyError::inside(spelling.into_path(), errno));
+                }
+                match split(spot) {
+                    Ok((dir, _, name, place)) => (dir, name, place),
+                    Err(errno) => return Err(PolicyError::inside(spelling.into_path(), errno)),
+                }
+            }
+        };
+        self.may_replace(requested, &place)?;
+        self.may_change(requested, &place)?;
+        for (protected, rest) in self.rules.protected_below(&place) {
+            if exists_below(&dir, &name, &rest) {
+                return Err(PolicyError::Protected { path: requested.into(), protected: protected.into() });
+            }
+        }
+        let rules = Arc::clone(&self.rules);
+        Ok(Checked::new(spelling.into_path(), Entry { dir, name, place, rules }))
+    }
+
+    /// Where something may be moved to: a link in the last part is not followed, and missing parents are made on the way.
+    pub fn destination(&self, requested: impl AsRef<Path>) -> Result<Checked<Write>, PolicyError> {
+        let requested = requested.as_ref();
+        let spelling = self.spell(requested)?;
+        let mut wants_dir = false;
+        let (dir, parents, name, place) = match self.direct_entry(&spelling)? {
+            Some(entry) => (entry.dir, Vec::new(), entry.name, entry.place),
+            None => {
+                let spot = self.keep(requested, &spelling)?;
+                wants_dir = spot.wants_dir;
+                match split(spot) {
+                    Ok(found) => found,
+                    Err(errno) => return Err(PolicyError::inside(spelling.into_path(), errno)),
+                }
+            }
+        };
+        self.may_replace(requested, &place)?;
+        self.may_change(requested, &place)?;
+        let rules = Arc::clone(&self.rules);
+        Ok(Checked::new(spelling.into_path(), Write { dir, parents, name, place, wants_dir, rules }))
+    }
+
+    fn spell(&self, requested: &Path) -> Result<Spelling, PolicyError> {
+        Spelling::of(requested, self.project().map(Root::path))
+    }
+
+    /// The directory and name of a spelling that needs no walk, and what is there (`None`: nothing).
+    fn direct_entry(&self, spelling: &Spelling) -> Result<Option<DirectEntry>, PolicyError> {
+        let Some((root, rest)) = self.direct(spelling) else { return Ok(None) };
+        if spelling.wants_dir || rest == b"." {
+            return Ok(None);
+        }
+        let (parent, name) = match memchr::memrchr(b'/', rest) {
+            Some(slash) => (&rest[..slash], &rest[slash + 1..]),
+            None => (&b""[..], rest),
+        };
+        let root = (root, &self.roots[root]);
+        let dir = if parent.is_empty() {
+            Arc::clone(&root.1.handle)
+        } else {
+            match self.open_direct(root.0, parent, PATH_DIR) {
+                Some(Ok(handle)) => Arc::new(handle),
+                // Whatever is wrong with the parents, the walk says it, or goes around it.
+                Some(Err(_)) | None => return Ok(None),
+            }
+        };
+        let name = OsStr::from_bytes(name);
+        let kind = match statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Some(Kind::from(FileType::from_raw_mode(stat.st_mode))),
+            Err(Errno::NOENT) => None,
+            Err(errno) => return Err(PolicyError::inside(spelling.clone().into_path(), errno)),
+        };
+        let place = root.1.path().join(OsStr::from_bytes(rest));
+        Ok(Some(DirectEntry { dir, name: name.into(), place, kind }))
+    }
+
+    /// A walk that ends at a directory entry: a path with a slash at the end names the directory it leads to.
+    fn keep(&self, requested: &Path, spelling: &Spelling) -> Result<Spot, PolicyError> {
+        let halted = |halt| self.halted(requested, spelling, halt);
+        let mut spot = self.walk(spelling, Last::Keep).map_err(halted)?;
+        if spot.through_link {
+            // As rename(2) and unlink(2) have it: `link/` is neither the link nor what it leads to.
+            return Err(PolicyError::NotADirectory { path: spelling.clone().into_path() });
+        }
+        if spot.tail.is_empty() {
+            self.may_replace(requested, &spot.place)?;
+            let name = spot.place.file_name().map(OsStr::to_os_string);
+            let parent = spot.place.parent().unwrap_or(Path::new("/")).to_path_buf();
+            let dir = self.reopen(&parent, &mut MAX_RESOLVE_STEPS.clone()).map_err(halted)?;
+            spot.found = Some((spot.dir, Kind::Directory));
+            spot.tail = name.into_iter().collect();
+            spot.place = parent;
+            spot.dir = dir;
+        }
+        Ok(spot)
+    }
+
+    /// Whether a place may be made, changed or removed, by the rules alone.
+    fn may_change(&self, requested: &Path, place: &Path) -> Result<(), PolicyError> {
+        if !self.rules.writable(place) {
+            return Err(PolicyError::ReadOnly { path: requested.into(), allowed: Arc::clone(&self.allowed) });
+        }
+        if let Some(protected) = self.rules.protecting(place) {
+            return Err(PolicyError::Protected { path: requested.into(), protected: protected.into() });
+        }
+        Ok(())
+    }
+
+    /// Refuses a place where an allowed directory is, or below which one is.
+    fn may_replace(&self, requested: &Path, place: &Path) -> Result<(), PolicyError> {
+        if self.rules.leads_in(place) {
+            return Err(PolicyError::AllowedDirectory { path: requested.into() });
+        }
+        Ok(())
+    }
+
+    fn halted(&self, requested: &Path, spelling: &Spelling, halt: Halt) -> PolicyError {
+        match halt {
+            Halt::Outside => PolicyError::Denied { path: requested.into(), allowed: Arc::clone(&self.allowed) },
+            Halt::Errno(errno) => PolicyError::inside(spelling.clone().into_path(), errno),
+            Halt::Raced => PolicyError::Busy { path: spelling.clone().into_path() },
+        }
+    }
+
+    /// A walk to `path`, for the rules that are made at start.
+    fn look_for(&self, path: &Path) -> Result<Spot, PolicyError> {
+        let spelling = self.spell(path)?;
+        self.walk(&spelling, Last::Follow).map_err(|halt| self.halted(path, &spelling, halt))
+    }
+}
+
+struct DirectEntry {
+    dir: Arc<OwnedFd>,
+    name: OsString,
+    place: PathBuf,
+    kind: Option<Kind>,
+}
+
+/// Regular files and directories only.
+fn readable(spelling: Spelling, handle: OwnedFd, writable: bool) -> Result<Checked<Read>, PolicyError> {
+    let stat = match fstat(&handle) {
+        Ok(stat) => stat,
+        Err(errno) => return Err(PolicyError::inside(spelling.into_path(), errno)),
+    };
+    let kind = Kind::from(FileType::from_raw_mode(stat.st_mode));
+    if kind.is_special() {
+        return Err(PolicyError::Special { path: spelling.into_path(), kind });
+    }
+    Ok(Checked::new(spelling.into_path(), Read { handle, stat, writable }))
+}
+
+type Target = (Arc<OwnedFd>, Vec<OsString>, OsString, PathBuf);
+
+/// Directory, missing parents, name and place of where a walk ended.
+fn split(spot: Spot) -> Result<Target, Errno> {
+    if let Some(errno) = spot.stuck {
+        return Err(errno);
+    }
+    let place = below(&spot.place, &spot.tail);
+    let mut parents = spot.tail;
+    let name = parents.pop().ok_or(Errno::ISDIR)?;
+    Ok((spot.dir, parents, name, place))
+}
+
+/// Whether `rest` exists below `dir/name`. A link on the way counts as yes: where it leads may change at any time.
+pub(crate) fn exists_below(dir: &OwnedFd, name: &OsStr, rest: &Path) -> bool {
+    let mut at: Option<OwnedFd> = None;
+    let mut parts = std::iter::once(name).chain(rest).peekable();
+    while let Some(part) = parts.next() {
+        let here = at.as_ref().unwrap_or(dir);
+        match statat(here, part, AtFlags::SYMLINK_NOFOLLOW).map(|s| Kind::from(FileType::from_raw_mode(s.st_mode))) {
+            Ok(Kind::Directory) => {}
+            Ok(Kind::Symlink) => return true,
+            Ok(_) => return parts.peek().is_none(),
+            Err(errno) => return !matches!(errno, Errno::NOENT | Errno::NOTDIR),
+        }
+        match openat(here, part, PATH_DIR, Mode::empty()) {
+            Ok(next) => at = Some(next),
+            Err(errno) => return !matches!(errno, Errno::NOENT | Errno::NOTDIR),
+        }
+    }
+    true
+}

@@ -1,0 +1,300 @@
+//! From a spelling to an open handle, without a moment between the check and the open.
+//!
+//! The fast path is one `openat2` below an allowed directory that refuses every link, so that the spelt position is the
+//! true one. When it meets a link, or the spelling climbs with `..`, a walk takes over: one `O_PATH|O_NOFOLLOW` handle at
+//! a time, links read and their targets put in front of what is left. Outside the allowed directories the walk only
+//! compares text and touches nothing, so no answer can depend on what is there. `..` never asks the kernel: it shortens
+//! the position, which is then opened afresh from the allowed directory, without links, before the next name.
+#![expect(clippy::disallowed_methods, reason = "policy is where paths become handles")]
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, readlinkat};
+use rustix::io::Errno;
+
+use crate::limits::{MAX_LINKS, MAX_RESOLVE_STEPS, RESOLVE_RETRIES};
+
+use super::Policy;
+use super::kind::Kind;
+use super::spelling::{Spelling, parts};
+
+/// Why a walk ended without a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Halt {
+    /// It led out of the allowed directories.
+    Outside,
+    /// An error met inside.
+    Errno(Errno),
+    /// What was there a moment ago is not any more; the whole walk may be tried again.
+    Raced,
+}
+
+/// Whether a link in the last part is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Last {
+    Follow,
+    Keep,
+}
+
+/// Where a walk arrived: a directory inside, and what is below it by name.
+#[derive(Debug)]
+pub(super) struct Spot {
+    /// The true position of `dir`.
+    pub(super) place: PathBuf,
+    /// The deepest directory reached (`O_PATH`).
+    pub(super) dir: Arc<OwnedFd>,
+    /// Names below `dir`: none if the path is `dir` itself; one for anything that exists; more are missing.
+    pub(super) tail: Vec<OsString>,
+    /// What `tail` names, when it exists.
+    pub(super) found: Option<(Arc<OwnedFd>, Kind)>,
+    /// Why the walk did not enter the first of `tail`, if not because it is missing.
+    pub(super) stuck: Option<Errno>,
+    /// Spelt, or linked to, with a slash at the end.
+    pub(super) wants_dir: bool,
+    /// A link was followed only because of a slash at the end.
+    pub(super) through_link: bool,
+}
+
+pub(super) const PATH_ONLY: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+pub(super) const PATH_DIR: OFlags = PATH_ONLY.union(OFlags::DIRECTORY);
+
+impl Policy {
+    /// The allowed directory and the path below it (`.` for itself), when the spelling needs no walk to tell.
+    pub(super) fn direct<'a>(&self, spelling: &'a Spelling) -> Option<(usize, &'a [u8])> {
+        if spelling.climbs {
+            return None;
+        }
+        let (root, start) = self.rules.named(&spelling.clean)?;
+        let rest = &spelling.clean[start..];
+        Some((root, if rest.is_empty() { b"." } else { rest }))
+    }
+
+    /// One `openat2` that crosses no link; `None` means that a walk must decide.
+    pub(super) fn open_direct(&self, root: usize, below: &[u8], flags: OFlags) -> Option<Result<OwnedFd, Errno>> {
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        for _ in 0..RESOLVE_RETRIES {
+            match openat2(&self.roots[root].handle, below, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
+                // A rename somewhere on the machine made the kernel unsure (openat2(2), EAGAIN).
+                Err(Errno::AGAIN) => {}
+                // A link; or a kernel or a container's filter that does not know openat2.
+                Err(Errno::LOOP | Errno::XDEV | Errno::NOSYS | Errno::PERM) => return None,
+                other => return Some(other),
+            }
+        }
+        None
+    }
+
+    /// The walk, tried again a few times when it is raced.
+    pub(super) fn walk(&self, spelling: &Spelling, last: Last) -> Result<Spot, Halt> {
+        for _ in 0..RESOLVE_RETRIES {
+            match Walk::new(self, spelling, last).run() {
+                Err(Halt::Raced) => {}
+                other => return other,
+            }
+        }
+        Err(Halt::Raced)
+    }
+
+    /// Opens a place without following anything; every part of it must be a directory.
+    pub(super) fn reopen(&self, place: &Path, budget: &mut usize) -> Result<Arc<OwnedFd>, Halt> {
+        let root = &self.roots[self.rules.over(place).ok_or(Halt::Outside)?];
+        let below = place.strip_prefix(root.path()).map_err(|_| Halt::Outside)?;
+        let mut at = Arc::clone(&root.handle);
+        for part in below {
+            *budget = budget.checked_sub(1).ok_or(Halt::Errno(Errno::LOOP))?;
+            match openat(&at, part, PATH_DIR, Mode::empty()) {
+                Ok(next) => at = Arc::new(next),
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Err(Halt::Raced),
+                Err(errno) => return Err(Halt::Errno(errno)),
+            }
+        }
+        Ok(at)
+    }
+}
+
+enum Here {
+    /// Not below any allowed directory, but on the way to one.
+    Outside,
+    At(Arc<OwnedFd>),
+    /// Inside, at a position that `..` made; opened when it is needed.
+    Unopened,
+}
+
+struct Walk<'a> {
+    policy: &'a Policy,
+    keep_last: bool,
+    place: PathBuf,
+    here: Here,
+    todo: VecDeque<OsString>,
+    tail: Vec<OsString>,
+    found: Option<(Arc<OwnedFd>, Kind)>,
+    stuck: Option<Errno>,
+    wants_dir: bool,
+    through_link: bool,
+    links: usize,
+    budget: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn new(policy: &'a Policy, spelling: &Spelling, last: Last) -> Self {
+        let mut todo: VecDeque<OsString> = parts(&spelling.clean).into();
+        if spelling.wants_dir {
+            todo.push_back(".".into());
+        }
+        Self {
+            policy,
+            keep_last: last == Last::Keep,
+            place: "/".into(),
+            here: Here::Outside,
+            todo,
+            tail: Vec::new(),
+            found: None,
+            stuck: None,
+            wants_dir: false,
+            through_link: false,
+            links: 0,
+            budget: MAX_RESOLVE_STEPS,
+        }
+    }
+
+    fn run(mut self) -> Result<Spot, Halt> {
+        while let Some(part) = self.todo.pop_front() {
+            self.wants_dir = part == "." || part == "..";
+            match part.as_bytes() {
+                b"." => {}
+                b".." => self.climb()?,
+                // Below what is missing or cannot be entered only text is left, and `..` takes it away again.
+                _ if !self.tail.is_empty() => self.tail.push(part),
+                _ => self.enter(&part)?,
+            }
+        }
+        let dir = self.handle()?.ok_or(Halt::Outside)?;
+        Ok(Spot {
+            place: self.place,
+            dir,
+            tail: self.tail,
+            found: self.found,
+            stuck: self.stuck,
+            wants_dir: self.wants_dir,
+            through_link: self.through_link,
+        })
+    }
+
+    /// The handle of the current position; none outside.
+    fn handle(&mut self) -> Result<Option<Arc<OwnedFd>>, Halt> {
+        if let Here::Unopened = self.here {
+            self.here = Here::At(self.policy.reopen(&self.place, &mut self.budget)?);
+        }
+        Ok(match &self.here {
+            Here::At(handle) => Some(Arc::clone(handle)),
+            Here::Outside | Here::Unopened => None,
+        })
+    }
+
+    fn climb(&mut self) -> Result<(), Halt> {
+        if self.tail.pop().is_some() {
+            if self.tail.is_empty() {
+                self.stuck = None;
+                self.found = None;
+            }
+            return Ok(());
+        }
+        self.place.pop();
+        self.here = if self.policy.rules.over(&self.place).is_some() {
+            Here::Unopened
+        } else if self.policy.rules.leads_in(&self.place) {
+            Here::Outside
+        } else {
+            return Err(Halt::Outside);
+        };
+        Ok(())
+    }
+
+    fn enter(&mut self, part: &OsStr) -> Result<(), Halt> {
+        let last = self.todo.is_empty();
+        let next = self.place.join(part);
+        let root = self.policy.rules.exactly(&next);
+        let Some(dir) = self.handle()? else {
+            return match root {
+                Some(root) => {
+                    self.enter_root(root);
+                    Ok(())
+                }
+                None if self.policy.rules.leads_in(&next) => {
+                    self.place = next;
+                    Ok(())
+                }
+                None => Err(Halt::Outside),
+            };
+        };
+        // The pinned directory, not what bears its name by now.
+        if let Some(root) = root
+            && !(last && self.keep_last)
+        {
+            self.enter_root(root);
+            return Ok(());
+        }
+        self.budget = self.budget.checked_sub(1).ok_or(Halt::Errno(Errno::LOOP))?;
+        let handle = match openat(&dir, part, PATH_ONLY, Mode::empty()) {
+            Ok(handle) => handle,
+            Err(errno) => {
+                self.stuck = (errno != Errno::NOENT).then_some(errno);
+                self.tail.push(part.into());
+                return Ok(());
+            }
+        };
+        let kind = Kind::from(FileType::from_raw_mode(fstat(&handle).map_err(Halt::Errno)?.st_mode));
+        match kind {
+            _ if last && self.keep_last => {
+                self.tail.push(part.into());
+                self.found = Some((Arc::new(handle), kind));
+            }
+            Kind::Symlink => self.follow(&handle)?,
+            Kind::Directory => {
+                self.place = next;
+                self.here = Here::At(Arc::new(handle));
+            }
+            _ => {
+                self.tail.push(part.into());
+                if last {
+                    self.found = Some((Arc::new(handle), kind));
+                } else {
+                    self.stuck = Some(Errno::NOTDIR);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn enter_root(&mut self, root: usize) {
+        let root = &self.policy.roots[root];
+        self.place = root.path().to_path_buf();
+        self.here = Here::At(Arc::clone(&root.handle));
+    }
+
+    fn follow(&mut self, link: &impl AsFd) -> Result<(), Halt> {
+        self.links += 1;
+        if self.links > MAX_LINKS {
+            return Err(Halt::Errno(Errno::LOOP));
+        }
+        let target = readlinkat(link, "", Vec::new()).map_err(Halt::Errno)?;
+        self.through_link |= !self.todo.is_empty() && self.todo.iter().all(|part| part == ".");
+        if target.as_bytes().starts_with(b"/") {
+            self.place = "/".into();
+            self.here = Here::Outside;
+        }
+        for part in parts(target.as_bytes()).into_iter().rev() {
+            self.todo.push_front(part);
+        }
+        // A position outside is only ever entered through a name of an allowed directory.
+        if matches!(self.here, Here::Outside) && !self.policy.rules.leads_in(&self.place) {
+            return Err(Halt::Outside);
+        }
+        Ok(())
+    }
+}

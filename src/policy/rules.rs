@@ -1,0 +1,165 @@
+//! Which rule governs a place: functions of paths, no disk.
+//!
+//! A *place* is a true position: the canonical path of an allowed directory and real names below it, no link among them.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A device and an inode number: which directory it is, whatever its name.
+pub(crate) type Id = (u64, u64);
+
+/// Below every read-write directory, unless the operator says otherwise: what a program outside the walls would run or obey.
+pub(super) const PROTECTED_BY_DEFAULT: [&str; 5] =
+    [".git/hooks", ".mcp.json", ".claude/settings.json", ".claude/settings.local.json", ".codex"];
+
+/// The grants and protected paths, without any handle. Shared by every handle that may change something.
+#[derive(Debug, Default)]
+pub(crate) struct Rules {
+    pub(super) roots: Vec<RootRule>,
+    pub(super) names: Vec<Name>,
+    pub(super) protected: Vec<Protected>,
+}
+
+#[derive(Debug)]
+pub(super) struct RootRule {
+    pub(super) path: PathBuf,
+    pub(super) id: Id,
+    pub(super) writable: bool,
+}
+
+/// A path that stands for an allowed directory: its canonical path, or what the operator typed.
+#[derive(Debug)]
+pub(super) struct Name {
+    pub(super) path: PathBuf,
+    pub(super) root: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Protected {
+    pub(super) path: PathBuf,
+    /// The defaults are read by programs that may look on a filesystem without letter case, so `.GIT/hooks` is one of them.
+    pub(super) any_case: bool,
+}
+
+impl Protected {
+    fn starts_with(&self, longer: &Path, shorter: &Path) -> bool {
+        if !self.any_case {
+            return longer.starts_with(shorter);
+        }
+        let mut longer = longer.components();
+        shorter.components().all(|c| longer.next().is_some_and(|l| l.as_os_str().eq_ignore_ascii_case(c.as_os_str())))
+    }
+}
+
+impl Rules {
+    /// The allowed directory whose name begins `clean` (the longest one), and where the rest begins.
+    pub(super) fn named(&self, clean: &[u8]) -> Option<(usize, usize)> {
+        let mut best: Option<(usize, usize)> = None;
+        for name in &self.names {
+            let path = name.path.as_os_str().as_bytes();
+            let inside = clean.starts_with(path) && matches!(clean.get(path.len()), None | Some(b'/'));
+            if inside && best.is_none_or(|(_, length)| path.len() > length) {
+                best = Some((name.root, path.len()));
+            }
+        }
+        best.map(|(root, length)| (root, (length + 1).min(clean.len())))
+    }
+
+    /// The allowed directory that `path` itself names.
+    pub(super) fn exactly(&self, path: &Path) -> Option<usize> {
+        self.names.iter().find(|name| name.path == path).map(|name| name.root)
+    }
+
+    /// Whether `path` is on the way to an allowed directory (or is one).
+    pub(super) fn leads_in(&self, path: &Path) -> bool {
+        self.names.iter().any(|name| name.path.starts_with(path))
+    }
+
+    /// The most specific allowed directory over a place.
+    pub(super) fn over(&self, place: &Path) -> Option<usize> {
+        let over = self.roots.iter().enumerate().filter(|(_, root)| place.starts_with(&root.path));
+        over.max_by_key(|(_, root)| root.path.as_os_str().len()).map(|(index, _)| index)
+    }
+
+    /// Whether the most specific allowed directory over a place is read-write.
+    pub(super) fn writable(&self, place: &Path) -> bool {
+        self.over(place).is_some_and(|index| self.roots[index].writable)
+    }
+
+    /// The protected path that a place is, or lies below.
+    pub(crate) fn protecting(&self, place: &Path) -> Option<&Path> {
+        self.protected.iter().find(|p| p.starts_with(place, &p.path)).map(|p| p.path.as_path())
+    }
+
+    /// The protected paths strictly below a place, each with its path from there.
+    pub(crate) fn protected_below<'a>(&'a self, place: &'a Path) -> impl Iterator<Item = (&'a Path, PathBuf)> {
+        let depth = place.components().count();
+        self.protected.iter().filter_map(move |p| {
+            let below = p.starts_with(&p.path, place).then(|| p.path.components().skip(depth).collect::<PathBuf>())?;
+            (!below.as_os_str().is_empty()).then_some((p.path.as_path(), below))
+        })
+    }
+
+    /// Whether a directory is one of the allowed ones, by whatever name it was reached.
+    pub(crate) fn is_root(&self, id: Id) -> bool {
+        self.roots.iter().any(|root| root.id == id)
+    }
+
+    /// The allowed directories in words, for a hint.
+    pub(super) fn describe(&self) -> String {
+        let one = |root: &RootRule| {
+            format!("{} ({})", root.path.display(), if root.writable { "read-write" } else { "read-only" })
+        };
+        self.roots.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// `place` and the names below it.
+pub(super) fn below<S: AsRef<OsStr>>(place: &Path, names: impl IntoIterator<Item = S>) -> PathBuf {
+    let mut path = place.to_path_buf();
+    for name in names {
+        path.push(name.as_ref());
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(roots: &[(&str, bool)]) -> Rules {
+        let mut rules = Rules::default();
+        for (i, (path, writable)) in roots.iter().enumerate() {
+            rules.roots.push(RootRule { path: path.into(), id: (0, i as u64), writable: *writable });
+            rules.names.push(Name { path: path.into(), root: i });
+        }
+        rules
+    }
+
+    #[test]
+    fn the_most_specific_directory_governs() {
+        let rules = rules(&[("/w", true), ("/w/ro", false), ("/w/ro/rw", true)]);
+        let answers = ["/w/x", "/w/ro", "/w/ro/x", "/w/ro/rw/x", "/w/rox", "/x"].map(|p| rules.writable(Path::new(p)));
+        assert_eq!(answers, [true, false, false, true, true, false]);
+        assert_eq!(rules.named(b"/w/ro/rw/x"), Some((2, 10)));
+        assert_eq!(rules.named(b"/w/rox"), Some((0, 3)));
+        assert_eq!(rules.named(b"/w"), Some((0, 2)));
+        assert_eq!(rules.named(b"/w-evil/x"), None);
+    }
+
+    #[test]
+    fn protected_paths_cover_what_is_below_and_know_what_is_above() {
+        let mut rules = rules(&[("/w", true)]);
+        rules.protected.push(Protected { path: "/w/.git/hooks".into(), any_case: true });
+        rules.protected.push(Protected { path: "/w/keys".into(), any_case: false });
+        let protecting = |p: &str| rules.protecting(Path::new(p)).is_some();
+        assert_eq!(
+            ["/w/.git/hooks/x", "/w/.GIT/Hooks", "/w/.git", "/w/.git/hooksx", "/w/keys", "/w/Keys"].map(protecting),
+            [true, true, false, false, true, false]
+        );
+        let below: Vec<_> = rules.protected_below(Path::new("/w/.Git")).map(|(_, rel)| rel).collect();
+        assert_eq!(below, [Path::new("hooks")]);
+        assert_eq!(rules.protected_below(Path::new("/w/.git/hooks")).count(), 0);
+    }
+}

@@ -1,0 +1,120 @@
+//! How a path is spelt: bytes cut at slashes, and nothing more. No disk.
+//!
+//! No tilde, no percent decoding, no trimming, no folding: on Linux a name is any bytes but `/` and NUL.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use crate::limits::MAX_PATH_BYTES;
+
+use super::error::PolicyError;
+
+/// An absolute path cut into its parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Spelling {
+    /// `/a/b`: no empty part, no `.`, no slash at the end. Parts that are `..` are kept as they are.
+    pub(super) clean: Vec<u8>,
+    /// Whether some part is `..`; then `clean` names a place only after a walk.
+    pub(super) climbs: bool,
+    /// Ends in `/`, `/.` or `/..`: the last part must be a directory, and a link there is followed.
+    pub(super) wants_dir: bool,
+}
+
+impl Spelling {
+    /// Reads `requested`, below `base` when it is relative.
+    ///
+    /// Errors: `Empty`, `Nul`, `PathTooLong`, and `NoProject` for a relative path without a base.
+    pub(super) fn of(requested: &Path, base: Option<&Path>) -> Result<Self, PolicyError> {
+        let bytes = requested.as_os_str().as_bytes();
+        if bytes.is_empty() {
+            return Err(PolicyError::Empty);
+        }
+        if memchr::memchr(0, bytes).is_some() {
+            return Err(PolicyError::Nul { path: requested.into() });
+        }
+        let mut spelling = Self { clean: Vec::with_capacity(bytes.len() + 64), climbs: false, wants_dir: false };
+        if bytes[0] != b'/' {
+            let base = base.ok_or(PolicyError::NoProject)?;
+            spelling.append(base.as_os_str().as_bytes());
+        }
+        spelling.append(bytes);
+        if spelling.clean.is_empty() {
+            spelling.clean.push(b'/');
+        }
+        let length = bytes.len().max(spelling.clean.len());
+        if length > MAX_PATH_BYTES {
+            return Err(PolicyError::PathTooLong { bytes: length });
+        }
+        Ok(spelling)
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        for part in bytes.split(|&b| b == b'/') {
+            self.wants_dir = matches!(part, b"" | b"." | b"..");
+            self.climbs |= part == b"..";
+            if !matches!(part, b"" | b".") {
+                self.clean.push(b'/');
+                self.clean.extend_from_slice(part);
+            }
+        }
+    }
+
+    /// The path as it is shown to the agent.
+    pub(super) fn into_path(self) -> PathBuf {
+        PathBuf::from(OsString::from_vec(self.clean))
+    }
+}
+
+/// The parts of `path` in order; a final `.` stands for a slash at the end.
+pub(super) fn parts(path: &[u8]) -> Vec<OsString> {
+    let mut parts: Vec<OsString> = path
+        .split(|&b| b == b'/')
+        .filter(|part| !matches!(*part, b"" | b"."))
+        .map(|part| OsStr::from_bytes(part).to_os_string())
+        .collect();
+    if path.ends_with(b"/") || path.ends_with(b"/.") {
+        parts.push(".".into());
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(requested: &str) -> (String, bool, bool) {
+        let s = Spelling::of(Path::new(requested), Some(Path::new("/p"))).unwrap();
+        (String::from_utf8(s.clean).unwrap(), s.climbs, s.wants_dir)
+    }
+
+    #[test]
+    fn bytes_are_kept_and_only_slashes_and_dots_are_read() {
+        assert_eq!(read("/a//b/./c"), ("/a/b/c".into(), false, false));
+        assert_eq!(read("/a/b/"), ("/a/b".into(), false, true));
+        assert_eq!(read("/a/b/."), ("/a/b".into(), false, true));
+        assert_eq!(read("/a/../b"), ("/a/../b".into(), true, false));
+        assert_eq!(read("~/x"), ("/p/~/x".into(), false, false));
+        assert_eq!(read("%2e%2e/x "), ("/p/%2e%2e/x ".into(), false, false));
+        assert_eq!(read("..\\x"), ("/p/..\\x".into(), false, false));
+        assert_eq!(read("."), ("/p".into(), false, true));
+        assert_eq!(read(".."), ("/p/..".into(), true, true));
+        assert_eq!(read("//"), ("/".into(), false, true));
+    }
+
+    #[test]
+    fn what_is_no_path_is_refused_before_any_look_at_the_disk() {
+        let of = |p: &str| Spelling::of(Path::new(p), None).unwrap_err();
+        assert!(matches!(of(""), PolicyError::Empty));
+        assert!(matches!(of("/a\0b"), PolicyError::Nul { .. }));
+        assert!(matches!(of("a"), PolicyError::NoProject));
+        assert!(matches!(of(&format!("/{}", "a/".repeat(3000))), PolicyError::PathTooLong { bytes: 6001 }));
+    }
+
+    #[test]
+    fn a_slash_at_the_end_of_a_link_target_is_a_part_of_its_own() {
+        assert_eq!(parts(b"../a//b/"), ["..", "a", "b", "."]);
+        assert_eq!(parts(b"/a/."), ["a", "."]);
+        assert_eq!(parts(b"a"), ["a"]);
+    }
+}

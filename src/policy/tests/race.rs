@@ -1,0 +1,53 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use super::*;
+
+/// How long a race is run: a second, or what `REPLAY_TEST_RACE_SECS` says.
+pub(crate) fn race_time() -> Duration {
+    Duration::from_secs(std::env::var("REPLAY_TEST_RACE_SECS").ok().and_then(|s| s.parse().ok()).unwrap_or(1))
+}
+
+/// Swaps `one` and `other` as fast as it can while `work` runs again and again.
+pub(crate) fn while_swapping(one: &Path, other: &Path, mut work: impl FnMut()) {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                let _ = renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE);
+            }
+        });
+        let end = Instant::now() + race_time();
+        while Instant::now() < end {
+            work();
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn a_link_that_comes_and_goes_never_leads_out() {
+    let tree = Tree::new();
+    std::fs::create_dir(tree.at("A/d")).unwrap();
+    std::fs::write(tree.at("A/d/secret"), "public").unwrap();
+    tree.link("A/out", "$O");
+    tree.link("A/in", "d");
+    let (mut read, mut written) = (0, 0);
+    while_swapping(&tree.at("A/d"), &tree.at("A/out"), || {
+        for path in ["A/d/secret", "A/d/../d/secret", "A/in/secret", "A/in/../d/secret"] {
+            match tree.read(path).as_str() {
+                "public rw" => read += 1,
+                "Denied" | "NotFound" | "NotADirectory" | "Busy" => {}
+                other => panic!("{path}: {other}"),
+            }
+            if let Ok(checked) = tree.policy.write(tree.at(path)) {
+                let dir = true_path(checked.dir());
+                assert!(dir.starts_with(tree.at("A")), "{}", dir.display());
+                written += 1;
+            }
+        }
+    });
+    assert!(read > 0 && written > 0, "{read} reads, {written} writes");
+}

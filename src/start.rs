@@ -1,0 +1,30 @@
+//! Config -> server: opens the allowed directories and puts the parts together.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+
+use crate::config::Config;
+use crate::exec::Running;
+use crate::fs::Locks;
+use crate::policy::Policy;
+use crate::server::Server;
+use crate::tools::{Commands, Registry, Services};
+
+/// The server that this configuration asks for. Fails when a directory cannot be opened.
+pub fn server(config: &Config) -> Result<Arc<Server>> {
+    let policy = Policy::open(&config.grants, &config.protect).context("cannot start")?;
+    let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(crate::policy::Root::writable);
+    let services = Services {
+        policy,
+        locks: Locks::default(),
+        commands: Commands {
+            refused: config.commands_refused.clone(),
+            timeout: config.command_timeout,
+            max_timeout: config.max_command_timeout,
+            output_cap_bytes: config.output_cap_bytes,
+            running: Running::new(),
+        },
+    };
+    Ok(Server::new(Registry::declared(&config.toolsets, read_only), services, config.errors))
+}

@@ -1,0 +1,198 @@
+//! Unified diffs, as `diff -u` writes them and `patch` reads them.
+//!
+//! Lines are compared with their endings, so a changed line ending is a changed line, and CRs reach the output.
+
+use super::lines;
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
+use std::fmt::Write as _;
+use std::time::Instant;
+
+/// Unchanged lines shown around a change.
+const CONTEXT_LINES: usize = 3;
+
+/// The difference between two texts: `--- path`, `+++ path`, then hunks. Empty when there is none.
+///
+/// Both headers carry the same path. With a `deadline` that passes, the result is still right but may be longer
+/// than needed. Equal beginnings and ends are set aside first, so a small change in a large text is cheap.
+pub fn unified(path: &str, old: &str, new: &str, deadline: Option<Instant>) -> String {
+    let mut out = String::new();
+    if old == new {
+        return out;
+    }
+    let common = Common::of(old.as_bytes(), new.as_bytes());
+    let old_lines = to_lines(&old[common.from..old.len() - common.tail]);
+    let new_lines = to_lines(&new[common.from..new.len() - common.tail]);
+    let ops = capture_diff_slices_deadline(Algorithm::Myers, &old_lines, &new_lines, deadline);
+    let _ = writeln!(out, "--- {path}\n+++ {path}");
+    for group in group_diff_ops(ops, CONTEXT_LINES) {
+        write_hunk(&mut out, &group, &old_lines, &new_lines, common.lines_before);
+    }
+    out
+}
+
+/// What both texts have at the beginning and at the end, in whole lines, less the context a hunk may show.
+struct Common {
+    /// Bytes at the beginning that are left out.
+    from: usize,
+    /// Bytes at the end that are left out.
+    tail: usize,
+    /// Lines in the left-out beginning.
+    lines_before: usize,
+}
+
+impl Common {
+    fn of(old: &[u8], new: &[u8]) -> Self {
+        let same = common_prefix(old, new);
+        let mut from = lines::line_start(old, same);
+        for _ in 0..CONTEXT_LINES {
+            from = lines::line_start(old, from.saturating_sub(1));
+        }
+        let rest = old.len().min(new.len()) - same;
+        let same_end = common_suffix(&old[old.len() - rest..], &new[new.len() - rest..]);
+        // The tail begins at the first line that lies in the equal end as a whole, and is kept for the context.
+        let mut start = old.len() - same_end;
+        if start > 0 && same_end > 0 {
+            start = lines::line_end(old, start - 1);
+        }
+        for _ in 0..CONTEXT_LINES {
+            start = lines::line_end(old, start);
+        }
+        Self { from, tail: old.len() - start, lines_before: memchr::memchr_iter(b'\n', &old[..from]).count() }
+    }
+}
+
+/// Length of the equal beginning; compares blocks first, which the compiler turns into `memcmp`.
+fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    const BLOCK: usize = 4096;
+    let blocks = a.chunks(BLOCK).zip(b.chunks(BLOCK)).take_while(|(x, y)| x == y);
+    let done = (blocks.count() * BLOCK).min(a.len()).min(b.len());
+    done + a[done..].iter().zip(&b[done..]).take_while(|(x, y)| x == y).count()
+}
+
+fn common_suffix(a: &[u8], b: &[u8]) -> usize {
+    const BLOCK: usize = 4096;
+    let blocks = a.rchunks(BLOCK).zip(b.rchunks(BLOCK)).take_while(|(x, y)| x == y);
+    let done = (blocks.count() * BLOCK).min(a.len()).min(b.len());
+    let (a, b) = (&a[..a.len() - done], &b[..b.len() - done]);
+    done + a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count()
+}
+
+fn to_lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+fn write_hunk(out: &mut String, group: &[DiffOp], old: &[&str], new: &[&str], before: usize) {
+    let (Some(first), Some(last)) = (group.first(), group.last()) else {
+        return;
+    };
+    let range = |start: usize, end: usize| {
+        let (count, start) = (end - start, start + before);
+        // POSIX diff -u: the count is left out when it is 1, and an empty range names the line before it.
+        match count {
+            0 => format!("{start},0"),
+            1 => format!("{}", start + 1),
+            _ => format!("{},{count}", start + 1),
+        }
+    };
+    let _ = writeln!(
+        out,
+        "@@ -{} +{} @@",
+        range(first.old_range().start, last.old_range().end),
+        range(first.new_range().start, last.new_range().end)
+    );
+    for op in group {
+        if let DiffOp::Equal { .. } = op {
+            write_lines(out, ' ', &old[op.old_range()]);
+        } else {
+            write_lines(out, '-', &old[op.old_range()]);
+            write_lines(out, '+', &new[op.new_range()]);
+        }
+    }
+}
+
+fn write_lines(out: &mut String, sign: char, lines: &[&str]) {
+    for line in lines {
+        out.push(sign);
+        out.push_str(line);
+        if !line.ends_with('\n') {
+            out.push_str("\n\\ No newline at end of file\n");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn hunks_have_headers_context_and_counts() {
+        let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+        let new = "1\n2\n3\n4\nfive\n6\n7\n8\n9\n";
+        assert_eq!(
+            unified("/p/f", old, new, None),
+            "--- /p/f\n+++ /p/f\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n"
+        );
+        assert_eq!(unified("f", old, old, None), "");
+    }
+
+    #[test]
+    fn ends_of_files_and_line_endings_are_exact() {
+        assert_eq!(
+            unified("f", "a\nb", "a\nb\n", None),
+            "--- f\n+++ f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n"
+        );
+        assert_eq!(unified("f", "a\r\nb\r\n", "a\nb\r\n", None), "--- f\n+++ f\n@@ -1,2 +1,2 @@\n-a\r\n+a\n b\r\n");
+        assert_eq!(unified("f", "", "x\n", None), "--- f\n+++ f\n@@ -0,0 +1 @@\n+x\n");
+        assert_eq!(unified("f", "x\n", "", None), "--- f\n+++ f\n@@ -1 +0,0 @@\n-x\n");
+    }
+
+    /// A reader of unified diffs that trusts only the format.
+    fn patch(old: &str, diff: &str) -> String {
+        let old: Vec<&str> = old.split_inclusive('\n').collect();
+        let (mut out, mut at) = (String::new(), 0);
+        let mut lines = diff.split_inclusive('\n').skip(2).peekable();
+        while let Some(line) = lines.next() {
+            let (sign, body) = line.split_at(1);
+            let bare = lines.peek().is_some_and(|next| next.starts_with('\\'));
+            let body = if bare { body.trim_end_matches('\n') } else { body };
+            match sign {
+                "@" => {
+                    let from = body.split(' ').nth(1).expect("old range");
+                    let mut numbers = from[1..].split(',').map(|n| n.parse::<usize>().expect("a number"));
+                    let start = numbers.next().expect("start");
+                    let start = if numbers.next() == Some(0) { start } else { start - 1 };
+                    old[at..start].iter().for_each(|line| out.push_str(line));
+                    at = start;
+                }
+                " " | "-" => {
+                    assert_eq!(old[at], body);
+                    at += 1;
+                    if sign == " " {
+                        out.push_str(body);
+                    }
+                }
+                "+" => out.push_str(body),
+                _ => assert_eq!(line, "\\ No newline at end of file\n"),
+            }
+        }
+        old[at..].iter().for_each(|line| out.push_str(line));
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn a_patch_of_the_old_text_gives_the_new_one(
+            old in proptest::collection::vec("[ab]{0,2}\r?\n", 0..30), tail in "[ab]?",
+            cut in 0..30_usize, gone in 0..6_usize, put in proptest::collection::vec("[ab]{0,2}\n?", 0..4),
+        ) {
+            let mut new = old.clone();
+            let cut = cut.min(new.len());
+            let gone = gone.min(new.len() - cut);
+            new.splice(cut..cut + gone, put);
+            let (old, new) = (old.concat() + &tail, new.concat());
+            let diff = unified("f", &old, &new, None);
+            prop_assert_eq!(if diff.is_empty() { old } else { patch(&old, &diff) }, new);
+        }
+    }
+}

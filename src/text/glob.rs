@@ -1,0 +1,326 @@
+//! Globs over relative paths: `**`, `*`, `?`, `[...]`, `{a,b}` and `\` before a literal character.
+//!
+//! `*`, `?` and classes never match `/`; `**` as a whole component matches any number of components.
+//! As in ripgrep, `?` and a class match one byte: a character outside ASCII takes `*`, or itself.
+//! A glob is measured before it is compiled, so one that stands for a million others costs nothing.
+
+use crate::limits::{MAX_GLOB_ALTERNATIVES, MAX_GLOB_BYTES, MAX_GLOB_DEPTH};
+use globset::{Candidate, Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use std::borrow::Cow;
+
+/// Why a glob is refused. Offsets count bytes from the beginning of the glob.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GlobError {
+    /// An empty glob matches nothing.
+    #[error("a glob is empty")]
+    Empty,
+    /// Longer than [`MAX_GLOB_BYTES`].
+    #[error("a glob of {bytes} bytes is too long: at most {MAX_GLOB_BYTES} bytes are allowed")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// Braces that stand for too many globs.
+    #[error("the braces of glob `{glob}` stand for more than {MAX_GLOB_ALTERNATIVES} alternatives")]
+    TooManyAlternatives {
+        /// The glob.
+        glob: String,
+    },
+    /// Braces inside braces, too often.
+    #[error("the braces of glob `{glob}` are nested deeper than {MAX_GLOB_DEPTH}, at offset {offset}")]
+    TooDeep {
+        /// The glob.
+        glob: String,
+        /// Where the brace that is too deep stands.
+        offset: usize,
+    },
+    /// A glob that is not well-formed.
+    #[error("glob `{glob}` has {fault} at offset {offset}")]
+    Syntax {
+        /// The glob.
+        glob: String,
+        /// What is wrong, as a noun phrase.
+        fault: &'static str,
+        /// Where it stands.
+        offset: usize,
+    },
+    /// A glob that the engine refuses as too large.
+    #[error("glob `{glob}` is too large to compile")]
+    TooLarge {
+        /// The glob.
+        glob: String,
+    },
+}
+
+impl GlobError {
+    /// What to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Empty => "`**` matches every file",
+            Self::TooLong { .. } | Self::TooManyAlternatives { .. } | Self::TooDeep { .. } | Self::TooLarge { .. } => {
+                "give several shorter globs instead"
+            }
+            Self::Syntax { .. } => "write `\\` before `*`, `?`, `[`, `{` or `}` to mean the character itself",
+        }
+    }
+}
+
+/// Several globs that are matched together.
+#[derive(Debug, Clone)]
+pub struct GlobMatcher {
+    set: GlobSet,
+}
+
+impl GlobMatcher {
+    /// Compiles the globs; the first bad one is the error.
+    pub fn new<S: AsRef<str>>(globs: &[S], case_insensitive: bool) -> Result<Self, GlobError> {
+        let mut builder = GlobSetBuilder::new();
+        for glob in globs {
+            builder.add(compile(glob.as_ref(), case_insensitive)?);
+        }
+        let set = builder
+            .build()
+            .map_err(|error| GlobError::TooLarge { glob: error.glob().unwrap_or_default().to_owned() })?;
+        Ok(Self { set })
+    }
+
+    /// Whether any glob matches a whole path, given as bytes with `/` between its components.
+    pub fn is_match(&self, path: &[u8]) -> bool {
+        self.set.is_match_candidate(&Candidate::from_bytes(path))
+    }
+
+    /// Whether there is no glob at all.
+    pub fn is_empty(&self) -> bool {
+        self.set.is_empty()
+    }
+}
+
+fn compile(glob: &str, case_insensitive: bool) -> Result<Glob, GlobError> {
+    measure(glob)?;
+    GlobBuilder::new(&for_engine(glob))
+        .literal_separator(true)
+        .backslash_escape(true)
+        .empty_alternates(true)
+        .case_insensitive(case_insensitive)
+        .build()
+        .map_err(|_| GlobError::TooLarge { glob: glob.to_owned() })
+}
+
+/// The glob as the engine needs it: its negated classes match `/`, ours never do; and `**/**/` matches what `**/`
+/// matches, but costs more with each repetition.
+fn for_engine(glob: &str) -> Cow<'_, str> {
+    if !glob.contains(['[', '\\']) {
+        let mut short = Cow::Borrowed(glob);
+        while short.contains("**/**/") {
+            short = Cow::Owned(short.replace("**/**/", "**/"));
+        }
+        return short;
+    }
+    let mut out = String::with_capacity(glob.len() + 8);
+    let mut rest = glob;
+    while let Some(at) = rest.find(['[', '\\']) {
+        let end = if rest.as_bytes()[at] == b'[' {
+            class_end(rest, at).map_or(rest.len(), |end| end + 1)
+        } else {
+            at + 1 + rest[at + 1..].chars().next().map_or(0, char::len_utf8)
+        };
+        out.push_str(&rest[..at]);
+        push_class(&mut out, &rest[at..end]);
+        rest = &rest[end..];
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// Adds `/` to a negated class, where it neither closes the class nor makes a range.
+fn push_class(out: &mut String, class: &str) {
+    let (open, members) = match class.strip_prefix("[!").or_else(|| class.strip_prefix("[^")) {
+        Some(members) => class.split_at(class.len() - members.len()),
+        None => (class, ""),
+    };
+    out.push_str(open);
+    if !members.is_empty() {
+        let first = usize::from(members.starts_with([']', '-']) && !members[1..].starts_with('-'));
+        out.push_str(&members[..first]);
+        out.push('/');
+        out.push_str(&members[first..]);
+    }
+}
+
+/// Checks the form of a glob and counts what its braces stand for, in one pass.
+fn measure(glob: &str) -> Result<(), GlobError> {
+    if glob.is_empty() {
+        return Err(GlobError::Empty);
+    }
+    if glob.len() > MAX_GLOB_BYTES {
+        return Err(GlobError::TooLong { bytes: glob.len() });
+    }
+    let fault = |fault, offset| GlobError::Syntax { glob: glob.to_owned(), fault, offset };
+    // For each open brace: where it is, the alternatives before the last comma, those of the part since then.
+    let mut open: Vec<(usize, usize, usize)> = Vec::new();
+    let mut count = 1_usize;
+    let bytes = glob.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' if at + 1 == bytes.len() => return Err(fault("a `\\` with nothing behind it", at)),
+            b'\\' => at += 1,
+            b'[' => at = class_end(glob, at)?,
+            b'{' if open.len() == MAX_GLOB_DEPTH => {
+                return Err(GlobError::TooDeep { glob: glob.to_owned(), offset: at });
+            }
+            b'{' => {
+                open.push((at, 0, count));
+                count = 1;
+            }
+            b',' => {
+                if let Some((_, sum, _)) = open.last_mut() {
+                    *sum = sum.saturating_add(count);
+                    count = 1;
+                }
+            }
+            b'}' => {
+                let Some((_, sum, before)) = open.pop() else {
+                    return Err(fault("a `}` without a `{`", at));
+                };
+                count = sum.saturating_add(count).saturating_mul(before);
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    if let Some((offset, ..)) = open.first() {
+        return Err(fault("a `{` that is not closed", *offset));
+    }
+    if count > MAX_GLOB_ALTERNATIVES {
+        return Err(GlobError::TooManyAlternatives { glob: glob.to_owned() });
+    }
+    Ok(())
+}
+
+/// The offset of the `]` that closes the class opened at `open`.
+fn class_end(glob: &str, open: usize) -> Result<usize, GlobError> {
+    let fault = |fault, offset| GlobError::Syntax { glob: glob.to_owned(), fault, offset };
+    let start = open + 1 + usize::from(glob[open + 1..].starts_with(['!', '^']));
+    let mut members = glob[start..].char_indices().peekable();
+    let mut first = true;
+    while let Some((at, low)) = members.next() {
+        if low == ']' && !first {
+            return Ok(start + at);
+        }
+        first = false;
+        let mut ahead = members.clone();
+        if let (Some((_, '-')), Some((_, high))) = (ahead.next(), ahead.next())
+            && high != ']'
+        {
+            if low > high {
+                return Err(fault("a class range that runs backwards", start + at));
+            }
+            members = ahead;
+        }
+    }
+    Err(fault("a `[` that is not closed", open))
+}
+
+/// Whether a path that was given means a glob: it holds `*`, `?`, `{`, `}` or `[`.
+pub fn is_glob(text: &str) -> bool {
+    text.contains(['*', '?', '{', '}', '['])
+}
+
+/// The leading directories of a glob that hold no special character, without the slash behind them.
+///
+/// `/a/b/*.c` gives `/a/b`, `/*` gives `/`, `*.c` and a name alone give the empty string.
+pub fn fixed_prefix(glob: &str) -> &str {
+    let special = glob.find(['*', '?', '{', '}', '[', '\\']).unwrap_or(glob.len());
+    match glob[..special].rfind('/') {
+        Some(0) => "/",
+        Some(slash) => &glob[..slash],
+        None => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn matches(glob: &str, path: &str) -> bool {
+        let globs = GlobMatcher::new(&[glob], false).expect("a good glob");
+        globs.is_match(path.as_bytes())
+    }
+
+    #[test]
+    fn syntax_of_the_tools() {
+        for (glob, path, expected) in [
+            ("*.rs", "a.rs", true),
+            ("*.rs", "src/a.rs", false),
+            ("**/*.rs", "a.rs", true),
+            ("**/*.rs", "src/x/a.rs", true),
+            ("**/**/**/*.rs", "src/x/a.rs", true),
+            ("src/**", "src/x/a.rs", true),
+            ("src/**", "src", false),
+            ("a?c", "a/c", false),
+            ("a?c", "aéc", false),
+            ("aé*", "aéc", true),
+            ("a[!b]c", "a/c", false),
+            ("a[!b]c", "aéc", false),
+            ("[!b]", "a", true),
+            ("[!]]", "]", false),
+            ("[!-a]", ".", true),
+            ("\\[!a]", "[!a]", true),
+            ("[]x]", "]", true),
+            ("{a,b{c,d}}.x", "bd.x", true),
+            ("{a,b{c,d}}.x", "b.x", false),
+            ("a{,.bak}", "a", true),
+            ("\\*", "*", true),
+            ("\\*", "a", false),
+            ("A", "a", false),
+        ] {
+            assert_eq!(matches(glob, path), expected, "{glob} on {path}");
+        }
+        let globs = GlobMatcher::new(&["*.c", "B"], true).expect("good globs");
+        assert_eq!([&b"b"[..], b"x.C", b"\xff.c", b"c"].map(|p| globs.is_match(p)), [true, true, true, false]);
+    }
+
+    #[test]
+    fn faults_are_named_with_their_place() {
+        let refusal = |glob: &str| GlobMatcher::new(&[glob], false).unwrap_err().to_string();
+        for (glob, expected) in [
+            ("", "a glob is empty"),
+            ("a/[b", "glob `a/[b` has a `[` that is not closed at offset 2"),
+            ("[]", "glob `[]` has a `[` that is not closed at offset 0"),
+            ("a{b,{c}", "glob `a{b,{c}` has a `{` that is not closed at offset 1"),
+            ("a}", "glob `a}` has a `}` without a `{` at offset 1"),
+            ("a\\", "glob `a\\` has a `\\` with nothing behind it at offset 1"),
+            ("[z-a]", "glob `[z-a]` has a class range that runs backwards at offset 1"),
+        ] {
+            assert_eq!(refusal(glob), expected);
+        }
+        assert_eq!(refusal(&"x".repeat(5000)), "a glob of 5000 bytes is too long: at most 4096 bytes are allowed");
+        let bomb = "{a,b}".repeat(40);
+        assert_eq!(refusal(&bomb), format!("the braces of glob `{bomb}` stand for more than 1024 alternatives"));
+        let deep = "{".repeat(17) + &"}".repeat(17);
+        assert_eq!(refusal(&deep), format!("the braces of glob `{deep}` are nested deeper than 16, at offset 16"));
+    }
+
+    #[test]
+    fn prefixes_end_before_the_first_special_character() {
+        for (glob, prefix) in
+            [("/a/b/*.c", "/a/b"), ("/a/b?/c", "/a"), ("/*", "/"), ("*.c", ""), ("a/b", "a"), ("a\\*/b/*", "")]
+        {
+            assert_eq!(fixed_prefix(glob), prefix, "{glob}");
+        }
+        assert_eq!(
+            ["a*", "a?", "{a", "a}", "[a", "a]", "a\\b"].map(is_glob),
+            [true, true, true, true, true, false, false]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_measured_compiles(glob in "[a*?{},!\\[\\]^/\\\\-]{1,12}") {
+            let _ = GlobMatcher::new(&[&glob], false)
+                .map_err(|error| assert!(!matches!(error, GlobError::TooLarge { .. }), "{error}"));
+        }
+    }
+}

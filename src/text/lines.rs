@@ -1,0 +1,172 @@
+//! Lines: where they begin, what ends them, and which one an offset is on.
+//!
+//! A line ends with LF, CRLF, or (old Macintosh files) a lone CR. Line numbers count LFs only, as every tool that
+//! an agent compares with does; a lone CR is looked at only to say what a file uses.
+
+use memchr::{memchr_iter, memrchr};
+use std::borrow::Cow;
+
+/// What ends the lines of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineEndings {
+    /// Every line ends with `\n`.
+    Lf,
+    /// Every line ends with `\r\n`.
+    Crlf,
+    /// Every line ends with a lone `\r`.
+    Cr,
+    /// More than one kind.
+    Mixed,
+    /// There is no line ending at all.
+    None,
+}
+
+impl LineEndings {
+    /// The name shown to agents: `lf`, `crlf`, `cr`, `mixed` or `none`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lf => "lf",
+            Self::Crlf => "crlf",
+            Self::Cr => "cr",
+            Self::Mixed => "mixed",
+            Self::None => "none",
+        }
+    }
+
+    /// Looks at every line ending of `bytes`.
+    pub fn of(bytes: &[u8]) -> Self {
+        let (mut crlf, mut cr) = (0_usize, 0_usize);
+        for at in memchr_iter(b'\r', bytes) {
+            if bytes.get(at + 1) == Some(&b'\n') {
+                crlf += 1;
+            } else {
+                cr += 1;
+            }
+        }
+        let lf = memchr_iter(b'\n', bytes).count() - crlf;
+        match (lf > 0, crlf > 0, cr > 0) {
+            (false, false, false) => Self::None,
+            (true, false, false) => Self::Lf,
+            (false, true, false) => Self::Crlf,
+            (false, false, true) => Self::Cr,
+            _ => Self::Mixed,
+        }
+    }
+}
+
+/// The line of byte `offset`, counted from 1. Counts the LFs before it; an offset past the end counts as the end.
+pub fn line_at(bytes: &[u8], offset: usize) -> usize {
+    memchr_iter(b'\n', &bytes[..offset.min(bytes.len())]).count() + 1
+}
+
+/// The offset of the first byte of the line that holds `offset`.
+pub fn line_start(bytes: &[u8], offset: usize) -> usize {
+    memrchr(b'\n', &bytes[..offset.min(bytes.len())]).map_or(0, |at| at + 1)
+}
+
+/// The offset just behind the line that holds `offset`, its line ending included.
+pub fn line_end(bytes: &[u8], offset: usize) -> usize {
+    let offset = offset.min(bytes.len());
+    memchr::memchr(b'\n', &bytes[offset..]).map_or(bytes.len(), |at| offset + at + 1)
+}
+
+/// Splits a line into its content and its ending (`\r\n`, `\n` or nothing).
+pub fn split_ending(line: &str) -> (&str, &str) {
+    let content = line.strip_suffix("\r\n").or_else(|| line.strip_suffix('\n')).unwrap_or(line);
+    (content, &line[content.len()..])
+}
+
+/// The lines of `bytes`, each with its own ending. Bytes behind the last LF are a line too; no bytes are no line.
+pub fn iter(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (line, behind) = rest.split_at(line_end(rest, 0));
+        rest = behind;
+        Some(line)
+    })
+}
+
+/// The text with every `\r\n` written as `\n`; borrowed when there is none.
+pub fn to_lf(text: &str) -> Cow<'_, str> {
+    let mut pairs = memchr::memmem::find_iter(text.as_bytes(), b"\r\n").peekable();
+    if pairs.peek().is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for at in pairs {
+        out.push_str(&text[from..at]);
+        from = at + 1;
+    }
+    out.push_str(&text[from..]);
+    Cow::Owned(out)
+}
+
+/// Where each line begins, to turn many offsets of one text into line numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineIndex {
+    starts: Vec<usize>,
+}
+
+impl LineIndex {
+    /// Reads the text once.
+    pub fn new(bytes: &[u8]) -> Self {
+        let starts = std::iter::once(0).chain(memchr_iter(b'\n', bytes).map(|at| at + 1)).collect();
+        Self { starts }
+    }
+
+    /// The line of byte `offset`, counted from 1, as [`line_at`] gives it.
+    pub fn line(&self, offset: usize) -> usize {
+        self.starts.partition_point(|start| *start <= offset)
+    }
+
+    /// The offset of the first byte of a line that is counted from 1, if there is such a line.
+    pub fn start(&self, line: usize) -> Option<usize> {
+        self.starts.get(line.checked_sub(1)?).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_are_named() {
+        for (text, expected) in [
+            ("", "none"),
+            ("a", "none"),
+            ("a\n", "lf"),
+            ("a\r\nb\r\n", "crlf"),
+            ("a\rb", "cr"),
+            ("a\r\nb\n", "mixed"),
+            ("a\r\r\n", "mixed"),
+        ] {
+            assert_eq!(LineEndings::of(text.as_bytes()).name(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn index_agrees_with_counting() {
+        let text = b"a\n\nbc\r\nd";
+        let index = LineIndex::new(text);
+        let by_index: Vec<_> = (0..=text.len()).map(|at| index.line(at)).collect();
+        let by_count: Vec<_> = (0..=text.len()).map(|at| line_at(text, at)).collect();
+        assert_eq!(by_index, by_count);
+        assert_eq!(by_index, [1, 1, 2, 3, 3, 3, 3, 4, 4]);
+        assert_eq!([0, 1, 4, 5].map(|n| index.start(n)), [None, Some(0), Some(7), None]);
+    }
+
+    #[test]
+    fn lines_keep_their_endings() {
+        let lines: Vec<_> = iter(b"a\r\n\nb").collect();
+        assert_eq!(lines, [&b"a\r\n"[..], b"\n", b"b"]);
+        assert_eq!(iter(b"").count(), 0);
+        assert_eq!(split_ending("a\r\n"), ("a", "\r\n"));
+        assert_eq!(split_ending("a\r"), ("a\r", ""));
+        assert_eq!(to_lf("a\r\nb\rc\n"), "a\nb\rc\n");
+        assert_eq!((line_start(b"ab\ncd", 4), line_end(b"ab\ncd", 1)), (3, 3));
+    }
+}

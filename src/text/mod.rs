@@ -1,0 +1,11 @@
+//! What the server knows about text and names: encodings, lines, differences, globs, media types, escapes.
+//!
+//! Functions over bytes. Nothing here touches the disk, and the only clock is a deadline that is passed in.
+
+pub mod diff;
+pub mod encoding;
+pub mod escape;
+pub mod glob;
+pub mod lines;
+pub mod mime;
+pub mod page;

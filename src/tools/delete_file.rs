@@ -1,0 +1,42 @@
+//! `delete_file`: a file, or a directory with all that is in it.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::error::Error;
+use crate::fs;
+use crate::text::escape::show_path;
+
+/// Deletes for good.
+pub struct DeleteFile;
+
+/// Arguments of `delete_file`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// File, link or directory to delete
+    #[schemars(extend("x-aliases" = ["file_path", "filePath"]))]
+    path: String,
+}
+
+impl Tool for DeleteFile {
+    type Params = Params;
+    type Output = ();
+    const NAME: &'static str = "delete_file";
+    const TITLE: &'static str = "Delete a file or directory";
+    const DESCRIPTION: &'static str =
+        "Delete a file, or a directory with everything in it, for good. Links are removed, not followed.";
+    const HINTS: Hints = Hints::Removes;
+    const TOOLSET: Toolset = Toolset::Files;
+    const WEIGHT: Weight = Weight::Heavy;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<()>, Error> {
+        let entry = context.services.policy.entry(&params.path)?;
+        let removed = fs::remove(&entry, context.cancel)?;
+        let path = show_path(entry.shown());
+        Ok(Reply::text(match removed.entries {
+            0 | 1 => format!("Successfully deleted {path}"),
+            entries => format!("Successfully deleted {path} ({entries} entries)"),
+        }))
+    }
+}

@@ -1,0 +1,76 @@
+//! `get_file_info`: metadata of one file or directory.
+
+use std::fmt::Write as _;
+use std::time::SystemTime;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::list_directory::ItemKind;
+use super::{Context, Hints, Reply, Tool, Toolset};
+use crate::error::Error;
+use crate::fs;
+use crate::text::escape::show_path;
+
+/// Tells type, size, times and permissions.
+pub struct GetFileInfo;
+
+/// Arguments of `get_file_info`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// File or directory
+    #[schemars(extend("x-aliases" = ["file_path", "filePath"]))]
+    path: String,
+}
+
+/// The same as the text, typed.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct Output {
+    path: String,
+    #[serde(rename = "type")]
+    kind: ItemKind,
+    size: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created: Option<String>,
+    modified: String,
+    permissions: String,
+}
+
+impl Tool for GetFileInfo {
+    type Params = Params;
+    type Output = Output;
+    const NAME: &'static str = "get_file_info";
+    const TITLE: &'static str = "Get metadata";
+    const DESCRIPTION: &'static str =
+        "Get type, size in bytes, times (UTC) and octal permissions of a file or directory.";
+    const HINTS: Hints = Hints::Observes;
+    const TOOLSET: Toolset = Toolset::Files;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
+        let place = context.services.policy.look(&params.path)?;
+        let info = fs::info(&place)?;
+        let iso = |time: SystemTime| humantime::format_rfc3339_millis(time).to_string();
+        let kind = ItemKind::from(info.kind);
+        let output = Output {
+            path: show_path(place.shown()).into_owned(),
+            kind,
+            size: info.size,
+            created: info.created.map(iso),
+            modified: iso(info.modified),
+            permissions: format!("{:03o}", info.mode),
+        };
+        let kind = match kind {
+            ItemKind::File => "file",
+            ItemKind::Directory => "directory",
+            ItemKind::Link => "link",
+            ItemKind::Other => "other",
+        };
+        let mut text = format!("path: {}\ntype: {kind}\nsize: {}\n", output.path, output.size);
+        if let Some(created) = &output.created {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "created: {created}");
+        }
+        let _ = write!(text, "modified: {}\npermissions: {}", output.modified, output.permissions);
+        Ok(Reply::text(text).with(output))
+    }
+}

@@ -1,0 +1,61 @@
+//! `list_allowed_directories`: what the operator has allowed.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Context, Hints, Reply, Tool, Toolset};
+use crate::error::Error;
+use crate::text::escape::show_path;
+
+/// Lists the allowed directories, the project directory first.
+pub struct ListAllowedDirectories;
+
+/// It takes none.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Params {}
+
+/// The directories in the operator's order.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct Output {
+    directories: Vec<Directory>,
+}
+
+/// One directory.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct Directory {
+    path: String,
+    writable: bool,
+}
+
+impl Tool for ListAllowedDirectories {
+    type Params = Params;
+    type Output = Output;
+    const NAME: &'static str = "list_allowed_directories";
+    const TITLE: &'static str = "List allowed directories";
+    const DESCRIPTION: &'static str =
+        "List the directories that can be used, and whether each is read-only. Relative paths start at the first.";
+    const HINTS: Hints = Hints::Observes;
+    const TOOLSET: Toolset = Toolset::Files;
+
+    fn run(context: &Context<'_>, _: Params) -> Result<Reply<Output>, Error> {
+        let directories: Vec<Directory> = context
+            .services
+            .policy
+            .roots()
+            .iter()
+            .map(|root| Directory { path: show_path(root.path()).into_owned(), writable: root.writable() })
+            .collect();
+        let lines: Vec<String> = directories
+            .iter()
+            .map(|directory| {
+                format!("{} ({})", directory.path, if directory.writable { "read-write" } else { "read-only" })
+            })
+            .collect();
+        let text = if lines.is_empty() {
+            "(none: the server was started without --allow)".to_owned()
+        } else {
+            lines.join("\n")
+        };
+        Ok(Reply::text(text).with(Output { directories }))
+    }
+}

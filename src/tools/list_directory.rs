@@ -1,0 +1,123 @@
+//! `list_directory`: the entries of one directory.
+
+use std::os::unix::ffi::OsStrExt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Context, Hints, Reply, Tool, Toolset};
+use crate::error::Error;
+use crate::fs::{self, DirEntry};
+use crate::policy::{Checked, Kind, Policy, Read};
+use crate::text::escape::{show, show_path};
+
+/// Lists a directory, sorted by name.
+pub struct ListDirectory;
+
+/// Arguments of `list_directory`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// Directory to list
+    #[schemars(extend("x-aliases" = ["directory", "dir"]))]
+    path: String,
+}
+
+/// The entries in the order of their names.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct Output {
+    entries: Vec<Item>,
+}
+
+/// One entry; a link that leads inside the allowed directories shows as what it leads to.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct Item {
+    name: String,
+    #[serde(rename = "type")]
+    kind: ItemKind,
+    /// In bytes; files only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
+}
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, JsonSchema, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(super) enum ItemKind {
+    File,
+    Directory,
+    // A symbolic link that leads nowhere, or not into the allowed directories.
+    Link,
+    // A named pipe, a socket or a device.
+    Other,
+}
+
+impl From<Kind> for ItemKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::File => Self::File,
+            Kind::Directory => Self::Directory,
+            Kind::Symlink => Self::Link,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl Tool for ListDirectory {
+    type Params = Params;
+    type Output = Output;
+    const NAME: &'static str = "list_directory";
+    const TITLE: &'static str = "List a directory";
+    const DESCRIPTION: &'static str = "List a directory, one entry a line, sorted: [FILE] name, [DIR] name; [LINK] is a \
+        symbolic link that leads out of the allowed directories or nowhere.";
+    const HINTS: Hints = Hints::Observes;
+    const TOOLSET: Toolset = Toolset::Files;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
+        let policy = &context.services.policy;
+        let directory = open_directory(policy, &params.path)?;
+        let entries: Vec<Item> =
+            fs::entries(&directory)?.into_iter().map(|entry| item(policy, &directory, &entry)).collect();
+        let lines: Vec<String> = entries
+            .iter()
+            .map(|entry| {
+                let kind = match entry.kind {
+                    ItemKind::File => "[FILE]",
+                    ItemKind::Directory => "[DIR]",
+                    ItemKind::Link => "[LINK]",
+                    ItemKind::Other => "[OTHER]",
+                };
+                format!("{kind} {}", entry.name)
+            })
+            .collect();
+        let text = if lines.is_empty() { "(empty)".to_owned() } else { lines.join("\n") };
+        Ok(Reply::text(text).with(Output { entries }))
+    }
+}
+
+/// Opens a directory; a file is an error that names the right tool.
+pub(super) fn open_directory(policy: &Policy, path: &str) -> Result<Checked<Read>, Error> {
+    let directory = policy.read(path)?;
+    if directory.kind() != Kind::Directory {
+        return Err(Error::Unsuitable {
+            message: format!("`{}` is a file, not a directory", show_path(directory.shown())),
+            hint: "use read_file or get_file_info, or name its directory".into(),
+        });
+    }
+    Ok(directory)
+}
+
+fn item(policy: &Policy, directory: &Checked<Read>, entry: &DirEntry) -> Item {
+    let name = show(entry.name.as_bytes()).into_owned();
+    // What vanishes while it is looked at is listed without a size.
+    let (kind, size) = if entry.kind == Kind::Symlink {
+        let target = policy.leads_to(directory.shown().join(&entry.name));
+        let info = target.and_then(|target| fs::info(&target).ok());
+        info.map_or((Kind::Symlink, None), |info| (info.kind, Some(info.size)))
+    } else if entry.kind == Kind::File {
+        (entry.kind, fs::entry_info(directory, &entry.name).ok().map(|info| info.size))
+    } else {
+        (entry.kind, None)
+    };
+    Item { name, kind: kind.into(), size: size.filter(|_| kind == Kind::File) }
+}

@@ -1,0 +1,44 @@
+//! `move_file`: another name or place for a file or directory.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::error::Error;
+use crate::fs;
+use crate::text::escape::show_path;
+
+/// Moves or renames; never overwrites.
+pub struct MoveFile;
+
+/// Arguments of `move_file`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// What to move
+    #[schemars(extend("x-aliases" = ["from", "src"]))]
+    source: String,
+    /// Where to: the new path itself, which must not exist
+    #[schemars(extend("x-aliases" = ["to", "dst", "dest"]))]
+    destination: String,
+}
+
+impl Tool for MoveFile {
+    type Params = Params;
+    type Output = ();
+    const NAME: &'static str = "move_file";
+    const TITLE: &'static str = "Move or rename";
+    const DESCRIPTION: &'static str =
+        "Move or rename a file or directory; missing parents are created. Fails if the destination exists.";
+    const HINTS: Hints = Hints::Mutates;
+    const TOOLSET: Toolset = Toolset::Files;
+    const WEIGHT: Weight = Weight::Heavy;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<()>, Error> {
+        let policy = &context.services.policy;
+        let source = policy.entry(&params.source)?;
+        let destination = policy.destination(&params.destination)?;
+        fs::move_no_clobber(&source, &destination, context.cancel)?;
+        let (from, to) = (show_path(source.shown()), show_path(destination.shown()));
+        Ok(Reply::text(format!("Successfully moved {from} to {to}")))
+    }
+}

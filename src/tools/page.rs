@@ -1,0 +1,172 @@
+//! A page of lines out of a file, for `read_file`: small files from memory, large ones without holding them.
+
+use std::io::{self, Read as _};
+use std::ops::Range;
+
+use memchr::memchr;
+
+use super::Reply;
+use super::read_file::{note, too_large};
+use crate::cancel::CancelToken;
+use crate::error::Error;
+use crate::fs::{self, FsError, Reader};
+use crate::limits::MAX_READ_BYTES;
+use crate::policy::{Checked, Read};
+use crate::protocol::Content;
+use crate::text::encoding::{self, Encoding};
+use crate::text::escape::show_path;
+use crate::text::lines::LineEndings;
+use crate::text::page::{LineMap, Page};
+
+/// How much of a large file is read at once.
+const CHUNK_BYTES: usize = 256 * 1024;
+
+/// The lines that `page` stands for, and a note where they are.
+pub fn read(file: &Checked<Read>, page: Page, forced: Option<&str>, cancel: &CancelToken) -> Result<Reply<()>, Error> {
+    let head = head(file)?;
+    let utf16 = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
+    let forced_wide =
+        forced.map(encoding::by_name).transpose()?.is_some_and(|encoding| encoding.name().starts_with("UTF-16"));
+    if file.size() <= MAX_READ_BYTES {
+        return from_memory(file, page, forced);
+    }
+    if utf16 || forced_wide {
+        // Its lines cannot be counted by bytes.
+        return Err(too_large(file.shown(), file.size()));
+    }
+    if forced.is_none() && encoding::is_binary(&head) {
+        return Err(Error::Unsuitable {
+            message: format!("`{}` is binary, so it has no lines", show_path(file.shown())),
+            hint: "use a command that knows its format".into(),
+        });
+    }
+    from_disk(file, page, forced, cancel)
+}
+
+fn from_memory(file: &Checked<Read>, page: Page, forced: Option<&str>) -> Result<Reply<()>, Error> {
+    let bytes = fs::read_all(file, MAX_READ_BYTES)?;
+    let size = bytes.len() as u64;
+    let decoded = encoding::detect_and_decode(bytes, forced).map_err(|error| {
+        if forced.is_some() {
+            return Error::from(error);
+        }
+        Error::Unsuitable {
+            message: format!("`{}` is binary, so it has no lines", show_path(file.shown())),
+            hint: "read it without offset and limit, or use a command that knows its format".into(),
+        }
+    })?;
+    let mut map = LineMap::default();
+    map.feed(decoded.text.as_bytes());
+    let lines = lines(page, &map)?;
+    let text = cut(&decoded.text, &lines);
+    Ok(reply(text.to_owned(), decoded.encoding, size, &lines, map.total()))
+}
+
+/// The text of these lines.
+fn cut<'t>(text: &'t str, lines: &Range<u64>) -> &'t str {
+    let mut ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
+    let mut skip = |count: u64| match count {
+        0 => None,
+        count => Some(ends.nth(count as usize - 1).unwrap_or(text.len())),
+    };
+    let start = skip(lines.start).unwrap_or(0);
+    let end = skip(lines.end - lines.start).unwrap_or(start);
+    &text[start..end]
+}
+
+fn from_disk(file: &Checked<Read>, page: Page, forced: Option<&str>, cancel: &CancelToken) -> Result<Reply<()>, Error> {
+    let failed = |source| read_failed(file, source);
+    let mut map = LineMap::default();
+    let mut buffer = vec![0; CHUNK_BYTES];
+    let mut reader = Reader::new(file, 0);
+    // Not to its end but to its size: a file that grows all the time has no end.
+    while reader.offset() < file.size() {
+        if cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let read = reader.read(&mut buffer).map_err(failed)?;
+        if read == 0 {
+            break;
+        }
+        map.feed(&buffer[..read]);
+    }
+    let lines = lines(page, &map)?;
+    let (from, mut skip) = map.before(lines.start);
+    let mut wanted = lines.end - lines.start;
+    let mut reader = Reader::new(file, from);
+    let mut text = Vec::new();
+    while wanted > 0 {
+        let read = reader.read(&mut buffer).map_err(failed)?;
+        let mut chunk = &buffer[..read];
+        if chunk.is_empty() || cancel.is_cancelled() {
+            break;
+        }
+        while skip > 0 {
+            let Some(at) = memchr(b'\n', chunk) else { break };
+            chunk = &chunk[at + 1..];
+            skip -= 1;
+        }
+        if skip > 0 {
+            continue;
+        }
+        while wanted > 0 && !chunk.is_empty() {
+            let end = memchr(b'\n', chunk).map_or(chunk.len(), |at| at + 1);
+            wanted -= u64::from(chunk[end - 1] == b'\n');
+            text.extend_from_slice(&chunk[..end]);
+            chunk = &chunk[end..];
+        }
+        if text.len() as u64 > MAX_READ_BYTES {
+            return Err(Error::Unsuitable {
+                message: format!(
+                    "lines {}-{} of `{}` are more than {MAX_READ_BYTES} bytes",
+                    lines.start + 1,
+                    lines.end,
+                    show_path(file.shown())
+                ),
+                hint: "ask for fewer lines with limit; one very long line can be cut with a command".into(),
+            });
+        }
+    }
+    let decoded = encoding::detect_and_decode(text, forced)?;
+    Ok(reply(decoded.text, decoded.encoding, file.size(), &lines, map.total()))
+}
+
+fn head(file: &Checked<Read>) -> Result<Vec<u8>, Error> {
+    let mut head = vec![0; 4096];
+    let read = Reader::new(file, 0).read(&mut head).map_err(|source| read_failed(file, source))?;
+    head.truncate(read);
+    Ok(head)
+}
+
+fn read_failed(file: &Checked<Read>, source: io::Error) -> Error {
+    Error::Fs(FsError::Io { path: file.shown().into(), doing: "read", source })
+}
+
+fn lines(page: Page, map: &LineMap) -> Result<Range<u64>, Error> {
+    page.lines(map.total()).ok_or_else(|| {
+        let (offset, total) = (page.offset, map.total());
+        Error::params(format!("`offset` of read_file is {offset}; the file has {total} lines"))
+    })
+}
+
+fn reply(text: String, encoding: Encoding, size: u64, lines: &Range<u64>, total: u64) -> Reply<()> {
+    let ending = LineEndings::of(text.as_bytes());
+    let mut content = vec![Content::Text(text)];
+    if !encoding.is_utf8() {
+        content.push(Content::text(note(encoding.name())));
+    }
+    if lines.start > 0 || lines.end < total {
+        let mut place = format!("[lines {}-{} of {total}", lines.start + 1, lines.end);
+        if lines.end < total {
+            place.push_str("; next offset ");
+            place.push_str(&(lines.end + 1).to_string());
+        }
+        place.push(']');
+        content.push(Content::Text(place));
+    }
+    Reply::content(content)
+        .meta("encoding", encoding.name())
+        .meta("binary", false)
+        .meta("size", size)
+        .meta("lineEnding", ending.name())
+}

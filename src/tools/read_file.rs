@@ -1,0 +1,137 @@
+//! `read_file`: one file as text, picture, sound or bytes; whole, or a page of lines.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::page;
+use super::{Context, Hints, Reply, Tool, Toolset};
+use crate::error::Error;
+use crate::fs;
+use crate::limits::MAX_READ_BYTES;
+use crate::policy::{Checked, Kind, Read};
+use crate::protocol::Content;
+use crate::text::encoding::{self, Decoded};
+use crate::text::escape::{file_uri, show_path};
+use crate::text::lines::LineEndings;
+use crate::text::mime::{MediaKind, media};
+use crate::text::page::Page;
+
+/// Reads one file.
+pub struct ReadFile;
+
+/// Arguments of `read_file`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// File to read
+    #[schemars(extend("x-aliases" = ["file_path", "filePath", "file"]))]
+    path: String,
+    /// First line, from 1; negative counts from the end
+    offset: Option<i64>,
+    /// Most lines to return
+    #[schemars(range(min = 1))]
+    limit: Option<u64>,
+    /// Force an encoding, such as latin1 (default: detected)
+    encoding: Option<String>,
+}
+
+impl Tool for ReadFile {
+    type Params = Params;
+    type Output = ();
+    const NAME: &'static str = "read_file";
+    const TITLE: &'static str = "Read a file";
+    const DESCRIPTION: &'static str = "Read a file: text in any common encoding, images and audio as such, other binary \
+        as a blob. Files over 10 MiB need offset and limit (lines).";
+    const HINTS: Hints = Hints::Observes;
+    const TOOLSET: Toolset = Toolset::Files;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<()>, Error> {
+        let file = open(context, &params.path)?;
+        if params.offset.is_none() && params.limit.is_none() {
+            return whole(&file, params.encoding.as_deref());
+        }
+        let page = Page { offset: params.offset.unwrap_or(1), limit: params.limit };
+        if page.offset == 0 {
+            return Err(Error::params("`offset` of read_file is 0; it must be 1 or more, or negative from the end"));
+        }
+        page::read(&file, page, params.encoding.as_deref(), context.cancel)
+    }
+}
+
+/// Opens a file for reading; a directory is an error that names the right tool.
+pub(super) fn open(context: &Context<'_>, path: &str) -> Result<Checked<Read>, Error> {
+    let file = context.services.policy.read(path)?;
+    if file.kind() == Kind::Directory {
+        return Err(Error::Unsuitable {
+            message: format!("`{}` is a directory", show_path(file.shown())),
+            hint: "use list_directory or directory_tree".into(),
+        });
+    }
+    Ok(file)
+}
+
+/// The error for a file over the cap.
+pub(super) fn too_large(path: &Path, size: u64) -> Error {
+    Error::Unsuitable {
+        message: format!("`{}` is {size} bytes; at most {MAX_READ_BYTES} bytes are read whole", show_path(path)),
+        hint: "page through it with offset and limit (lines), or find the place with grep_files".into(),
+    }
+}
+
+fn whole(file: &Checked<Read>, forced: Option<&str>) -> Result<Reply<()>, Error> {
+    if file.size() > MAX_READ_BYTES {
+        return Err(too_large(file.shown(), file.size()));
+    }
+    let bytes = fs::read_all(file, MAX_READ_BYTES)?;
+    let size = bytes.len();
+    let name = file.shown().file_name().unwrap_or_default().as_bytes();
+    let media = media(name, &bytes[..size.min(64)]);
+    if let Some(label) = forced {
+        return Ok(text(encoding::detect_and_decode(bytes, Some(label))?, size));
+    }
+    // A picture that is text, such as SVG, is more use as text.
+    let utf8 = std::str::from_utf8(&bytes).is_ok();
+    if encoding::is_binary(&bytes) || (!utf8 && media.kind != MediaKind::Other) {
+        return Ok(binary(file.shown(), &bytes, media.kind, media.media_type));
+    }
+    // What turns out to be no text is still wanted as bytes; UTF-8 always is text, so only the rest is copied.
+    let kept = if utf8 { Vec::new() } else { bytes.clone() };
+    match encoding::detect_and_decode(bytes, None) {
+        Ok(decoded) => Ok(text(decoded, size)),
+        Err(_) => Ok(binary(file.shown(), &kept, media.kind, media.media_type)),
+    }
+}
+
+fn text(decoded: Decoded, size: usize) -> Reply<()> {
+    let Decoded { text, encoding, had_bom } = decoded;
+    let ending = LineEndings::of(text.as_bytes());
+    let mut content = vec![Content::Text(text)];
+    if !encoding.is_utf8() {
+        content.push(Content::text(note(encoding.name())));
+    }
+    Reply::content(content)
+        .meta("encoding", encoding.name())
+        .meta("bom", had_bom)
+        .meta("binary", false)
+        .meta("size", size)
+        .meta("lineEnding", ending.name())
+}
+
+/// Says that the text is not in the encoding that everybody expects.
+pub(super) fn note(encoding: &str) -> String {
+    format!("[decoded from {encoding}; edit_file keeps that encoding, write_file needs encoding: \"{encoding}\"]")
+}
+
+fn binary(path: &Path, bytes: &[u8], kind: MediaKind, mime: &'static str) -> Reply<()> {
+    let (data, mime, uri) = (STANDARD.encode(bytes), mime.to_owned(), file_uri(path.as_os_str().as_bytes()));
+    let block = match kind {
+        MediaKind::Image => Content::Image { data, mime },
+        MediaKind::Audio => Content::Audio { data, mime, uri },
+        MediaKind::Other => Content::Blob { uri, mime, blob: data },
+    };
+    Reply::content(vec![block]).meta("encoding", "base64").meta("binary", true).meta("size", bytes.len())
+}

@@ -1,0 +1,92 @@
+//! `read_multiple_files`: several files in one call, in the order asked for; no file can fail the others.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::parallel;
+use super::read_file;
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::error::Error;
+use crate::fs;
+use crate::limits::{MAX_READ_BYTES, MAX_READ_FILES, MAX_READ_TOTAL_BYTES};
+use crate::policy::{Checked, Read};
+use crate::protocol::Content;
+use crate::text::encoding;
+use crate::text::mime::media;
+
+/// Reads up to fifty files.
+pub struct ReadMultipleFiles;
+
+/// Arguments of `read_multiple_files`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// Files to read; globs are not expanded
+    #[schemars(length(min = 1, max = MAX_READ_FILES))]
+    paths: Vec<String>,
+}
+
+impl Tool for ReadMultipleFiles {
+    type Params = Params;
+    type Output = ();
+    const NAME: &'static str = "read_multiple_files";
+    const TITLE: &'static str = "Read several files";
+    const DESCRIPTION: &'static str = "Read up to 50 text files at once, in order, each as path:\\ncontent. A file that \
+        cannot be read is reported in its place.";
+    const HINTS: Hints = Hints::Observes;
+    const TOOLSET: Toolset = Toolset::Files;
+    const WEIGHT: Weight = Weight::Heavy;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<()>, Error> {
+        // Opened in order, so that it does not depend on chance which file no longer fits.
+        let mut left = MAX_READ_TOTAL_BYTES;
+        let opened: Vec<(&String, Result<Checked<Read>, Error>)> = params
+            .paths
+            .iter()
+            .map(|path| {
+                let file = read_file::open(context, path).and_then(|file| fits(file, &mut left));
+                (path, file)
+            })
+            .collect();
+        let blocks = parallel::map(&opened, |(path, file)| {
+            let text = match file.as_ref().map(read) {
+                Ok(Ok(text)) => text,
+                Ok(Err(error)) => format!("[error: {error}]"),
+                Err(error) => format!("[error: {error}]"),
+            };
+            Content::Text(format!("{path}:\n{text}"))
+        });
+        Ok(Reply::content(blocks))
+    }
+}
+
+fn fits(file: Checked<Read>, left: &mut u64) -> Result<Checked<Read>, Error> {
+    let size = file.size();
+    if size > MAX_READ_BYTES {
+        return Err(read_file::too_large(file.shown(), size));
+    }
+    match left.checked_sub(size) {
+        Some(rest) => {
+            *left = rest;
+            Ok(file)
+        }
+        None => Err(Error::Unsuitable {
+            message: format!(
+                "the file is {size} bytes, and the files before it have used up the {MAX_READ_TOTAL_BYTES} bytes of one \
+                 call; read it in another one"
+            ),
+            hint: "read fewer files in one call".into(),
+        }),
+    }
+}
+
+fn read(file: &Checked<Read>) -> Result<String, Error> {
+    let bytes = fs::read_all(file, MAX_READ_BYTES)?;
+    let size = bytes.len();
+    let name = file.shown().file_name().unwrap_or_default();
+    let media_type = media(name.as_encoded_bytes(), &bytes[..size.min(64)]).media_type;
+    Ok(match encoding::detect_and_decode(bytes, None) {
+        Ok(decoded) if decoded.encoding.is_utf8() => decoded.text,
+        Ok(decoded) => format!("{}\n{}", decoded.text, read_file::note(decoded.encoding.name())),
+        Err(_) => format!("[binary: {media_type}, {size} bytes; read_file returns it]"),
+    })
+}

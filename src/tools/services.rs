@@ -1,0 +1,33 @@
+//! What all calls share: the policy, the locks on files, and the rules for commands.
+
+use std::time::Duration;
+
+use crate::exec::Running;
+use crate::fs::Locks;
+use crate::policy::Policy;
+
+/// Made once at start; nothing in it is ever replaced.
+#[derive(Debug)]
+pub struct Services {
+    /// Decides about every path.
+    pub policy: Policy,
+    /// Keeps two edits of one file apart.
+    pub locks: Locks,
+    /// The rules for commands.
+    pub commands: Commands,
+}
+
+/// The rules for commands.
+#[derive(Debug)]
+pub struct Commands {
+    /// Why commands are refused; `None` when they run.
+    pub refused: Option<String>,
+    /// Time limit of a command that asks for none.
+    pub timeout: Duration,
+    /// Largest time limit that a call may ask for.
+    pub max_timeout: Duration,
+    /// Output kept, in bytes for each of the two streams.
+    pub output_cap_bytes: usize,
+    /// What runs now.
+    pub running: Running,
+}
