@@ -4,6 +4,8 @@
 //! must read the same for a target that exists and for one that does not: wherever a call names `secret`, the
 //! same call is made with `absent`, and the two errors must be equal byte for byte but for that word.
 
+#![expect(clippy::needless_pass_by_value, reason = "arguments are written in place, as `json!`")]
+
 mod exhaustion;
 mod links;
 mod paths;
@@ -27,6 +29,8 @@ struct Stage {
     tree: Tree,
     server: Server,
     outside: Fingerprint,
+    /// The tools that the server offers: one that it does not have would be refused for the wrong reason.
+    offered: Vec<String>,
 }
 
 impl Stage {
@@ -49,14 +53,24 @@ impl Stage {
 
     /// A server with these flags on a tree that was laid out before.
     fn on(tree: Tree, args: &[&str]) -> Self {
+        let server = Server::start(&tree, args);
+        Self::with(tree, server)
+    }
+
+    /// The stage of a server to which nothing was said yet.
+    fn with(tree: Tree, server: Server) -> Self {
         let outside = tree.fingerprint("outside");
-        let server = Server::open(&tree, NEWEST_HANDSHAKE, args);
-        Self { tree, server, outside }
+        let mut server = server.opened(NEWEST_HANDSHAKE);
+        let list = server.request("tools/list", json!({}));
+        let tools = list.result()["tools"].as_array().unwrap();
+        let offered = tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
+        Self { tree, server, outside, offered }
     }
 
     /// Makes a call and checks that nothing from outside is in the reply.
     #[track_caller]
     fn call(&mut self, tool: &str, arguments: Value) -> Reply {
+        assert!(self.offered.iter().any(|name| name == tool), "the server has no `{tool}`");
         let asked = strings(&arguments);
         let reply = self.server.call(tool, arguments);
         check_reply(&self.tree, &asked, &reply);

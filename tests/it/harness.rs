@@ -4,11 +4,13 @@
 //! `recv_timeout` or a `poll`. Each line that comes is checked against the official schema of the revision of
 //! its request. When a test panics, the whole conversation is printed.
 
+#![expect(clippy::needless_pass_by_value, reason = "parameters are written in place, as `json!`")]
+
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -20,7 +22,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use serde_json::{Value, json};
 
 use crate::schema::{self, NEWEST_HANDSHAKE, REVISIONS, STATELESS};
-use crate::tree::Tree;
+use crate::tree::{Tree, listing};
 
 /// Longest that a test waits for anything.
 pub const DEADLINE: Duration = Duration::from_secs(20);
@@ -50,7 +52,7 @@ pub struct Server {
     stderr: Arc<Mutex<Vec<u8>>>,
     threads: Vec<JoinHandle<()>>,
     command: String,
-    listing: Box<dyn Fn() -> String + Send>,
+    root: PathBuf,
     conversation: VecDeque<String>,
     left_out: usize,
     /// Revision of the session; the newest handshake revision until `initialize` was answered.
@@ -102,7 +104,6 @@ impl Server {
                 collected.lock().unwrap().extend_from_slice(&chunk[..length]);
             }
         });
-        let root = tree.root().to_owned();
         Self {
             child,
             input: Some(input),
@@ -110,7 +111,7 @@ impl Server {
             stderr,
             threads: vec![writer, reader, collector],
             command: format!("{command:?}"),
-            listing: Box::new(move || list(&root)),
+            root: tree.root().to_owned(),
             conversation: VecDeque::new(),
             left_out: 0,
             session: NEWEST_HANDSHAKE.to_owned(),
@@ -129,7 +130,7 @@ impl Server {
     /// Opens a server that was only started, as a client of this revision does.
     pub fn opened(mut self, revision: &str) -> Self {
         let server = &mut self;
-        server.revision = revision.to_owned();
+        revision.clone_into(&mut server.revision);
         if revision != STATELESS {
             let params = json!({"protocolVersion": revision, "capabilities": {},
                 "clientInfo": {"name": "it", "version": "0"}});
@@ -201,7 +202,7 @@ impl Server {
         }
         let sent = self.input.as_ref().is_some_and(|input| input.send(bytes).is_ok());
         if !sent {
-            self.fail("the server has closed its stdin, or the test has");
+            panic!("the server has closed its stdin, or the test has");
         }
     }
 
@@ -231,7 +232,7 @@ impl Server {
             match self.next_message(until) {
                 Some(message) if is_reply_to(&message, id) => return Reply(message),
                 Some(message) => self.unread.push_back(message),
-                None => self.fail(&format!("no reply to the request with id {id}")),
+                None => panic!("no reply to the request with id {id}"),
             }
         }
     }
@@ -243,7 +244,7 @@ impl Server {
         }
         match self.next_message(Instant::now() + DEADLINE) {
             Some(message) => message,
-            None => self.fail("no message"),
+            None => panic!("no message"),
         }
     }
 
@@ -265,11 +266,11 @@ impl Server {
         let text = String::from_utf8_lossy(&line).into_owned();
         self.note("<-", &text);
         if line.last() != Some(&b'\n') {
-            self.fail("a last line without a newline");
+            panic!("a last line without a newline");
         }
         let message: Value = match serde_json::from_slice(&line) {
             Ok(message) => message,
-            Err(error) => self.fail(&format!("a line that is not JSON: {error}")),
+            Err(error) => panic!("a line that is not JSON: {error}"),
         };
         let checked = match &message {
             Value::Array(messages) if self.session == "2025-03-26" && !messages.is_empty() => {
@@ -278,7 +279,7 @@ impl Server {
             message => self.check(message),
         };
         if let Err(fault) = checked {
-            self.fail(&fault);
+            panic!("{fault}");
         }
         Some(message)
     }
@@ -339,7 +340,7 @@ impl Server {
             messages.push(message);
         }
         if Instant::now() >= until {
-            self.fail("the server did not close its output");
+            panic!("the server did not close its output");
         }
         messages
     }
@@ -347,7 +348,7 @@ impl Server {
     /// Waits for the server to end by itself.
     pub fn wait_exit(&mut self) -> ExitStatus {
         if !ends_within(self.pid(), DEADLINE) {
-            self.fail("the server did not exit");
+            panic!("the server did not exit");
         }
         let status = self.child.wait().expect("an ended child");
         self.note("==", &format!("exit {:?}, signal {:?}", status.code(), status.signal()));
@@ -376,14 +377,8 @@ impl Server {
         }
     }
 
-    /// Panics; `drop` prints the conversation.
-    #[track_caller]
-    pub fn fail(&self, why: &str) -> ! {
-        panic!("{why}");
-    }
-
     fn report(&self) -> String {
-        let mut text = format!("\n--- {}\n--- files\n{}", self.command, (self.listing)());
+        let mut text = format!("\n--- {}\n--- files\n{}", self.command, listing(&self.root));
         let _ = writeln!(text, "--- conversation ({} earlier messages left out)", self.left_out);
         for line in &self.conversation {
             let _ = writeln!(text, "{line}");
@@ -430,12 +425,6 @@ fn read_lines(mut stdout: impl BufRead, sender: &Sender<Vec<u8>>) {
 
 fn is_reply_to(message: &Value, id: &Value) -> bool {
     message.get("method").is_none() && &message["id"] == id
-}
-
-fn list(root: &Path) -> String {
-    let output = Command::new("find").arg(root).args(["-maxdepth", "4", "-printf", "%M %n %s %P -> %l\n"]).output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-    text.lines().take(80).fold(String::new(), |all, line| all + line.trim_end_matches(" -> ") + "\n")
 }
 
 /// Waits until the process with this number has ended; whether it did in time.

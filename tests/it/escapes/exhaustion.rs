@@ -6,28 +6,25 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::Stage;
-use crate::harness::Server;
 
 #[test]
 fn e98_the_client_cannot_widen_the_directories() {
-    let tree = Stage::layout(|_| {});
-    let allow = format!("{}:rw", tree.text("work"));
-    let outside = tree.fingerprint("outside");
-    let mut server = Server::start(&tree, &["--allow", &allow]);
+    let mut stage = Stage::new(|_| {});
     let capabilities = json!({"roots": {"listChanged": true}, "sampling": {}, "elicitation": {}});
     let client = json!({"name": "it", "version": "0"});
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client});
-    server.request("initialize", params).result();
+    // Opened once already; that a second opening is refused or served is not what this is about.
+    stage.server.request("initialize", params);
     // A question about roots would be a request of the server, which the harness does not let pass.
-    server.notify("notifications/initialized", json!({}));
-    server.notify("notifications/roots/list_changed", json!({"roots": [{"uri": "file:///"}]}));
-    server.send_raw(r#"{"jsonrpc":"2.0","id":1000,"result":{"roots":[{"uri":"file:///"}]}}"#);
-    assert_eq!(server.settle(), Vec::<Value>::new());
-    let mut stage = Stage { tree, server, outside };
+    stage.server.notify("notifications/initialized", json!({}));
+    stage.server.notify("notifications/roots/list_changed", json!({"roots": [{"uri": "file:///"}]}));
+    stage.server.send_raw(r#"{"jsonrpc":"2.0","id":1000,"result":{"roots":[{"uri":"file:///"}]}}"#);
+    assert_eq!(stage.server.settle(), Vec::<Value>::new());
     let path = stage.tree.text("outside/secret");
     stage.denied("read_file", json!({"path": path}));
     let listed = stage.works("list_allowed_directories", json!({}));
-    assert_eq!(listed, format!("{} (read-write)", stage.tree.text("work")));
+    let (work, docs) = (stage.tree.path("work"), stage.tree.path("docs"));
+    assert_eq!(listed, format!("{} (read-write)\n{} (read-only)", work.display(), docs.display()));
     stage.end();
 }
 

@@ -1,6 +1,6 @@
-//! 4. Races: a thread swaps names with RENAME_EXCHANGE as fast as it can while the server is asked again and again.
+//! 4. Races: a thread swaps names with `RENAME_EXCHANGE` as fast as it can while the server is asked again and again.
 //!
-//! Each case takes 5 seconds, or what REPLAY_TEST_RACE_SECS says. A race that never met the other side shows
+//! Each case takes 5 seconds, or what `REPLAY_TEST_RACE_SECS` says. A race that never met the other side shows
 //! nothing, so every case also counts that both sides were seen.
 
 use std::path::Path;
@@ -70,9 +70,9 @@ fn race(
             for (tool, arguments) in calls {
                 let reply = stage.call(tool, arguments.clone());
                 if failure(&reply).is_some() {
-                    count.failed += 1
+                    count.failed += 1;
                 } else {
-                    count.worked += 1
+                    count.worked += 1;
                 }
                 seen(&stage.tree, &reply);
             }
@@ -203,9 +203,9 @@ fn e65_a_flipping_last_component() {
             for (tool, arguments) in &calls {
                 let reply = stage.call(tool, arguments.clone());
                 if failure(&reply).is_some() {
-                    count.failed += 1
+                    count.failed += 1;
                 } else {
-                    count.worked += 1
+                    count.worked += 1;
                 }
                 // A write may replace the link by a file; then there is one again.
                 if !stage.tree.is_link("work/f") && !stage.tree.is_link("work/g") {
@@ -295,8 +295,8 @@ fn e70_an_edit_with_an_expected_hash_sees_a_change() {
     let path = stage.tree.text("work/f");
     let edit = |expected: &str, from: &str, to: &str| json!({"path": path, "edits": [{"oldText": from, "newText": to}], "expectedSha256": expected});
     stage.tree.file("work/f", "other\n");
-    let stale = stage.fails("edit_file", edit(&hash("first\n"), "other", "mine"));
-    assert!(stale.message.contains(&hash("other\n")), "the current hash is missing: {}", stale.message);
+    let refusal = stage.fails("edit_file", edit(&hash("first\n"), "other", "mine"));
+    assert!(refusal.message.contains(&hash("other\n")), "the current hash is missing: {}", refusal.message);
     assert_eq!(stage.tree.read("work/f"), "other\n");
     // The same bytes, written again: nothing is stale.
     stage.tree.file("work/f", "other\n");

@@ -10,7 +10,6 @@ use serde_json::json;
 
 use super::{Stage, readers, walkers, writers};
 use crate::harness::Server;
-use crate::schema::NEWEST_HANDSHAKE;
 
 #[test]
 fn e44_a_hard_link_is_read_like_any_file() {
@@ -227,9 +226,8 @@ fn with_mounts(script: &str) -> Option<Vec<String>> {
 
 fn mounted(tree: crate::tree::Tree, wrapper: &[String], args: &[&str]) -> Stage {
     let wrapper: Vec<&str> = wrapper.iter().map(String::as_str).collect();
-    let outside = tree.fingerprint("outside");
-    let server = Server::start_under(&tree, &wrapper, args).opened(NEWEST_HANDSHAKE);
-    Stage { tree, server, outside }
+    let server = Server::start_under(&tree, &wrapper, args);
+    Stage::with(tree, server)
 }
 
 #[test]
