@@ -28,7 +28,24 @@ pub const MAX_LINKS: usize = 40;
 /// Directories opened while resolving one path: links can make a path of 4 KB mean a very long way.
 pub const MAX_RESOLVE_STEPS: usize = 16_384;
 /// How often resolving is tried again when a rename got in between.
-pub const RESOLVE_RETRIES: usize = 8;
+pub const RESOLVE_RETRIES: usize = 8;/// Buffer for reading directory entries, in bytes.
+pub const LIST_BUFFER_BYTES: usize = 32 * 1024;
+/// Directories that one walk keeps open for what is still to be entered below them.
+pub const MAX_WALK_OPEN_DIRS: usize = 64;
+/// Most threads of one walk.
+pub const MAX_WALK_THREADS: usize = 12;
+/// Files of one directory that a thread takes at a time.
+pub const WALK_BATCH_FILES: usize = 32;
+/// Largest `.gitignore` that is obeyed, in bytes.
+pub const MAX_GITIGNORE_BYTES: u64 = 1024 * 1024;
+/// How often a recursive delete empties a directory again into which something new was put meanwhile.
+pub const REMOVE_RETRIES: usize = 16;
+/// Locks that the files being changed share.
+pub const FILE_LOCKS: usize = 256;
+/// A temporary file that nobody holds is left over when it is older than this, in seconds.
+pub const STALE_TEMP_SECS: u64 = 60;
+/// Directories remembered as swept of left-over temporary files.
+pub const MAX_SWEPT_DIRS: usize = 4096;
 /// Longest path accepted, in bytes (`PATH_MAX` counts the final NUL).
 pub const MAX_PATH_BYTES: usize = 4095;
 
@@ -89,6 +106,3 @@ pub const COMMAND_PROGRESS_MS: u64 = 500;
 pub const PIPE_READ_BYTES: usize = 64 * 1024;
 /// Longest command line, in bytes (`MAX_ARG_STRLEN` of execve(2), less its final NUL).
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
-
-/// Buffer for reading directory entries, in bytes.
-pub const LIST_BUFFER_BYTES: usize = 32 * 1024;

@@ -1,11 +1,201 @@
-//! stub
-/// x
-#[derive(Debug, thiserror::Error)]
-#[error("x")]
-pub struct EditError;
-impl EditError {
-    /// x
-    pub fn hint(&self) -> Option<std::borrow::Cow<'static, str>> {
-        None
+//! Edits of text: bytes in, bytes out. No disk, no JSON.
+//!
+//! Edits apply in order, each to what the one before left, all in memory: when one fails, nothing has happened.
+//! Bytes outside the replaced places never change, whatever the encoding, the line endings or the end of the file.
+
+mod blocks;
+mod closest;
+mod error;
+mod literal;
+mod plan;
+
+pub use closest::{Cause, Difference};
+pub use error::{EditError, EditErrorKind, MatchKind};
+
+use crate::limits::CLOSEST_BLOCK_MS;
+use crate::text::diff;
+use crate::text::encoding::{self, Encoding};
+use std::borrow::Cow;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// One replacement to make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// The text to find, or with `is_regex` the pattern.
+    pub old_text: String,
+    /// What takes its place. With `is_regex` it may refer to groups; otherwise it goes in as it stands.
+    pub new_text: String,
+    /// Most replacements; 0 is no limit. With 1, literal text must occur exactly once.
+    pub limit: u64,
+    /// Whether `old_text` is a JavaScript pattern.
+    pub is_regex: bool,
+    /// Whether upper and lower case are the same.
+    pub case_insensitive: bool,
+}
+
+impl Edit {
+    /// A literal edit of one place, the defaults of the tools.
+    pub fn new(old_text: &str, new_text: &str) -> Self {
+        Self {
+            old_text: old_text.to_owned(),
+            new_text: new_text.to_owned(),
+            limit: 1,
+            is_regex: false,
+            case_insensitive: false,
+        }
     }
 }
+
+/// Bounds on the work.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// When to give up. Looked at between matches, so it is kept only roughly.
+    pub deadline: Option<Instant>,
+    /// How long the search for the closest block may take after an edit failed.
+    pub closest_block: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { deadline: None, closest_block: Duration::from_millis(CLOSEST_BLOCK_MS) }
+    }
+}
+
+/// The rule by which the text was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// Character by character.
+    Exact,
+    /// Character by character, once `\r\n` and `\n` counted as the same.
+    LineEndings,
+    /// Line by line, without the common indent and the whitespace at line ends.
+    Whitespace,
+    /// Character by character, upper and lower case being the same.
+    CaseInsensitive,
+    /// By a pattern.
+    Regex,
+}
+
+impl Rule {
+    /// The name shown to agents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::LineEndings => "lineEndings",
+            Self::Whitespace => "whitespace",
+            Self::CaseInsensitive => "caseInsensitive",
+            Self::Regex => "regex",
+        }
+    }
+}
+
+/// What one edit did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EditReport {
+    /// Places replaced, at least 1.
+    pub replacements: u64,
+    /// First line of the first new text, counted from 1 in the final result.
+    pub first_line: usize,
+    /// Last line of the last new text, counted likewise.
+    pub last_line: usize,
+    /// How the places were found.
+    pub rule: Rule,
+}
+
+/// The outcome of all edits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Applied {
+    /// The new content.
+    pub bytes: Vec<u8>,
+    /// One report for each edit, in order.
+    pub per_edit: Vec<EditReport>,
+    /// The encoding of the content, before and after.
+    pub encoding: Encoding,
+}
+
+/// Content as text, with what is needed to write it back.
+struct Working<'a> {
+    text: Cow<'a, str>,
+    encoding: Encoding,
+    had_bom: bool,
+}
+
+impl<'a> Working<'a> {
+    fn read(bytes: &'a [u8]) -> Result<Self, encoding::EncodingError> {
+        // Valid UTF-8 is text whatever control characters it holds: editing it loses nothing.
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            let body = text.strip_prefix('\u{FEFF}');
+            return Ok(Self {
+                text: Cow::Borrowed(body.unwrap_or(text)),
+                encoding: Encoding::UTF_8,
+                had_bom: body.is_some(),
+            });
+        }
+        let decoded = encoding::detect_and_decode(bytes.to_vec(), None)?;
+        Ok(Self { text: Cow::Owned(decoded.text), encoding: decoded.encoding, had_bom: decoded.had_bom })
+    }
+
+    fn write(self) -> Result<Vec<u8>, encoding::EncodingError> {
+        if self.encoding.is_utf8() && !self.had_bom {
+            return Ok(self.text.into_owned().into_bytes());
+        }
+        encoding::encode(&self.text, self.encoding, self.had_bom)
+    }
+}
+
+/// Applies `edits` to a file's content, in order.
+///
+/// The error names the edit that failed; the caller's content is untouched then.
+pub fn apply(bytes: &[u8], edits: &[Edit], options: Options) -> Result<Applied, EditError> {
+    let unreadable = |index| move |error| EditError::new(index, EditErrorKind::Encoding(error));
+    let mut working = Working::read(bytes).map_err(unreadable(0))?;
+    let mut done: Vec<(Range<usize>, u64, Rule)> = Vec::with_capacity(edits.len());
+    for (index, edit) in edits.iter().enumerate() {
+        let changes = plan::plan(&working.text, edit, options).map_err(|kind| EditError::new(index, kind))?;
+        for (range, ..) in &mut done {
+            *range = changes.moved(range);
+        }
+        done.push((changes.covered(), changes.len(), changes.rule()));
+        working.text = Cow::Owned(changes.splice(&working.text));
+    }
+    let per_edit = reports(&working.text, &done);
+    let encoding = working.encoding;
+    let last = edits.len().saturating_sub(1);
+    Ok(Applied { bytes: working.write().map_err(unreadable(last))?, per_edit, encoding })
+}
+
+/// Turns byte ranges of the final text into lines, in one pass over the text up to the last range.
+fn reports(text: &str, done: &[(Range<usize>, u64, Rule)]) -> Vec<EditReport> {
+    let ends = |range: &Range<usize>| [range.start, range.start.max(range.end.saturating_sub(1))];
+    let mut offsets: Vec<usize> = done.iter().flat_map(|(range, ..)| ends(range)).collect();
+    offsets.sort_unstable();
+    let lines = plan::lines_of(text, &offsets);
+    let line = |offset: usize| offsets.binary_search(&offset).map_or(1, |at| lines[at]);
+    let report = |(range, replacements, rule): &(Range<usize>, u64, Rule)| {
+        let [first, last] = ends(range).map(line);
+        EditReport { replacements: *replacements, first_line: first, last_line: last, rule: *rule }
+    };
+    done.iter().map(report).collect()
+}
+
+/// The unified diff between a file's content and the outcome of its edits; `None` when nothing differs.
+///
+/// Both are decoded, so that the diff of a file in any encoding can be read.
+pub fn preview(path: &str, before: &[u8], applied: &Applied, deadline: Option<Instant>) -> Option<String> {
+    if before == applied.bytes {
+        return None;
+    }
+    // Only content that was readable gets here; a byte order mark is the same on both sides.
+    let old = Working::read(before).ok()?;
+    let new = if applied.encoding.is_utf8() {
+        Working::read(&applied.bytes).ok()?.text
+    } else {
+        let decoded = encoding::detect_and_decode(applied.bytes.clone(), Some(applied.encoding.name()));
+        Cow::Owned(decoded.ok()?.text)
+    };
+    Some(diff::unified(path, &old.text, &new, deadline))
+}
+
+#[cfg(test)]
+mod tests;

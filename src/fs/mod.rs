@@ -1,12 +1,36 @@
-//! stub
+//! The only disk door. Every function takes handles that the policy has opened; none takes a path.
+//!
+//! Reading: `read`, `info`, `dir`, `walk` (parallel) and `tree` (in order). Changing: `write` (atomic replacement, one or
+//! several files), `dirs`, `remove`, `rename`. Nothing here follows a link.
+
 pub mod dir;
+pub mod dirs;
 pub mod error;
 pub mod info;
+pub mod locks;
 pub mod read;
+pub mod remove;
+pub mod rename;
+pub mod tree;
+pub mod walk;
+pub mod write;
+
+mod attributes;
+mod descent;
+mod ignores;
+mod sweep;
+mod temp;
+#[cfg(test)]
+mod tests;
+
 pub use dir::{DirEntry, entries, entry_info};
+pub use dirs::create_dir;
 pub use error::FsError;
-pub use info::{Info, info};
+pub use info::{Info, info, info_of_open};
+pub use locks::{Locks, PathLock};
 pub use read::{OpenFile, Reader, read_all};
-/// x
-#[derive(Debug, Default)]
-pub struct Locks;
+pub use remove::{Removed, remove};
+pub use rename::move_no_clobber;
+pub use tree::{Tree, TreeEntry, TreeOptions, tree};
+pub use walk::{Found, WalkOptions, Walked, walk};
+pub use write::{Committed, Current, Prepared, Stamp, Writer};

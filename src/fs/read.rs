@@ -33,8 +33,8 @@ pub(super) fn read_whole(file: BorrowedFd<'_>, size: u64, max_bytes: u64, shown:
         if bytes.len() == bytes.capacity() {
             bytes.reserve(bytes.len().clamp(64 * 1024, 64 * 1024 * 1024));
         }
-        let at = bytes.len() as u64;
-        match pread(file, spare_capacity(&mut bytes), at) {
+        let offset = bytes.len() as u64;
+        match pread(file, spare_capacity(&mut bytes), offset) {
             Ok(0) => break,
             Ok(_) if bytes.len() as u64 > max_bytes => return Err(too_large(bytes.len() as u64)),
             Ok(_) if bytes.len() as u64 == size => break,

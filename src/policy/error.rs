@@ -208,7 +208,9 @@ impl fmt::Display for Quoted<'_> {
         for c in self.0.to_string_lossy().chars() {
             // Explicit direction marks change the order in which a reader sees the rest (Unicode UAX #9).
             let steers = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-            if c.is_control() || steers || c == '`' {
+            if c == '`' {
+                f.write_str(r"\u{60}")?;
+            } else if c.is_control() || steers {
                 write!(f, "{}", c.escape_default())?;
             } else {
                 write!(f, "{c}")?;

@@ -57,7 +57,7 @@ fn links_are_followed_while_they_stay_inside() {
             "A-deep rw",
             "ro ro",
             "NotADirectory",
-            "A-f rw",
+            "A-deep rw",
             "NotFound",
             "Denied"
         ]

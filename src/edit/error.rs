@@ -1,0 +1,171 @@
+//! Why an edit failed, in words that let the caller make the next call right.
+
+use super::closest::{Cause, Difference};
+use crate::pattern::{PatternError, ReplacementError};
+use crate::text::encoding::EncodingError;
+use std::fmt;
+
+/// A failed edit. Nothing was changed by it or by the edits before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditError {
+    /// Which edit of the call, counted from 0.
+    pub index: usize,
+    /// What went wrong.
+    pub kind: EditErrorKind,
+}
+
+/// How ambiguous places were matched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MatchKind {
+    /// Character by character.
+    Exact,
+    /// Line by line without indent.
+    Whitespace,
+}
+
+/// What went wrong with an edit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EditErrorKind {
+    /// There is nothing to find.
+    #[error("`oldText` is empty")]
+    Empty {
+        /// Whether it was to be a pattern.
+        is_regex: bool,
+    },
+    /// Literal text that has to occur once occurs more often.
+    #[error("oldText is not unique: found {count} {} ({})", noun(*.kind), listed(.lines, *.count))]
+    NotUnique {
+        /// How it was matched.
+        kind: MatchKind,
+        /// How often it occurs.
+        count: usize,
+        /// The lines of the first few places, counted from 1.
+        lines: Vec<usize>,
+    },
+    /// Literal text that does not occur.
+    #[error("oldText not found: {0}")]
+    TextNotFound(Box<Cause>),
+    /// A pattern that matches nothing.
+    #[error("pattern not found: it matches nothing in the file")]
+    PatternNotFound {
+        /// The line where the pattern's own text occurs, which is a sign that it was meant literally.
+        literal_line: Option<usize>,
+    },
+    /// The pattern is wrong or too costly.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// The new text of a regex edit is wrong.
+    #[error(transparent)]
+    Replacement(#[from] ReplacementError),
+    /// The content cannot be read or written as text.
+    #[error(transparent)]
+    Encoding(EncodingError),
+    /// The deadline passed.
+    #[error("the edit took longer than its time limit")]
+    TimedOut,
+}
+
+fn noun(kind: MatchKind) -> &'static str {
+    match kind {
+        MatchKind::Exact => "occurrences",
+        MatchKind::Whitespace => "whitespace-normalized matches",
+    }
+}
+
+fn listed(lines: &[usize], count: usize) -> String {
+    let mut distinct = lines.to_vec();
+    distinct.dedup();
+    let word = if distinct.len() == 1 && count == lines.len() { "line" } else { "lines" };
+    let names: Vec<String> = distinct.iter().map(ToString::to_string).collect();
+    let more = if count > lines.len() { ", ..." } else { "" };
+    format!("{word} {}{more}", names.join(", "))
+}
+
+impl EditError {
+    pub(super) fn new(index: usize, kind: EditErrorKind) -> Self {
+        Self { index, kind }
+    }
+
+    /// What to do next.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match &self.kind {
+            EditErrorKind::Empty { is_regex: true } => {
+                "give the pattern to find; to write a whole file use `write_file`".to_owned()
+            }
+            EditErrorKind::Empty { is_regex: false } => {
+                "give the text to replace; to insert, take a line beside the place and repeat it in `newText`; to write a whole file use `write_file`".to_owned()
+            }
+            EditErrorKind::NotUnique { .. } => {
+                "add surrounding lines to `oldText` so that it matches one place, or set `limit: 0` to replace all, or `limit: N` for the first N".to_owned()
+            }
+            EditErrorKind::TextNotFound(cause) => cause.hint(),
+            EditErrorKind::PatternNotFound { literal_line: Some(line) } => {
+                format!("the text of the pattern itself is on line {line}: leave `isRegex` out to match it literally")
+            }
+            EditErrorKind::PatternNotFound { literal_line: None } => {
+                "the pattern sees the whole file, `^` and `$` match at each line and `.` matches no line ending; for known text leave `isRegex` out".to_owned()
+            }
+            EditErrorKind::Pattern(error) => error.hint().to_owned(),
+            EditErrorKind::Replacement(error) => error.hint(),
+            EditErrorKind::Encoding(error) => error.hint().to_owned(),
+            EditErrorKind::TimedOut => "use a longer literal `oldText`, or fewer edits in one call".to_owned(),
+        };
+        let after_others =
+            self.index > 0 && matches!(&self.kind, EditErrorKind::NotUnique { .. } | EditErrorKind::TextNotFound(_));
+        let note = if after_others { "\nlines are counted as they stand after the edits before this one" } else { "" };
+        Some(hint + note)
+    }
+}
+
+impl fmt::Display for EditError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; `edits[{}]` failed and the file is unchanged", self.kind, self.index)
+    }
+}
+
+impl std::error::Error for EditError {}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AlreadyApplied { line } => {
+                write!(f, "newText is already present at line {line} (edit already applied?)")
+            }
+            Self::Differs { difference, first, last, .. } => {
+                let what = match difference {
+                    Difference::LineEndings => "only the line endings differ",
+                    Difference::Indentation => "only the indentation differs",
+                    Difference::Whitespace => "only whitespace differs",
+                    Difference::Case => "only upper and lower case differ",
+                    Difference::Punctuation => "only quotes, dashes or special spaces differ",
+                    Difference::Several => "only whitespace, case or punctuation differ",
+                };
+                write!(f, "{what} at {}", span(*first, *last))
+            }
+            Self::Closest { first, last, .. } => {
+                write!(f, "the closest text is at {}", span(*first, *last))
+            }
+            Self::Nothing => f.write_str("nothing like it is in the file"),
+            Self::OutOfTime => f.write_str("nothing like it was found in the time allowed"),
+        }
+    }
+}
+
+fn span(first: usize, last: usize) -> String {
+    if first == last { format!("line {first}") } else { format!("lines {first}-{last}") }
+}
+
+impl Cause {
+    fn hint(&self) -> String {
+        match self {
+            Self::AlreadyApplied { .. } => "read the file before editing it again".to_owned(),
+            Self::Differs { diff, .. } => {
+                format!("copy the text from the file as it is (`-` is oldText, `+` the file):\n{diff}")
+            }
+            Self::Closest { diff, .. } => {
+                format!("correct oldText where it differs (`-` is oldText, `+` the file):\n{diff}")
+            }
+            Self::Nothing | Self::OutOfTime => "check the path, or read the file again: it may have changed".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Literal text: exact, across line endings, and ignoring case; and the new texts that suit each place.
+
+use super::plan::{Texts, out_of_time};
+use super::{Edit, error::EditErrorKind};
+use crate::limits::MAX_LISTED_LINES;
+use crate::pattern::Pattern;
+use crate::text::lines;
+use memchr::memmem::{self, Finder};
+use std::borrow::Cow;
+use std::ops::Range;
+use std::time::Instant;
+
+/// Places of a literal text. With a limit of one they are counted all, but only the first few are kept.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) spans: Vec<Range<usize>>,
+    pub(super) count: usize,
+}
+
+impl Found {
+    pub(super) fn starts(&self) -> Vec<usize> {
+        self.spans.iter().map(|span| span.start).collect()
+    }
+
+    /// Counts places, keeping as many as the edit or the message can use.
+    fn gather(places: impl Iterator<Item = Range<usize>>, limit: usize) -> Self {
+        let mut found = Self::default();
+        let (most, kept) = if limit == 1 { (usize::MAX, MAX_LISTED_LINES) } else { (limit, limit) };
+        for place in places.take(most) {
+            found.count += 1;
+            if found.spans.len() < kept {
+                found.spans.push(place);
+            }
+        }
+        found
+    }
+
+    /// Two places that overlap are two places, when there has to be one.
+    fn with_overlap(mut self, limit: usize, next: impl FnOnce(usize) -> Option<Range<usize>>) -> Self {
+        if let (1, 1, [only]) = (limit, self.count, self.spans.as_slice())
+            && let Some(second) = next(only.start)
+            && second.start < only.end
+        {
+            self.spans.push(second);
+            self.count = 2;
+        }
+        self
+    }
+}
+
+/// The first place of a text.
+pub(super) fn first(text: &str, old: &str) -> Option<usize> {
+    memmem::find(text.as_bytes(), old.as_bytes())
+}
+
+/// Places of `old`, character by character.
+pub(super) fn exact(text: &str, old: &str, limit: usize) -> Found {
+    let finder = Finder::new(old.as_bytes());
+    let width = old.len();
+    let places = finder.find_iter(text.as_bytes()).map(|at| at..at + width);
+    Found::gather(places, limit).with_overlap(limit, |only| {
+        // Only a place that begins inside the first one is looked for.
+        let window = &text.as_bytes()[only + 1..(only + 2 * width).min(text.len())];
+        finder.find(window).map(|at| only + 1 + at..only + 1 + at + width)
+    })
+}
+
+/// Places of `old` when upper and lower case are the same.
+pub(super) fn ignoring_case(
+    text: &str,
+    old: &str,
+    limit: usize,
+    deadline: Option<Instant>,
+) -> Result<Found, EditErrorKind> {
+    // Long texts would make large automata: a beginning finds the places, a comparison confirms them.
+    let head = &old[..old.floor_char_boundary(HEAD_BYTES)];
+    let tail: Vec<char> = old[head.len()..].chars().map(fold).collect();
+    let pattern = Pattern::literal_ignoring_case(head)?;
+    let next = |from: usize| -> Result<Option<Range<usize>>, EditErrorKind> {
+        let mut from = from;
+        loop {
+            super::plan::check(deadline)?;
+            let found = pattern.find_at(text, from).map_err(|error| out_of_time(error, deadline))?;
+            let Some(range) = found.map(|found| found.range()) else {
+                return Ok(None);
+            };
+            let mut rest = text[range.end..].char_indices();
+            let same = tail.iter().all(|c| rest.next().is_some_and(|(_, other)| fold(other) == *c));
+            if same {
+                return Ok(Some(range.start..range.end + rest.offset()));
+            }
+            from = range.start + text[range.start..].chars().next().map_or(1, char::len_utf8);
+        }
+    };
+    let (mut failed, mut from) = (None, 0);
+    let places = std::iter::from_fn(|| match next(from) {
+        Ok(place) => {
+            from = place.as_ref().map_or(from, |place| place.end);
+            place
+        }
+        Err(error) => {
+            failed = Some(error);
+            None
+        }
+    });
+    let found = Found::gather(places, limit).with_overlap(limit, |only| {
+        let after = only + text[only..].chars().next().map_or(1, char::len_utf8);
+        next(after).ok().flatten()
+    });
+    failed.map_or(Ok(found), Err)
+}
+
+/// Bytes of a text that go into the pattern that ignores case.
+const HEAD_BYTES: usize = 256;
+
+/// Simple case folding, by way of upper case so that variants such as the long s fold too.
+fn fold(c: char) -> char {
+    let single = |mut mapped: std::char::ToLowercase| match (mapped.next(), mapped.next()) {
+        (Some(one), None) => Some(one),
+        _ => None,
+    };
+    let mut upper = c.to_uppercase();
+    let upper = match (upper.next(), upper.next()) {
+        (Some(one), None) => one,
+        _ => c,
+    };
+    single(upper.to_lowercase()).unwrap_or(c)
+}
+
+/// Places of `old` when `\r\n` and `\n` are the same, each with the new text in the line endings of its place.
+pub(super) fn across_line_endings<'a>(text: &str, edit: &'a Edit, limit: usize) -> Option<(Found, Texts<'a>)> {
+    let old = lines::to_lf(&edit.old_text);
+    let mixed = matches!(old, Cow::Owned(_)) || memmem::find(text.as_bytes(), b"\r\n").is_some();
+    if !old.contains('\n') || !mixed {
+        return None;
+    }
+    let flat = lines::to_lf(text);
+    let mut found = exact(&flat, &old, limit);
+    if found.count == 0 {
+        return None;
+    }
+    // Every CR that was left out before an offset moves it; offsets and CRs both ascend.
+    let mut pairs = memmem::find_iter(text.as_bytes(), b"\r\n").peekable();
+    let mut passed = 0;
+    let mut original = |offset: usize| {
+        while pairs.peek().is_some_and(|at| at - passed < offset) {
+            pairs.next();
+            passed += 1;
+        }
+        offset + passed
+    };
+    let ambiguous = limit == 1 && found.count > 1;
+    for span in &mut found.spans {
+        let start = original(span.start);
+        // Ambiguous places may overlap, and only their beginnings are shown.
+        let end = if ambiguous { start } else { original(span.end) };
+        *span = start..end;
+    }
+    let new = lines::to_lf(&edit.new_text);
+    let old: Vec<&str> = old.split('\n').collect();
+    let new: Vec<&str> = new.split('\n').collect();
+    let (mut all, mut ends) = (String::new(), Vec::new());
+    for span in &found.spans {
+        let endings: Vec<&str> = endings(&text[span.clone()]).collect();
+        all.push_str(&join(&old, &new, &endings, "\n"));
+        ends.push(all.len());
+    }
+    Some((found, Texts::Each(all, ends)))
+}
+
+/// The line endings of a text, in order.
+pub(super) fn endings(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive('\n').map(|line| lines::split_ending(line).1).filter(|ending| !ending.is_empty())
+}
+
+/// Joins new pieces of lines with the endings of the old ones.
+///
+/// Pieces that are equal at the beginning and at the end keep their own endings; the ones between take those of the
+/// old lines in order, and further ones repeat the last. `spare` serves when there is none.
+pub(super) fn join(old: &[&str], new: &[&str], endings: &[&str], spare: &str) -> String {
+    let most = old.len().min(new.len()).saturating_sub(1);
+    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count().min(most);
+    let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
+    let tail = tail.min(most - head).min(endings.len());
+    let breaks = new.len().saturating_sub(1);
+    let mut out = String::new();
+    let mut last = None;
+    for (index, piece) in new.iter().enumerate() {
+        out.push_str(piece);
+        if index == breaks {
+            break;
+        }
+        let from_end = breaks - index;
+        let own = if from_end <= tail {
+            endings.get(endings.len() - from_end)
+        } else {
+            endings[..endings.len() - tail].get(index)
+        };
+        let ending = own.copied().or(last).or(endings.first().copied()).unwrap_or(spare);
+        last = Some(ending);
+        out.push_str(ending);
+    }
+    out
+}
+
+/// The new texts of an edit. Where the old text has no line ending of its own and the place lies in a CRLF line, the
+/// line feeds of the new text are written as that line's; otherwise the new text goes in as it stands.
+pub(super) fn new_texts<'a>(text: &str, edit: &'a Edit, spans: &[Range<usize>]) -> Texts<'a> {
+    let new = edit.new_text.as_str();
+    let as_it_stands = edit.old_text.contains('\n') || !new.contains('\n') || new.contains('\r');
+    if as_it_stands || memmem::find(text.as_bytes(), b"\r\n").is_none() {
+        return Texts::Same(Cow::Borrowed(new));
+    }
+    let crlf = new.replace('\n', "\r\n");
+    let (mut all, mut ends) = (String::new(), Vec::with_capacity(spans.len()));
+    for span in spans {
+        all.push_str(if is_crlf_at(text, span.end) { &crlf } else { new });
+        ends.push(all.len());
+    }
+    Texts::Each(all, ends)
+}
+
+/// Whether the line of `at` ends with `\r\n`; the last line goes by the one before.
+fn is_crlf_at(text: &str, at: usize) -> bool {
+    let bytes = text.as_bytes();
+    let feed = memchr::memchr(b'\n', &bytes[at..]).map(|feed| at + feed);
+    let feed = feed.or_else(|| memchr::memrchr(b'\n', &bytes[..at]));
+    feed.is_some_and(|feed| feed > 0 && bytes[feed - 1] == b'\r')
+}

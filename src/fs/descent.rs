@@ -1,0 +1,97 @@
+//! Goes through a tree in order, without recursion and with a bounded number of open directories.
+//!
+//! Only the deepest directories stay open. A shallower one is opened again through `..` of its child, and only taken if it
+//! is the same directory as before: a rename meanwhile ends the descent, it cannot redirect it.
+#![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{Mode, fstat, openat};
+use rustix::io::Errno;
+
+use crate::limits::MAX_WALK_OPEN_DIRS;
+use crate::policy::Id;
+
+use super::dir::{DirEntry, LIST, list};
+
+pub(super) enum Step {
+    /// Something in the current directory.
+    Entry(DirEntry),
+    /// A directory is done; the current one is its parent again. Its name.
+    Left(OsString),
+}
+
+struct Frame {
+    dir: Option<OwnedFd>,
+    id: Id,
+    name: OsString,
+    todo: std::vec::IntoIter<DirEntry>,
+}
+
+pub(super) struct Descent {
+    frames: Vec<Frame>,
+}
+
+impl Descent {
+    /// Starts in an open directory, whose position must be at its beginning.
+    pub(super) fn new(top: OwnedFd) -> Result<Self, Errno> {
+        let mut descent = Self { frames: Vec::new() };
+        descent.push(top, OsString::new())?;
+        Ok(descent)
+    }
+
+    /// The next thing; nothing when the top directory is done.
+    pub(super) fn step(&mut self) -> Result<Option<Step>, Errno> {
+        let Some(frame) = self.frames.last_mut() else { return Ok(None) };
+        if let Some(entry) = frame.todo.next() {
+            return Ok(Some(Step::Entry(entry)));
+        }
+        let Some(done) = self.frames.pop() else { return Ok(None) };
+        let Some(parent) = self.frames.last_mut() else { return Ok(None) };
+        if parent.dir.is_none() {
+            let child = done.dir.ok_or(Errno::BADF)?;
+            let again = openat(&child, "..", LIST, Mode::empty())?;
+            if identity(&again)? != parent.id {
+                return Err(Errno::STALE);
+            }
+            parent.dir = Some(again);
+        }
+        Ok(Some(Step::Left(done.name)))
+    }
+
+    /// The current directory.
+    pub(super) fn dir(&self) -> Result<&OwnedFd, Errno> {
+        self.frames.last().and_then(|frame| frame.dir.as_ref()).ok_or(Errno::BADF)
+    }
+
+    /// How many directories below the top one the current one is.
+    pub(super) fn depth(&self) -> usize {
+        self.frames.len().saturating_sub(1)
+    }
+
+    /// Opens a directory in the current one, following nothing, and goes on there if `allowed` says so.
+    pub(super) fn enter(&mut self, name: &OsStr, allowed: impl FnOnce(Id) -> bool) -> Result<bool, Errno> {
+        let dir = openat(self.dir()?, name, LIST, Mode::empty())?;
+        if !allowed(identity(&dir)?) {
+            return Ok(false);
+        }
+        self.push(dir, name.into())?;
+        Ok(true)
+    }
+
+    fn push(&mut self, dir: OwnedFd, name: OsString) -> Result<(), Errno> {
+        let id = identity(&dir)?;
+        let mut entries = list(&dir)?;
+        entries.sort_unstable();
+        self.frames.push(Frame { dir: Some(dir), id, name, todo: entries.into_iter() });
+        if let Some(far) = self.frames.len().checked_sub(MAX_WALK_OPEN_DIRS + 1) {
+            self.frames[far].dir = None;
+        }
+        Ok(())
+    }
+}
+
+fn identity(dir: &OwnedFd) -> Result<Id, Errno> {
+    fstat(dir).map(|stat| (stat.st_dev, stat.st_ino))
+}

@@ -1,0 +1,186 @@
+//! Deletes an entry, with everything below it if asked. Links are removed, never followed.
+#![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use rustix::fs::{AtFlags, Mode, fstat, openat, unlinkat};
+use rustix::io::Errno;
+
+use crate::cancel::CancelToken;
+use crate::limits::{MAX_WALK_DEPTH, REMOVE_RETRIES};
+use crate::policy::{Checked, Entry, Kind};
+
+use super::descent::{Descent, Step};
+use super::dir::LIST;
+use super::error::FsError;
+
+/// What a delete removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Removed {
+    /// Files, links and other entries that are no directories.
+    pub files: u64,
+    /// Directories.
+    pub directories: u64,
+}
+
+/// Removes `entry`. A directory with something in it only when `recursive`, and then stops before an allowed directory or a
+/// protected path that it meets on the way.
+pub fn remove(entry: &Checked<Entry>, recursive: bool, cancel: &CancelToken) -> Result<Removed, FsError> {
+    let failed = |errno| FsError::of(entry.shown(), "delete", errno);
+    match unlinkat(entry.dir(), entry.name(), AtFlags::empty()) {
+        Ok(()) => return Ok(Removed { files: 1, directories: 0 }),
+        // Linux says EISDIR; POSIX allows EPERM too (unlink(2)).
+        Err(Errno::ISDIR | Errno::PERM) => {}
+        Err(errno) => return Err(failed(errno)),
+    }
+    match unlinkat(entry.dir(), entry.name(), AtFlags::REMOVEDIR) {
+        Ok(()) => return Ok(Removed { files: 0, directories: 1 }),
+        Err(Errno::NOTEMPTY | Errno::EXIST) if recursive => {}
+        // Not a directory, and yet it could not be unlinked.
+        Err(Errno::NOTDIR) => return Err(failed(Errno::PERM)),
+        Err(Errno::EXIST) => return Err(failed(Errno::NOTEMPTY)),
+        Err(errno) => return Err(failed(errno)),
+    }
+    let mut removal = Removal {
+        entry,
+        cancel,
+        below: PathBuf::new(),
+        guarded: entry.rules().protected_below(entry.place()).next().is_some(),
+        removed: Removed { files: 0, directories: 0 },
+        retries: 0,
+    };
+    removal.run().map_err(|error| match removal.removed.files + removal.removed.directories {
+        0 => error,
+        removed => FsError::Partly { path: entry.shown().into(), removed, source: Box::new(error) },
+    })?;
+    Ok(removal.removed)
+}
+
+struct Removal<'a> {
+    entry: &'a Checked<Entry>,
+    cancel: &'a CancelToken,
+    /// The current directory as seen from the entry.
+    below: PathBuf,
+    /// Whether some protected path would lie below.
+    guarded: bool,
+    removed: Removed,
+    retries: usize,
+}
+
+impl Removal<'_> {
+    fn run(&mut self) -> Result<(), FsError> {
+        let entry = self.entry;
+        loop {
+            let top = openat(entry.dir(), entry.name(), LIST, Mode::empty()).map_err(|errno| self.failed(errno))?;
+            let id = fstat(&top).map(|stat| (stat.st_dev, stat.st_ino)).map_err(|errno| self.failed(errno))?;
+            if entry.rules().is_root(id) {
+                return Err(self.protected(entry.place().into()));
+            }
+            let mut descent = Descent::new(top).map_err(|errno| self.failed(errno))?;
+            self.below.clear();
+            while let Some(step) = descent.step().map_err(|errno| self.failed(errno))? {
+                self.step(&mut descent, step)?;
+            }
+            match unlinkat(entry.dir(), entry.name(), AtFlags::REMOVEDIR) {
+                Ok(()) => {
+                    self.removed.directories += 1;
+                    return Ok(());
+                }
+                Err(errno) => self.again(errno)?,
+            }
+        }
+    }
+
+    fn step(&mut self, descent: &mut Descent, step: Step) -> Result<(), FsError> {
+        if self.cancel.is_cancelled() {
+            return Err(FsError::Cancelled { path: self.shown() });
+        }
+        let (name, kind) = match step {
+            Step::Entry(entry) => (entry.name, entry.kind),
+            Step::Left(name) => {
+                self.below.pop();
+                let dir = descent.dir().map_err(|errno| self.failed(errno))?;
+                return match unlinkat(dir, &name, AtFlags::REMOVEDIR) {
+                    Ok(()) => {
+                        self.removed.directories += 1;
+                        Ok(())
+                    }
+                    Err(Errno::NOENT) => Ok(()),
+                    Err(errno) => {
+                        self.again(errno)?;
+                        self.enter(descent, &name)
+                    }
+                };
+            }
+        };
+        self.guard(&name)?;
+        if kind != Kind::Directory {
+            let dir = descent.dir().map_err(|errno| self.failed(errno))?;
+            match unlinkat(dir, &name, AtFlags::empty()) {
+                Ok(()) => {
+                    self.removed.files += 1;
+                    return Ok(());
+                }
+                Err(Errno::NOENT) => return Ok(()),
+                // A directory has taken its place, or the filesystem did not say what it was.
+                Err(Errno::ISDIR) => {}
+                Err(errno) => return Err(self.failed(errno)),
+            }
+        }
+        self.enter(descent, &name)
+    }
+
+    fn enter(&mut self, descent: &mut Descent, name: &std::ffi::OsStr) -> Result<(), FsError> {
+        if descent.depth() >= MAX_WALK_DEPTH {
+            return Err(FsError::TooDeep { path: self.shown(), max: MAX_WALK_DEPTH });
+        }
+        let rules = self.entry.rules();
+        match descent.enter(name, |id| !rules.is_root(id)) {
+            Ok(true) => self.below.push(name),
+            Ok(false) => return Err(self.protected(self.entry.place().join(&self.below).join(name))),
+            Err(Errno::NOENT) => {}
+            // A link or file has taken the place of the directory: it goes as what it is.
+            Err(Errno::NOTDIR | Errno::LOOP) => {
+                let dir = descent.dir().map_err(|errno| self.failed(errno))?;
+                unlinkat(dir, name, AtFlags::empty()).map_err(|errno| self.failed(errno))?;
+                self.removed.files += 1;
+            }
+            Err(errno) => return Err(self.failed(errno)),
+        }
+        Ok(())
+    }
+
+    /// A protected path that came into being since the policy looked.
+    fn guard(&self, name: &std::ffi::OsStr) -> Result<(), FsError> {
+        if !self.guarded || name.as_bytes().is_empty() {
+            return Ok(());
+        }
+        let place = self.entry.place().join(&self.below).join(name);
+        match self.entry.rules().protecting(&place) {
+            Some(protected) => Err(self.protected(protected.into())),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a directory that is not empty although everything in it was removed may be emptied once more.
+    fn again(&mut self, errno: Errno) -> Result<(), FsError> {
+        self.retries += 1;
+        if matches!(errno, Errno::NOTEMPTY | Errno::EXIST) && self.retries <= REMOVE_RETRIES {
+            return Ok(());
+        }
+        Err(self.failed(errno))
+    }
+
+    fn shown(&self) -> PathBuf {
+        self.entry.shown().join(&self.below)
+    }
+
+    fn failed(&self, errno: Errno) -> FsError {
+        FsError::of(&self.shown(), "delete", errno)
+    }
+
+    fn protected(&self, protected: PathBuf) -> FsError {
+        FsError::Protected { path: self.entry.shown().into(), protected }
+    }
+}

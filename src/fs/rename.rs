@@ -1,0 +1,134 @@
+//! Moves an entry to a name that is free.
+#![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{
+    AtFlags, FileType, Gid, RenameFlags, Stat, Timespec, Timestamps, Uid, fchown, fstat, futimens, linkat, readlinkat,
+    renameat_with, statat, symlinkat, unlinkat,
+};
+use rustix::io::Errno;
+
+use crate::policy::{Checked, Entry, Kind, Write, exists_below};
+
+use super::attributes;
+use super::dir::open_file;
+use super::dirs::make_below;
+use super::error::FsError;
+use super::read::reader_of;
+use super::temp::{Privacy, Temp};
+use super::write::copy;
+
+/// Moves `source` to `destination`, making missing parents. Never overwrites; a link is moved as a link.
+///
+/// To another filesystem a file is copied with its mode, times and extended attributes (and its owner where allowed) and
+/// then removed; a directory cannot be moved there.
+pub fn move_no_clobber(source: &Checked<Entry>, destination: &Checked<Write>) -> Result<(), FsError> {
+    let failed = |errno| FsError::of(source.shown(), "move", errno);
+    let stat = statat(source.dir(), source.name(), AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
+    let kind = Kind::from(FileType::from_raw_mode(stat.st_mode));
+    if destination.wants_dir() && kind != Kind::Directory {
+        return Err(FsError::NotADirectory { path: destination.shown().into() });
+    }
+    keeps_protected_away(source, kind, destination)?;
+    let (dir, _) = make_below(destination.dir(), destination.parents(), destination.shown())?;
+    match renameat_with(source.dir(), source.name(), &dir, destination.name(), RenameFlags::NOREPLACE) {
+        Ok(()) => Ok(()),
+        Err(Errno::XDEV) => copy_and_remove(source, kind, &dir, destination),
+        Err(Errno::NOSYS) => link_and_remove(source, kind, &dir, destination),
+        Err(Errno::INVAL) if kind != Kind::Directory => link_and_remove(source, kind, &dir, destination),
+        // Below itself (rename(2)); a filesystem that cannot promise not to overwrite says the same, and is not asked again.
+        Err(Errno::INVAL) => Err(FsError::IntoItself { path: source.shown().into() }),
+        Err(Errno::EXIST) => Err(FsError::AlreadyExists { path: destination.shown().into() }),
+        Err(errno) => Err(failed(errno)),
+    }
+}
+
+/// Refuses a move by which a protected path would come into being: only a directory that holds nothing of that name may
+/// stand above one.
+fn keeps_protected_away(source: &Checked<Entry>, kind: Kind, destination: &Checked<Write>) -> Result<(), FsError> {
+    for (protected, rest) in destination.rules().protected_below(destination.place()) {
+        if kind != Kind::Directory || exists_below(source.dir(), source.name(), &rest) {
+            return Err(FsError::Protected { path: destination.shown().into(), protected: protected.into() });
+        }
+    }
+    Ok(())
+}
+
+/// Where RENAME_NOREPLACE is unknown: a second name never overwrites either.
+fn link_and_remove(
+    source: &Checked<Entry>,
+    kind: Kind,
+    dir: &Arc<OwnedFd>,
+    destination: &Checked<Write>,
+) -> Result<(), FsError> {
+    match linkat(source.dir(), source.name(), dir, destination.name(), AtFlags::empty()) {
+        Ok(()) => remove_source(source),
+        Err(Errno::EXIST) => Err(FsError::AlreadyExists { path: destination.shown().into() }),
+        Err(_) => copy_and_remove(source, kind, dir, destination),
+    }
+}
+
+fn copy_and_remove(
+    source: &Checked<Entry>,
+    kind: Kind,
+    dir: &Arc<OwnedFd>,
+    destination: &Checked<Write>,
+) -> Result<(), FsError> {
+    match kind {
+        Kind::File => copy_file(source, dir, destination)?,
+        Kind::Symlink => {
+            let target = readlinkat(source.dir(), source.name(), Vec::new())
+                .map_err(|errno| FsError::of(source.shown(), "move", errno))?;
+            symlinkat(target, dir, destination.name())
+                .map_err(|errno| FsError::of(destination.shown(), "move something to", errno))?;
+        }
+        kind => {
+            let (path, to) = (source.shown().into(), destination.shown().into());
+            return Err(FsError::OtherFilesystem { path, to, kind });
+        }
+    }
+    remove_source(source)
+}
+
+fn copy_file(source: &Checked<Entry>, dir: &Arc<OwnedFd>, destination: &Checked<Write>) -> Result<(), FsError> {
+    let failed = |errno| FsError::of(source.shown(), "move", errno);
+    let shown = destination.shown();
+    let old = open_file(source.dir(), source.name()).map_err(failed)?.handle;
+    let stat = fstat(&old).map_err(failed)?;
+    let mut temp = Temp::create(dir, Privacy::Owner, shown)?;
+    copy(&mut reader_of(old.as_fd()), &temp, shown)?;
+    attributes::keep(&old, &owner_as_allowed(stat, &temp, shown)?, temp.file(), shown)?;
+    let times = Timestamps {
+        last_access: Timespec { tv_sec: stat.st_atime, tv_nsec: i64::try_from(stat.st_atime_nsec).unwrap_or(0) },
+        last_modification: Timespec { tv_sec: stat.st_mtime, tv_nsec: i64::try_from(stat.st_mtime_nsec).unwrap_or(0) },
+    };
+    futimens(temp.file(), &times).map_err(failed)?;
+    temp.sync(shown)?;
+    match renameat_with(dir, temp.name(), dir, destination.name(), RenameFlags::NOREPLACE) {
+        Ok(()) => temp.disarm(),
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            // The second name stays when the temporary one goes.
+            linkat(dir, temp.name(), dir, destination.name(), AtFlags::empty())
+                .map_err(|errno| FsError::of(shown, "move something to", errno))?;
+        }
+        Err(errno) => return Err(FsError::of(shown, "move something to", errno)),
+    }
+    Ok(())
+}
+
+/// The status to keep; with the owner that the copy has anyway, where it may not be given away (as `mv` does).
+fn owner_as_allowed(mut stat: Stat, temp: &Temp, shown: &Path) -> Result<Stat, FsError> {
+    let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
+    if fchown(temp.file(), Some(owner), Some(group)).is_err() {
+        let fresh = fstat(temp.file()).map_err(|errno| FsError::of(shown, "write", errno))?;
+        (stat.st_uid, stat.st_gid) = (fresh.st_uid, fresh.st_gid);
+    }
+    Ok(stat)
+}
+
+fn remove_source(source: &Checked<Entry>) -> Result<(), FsError> {
+    unlinkat(source.dir(), source.name(), AtFlags::empty()).map_err(|errno| FsError::of(source.shown(), "move", errno))
+}

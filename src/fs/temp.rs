@@ -1,0 +1,109 @@
+//! Temporary files beside their target: `.replay-tmp-` and sixteen hexadecimal digits, locked while in use.
+#![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, fsync, openat, unlinkat};
+use rustix::io::{Errno, retry_on_intr, write};
+use rustix::rand::{GetRandomFlags, getrandom};
+
+use super::error::FsError;
+
+pub(super) const PREFIX: &str = ".replay-tmp-";
+const DIGITS: usize = 16;
+
+/// Whether a name is one of ours.
+pub(super) fn is_temp_name(name: &OsStr) -> bool {
+    let digits = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+    digits.is_some_and(|digits| digits.len() == DIGITS && digits.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// A name nobody can guess in time to put something in its place.
+fn random_name() -> Result<OsString, Errno> {
+    let mut bytes = [0u8; DIGITS / 2];
+    getrandom(&mut bytes, GetRandomFlags::empty())?;
+    let mut name = String::from(PREFIX);
+    for byte in bytes {
+        let _ = write!(name, "{byte:02x}");
+    }
+    Ok(name.into())
+}
+
+/// What a temporary file may be read by until it has the mode of its target.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Privacy {
+    /// 0600: the old file's mode comes later.
+    Owner,
+    /// 0666 less the umask, which is what a new file gets anyway.
+    NewFile,
+}
+
+/// A file under a temporary name; dropping it removes whatever bears the name.
+#[derive(Debug)]
+pub(super) struct Temp {
+    dir: Arc<OwnedFd>,
+    name: OsString,
+    file: OwnedFd,
+    armed: bool,
+}
+
+impl Temp {
+    pub(super) fn create(dir: &Arc<OwnedFd>, privacy: Privacy, shown: &Path) -> Result<Self, FsError> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(if privacy == Privacy::Owner { 0o600 } else { 0o666 });
+        let name = random_name().map_err(|errno| FsError::of(shown, "write", errno))?;
+        let file = match openat(dir, &name, flags, mode) {
+            Ok(file) => file,
+            Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) => {
+                return Err(FsError::DirectoryNotWritable { path: shown.into() });
+            }
+            // The directory itself was removed, or 2^64 names are not enough.
+            Err(errno) => return Err(FsError::of(shown, "write", errno)),
+        };
+        // Where locks do not work nothing is swept either: a sweep takes the lock first.
+        let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
+        Ok(Self { dir: Arc::clone(dir), name, file, armed: true })
+    }
+
+    pub(super) fn fill(&self, mut bytes: &[u8], shown: &Path) -> Result<(), FsError> {
+        while !bytes.is_empty() {
+            let written =
+                retry_on_intr(|| write(&self.file, bytes)).map_err(|errno| FsError::of(shown, "write", errno))?;
+            bytes = &bytes[written..];
+        }
+        Ok(())
+    }
+
+    pub(super) fn sync(&self, shown: &Path) -> Result<(), FsError> {
+        fsync(&self.file).map_err(|errno| FsError::of(shown, "write", errno))
+    }
+
+    pub(super) fn dir(&self) -> &Arc<OwnedFd> {
+        &self.dir
+    }
+
+    pub(super) fn name(&self) -> &OsStr {
+        &self.name
+    }
+
+    pub(super) fn file(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// The name is no longer ours to remove: the file has its final one.
+    pub(super) fn disarm(&mut self) {
+        self.armed = false;
+    }
+}
+
+impl Drop for Temp {
+    fn drop(&mut self) {
+        if self.armed {
+            let _ = unlinkat(&self.dir, &self.name, AtFlags::empty());
+        }
+    }
+}
