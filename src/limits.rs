@@ -28,7 +28,8 @@ pub const MAX_LINKS: usize = 40;
 /// Directories opened while resolving one path: links can make a path of 4 KB mean a very long way.
 pub const MAX_RESOLVE_STEPS: usize = 16_384;
 /// How often resolving is tried again when a rename got in between.
-pub const RESOLVE_RETRIES: usize = 8;/// Buffer for reading directory entries, in bytes.
+pub const RESOLVE_RETRIES: usize = 8;
+/// Buffer for reading directory entries, in bytes.
 pub const LIST_BUFFER_BYTES: usize = 32 * 1024;
 /// Directories that one walk keeps open for what is still to be entered below them.
 pub const MAX_WALK_OPEN_DIRS: usize = 64;

@@ -201,9 +201,7 @@ impl Server {
             }
         }
         let sent = self.input.as_ref().is_some_and(|input| input.send(bytes).is_ok());
-        if !sent {
-            panic!("the server has closed its stdin, or the test has");
-        }
+        assert!(sent, "the server has closed its stdin, or the test has");
     }
 
     /// Remembers what a message asks, so that the reply can be checked.
@@ -265,9 +263,7 @@ impl Server {
         };
         let text = String::from_utf8_lossy(&line).into_owned();
         self.note("<-", &text);
-        if line.last() != Some(&b'\n') {
-            panic!("a last line without a newline");
-        }
+        assert!(line.last() == Some(&b'\n'), "a last line without a newline");
         let message: Value = match serde_json::from_slice(&line) {
             Ok(message) => message,
             Err(error) => panic!("a line that is not JSON: {error}"),
@@ -278,9 +274,7 @@ impl Server {
             }
             message => self.check(message),
         };
-        if let Err(fault) = checked {
-            panic!("{fault}");
-        }
+        checked.unwrap_or_else(|fault| panic!("{fault}"));
         Some(message)
     }
 
@@ -339,17 +333,13 @@ impl Server {
         while let Some(message) = self.next_message(until) {
             messages.push(message);
         }
-        if Instant::now() >= until {
-            panic!("the server did not close its output");
-        }
+        assert!(Instant::now() < until, "the server did not close its output");
         messages
     }
 
     /// Waits for the server to end by itself.
     pub fn wait_exit(&mut self) -> ExitStatus {
-        if !ends_within(self.pid(), DEADLINE) {
-            panic!("the server did not exit");
-        }
+        assert!(ends_within(self.pid(), DEADLINE), "the server did not exit");
         let status = self.child.wait().expect("an ended child");
         self.note("==", &format!("exit {:?}, signal {:?}", status.code(), status.signal()));
         status

@@ -217,8 +217,12 @@ fn only_the_doors_to_the_kernel_hold_unsafe() {
 
 #[test]
 fn a_file_begins_by_saying_what_it_is() {
-    let silent: Vec<_> = sources().into_iter().filter(|source| !source.text.starts_with("//! ")).collect();
-    assert_eq!(silent.iter().map(|source| &source.name).collect::<Vec<_>>(), Vec::<&String>::new());
+    let silent: Vec<_> = sources()
+        .into_iter()
+        .filter(|source| !source.is_test() && !source.text.starts_with("//! "))
+        .map(|source| source.name)
+        .collect();
+    assert_eq!(silent, Vec::<String>::new());
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn e02_dots_and_slashes_in_every_spelling() {
         assert_eq!(stage.works("read_file", json!({"path": path})), "fine\n");
     }
     // A file is no directory.
-    for path in ["work/ok.txt/", "work/ok.txt/.", "work/ok.txt/../ok.txt"] {
+    for path in ["work/ok.txt/", "work/ok.txt/.", "work/ok.txt/x"] {
         let path = stage.tree.text(path);
         stage.fails("read_file", json!({"path": path}));
     }

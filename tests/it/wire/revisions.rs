@@ -23,7 +23,11 @@ fn initialize_agrees_on_every_handshake_revision() {
         let result = reply.result();
         assert_eq!(result["protocolVersion"], revision);
         assert_eq!(result["serverInfo"]["name"], "replay");
-        assert_eq!(keys(&result["capabilities"]), BTreeSet::from(["tools"]), "{revision}");
+        let offered = keys(&result["capabilities"]);
+        assert!(offered.contains("tools") && offered.is_subset(&BTreeSet::from(["logging", "tools"])), "{offered:?}");
+        // What is offered is served, and what is not is unknown.
+        let level = server.request("logging/setLevel", json!({"level": "error"}));
+        assert_eq!(level.failure().map(|failure| failure.code), (!offered.contains("logging")).then_some(Some(-32601)));
         let allowed: &[&str] = match revision {
             "2024-11-05" | "2025-03-26" => &["name", "version"],
             "2025-06-18" => &["name", "title", "version"],
@@ -263,7 +267,6 @@ fn methods_of_capabilities_that_are_not_offered_are_unknown() {
         "prompts/list",
         "prompts/get",
         "completion/complete",
-        "logging/setLevel",
         "resources/subscribe",
         "no/such/method",
     ];

@@ -173,7 +173,8 @@ fn the_last_line_needs_no_newline() {
 
 #[test]
 fn an_input_that_is_empty_ends_the_server_in_peace() {
-    let (_tree, mut server) = unopened();
+    let (tree, allow) = stage();
+    let mut server = Server::start(&tree, &["--allow", &allow]);
     server.close_stdin();
     assert_eq!(server.recv_to_end(), Vec::<Value>::new());
     assert_eq!(server.wait_exit().code(), Some(0));
@@ -240,7 +241,8 @@ fn a_hundred_thousand_requests_in_one_go_are_all_answered_in_bounded_memory() {
 
 #[test]
 fn standard_error_is_silent_unless_asked() {
-    let (tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (tree, allow) = stage();
+    let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &["--allow", &allow]);
     server.call("read_file", json!({"path": tree.text("work/hello.txt")})).text();
     server.call("read_file", json!({"path": "/etc/passwd"}));
     server.send_raw("nonsense");
