@@ -141,14 +141,16 @@ fn check_reply(tree: &Tree, asked: &[String], reply: &Reply) {
 
 /// How a reply failed. Two tools report per file, inside a result.
 fn failure(reply: &Reply) -> Option<Failure> {
-    reply.failure().or_else(|| {
-        let texts = reply.texts();
-        let message = texts.iter().find(|text| text.contains("[error"))?;
-        let code = ["-32001", "-32002", "-32602", "-32603"].iter().find(|code| message.contains(*code));
-        // `read_multiple_files` gives no codes; what it says of a denial is held by the comparison of the twins.
-        let code = code.map_or(-32001, |code| code.parse().unwrap());
-        Some(Failure { code: Some(code), message: message.clone() })
-    })
+    let whole = reply.failure();
+    if whole.as_ref().is_some_and(|failure| failure.code.is_some()) {
+        return whole;
+    }
+    let texts = reply.all_texts();
+    let message = texts.iter().find(|text| text.contains("[error"));
+    let Some(message) = message else { return whole };
+    let code = [-32001, -32002, -32602, -32603].into_iter().find(|code| message.contains(&format!("[error {code}]")));
+    // `read_multiple_files` gives no codes; what it says of a denial is held by the comparison of the twins.
+    Some(Failure { code: Some(code.unwrap_or(-32001)), message: message.clone() })
 }
 
 /// Every tool that reads, on this path.

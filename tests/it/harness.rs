@@ -50,6 +50,8 @@ pub struct Server {
     input: Option<Sender<Vec<u8>>>,
     output: Receiver<Vec<u8>>,
     stderr: Arc<Mutex<Vec<u8>>>,
+    /// Hears once that nobody writes to standard error any more.
+    silence: Receiver<()>,
     threads: Vec<JoinHandle<()>>,
     command: String,
     root: PathBuf,
@@ -98,18 +100,21 @@ impl Server {
         let stderr = Arc::new(Mutex::new(Vec::new()));
         let collected = Arc::clone(&stderr);
         let mut errors = child.stderr.take().expect("its stderr");
-        let collector = std::thread::spawn(move || {
+        let (silent, silence) = channel();
+        std::thread::spawn(move || {
             let mut chunk = [0; 4096];
             while let Ok(length @ 1..) = errors.read(&mut chunk) {
                 collected.lock().unwrap().extend_from_slice(&chunk[..length]);
             }
+            let _ = silent.send(());
         });
         Self {
             child,
             input: Some(input),
             output,
             stderr,
-            threads: vec![writer, reader, collector],
+            silence,
+            threads: vec![writer, reader],
             command: format!("{command:?}"),
             root: tree.root().to_owned(),
             conversation: VecDeque::new(),
@@ -341,6 +346,7 @@ impl Server {
     pub fn wait_exit(&mut self) -> ExitStatus {
         assert!(ends_within(self.pid(), DEADLINE), "the server did not exit");
         let status = self.child.wait().expect("an ended child");
+        let _ = self.silence.recv_timeout(DEADLINE);
         self.note("==", &format!("exit {:?}, signal {:?}", status.code(), status.signal()));
         status
     }
@@ -390,7 +396,7 @@ impl Drop for Server {
             }
         }
         let _ = self.child.wait();
-        for thread in self.threads.drain(..2) {
+        for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
         if std::thread::panicking() {
@@ -464,7 +470,8 @@ impl Reply {
         self.texts().into_iter().next().expect("a content block")
     }
 
-    fn all_texts(&self) -> Vec<String> {
+    /// The texts of the content blocks, whether it worked or not.
+    pub fn all_texts(&self) -> Vec<String> {
         let blocks = self.0["result"]["content"].as_array().into_iter().flatten();
         blocks.filter_map(|block| block["text"].as_str()).map(str::to_owned).collect()
     }

@@ -172,6 +172,9 @@ fn e14_very_long_names_and_very_deep_trees() {
     drop(dir);
     // Served or refused, each within the deadline and without a crash.
     for (tool, arguments) in walkers(&inside) {
+        // A search that matched every level would print each of its 4,000 paths of up to 20 KB.
+        let arguments =
+            if tool == "search_files" { json!({"directory": inside, "nameContains": "ok"}) } else { arguments };
         stage.call(tool, arguments);
     }
     let path = stage.tree.text("work/deep");

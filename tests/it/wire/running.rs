@@ -17,14 +17,16 @@ fn command(line: &str) -> Value {
 
 /// Starts a command that never ends, and gives the id of the call and the number of its last process once it runs.
 fn start_endless(tree: &Tree, server: &mut Server) -> (Value, Pid) {
-    let mut params = command("trap '' TERM; sh -c 'echo $$ > pid; exec sleep 100' & wait; sleep 100");
+    let running = std::fs::read_dir(tree.path("work")).unwrap().count();
+    let name = format!("pid-{running}");
+    let line = format!("trap '' TERM; sh -c 'echo $$ > {name}; exec sleep 100' & wait; sleep 100");
+    let mut params = command(&line);
     params["arguments"]["workingDirectory"] = json!(tree.text("work"));
-    params["_meta"] = json!({"progressToken": "endless"});
+    params["_meta"] = json!({"progressToken": name});
     let id = server.send("tools/call", params);
     // Half a second in, when the first report comes, the number is there.
-    let progress = server.recv();
-    assert_eq!(progress["params"]["progressToken"], "endless");
-    let pid = tree.read("work/pid").trim().parse().unwrap();
+    while server.recv()["params"]["progressToken"] != *name {}
+    let pid = tree.read(&format!("work/{name}")).trim().parse().unwrap();
     (id, Pid::from_raw(pid).unwrap())
 }
 
