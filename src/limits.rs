@@ -21,7 +21,7 @@ pub const MAX_EDIT_BYTES: u64 = 1024 * 1024 * 1024;
 pub const MAX_TREE_ENTRIES: usize = 100_000;
 /// Deepest directory nesting that a walk follows.
 pub const MAX_WALK_DEPTH: usize = 4096;
-/// Symbolic links followed while resolving one path, as the kernel's own limit (path_resolution(7)).
+/// Symbolic links followed while resolving one path, as the kernel's own limit (`path_resolution(7)`).
 pub const MAX_LINKS: usize = 40;
 /// Directories opened while resolving one path: links can make a path of 4 KB mean a very long way.
 pub const MAX_RESOLVE_STEPS: usize = 16_384;
@@ -45,7 +45,7 @@ pub const FILE_LOCKS: usize = 256;
 pub const STALE_TEMP_SECS: u64 = 60;
 /// Directories remembered as swept of left-over temporary files.
 pub const MAX_SWEPT_DIRS: usize = 4096;
-/// Longest path accepted, in bytes (PATH_MAX counts the final NUL).
+/// Longest path accepted, in bytes (`PATH_MAX` counts the final NUL).
 pub const MAX_PATH_BYTES: usize = 4095;
 
 /// Default and largest number of grep matches.
