@@ -104,7 +104,7 @@ fn e103_fifty_files_and_no_more() {
 
 #[test]
 fn e105_a_cancelled_search_stops_and_a_cancelled_edit_is_whole() {
-    const BYTES: usize = 32 << 20;
+    const BYTES: usize = 8 << 20;
     let mut stage = Stage::new(|tree| {
         tree.file("work/big", "abcdefg\n".repeat(BYTES / 8));
     });

@@ -307,13 +307,13 @@ fn e70_an_edit_with_an_expected_hash_sees_a_change() {
 
 #[test]
 fn e71_killed_in_the_middle_of_a_write() {
-    const BYTES: usize = 4 << 20;
+    const BYTES: usize = 2 << 20;
     let tree = Stage::layout(|_| {});
     tree.file("work/f", "a".repeat(BYTES));
     let allow = format!("{}:rw", tree.text("work"));
     let path = tree.text("work/f");
     let mut letters = std::collections::BTreeSet::from(['a']);
-    for round in 0..20_u64 {
+    for round in 0..12_u64 {
         let letter = char::from(b'b' + u8::try_from(round).unwrap());
         let mut server = crate::harness::Server::open(&tree, crate::schema::NEWEST_HANDSHAKE, &["--allow", &allow]);
         let arguments = json!({"path": path, "content": letter.to_string().repeat(BYTES)});

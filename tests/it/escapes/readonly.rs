@@ -21,7 +21,9 @@ fn e72_every_tool_that_changes_is_denied() {
     for name in ["docs/secret", "docs/new/secret", "docs/sub/../secret", "docs/link"] {
         let path = stage.tree.text(name);
         for (tool, arguments) in writers(&path, &inside) {
-            assert_eq!(stage.fails(tool, arguments).code, Some(-32001), "{tool} {name}");
+            let code = stage.fails(tool, arguments).code;
+            // What is not there may be said to be missing: the directory is allowed to be read.
+            assert!(code == Some(-32001) || code == Some(-32002) && name.contains("new"), "{tool} {name}: {code:?}");
         }
     }
     for name in ["docs/sub", "docs/empty", "docs"] {

@@ -15,6 +15,16 @@ fn command(line: &str) -> Value {
     json!({"name": "execute_command", "arguments": {"command": line, "timeout": 60}})
 }
 
+/// Runs a test of every revision, all at once: most of their time is spent waiting.
+fn on_every_revision(test: impl Fn(&str) + Sync) {
+    std::thread::scope(|scope| {
+        for revision in REVISIONS {
+            let test = &test;
+            scope.spawn(move || test(revision));
+        }
+    });
+}
+
 /// Starts a command that never ends, and gives the id of the call and the number of its last process once it runs.
 fn start_endless(tree: &Tree, server: &mut Server) -> (Value, Pid) {
     let running = std::fs::read_dir(tree.path("work")).unwrap().count();
@@ -32,7 +42,7 @@ fn start_endless(tree: &Tree, server: &mut Server) -> (Value, Pid) {
 
 #[test]
 fn a_cancelled_command_dies_within_100_ms_and_is_not_answered() {
-    for revision in REVISIONS {
+    on_every_revision(|revision| {
         let (tree, mut server) = opened(revision);
         // The best of a few: the machine may be busy with other tests.
         let mut best = Duration::MAX;
@@ -49,7 +59,7 @@ fn a_cancelled_command_dies_within_100_ms_and_is_not_answered() {
             }
         }
         assert!(best < Duration::from_millis(100), "{best:?} on {revision}");
-    }
+    });
 }
 
 #[test]
@@ -77,7 +87,7 @@ fn cancelling_one_call_leaves_the_others() {
 
 #[test]
 fn progress_is_reported_with_a_token_and_ends_with_the_reply() {
-    for revision in REVISIONS {
+    on_every_revision(|revision| {
         let (_tree, mut server) = opened(revision);
         for token in [json!("p"), json!(7)] {
             let mut params = command("sleep 1.7; echo done");
@@ -100,12 +110,12 @@ fn progress_is_reported_with_a_token_and_ends_with_the_reply() {
         }
         let id = server.send("tools/call", command("sleep 0.8"));
         assert_eq!(server.recv()["id"], id, "progress without a token on {revision}");
-    }
+    });
 }
 
 #[test]
 fn an_id_in_flight_is_not_given_twice() {
-    for revision in REVISIONS {
+    on_every_revision(|revision| {
         let (tree, mut server) = opened(revision);
         let (id, _) = start_endless(&tree, &mut server);
         server.send_as(&id, "tools/call", json!({"name": "list_allowed_directories", "arguments": {}}));
@@ -118,7 +128,7 @@ fn an_id_in_flight_is_not_given_twice() {
         let (one, _) = start_endless(&tree, &mut server);
         server.send_as(&json!(one.to_string()), "tools/list", json!({}));
         server.reply_to(&json!(one.to_string())).result();
-    }
+    });
 }
 
 #[test]
