@@ -236,7 +236,7 @@ impl Job<'_> {
         if state.run_matches > self.most {
             self.enough.store(true, Ordering::Relaxed);
         }
-        if state.run % 1024 == 0 {
+        if state.run.is_multiple_of(1024) {
             let (run, total) = (state.run as u64, self.entries.len() as u64);
             self.context.progress.report(run, Some(total), &format!("{run} of {total} files searched"));
         }
