@@ -26,7 +26,17 @@ pub enum Error {
         /// The file as the agent named it.
         path: String,
         /// Why.
-        source: EditError,
+        source: Box<EditError>,
+    },
+    /// A pattern that ran out of its budget in a file.
+    #[error("{path}:{line}: {source}")]
+    PatternAt {
+        /// The file.
+        path: String,
+        /// The last line that was reached.
+        line: u64,
+        /// Why.
+        source: PatternError,
     },
     /// A pattern that cannot be used.
     #[error(transparent)]
@@ -130,6 +140,7 @@ impl Error {
             Self::Fs(_)
             | Self::Edit { .. }
             | Self::Pattern(_)
+            | Self::PatternAt { .. }
             | Self::Encoding(_)
             | Self::Exec(_)
             | Self::Refused { .. }
@@ -145,8 +156,8 @@ impl Error {
         match self {
             Self::Policy(error) => error.hint(),
             Self::Fs(error) => error.hint(),
-            Self::Edit { source, .. } => source.hint(),
-            Self::Pattern(error) => Some(error.hint().into()),
+            Self::Edit { source, .. } => source.hint().map(Cow::Owned),
+            Self::Pattern(source) | Self::PatternAt { source, .. } => Some(source.hint().into()),
             Self::Glob { source, .. } => Some(source.hint().into()),
             Self::Encoding(error) => Some(error.hint().into()),
             Self::Exec(error) => error.hint(),

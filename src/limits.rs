@@ -28,7 +28,8 @@ pub const MAX_LINKS: usize = 40;
 /// Directories opened while resolving one path: links can make a path of 4 KB mean a very long way.
 pub const MAX_RESOLVE_STEPS: usize = 16_384;
 /// How often resolving is tried again when a rename got in between.
-pub const RESOLVE_RETRIES: usize = 8;/// Buffer for reading directory entries, in bytes.
+pub const RESOLVE_RETRIES: usize = 8;
+/// Buffer for reading directory entries, in bytes.
 pub const LIST_BUFFER_BYTES: usize = 32 * 1024;
 /// Directories that one walk keeps open for what is still to be entered below them.
 pub const MAX_WALK_OPEN_DIRS: usize = 64;
@@ -85,6 +86,12 @@ pub const MAX_LISTED_LINES: usize = 5;
 pub const MAX_CLOSEST_DIFF_LINES: usize = 20;
 /// Longest line shown with a failed edit, in characters.
 pub const MAX_SHOWN_LINE_CHARS: usize = 200;
+/// Most files in one `edit_files` call.
+pub const MAX_EDIT_FILES: usize = 10_000;
+/// Most that one `edit_files` call loads in all, in bytes; a single file may be larger.
+pub const MAX_EDIT_TOTAL_BYTES: u64 = 1024 * 1024 * 1024;
+/// How long the edits of one file may take, in milliseconds.
+pub const MAX_EDIT_MS: u64 = 10_000;
 /// How long the search for the closest block may take after an edit failed, in milliseconds.
 pub const CLOSEST_BLOCK_MS: u64 = 50;
 

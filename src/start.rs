@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 
 use crate::config::Config;
 use crate::exec::Running;
-use crate::fs::Locks;
+use crate::fs::Writer;
 use crate::policy::Policy;
 use crate::server::Server;
 use crate::tools::{Commands, Registry, Services};
@@ -17,7 +17,7 @@ pub fn server(config: &Config) -> Result<Arc<Server>> {
     let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(crate::policy::Root::writable);
     let services = Services {
         policy,
-        locks: Locks::default(),
+        writer: Writer::default(),
         commands: Commands {
             refused: config.commands_refused.clone(),
             timeout: config.command_timeout,

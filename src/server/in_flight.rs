@@ -20,11 +20,6 @@ impl InFlight {
         }
     }
 
-    /// Whether the id is taken.
-    pub fn contains(&self, id: &Id) -> bool {
-        self.lock().contains_key(id)
-    }
-
     /// Frees the id; whether it may still be answered, that is, nobody has cancelled it.
     pub fn remove(&self, id: &Id) -> bool {
         self.lock().remove(id).is_some_and(|token| !token.is_cancelled())

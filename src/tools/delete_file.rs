@@ -32,9 +32,9 @@ impl Tool for DeleteFile {
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<()>, Error> {
         let entry = context.services.policy.entry(&params.path)?;
-        let removed = fs::remove(&entry, context.cancel)?;
+        let removed = fs::remove(&entry, true, context.cancel)?;
         let path = show_path(entry.shown());
-        Ok(Reply::text(match removed.entries {
+        Ok(Reply::text(match removed.files + removed.directories {
             0 | 1 => format!("Successfully deleted {path}"),
             entries => format!("Successfully deleted {path} ({entries} entries)"),
         }))

@@ -4,20 +4,33 @@
 //! tools/list and in the documents.
 
 mod context;
+mod edits;
+mod hash;
 mod line_search;
 mod page;
 mod parallel;
 mod registry;
 mod schema;
+mod selection;
 mod services;
 mod tool;
 
+mod create_directory;
+mod delete_file;
+mod directory_tree;
+mod edit_file;
+mod edit_files;
 mod execute_command;
 mod get_file_info;
+mod glob_search;
+mod grep_files;
 mod list_allowed_directories;
 mod list_directory;
+mod move_file;
 mod read_file;
 mod read_multiple_files;
+mod search_files;
+mod write_file;
 
 pub use context::{Context, Progress};
 pub use registry::Registry;
@@ -30,8 +43,18 @@ use tool::declare;
 pub const TOOLS: &[fn() -> Box<dyn Callable>] = &[
     declare::<read_file::ReadFile>,
     declare::<read_multiple_files::ReadMultipleFiles>,
+    declare::<write_file::WriteFile>,
+    declare::<create_directory::CreateDirectory>,
     declare::<list_directory::ListDirectory>,
+    declare::<directory_tree::DirectoryTree>,
+    declare::<move_file::MoveFile>,
+    declare::<delete_file::DeleteFile>,
     declare::<get_file_info::GetFileInfo>,
     declare::<list_allowed_directories::ListAllowedDirectories>,
+    declare::<edit_file::EditFile>,
+    declare::<edit_files::EditFiles>,
+    declare::<search_files::SearchFiles>,
+    declare::<grep_files::GrepFiles>,
+    declare::<glob_search::GlobSearch>,
     declare::<execute_command::ExecuteCommand>,
 ];

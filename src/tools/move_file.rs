@@ -37,7 +37,7 @@ impl Tool for MoveFile {
         let policy = &context.services.policy;
         let source = policy.entry(&params.source)?;
         let destination = policy.destination(&params.destination)?;
-        fs::move_no_clobber(&source, &destination, context.cancel)?;
+        fs::move_no_clobber(&source, &destination)?;
         let (from, to) = (show_path(source.shown()), show_path(destination.shown()));
         Ok(Reply::text(format!("Successfully moved {from} to {to}")))
     }

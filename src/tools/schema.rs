@@ -17,6 +17,9 @@ use crate::error::Error;
 /// Accepted beside a property, never published: other spellings that agents bring along from their training.
 const ALIASES: &str = "x-aliases";
 
+/// Marks a property that is accepted and never published.
+const HIDDEN: &str = "x-hidden";
+
 /// Arguments that agents add to explain themselves; harmless, so they are dropped.
 const HARMLESS: [&str; 3] = ["description", "explanation", "reason"];
 
@@ -73,6 +76,9 @@ fn strip(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
             members.remove(ALIASES);
+            if let Some(Value::Object(properties)) = members.get_mut("properties") {
+                properties.retain(|_, property| property.get(HIDDEN).is_none());
+            }
             members.values_mut().for_each(strip);
         }
         Value::Array(members) => members.iter_mut().for_each(strip),

@@ -1,9 +1,9 @@
-//! What all calls share: the policy, the locks on files, and the rules for commands.
+//! What all calls share: the policy, the writer of files, and the rules for commands.
 
 use std::time::Duration;
 
 use crate::exec::Running;
-use crate::fs::Locks;
+use crate::fs::Writer;
 use crate::policy::Policy;
 
 /// Made once at start; nothing in it is ever replaced.
@@ -11,8 +11,8 @@ use crate::policy::Policy;
 pub struct Services {
     /// Decides about every path.
     pub policy: Policy,
-    /// Keeps two edits of one file apart.
-    pub locks: Locks,
+    /// Writes files, and keeps two changes of one file apart.
+    pub writer: Writer,
     /// The rules for commands.
     pub commands: Commands,
 }

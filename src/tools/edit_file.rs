@@ -1,0 +1,108 @@
+//! `edit_file`: replacements in one file, all of them or none.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::edits::{self, EditParam, EditReport};
+use super::hash;
+use super::{Context, Hints, Reply, Tool, Toolset};
+use crate::edit::Edit;
+use crate::error::Error;
+use crate::fs;
+use crate::limits::MAX_EDIT_BYTES;
+use crate::policy::PolicyError;
+use crate::protocol::Content;
+use crate::text::escape::show_path;
+
+/// Edits one file.
+pub struct EditFile;
+
+/// Arguments of `edit_file`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Params {
+    /// File to edit
+    #[schemars(extend("x-aliases" = ["file_path", "filePath", "file"]))]
+    path: String,
+    /// Applied in order; if one fails nothing is written
+    #[schemars(length(min = 1))]
+    edits: Vec<EditParam>,
+    /// Only show the diff
+    #[schemars(extend("x-aliases" = ["dry_run"]))]
+    dry_run: Option<bool>,
+    /// Refuse unless the present content has this SHA-256 (hex)
+    #[schemars(extend("x-aliases" = ["expected_sha256"]))]
+    expected_sha256: Option<String>,
+}
+
+/// What was done, edit by edit.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct Output {
+    path: String,
+    edits: Vec<EditReport>,
+    /// Of the new content, when one was expected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
+}
+
+impl Tool for EditFile {
+    type Params = Params;
+    type Output = Output;
+    const NAME: &'static str = "edit_file";
+    const TITLE: &'static str = "Edit a file";
+    const DESCRIPTION: &'static str = "Replace text in a file. Keep oldText literal, short and unique; indentation and \
+        line endings are matched tolerantly. Use a regex only for variable text, with dryRun first.";
+    const HINTS: Hints = Hints::Mutates;
+    const TOOLSET: Toolset = Toolset::Files;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
+        let edits: Vec<Edit> = params.edits.into_iter().map(Edit::from).collect();
+        if params.dry_run == Some(true) {
+            return preview(context, &params.path, &edits, params.expected_sha256.as_deref());
+        }
+        let writer = &context.services.writer;
+        let target = context.services.policy.write(&params.path)?;
+        let _locked = writer.lock(&target);
+        let current = fs::write::current(&target, MAX_EDIT_BYTES)?;
+        if let Some(expected) = &params.expected_sha256 {
+            hash::expect(target.shown(), Some(&current.bytes), expected)?;
+        }
+        let path = show_path(target.shown()).into_owned();
+        let applied = edits::apply(&current.bytes, &edits)
+            .map_err(|source| Error::Edit { path: path.clone(), source: Box::new(source) })?;
+        if context.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        if applied.bytes != current.bytes {
+            writer.replace(&target, &applied.bytes, Some(&current.stamp))?;
+        }
+        let mut content = vec![Content::text(format!("Successfully edited {path}"))];
+        content.extend(edits::notes(&applied).map(Content::Text));
+        let sha256 = params.expected_sha256.map(|_| hash::of(&applied.bytes));
+        let edits = applied.per_edit.iter().map(EditReport::from).collect();
+        Ok(Reply::content(content).with(Output { path, edits, sha256 }))
+    }
+}
+
+fn preview(context: &Context<'_>, path: &str, edits: &[Edit], expected: Option<&str>) -> Result<Reply<Output>, Error> {
+    let file = match context.services.policy.read(path) {
+        Err(PolicyError::NotFound { path }) => {
+            let path = show_path(&path).into_owned();
+            let text = edits::intended(&path, edits);
+            return Ok(Reply::text(text).with(Output { path, edits: Vec::new(), sha256: None }));
+        }
+        file => file?,
+    };
+    let bytes = fs::read_all(&file, MAX_EDIT_BYTES)?;
+    if let Some(expected) = expected {
+        hash::expect(file.shown(), Some(&bytes), expected)?;
+    }
+    let path = show_path(file.shown()).into_owned();
+    let applied =
+        edits::apply(&bytes, edits).map_err(|source| Error::Edit { path: path.clone(), source: Box::new(source) })?;
+    let mut content = vec![Content::Text(edits::preview(&path, &bytes, &applied))];
+    content.extend(edits::notes(&applied).map(Content::Text));
+    let sha256 = expected.map(|_| hash::of(&applied.bytes));
+    let edits = applied.per_edit.iter().map(EditReport::from).collect();
+    Ok(Reply::content(content).with(Output { path, edits, sha256 }))
+}

@@ -1,0 +1,277 @@
+//! `edit_files`: the same replacements in many files.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::edits::{self, EditParam, EditReport};
+use super::parallel;
+use super::selection::{Selection, select};
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::edit::{Applied, Edit};
+use crate::error::Error;
+use crate::fs::write::Stamp;
+use crate::fs::{self, Prepared};
+use crate::limits::{MAX_EDIT_BYTES, MAX_EDIT_FILES, MAX_EDIT_TOTAL_BYTES};
+use crate::policy::Kind;
+use crate::protocol::Content;
+use crate::text::escape::show_path;
+use crate::text::glob::is_glob;
+
+/// Edits many files.
+pub struct EditFiles;
+
+/// Arguments of `edit_files`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Params {
+    /// Files and globs
+    #[schemars(length(min = 1), extend("x-aliases" = ["files", "globs"]))]
+    paths: Vec<String>,
+    /// As in edit_file
+    #[schemars(length(min = 1))]
+    edits: Vec<EditParam>,
+    /// Only show the diffs
+    #[schemars(extend("x-aliases" = ["dry_run"]))]
+    dry_run: Option<bool>,
+    /// Write nothing unless every file's edits succeed
+    atomic: Option<bool>,
+}
+
+/// What became of each file.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct Output {
+    files: Vec<FileReport>,
+    edited: usize,
+    failed: usize,
+}
+
+/// One file.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct FileReport {
+    path: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    edits: Vec<EditReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl Tool for EditFiles {
+    type Params = Params;
+    type Output = Output;
+    const NAME: &'static str = "edit_files";
+    const TITLE: &'static str = "Edit many files";
+    const DESCRIPTION: &'static str = "Apply the same edits to many files (paths and globs). A file that fails is \
+        reported, the others are written, unless atomic. Use dryRun first.";
+    const HINTS: Hints = Hints::Mutates;
+    const TOOLSET: Toolset = Toolset::Files;
+    const WEIGHT: Weight = Weight::Heavy;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
+        let paths = resolve(context, &params.paths)?;
+        let edits: Vec<Edit> = params.edits.into_iter().map(Edit::from).collect();
+        if params.dry_run == Some(true) {
+            let results = parallel::map(&paths, |path| preview(context, path, &edits));
+            return Ok(report(&paths, results, "would be edited"));
+        }
+        let batch = Batch { context, edits: &edits };
+        let results = batch.write(&paths, params.atomic == Some(true))?;
+        let total = paths.len() as u64;
+        context.progress.report_now(total * 2, Some(total * 2), &format!("{total} files done"));
+        Ok(report(&paths, results, "edited"))
+    }
+}
+
+/// A file's text for the reply, and its edits.
+type FileResult = Result<(String, Vec<EditReport>), Error>;
+
+/// Paths as they stand and globs expanded, in the order given, each path once.
+fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<String>, Error> {
+    let policy = &context.services.policy;
+    let mut paths: Vec<String> = Vec::new();
+    for (index, pattern) in patterns.iter().enumerate() {
+        // A name that has the characters of a glob and exists is that file.
+        let literal = !is_glob(pattern) || policy.look(pattern).is_ok();
+        if literal {
+            paths.push(pattern.clone());
+            continue;
+        }
+        let globs = std::slice::from_ref(pattern);
+        let selection = Selection { globs: Some(globs), ..Selection::default() };
+        let selected = select(context, &selection, |_, kind| kind == Kind::File).map_err(|error| match error {
+            Error::Glob { source, .. } => Error::Glob { parameter: format!("paths[{index}]"), source },
+            error => error,
+        })?;
+        if selected.entries.is_empty() {
+            return Err(Error::NoMatch { what: format!("the glob `{pattern}` (`paths[{index}]`)") });
+        }
+        // A name that is not UTF-8 cannot be asked for, so it cannot be edited either.
+        paths.extend(selected.entries.into_iter().filter_map(|entry| entry.path.into_os_string().into_string().ok()));
+    }
+    let mut seen = std::collections::HashSet::new();
+    paths.retain(|path| seen.insert(path.clone()));
+    if paths.len() > MAX_EDIT_FILES {
+        let message =
+            format!("`paths` stands for {} files; at most {MAX_EDIT_FILES} are edited in one call", paths.len());
+        return Err(Error::params(message));
+    }
+    Ok(paths)
+}
+
+fn preview(context: &Context<'_>, path: &str, edits: &[Edit]) -> FileResult {
+    let file = context.services.policy.read(path)?;
+    let bytes = fs::read_all(&file, MAX_EDIT_BYTES)?;
+    let applied = apply(file.shown(), &bytes, edits)?;
+    let text = edits::preview(&show_path(file.shown()), &bytes, &applied);
+    Ok((text, applied.per_edit.iter().map(EditReport::from).collect()))
+}
+
+fn apply(shown: &Path, bytes: &[u8], edits: &[Edit]) -> Result<Applied, Error> {
+    edits::apply(bytes, edits)
+        .map_err(|source| Error::Edit { path: show_path(shown).into_owned(), source: Box::new(source) })
+}
+
+/// A call that writes.
+struct Batch<'a> {
+    context: &'a Context<'a>,
+    edits: &'a [Edit],
+}
+
+/// A file's new content, and which version of the file it was made from.
+struct Computed {
+    applied: Applied,
+    stamp: Stamp,
+    changed: bool,
+}
+
+impl Batch<'_> {
+    /// Computes every file first and then writes, so that a call that is cancelled early has done nothing.
+    fn write(&self, paths: &[String], atomic: bool) -> Result<Vec<FileResult>, Error> {
+        let policy = &self.context.services.policy;
+        let budget = std::sync::atomic::AtomicU64::new(0);
+        let computed = parallel::map(paths, |path| self.compute(path, &budget));
+        if self.context.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        if atomic {
+            return self.write_all(paths, computed);
+        }
+        let items: Vec<(&String, Result<Computed, Error>)> = paths.iter().zip(computed).collect();
+        let written = parallel::map(&items, |(path, computed)| {
+            let Ok(computed) = computed else { return Ok(()) };
+            if !computed.changed {
+                return Ok(());
+            }
+            let writer = &self.context.services.writer;
+            let target = policy.write(path)?;
+            let _locked = writer.lock(&target);
+            // The stamp refuses a file that was changed since it was read, so no update is lost.
+            writer.replace(&target, &computed.applied.bytes, Some(&computed.stamp))?;
+            Ok(())
+        });
+        Ok(items.into_iter().zip(written).map(|((path, computed), written)| done(path, computed, written)).collect())
+    }
+
+    fn compute(&self, path: &str, budget: &std::sync::atomic::AtomicU64) -> Result<Computed, Error> {
+        if self.context.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let target = self.context.services.policy.write(path)?;
+        let current = fs::write::current(&target, MAX_EDIT_BYTES)?;
+        let held = budget.fetch_add(current.bytes.len() as u64, std::sync::atomic::Ordering::Relaxed);
+        if held + current.bytes.len() as u64 > MAX_EDIT_TOTAL_BYTES && held > 0 {
+            let message = format!("the files of one call are more than {MAX_EDIT_TOTAL_BYTES} bytes together");
+            return Err(Error::Unsuitable { message, hint: "edit fewer files in one call".into() });
+        }
+        let applied = apply(target.shown(), &current.bytes, self.edits)?;
+        let changed = applied.bytes != current.bytes;
+        Ok(Computed { applied, stamp: current.stamp, changed })
+    }
+
+    /// All files or none: everything that can fail for want of space or rights happens before the first rename, and a
+    /// rename that fails puts back the files before it.
+    fn write_all(&self, paths: &[String], computed: Vec<Result<Computed, Error>>) -> Result<Vec<FileResult>, Error> {
+        let (policy, writer) = (&self.context.services.policy, &self.context.services.writer);
+        if computed.iter().any(Result::is_err) {
+            let unwritten = |computed: Result<Computed, Error>| match computed {
+                Ok(_) => Err(unwritten()),
+                Err(error) => Err(error),
+            };
+            return Ok(computed.into_iter().map(unwritten).collect());
+        }
+        let computed: Vec<Computed> = computed.into_iter().flatten().collect();
+        let items: Vec<(&String, &Computed)> = paths.iter().zip(&computed).filter(|(_, file)| file.changed).collect();
+        let targets: Vec<_> = items.iter().map(|(path, _)| policy.write(path)).collect::<Result<_, _>>()?;
+        let names: Vec<&dyn fs::locks::Named> = targets.iter().map(|target| target as _).collect();
+        let _locked = writer.lock_all(&names);
+        let pairs: Vec<_> = targets.iter().zip(&items).collect();
+        let prepared: Vec<Prepared> =
+            parallel::map(&pairs, |(target, (_, file))| writer.prepare(target, &file.applied.bytes, Some(&file.stamp)))
+                .into_iter()
+                .collect::<Result<_, _>>()?;
+        let mut committed = Vec::with_capacity(prepared.len());
+        for prepared in prepared {
+            match prepared.commit() {
+                Ok(one) => committed.push(one),
+                Err(error) => {
+                    for one in committed.into_iter().rev() {
+                        one.revert()?;
+                    }
+                    return Err(error.into());
+                }
+            }
+        }
+        committed.into_iter().for_each(fs::Committed::finish);
+        Ok(paths.iter().zip(computed).map(|(path, file)| done(path, Ok(file), Ok(()))).collect())
+    }
+}
+
+/// For a file that was fine, in a call that was not.
+fn unwritten() -> Error {
+    Error::Unsuitable {
+        message: "not written, because another file of this atomic call failed".to_owned(),
+        hint: "".into(),
+    }
+}
+
+fn done(path: &str, computed: Result<Computed, Error>, written: Result<(), Error>) -> FileResult {
+    let computed = computed?;
+    written?;
+    let mut text = format!("Successfully edited {path}");
+    if let Some(note) = edits::notes(&computed.applied) {
+        text.push('\n');
+        text.push_str(&note);
+    }
+    Ok((text, computed.applied.per_edit.iter().map(EditReport::from).collect()))
+}
+
+fn report(paths: &[String], results: Vec<FileResult>, verb: &str) -> Reply<Output> {
+    let mut content = Vec::with_capacity(results.len() + 1);
+    let mut files = Vec::with_capacity(results.len());
+    for (path, result) in paths.iter().zip(results) {
+        let path = path.clone();
+        match result {
+            Ok((text, edits)) => {
+                content.push(Content::Text(text));
+                files.push(FileReport { path, edits, error: None });
+            }
+            Err(error) => {
+                let message = match error.hint().filter(|hint| !hint.is_empty()) {
+                    Some(hint) => format!("{error}\nhint: {hint}"),
+                    None => error.to_string(),
+                };
+                content.push(Content::text(format!("{path}: [error {}] {message}", error.code().number())));
+                files.push(FileReport { path, edits: Vec::new(), error: Some(message) });
+            }
+        }
+    }
+    let failed = files.iter().filter(|file| file.error.is_some()).count();
+    let edited = files.len() - failed;
+    if failed > 0 {
+        content.push(Content::text(format!("[{edited} {verb}, {failed} failed; do not repeat those that succeeded]")));
+    }
+    let mut reply = Reply::content(content).with(Output { files, edited, failed });
+    reply.is_error = edited == 0;
+    reply
+}

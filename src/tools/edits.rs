@@ -1,0 +1,106 @@
+//! What `edit_file` and `edit_files` share: the edits as arguments, applied to a content, and reported.
+
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::edit::{self, Applied, Edit, EditError, Options, Rule};
+use crate::limits::MAX_EDIT_MS;
+
+/// One edit as an agent writes it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub struct EditParam {
+    /// Text to find; must occur exactly once unless limit is set
+    #[schemars(extend("x-aliases" = ["old_text", "old_string", "oldString", "old_str"]))]
+    old_text: String,
+    /// Replacement (default: empty). Regex: $1 or \1 groups, $& whole match, $$ a dollar
+    #[serde(default)]
+    #[schemars(extend("x-aliases" = ["new_text", "new_string", "newString", "new_str"]))]
+    new_text: Option<String>,
+    /// Most replacements (default 1; 0: all)
+    #[schemars(range(min = 0))]
+    limit: Option<u64>,
+    /// oldText is a JavaScript regex; ^ and $ match at each line
+    #[schemars(extend("x-aliases" = ["is_regex", "regex"]))]
+    is_regex: Option<bool>,
+    /// Ignore case
+    #[schemars(extend("x-aliases" = ["case_insensitive", "ignoreCase"]))]
+    case_insensitive: Option<bool>,
+    /// As `limit: 0`.
+    #[schemars(extend("x-hidden" = true, "x-aliases" = ["replace_all"]))]
+    replace_all: Option<bool>,
+}
+
+impl From<EditParam> for Edit {
+    fn from(param: EditParam) -> Self {
+        let all = param.replace_all == Some(true);
+        Self {
+            old_text: param.old_text,
+            new_text: param.new_text.unwrap_or_default(),
+            limit: param.limit.unwrap_or(if all { 0 } else { 1 }),
+            is_regex: param.is_regex.unwrap_or_default(),
+            case_insensitive: param.case_insensitive.unwrap_or_default(),
+        }
+    }
+}
+
+/// What one edit did.
+#[derive(Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EditReport {
+    replacements: u64,
+    first_line: usize,
+    last_line: usize,
+    rule: &'static str,
+}
+
+impl From<&edit::EditReport> for EditReport {
+    fn from(report: &edit::EditReport) -> Self {
+        let edit::EditReport { replacements, first_line, last_line, rule } = *report;
+        Self { replacements, first_line, last_line, rule: rule.name() }
+    }
+}
+
+/// Applies the edits within the time that one file may take.
+pub fn apply(bytes: &[u8], edits: &[Edit]) -> Result<Applied, EditError> {
+    edit::apply(bytes, edits, Options { deadline: Some(deadline()), ..Options::default() })
+}
+
+/// The unified diff of what the edits would do.
+pub fn preview(path: &str, before: &[u8], applied: &Applied) -> String {
+    edit::preview(path, before, applied, Some(deadline())).unwrap_or_else(|| "(no changes)".to_owned())
+}
+
+fn deadline() -> Instant {
+    Instant::now() + Duration::from_millis(MAX_EDIT_MS)
+}
+
+/// Says which edits matched only by a rule that an agent should know of.
+pub fn notes(applied: &Applied) -> Option<String> {
+    let loose: Vec<String> = applied
+        .per_edit
+        .iter()
+        .enumerate()
+        .filter(|(_, report)| report.rule == Rule::Whitespace)
+        .map(|(index, report)| {
+            let (first, last) = (report.first_line, report.last_line);
+            format!(
+                "edits[{index}] matched lines {first}-{last} only without their indentation, and was indented to fit"
+            )
+        })
+        .collect();
+    (!loose.is_empty()).then(|| format!("[{}]", loose.join("; ")))
+}
+
+/// What would be done to a file that is not there.
+pub fn intended(path: &str, edits: &[Edit]) -> String {
+    let list: Vec<String> = edits
+        .iter()
+        .enumerate()
+        .map(|(index, edit)| format!("edits[{index}]: replace {:?} with {:?}", edit.old_text, edit.new_text))
+        .collect();
+    format!("{path} does not exist; intended edits:\n{}", list.join("\n"))
+}

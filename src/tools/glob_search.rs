@@ -1,0 +1,90 @@
+//! `glob_search`: files by the shape of their path.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::selection::{Selection, select, shallow_glob_note};
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::error::Error;
+use crate::limits::DEFAULT_GLOB_RESULTS;
+use crate::policy::Kind;
+use crate::protocol::Content;
+use crate::text::escape::show_path;
+
+/// Finds files by glob.
+pub struct GlobSearch;
+
+/// Arguments of `glob_search`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Params {
+    /// Where to search
+    #[schemars(extend("x-aliases" = ["path", "dir"]))]
+    directory: String,
+    /// Relative to directory; **/*.c is any depth, {a,b} either
+    #[schemars(length(min = 1), extend("x-aliases" = ["glob", "pattern", "patterns"]))]
+    globs: Vec<String>,
+    /// Left out; a bare name at any depth
+    #[schemars(extend("x-aliases" = ["excludePatterns", "exclude", "exclude_globs"]))]
+    exclude_globs: Option<Vec<String>>,
+    /// Most results (default 1000; 0: all)
+    #[schemars(range(min = 0), extend("x-aliases" = ["limit", "maxResults"]))]
+    max: Option<u64>,
+    /// Leave out what .gitignore names
+    respect_gitignore: Option<bool>,
+}
+
+/// The paths.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct Output {
+    matches: Vec<String>,
+    count: usize,
+    truncated: bool,
+}
+
+impl Tool for GlobSearch {
+    type Params = Params;
+    type Output = Output;
+    const NAME: &'static str = "glob_search";
+    const TITLE: &'static str = "Find files by glob";
+    const DESCRIPTION: &'static str = "Find files by path glob; absolute paths in order. Hidden files count. For a part \
+        of a name use search_files, for contents grep_files.";
+    const HINTS: Hints = Hints::Observes;
+    const TOOLSET: Toolset = Toolset::Files;
+    const WEIGHT: Weight = Weight::Heavy;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
+        let selection = Selection {
+            directory: Some(&params.directory),
+            globs: Some(&params.globs),
+            exclude: params.exclude_globs.as_deref().unwrap_or_default(),
+            respect_gitignore: params.respect_gitignore.unwrap_or_default(),
+        };
+        let selected = select(context, &selection, |_, kind| kind != Kind::Directory)?;
+        let total = selected.entries.len();
+        let max = match params.max.unwrap_or(DEFAULT_GLOB_RESULTS) {
+            0 => total,
+            max => usize::try_from(max).unwrap_or(usize::MAX),
+        };
+        let matches: Vec<String> =
+            selected.entries.iter().take(max).map(|entry| show_path(&entry.path).into_owned()).collect();
+        let (count, truncated) = (matches.len(), total > max);
+        context.progress.report_now(total as u64, None, &format!("{total} files found"));
+        let text = if matches.is_empty() { "(no matches found)".to_owned() } else { matches.join("\n") };
+        let mut content = Vec::new();
+        if truncated {
+            content.push(Content::text(format!(
+                "[truncated: the first {count} of {total} files; raise max or narrow globs]\n{text}"
+            )));
+        } else {
+            content.push(Content::Text(text));
+        }
+        if matches.is_empty() {
+            content.extend(shallow_glob_note(Some(&params.globs)).map(Content::Text));
+        }
+        if selected.skipped > 0 {
+            content.push(Content::text(format!("[{} directories could not be read]", selected.skipped)));
+        }
+        Ok(Reply::content(content).with(Output { matches, count, truncated }))
+    }
+}

@@ -1,0 +1,35 @@
+//! SHA-256 of contents, for clients that want to be sure that a file is still what they saw.
+
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use crate::error::Error;
+use crate::text::escape::show_path;
+
+/// In lower-case hexadecimal digits.
+pub fn of(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Refuses unless `current` (`None`: no file) has the expected hash.
+pub fn expect(path: &Path, current: Option<&[u8]>, expected: &str) -> Result<(), Error> {
+    if expected.len() != 64 || !expected.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        let message = format!("`expectedSha256` is \"{expected}\"; it must be 64 hexadecimal digits");
+        return Err(Error::params(message));
+    }
+    let actual = current.map_or_else(|| "of no file: it does not exist".to_owned(), of);
+    if actual.eq_ignore_ascii_case(expected) {
+        return Ok(());
+    }
+    Err(Error::Stale { path: show_path(path).into_owned(), expected: expected.to_owned(), actual })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_digest_is_the_published_one() {
+        // FIPS 180-4, example "abc".
+        assert_eq!(super::of(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+}

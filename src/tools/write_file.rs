@@ -1,0 +1,69 @@
+//! `write_file`: a new file, or a new content for an old one.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::hash;
+use super::{Context, Hints, Reply, Tool, Toolset};
+use crate::error::Error;
+use crate::fs::{self, FsError};
+use crate::limits::MAX_EDIT_BYTES;
+use crate::text::encoding::{self, Encoding};
+use crate::text::escape::show_path;
+
+/// Writes a whole file.
+pub struct WriteFile;
+
+/// Arguments of `write_file`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Params {
+    /// File to write; missing parents are created
+    #[schemars(extend("x-aliases" = ["file_path", "filePath", "file"]))]
+    path: String,
+    /// The whole content
+    #[schemars(extend("x-aliases" = ["contents", "text", "file_text"]))]
+    content: String,
+    /// Encoding (default UTF-8)
+    encoding: Option<String>,
+    /// Refuse unless the present content has this SHA-256 (hex)
+    #[schemars(extend("x-aliases" = ["expected_sha256"]))]
+    expected_sha256: Option<String>,
+}
+
+impl Tool for WriteFile {
+    type Params = Params;
+    type Output = ();
+    const NAME: &'static str = "write_file";
+    const TITLE: &'static str = "Write a file";
+    const DESCRIPTION: &'static str =
+        "Create a file or replace its whole content, atomically. To change part of a file use edit_file.";
+    const HINTS: Hints = Hints::Overwrites;
+    const TOOLSET: Toolset = Toolset::Files;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<()>, Error> {
+        let encoding = params.encoding.as_deref().map(encoding::by_name).transpose()?.unwrap_or(Encoding::UTF_8);
+        // UTF-16 without its mark would not be recognised when it is read again.
+        let bytes = encoding::encode(&params.content, encoding, encoding.name().starts_with("UTF-16"))?;
+        let writer = &context.services.writer;
+        let target = context.services.policy.write(&params.path)?;
+        let _locked = writer.lock(&target);
+        let mut stamp = None;
+        if let Some(expected) = &params.expected_sha256 {
+            let current = match fs::write::current(&target, MAX_EDIT_BYTES) {
+                Ok(current) => Some(current),
+                Err(FsError::NotFound { .. }) => None,
+                Err(error) => return Err(error.into()),
+            };
+            hash::expect(target.shown(), current.as_ref().map(|current| current.bytes.as_slice()), expected)?;
+            stamp = current.map(|current| current.stamp);
+        }
+        writer.replace(&target, &bytes, stamp.as_ref())?;
+        let path = show_path(target.shown()).into_owned();
+        let mut reply = Reply::text(format!("Successfully wrote {path}")).meta("path", path).meta("size", bytes.len());
+        if params.expected_sha256.is_some() {
+            reply = reply.meta("sha256", hash::of(&bytes));
+        }
+        Ok(reply)
+    }
+}
