@@ -92,6 +92,10 @@ pub const MAX_EDIT_FILES: usize = 10_000;
 pub const MAX_EDIT_TOTAL_BYTES: u64 = 1024 * 1024 * 1024;
 /// How long the edits of one file may take, in milliseconds.
 pub const MAX_EDIT_MS: u64 = 10_000;
+/// Lines that one search without indent may compare, beside [`COMPARED_LINES_PER_CANDIDATE`].
+pub const MAX_COMPARED_LINES: usize = 200_000;
+/// Lines that it may compare for each place where its longest line occurs, on average.
+pub const COMPARED_LINES_PER_CANDIDATE: usize = 16;
 /// How long the search for the closest block may take after an edit failed, in milliseconds.
 pub const CLOSEST_BLOCK_MS: u64 = 50;
 

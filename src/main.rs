@@ -61,6 +61,7 @@ fn serve(config: &Config) -> Result<ExitCode> {
     let signals = SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
         .context("signals cannot be received")?;
     logging(config);
+    raise_open_files();
     let server = start::server(config)?;
     announce(&server);
     let door = Door::new(Session::new(server.clone()), stdin()?, Writer::new(stdout()?), config.max_line_bytes)?;
@@ -68,6 +69,15 @@ fn serve(config: &Config) -> Result<ExitCode> {
     let ended = server.services().commands.running.end_all();
     tracing::info!(ended, "{}", if end == End::Served { "stdin has ended" } else { "stopped by a signal" });
     Ok(ExitCode::SUCCESS)
+}
+
+/// An atomic edit of many files holds each of them open; the soft limit of most systems is 1024.
+fn raise_open_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
+        tracing::warn!("the limit of open files cannot be raised: {error}");
+    }
 }
 
 /// The start-up line: what this is, what it speaks, what it may touch, and what stands around commands.

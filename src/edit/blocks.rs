@@ -5,7 +5,7 @@
 
 use super::error::EditErrorKind;
 use super::{literal, plan};
-use crate::limits::MAX_LISTED_LINES;
+use crate::limits::{COMPARED_LINES_PER_CANDIDATE, MAX_COMPARED_LINES, MAX_LISTED_LINES};
 use crate::text::lines;
 use memchr::memmem::Finder;
 use std::borrow::Cow;
@@ -102,11 +102,16 @@ pub(super) fn find<'a>(
     let finder = Finder::new(anchor.as_bytes());
     let mut found: Option<Blocks<'a>> = None;
     let (mut from, mut looked, mut end_of_last) = (0, 0_usize, 0);
+    let mut compared = 0;
     while let Some(at) = finder.find(&bytes[from..]) {
         let at = from + at;
         looked += 1;
         if looked % CANDIDATES_PER_CHECK == 0 {
             plan::check(deadline)?;
+            // A file of equal lines would have every line compared with every old line.
+            if compared > MAX_COMPARED_LINES + looked * COMPARED_LINES_PER_CANDIDATE {
+                return Err(EditErrorKind::TimedOut);
+            }
         }
         let line = lines::line_start(bytes, at)..lines::line_end(bytes, at);
         from = line.end.max(at + 1);
@@ -120,7 +125,7 @@ pub(super) fn find<'a>(
         else {
             continue;
         };
-        let Some(block) = Block::at(text, start, &old, ended) else {
+        let Some(block) = Block::at(text, start, &old, ended, &mut compared) else {
             continue;
         };
         end_of_last = line.end + block.lines[index + 1..].iter().map(|line| line.len()).sum::<usize>();
@@ -140,10 +145,11 @@ pub(super) fn find<'a>(
 }
 
 impl<'a> Block<'a> {
-    fn at(text: &'a str, start: usize, old: &[&'a str], ended: bool) -> Option<Self> {
+    fn at(text: &'a str, start: usize, old: &[&'a str], ended: bool, compared: &mut usize) -> Option<Self> {
         let mut here = text[start..].split_inclusive('\n');
         let mut lines = Vec::new();
         for old in old {
+            *compared += 1;
             // Behind the last line feed there is an empty line, which a blank old line stands for.
             let line = here.next().or(if body(old).is_empty() { Some("") } else { None })?;
             if body(line) != body(old) {

@@ -106,7 +106,7 @@ fn any_edit() -> impl Strategy<Value = Edit> {
 proptest! {
     #[test]
     fn an_edit_and_its_reverse_give_the_original(text in content(), new in "[xy]{1,4}(\n[xyz]{0,2}){0,2}", from in 0..40_usize, len in 1..12_usize) {
-        let text = text.replace("\r\n", "\n");
+        let text = text.replace('\r', " ");
         let from = text.floor_char_boundary(from);
         let end = text.floor_char_boundary(from + len);
         let edit = Edit::new(&text[from..end], &new);
@@ -229,4 +229,12 @@ fn a_difference_in_a_very_long_line_is_shown_around_its_place() {
     assert!(error.to_string().starts_with("oldText not found: the closest text is at line 1;"), "{error}");
     let hint = error.hint().expect("a hint");
     assert!(hint.contains("needle: one;") && hint.len() < 1000, "{hint}");
+}
+
+#[test]
+fn a_file_of_equal_lines_does_not_take_for_ever() {
+    let text = "}\n".repeat(10_000);
+    let old = " }\n".repeat(1_000) + "} ";
+    let error = apply(text.as_bytes(), &[Edit::new(&old, "x")], CALM).unwrap_err();
+    assert_eq!(error.kind, EditErrorKind::TimedOut);
 }

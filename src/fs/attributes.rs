@@ -41,11 +41,11 @@ pub(super) fn keep(old: impl AsFd, stat: &Stat, new: impl AsFd, shown: &Path) ->
     for name in kept.iter().filter(|name| !NOT_KEPT.contains(&name.as_bytes())) {
         let failed = |errno| cannot(&format!("extended attribute `{}`", name.to_string_lossy()), errno);
         let value = value(&old, name).map_err(failed)?;
-        match fsetxattr(&new, name.as_c_str(), &value, XattrFlags::empty()) {
-            Ok(()) => {}
-            Err(errno) if self::value(&new, name) != Ok(value) => return Err(failed(errno)),
-            // A label that the system gives to both alike.
-            Err(_) => {}
+        if let Err(errno) = fsetxattr(&new, name.as_c_str(), &value, XattrFlags::empty())
+            // The same label that the system has given to both is as good as copied.
+            && self::value(&new, name) != Ok(value)
+        {
+            return Err(failed(errno));
         }
     }
     let mode = Mode::from_raw_mode(stat.st_mode & 0o1777);

@@ -2,13 +2,14 @@
 #![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
 
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{Mode, OFlags, mkdirat, openat};
+use rustix::fs::{Mode, OFlags, ResolveFlags, mkdirat, openat, openat2};
 use rustix::io::Errno;
 
+use crate::limits::MAX_PATH_BYTES;
 use crate::policy::{Checked, NewDir};
 
 use super::error::FsError;
@@ -39,4 +40,31 @@ pub(super) fn make_below(
         at = Arc::new(next.map_err(|errno| FsError::of(shown, "enter the directories of", errno))?);
     }
     Ok((at, made))
+}
+
+/// Opens a directory that was seen below `start`, following nothing, however deep it lies: a system call for each 4 KB of path.
+pub(super) fn reopen(start: impl AsFd, below: &[u8]) -> Result<OwnedFd, Errno> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let mut at = openat(start, ".", ENTER, Mode::empty())?;
+    let mut rest = below.strip_suffix(b"/").unwrap_or(below);
+    while !rest.is_empty() {
+        let length = match rest.get(..MAX_PATH_BYTES) {
+            None => rest.len(),
+            Some(most) => memchr::memrchr(b'/', most).ok_or(Errno::NAMETOOLONG)?,
+        };
+        at = match openat2(&at, &rest[..length], ENTER, Mode::empty(), resolve) {
+            // Raced by a rename, or not known here: name by name it always works.
+            Err(Errno::AGAIN | Errno::NOSYS | Errno::PERM) => enter_each(at, &rest[..length])?,
+            opened => opened?,
+        };
+        rest = rest.get(length + 1..).unwrap_or_default();
+    }
+    Ok(at)
+}
+
+fn enter_each(mut at: OwnedFd, below: &[u8]) -> Result<OwnedFd, Errno> {
+    for name in below.split(|&b| b == b'/') {
+        at = openat(&at, name, ENTER, Mode::empty())?;
+    }
+    Ok(at)
 }

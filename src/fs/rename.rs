@@ -1,5 +1,4 @@
 //! Moves an entry to a name that is free.
-#![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -57,7 +56,7 @@ fn keeps_protected_away(source: &Checked<Entry>, kind: Kind, destination: &Check
     Ok(())
 }
 
-/// Where RENAME_NOREPLACE is unknown: a second name never overwrites either.
+/// Where `RENAME_NOREPLACE` is unknown: a second name never overwrites either.
 fn link_and_remove(
     source: &Checked<Entry>,
     kind: Kind,

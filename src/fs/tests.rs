@@ -1,1 +1,72 @@
+//! The disk door by effect, on real trees.
+#![expect(clippy::disallowed_methods, reason = "tests lay out trees")]
 
+mod changing;
+mod moving;
+mod race;
+mod reading;
+mod walking;
+mod writing;
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+
+use super::*;
+use crate::cancel::CancelToken;
+use crate::policy::tests::Tree as Fixture;
+use crate::policy::{Checked, Entry, Read, Write};
+
+fn read(tree: &Fixture, path: &str) -> Checked<Read> {
+    tree.policy.read(tree.at(path)).unwrap()
+}
+
+fn write(tree: &Fixture, path: &str) -> Checked<Write> {
+    tree.policy.write(tree.at(path)).unwrap()
+}
+
+fn entry(tree: &Fixture, path: &str) -> Checked<Entry> {
+    tree.policy.entry(tree.at(path)).unwrap()
+}
+
+fn text(tree: &Fixture, path: &str) -> String {
+    std::fs::read_to_string(tree.at(path)).unwrap()
+}
+
+fn names(tree: &Fixture, path: &str) -> Vec<String> {
+    let mut names: Vec<String> =
+        std::fs::read_dir(tree.at(path)).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// Everything outside: names, contents, modes, and times of the last change.
+fn outside(tree: &Fixture) -> Vec<(PathBuf, u32, i64, i64, Vec<u8>)> {
+    use std::os::unix::fs::MetadataExt;
+    let mut found = Vec::new();
+    for dir in ["O", "A-evil", "A ", "a"] {
+        let mut todo = vec![tree.at(dir)];
+        while let Some(path) = todo.pop() {
+            let meta = std::fs::symlink_metadata(&path).unwrap();
+            if meta.is_dir() {
+                todo.extend(std::fs::read_dir(&path).unwrap().map(|e| e.unwrap().path()));
+            }
+            let bytes = std::fs::read(&path).unwrap_or_default();
+            found.push((path, meta.mode(), meta.mtime(), meta.mtime_nsec(), bytes));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A directory `deep` below `path` with `depth` more in one another, and a file in the last.
+fn dig(tree: &Fixture, path: &str, depth: usize) {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut at: OwnedFd = openat(CWD, tree.at(path), flags, Mode::empty()).unwrap();
+    for _ in 0..depth {
+        mkdirat(&at, "d", Mode::RWXU).unwrap();
+        at = openat(&at, "d", flags, Mode::empty()).unwrap();
+    }
+    openat(&at, "last", OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC, Mode::RWXU).unwrap();
+}

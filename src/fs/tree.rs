@@ -81,10 +81,10 @@ pub fn tree(start: &Checked<Read>, options: &TreeOptions<'_>) -> Result<Tree, Fs
         let before = rel.len();
         rel.extend_from_slice(entry.name.as_bytes());
         let is_dir = entry.kind == Kind::Directory;
-        let ignored = options.respect_gitignore
+        let left_out = options.respect_gitignore
             && (entry.name == ".git"
                 || ignores.last().and_then(Option::as_ref).is_some_and(|i| i.ignored(&rel, is_dir)));
-        if ignored || !(options.keep)(&rel, entry.kind) {
+        if left_out || !(options.keep)(&rel, entry.kind) {
             rel.truncate(before);
             continue;
         }

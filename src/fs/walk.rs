@@ -20,7 +20,7 @@ use crate::limits::{MAX_WALK_DEPTH, MAX_WALK_OPEN_DIRS, MAX_WALK_THREADS, WALK_B
 use crate::policy::{Checked, Kind, Read};
 
 use super::dir::{DirEntry, LIST, list, open_file};
-use super::dirs::ENTER;
+use super::dirs::reopen;
 use super::error::FsError;
 use super::ignores::Ignores;
 use super::info::{Info, info_of};
@@ -253,9 +253,9 @@ impl<V> Walker<'_, V> {
         for entry in entries {
             let is_dir = entry.kind == Kind::Directory;
             let path = [&rel, entry.name.as_bytes()].concat();
-            let ignored = self.options.respect_gitignore
+            let left_out = self.options.respect_gitignore
                 && (entry.name == ".git" || ignores.as_ref().is_some_and(|ignores| ignores.ignored(&path, is_dir)));
-            if ignored {
+            if left_out {
                 continue;
             }
             if !is_dir {
@@ -272,6 +272,10 @@ impl<V> Walker<'_, V> {
             }
             let parent = (held < MAX_WALK_OPEN_DIRS).then(|| Arc::clone(&dir));
             more.push(Work::Dir(DirWork { parent, rel: path, ignores: ignores.as_ref().map(Arc::clone), depth }));
+        }
+        // What is taken next finds its parent open even when too many are: it lets go of it at once.
+        if let Some(Work::Dir(next)) = more.last_mut() {
+            next.parent = Some(Arc::clone(&dir));
         }
         let rel: Arc<[u8]> = rel.into();
         while files.len() > WALK_BATCH_FILES {
@@ -295,10 +299,7 @@ impl<V> Walker<'_, V> {
         if let Some(parent) = &work.parent {
             return openat(&parent.handle, &work.rel[name..], LIST, Mode::empty());
         }
-        let mut at = openat(self.start, ".", ENTER, Mode::empty())?;
-        for part in work.rel[..name].split(|&b| b == b'/').filter(|part| !part.is_empty()) {
-            at = openat(&at, part, ENTER, Mode::empty())?;
-        }
+        let at = reopen(self.start, &work.rel[..name])?;
         openat(&at, &work.rel[name..], LIST, Mode::empty())
     }
 }

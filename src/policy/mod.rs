@@ -200,15 +200,14 @@ impl Policy {
         let requested = requested.as_ref();
         let spelling = self.spell(requested)?;
         let mut wants_dir = false;
-        let (dir, parents, name, place) = match self.direct_entry(&spelling)? {
-            Some(entry) => (entry.dir, Vec::new(), entry.name, entry.place),
-            None => {
-                let spot = self.keep(requested, &spelling)?;
-                wants_dir = spot.wants_dir;
-                match split(spot) {
-                    Ok(found) => found,
-                    Err(errno) => return Err(PolicyError::inside(spelling.into_path(), errno)),
-                }
+        let (dir, parents, name, place) = if let Some(entry) = self.direct_entry(&spelling)? {
+            (entry.dir, Vec::new(), entry.name, entry.place)
+        } else {
+            let spot = self.keep(requested, &spelling)?;
+            wants_dir = spot.wants_dir;
+            match split(spot) {
+                Ok(found) => found,
+                Err(errno) => return Err(PolicyError::inside(spelling.into_path(), errno)),
             }
         };
         self.may_replace(requested, &place)?;

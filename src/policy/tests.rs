@@ -4,7 +4,7 @@
 mod law;
 mod links;
 mod places;
-mod race;
+pub(crate) mod race;
 
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ impl Tree {
     }
 
     pub(crate) fn link(&self, name: &str, target: &str) {
-        let target = target.replace("$", &format!("{}/", self.base.display()));
+        let target = target.replace('$', &format!("{}/", self.base.display()));
         std::os::unix::fs::symlink(target, self.at(name)).unwrap();
     }
 

@@ -94,7 +94,9 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<String>, Er
         // A name that has the characters of a glob and exists is that file.
         let literal = !is_glob(pattern) || policy.look(pattern).is_ok();
         if literal {
-            paths.push(pattern.clone());
+            // One spelling for one place, so that no file is edited twice; what has none is reported with the others.
+            let absolute = policy.absolute(pattern).ok().and_then(|path| path.into_os_string().into_string().ok());
+            paths.push(absolute.unwrap_or_else(|| pattern.clone()));
             continue;
         }
         let globs = std::slice::from_ref(pattern);

@@ -45,8 +45,13 @@ impl<R: Read> Lines<R> {
             if let Some(found) = memchr(b'\n', &unread[self.scanned..]) {
                 let length = self.scanned + found;
                 too_long |= length > self.max_bytes;
-                let line = if too_long { Line::TooLong } else { Line::Whole(self.take(length)) };
-                self.start += length + 1;
+                let line = if too_long {
+                    self.start += length;
+                    Line::TooLong
+                } else {
+                    Line::Whole(self.take(length))
+                };
+                self.start += 1;
                 self.scanned = 0;
                 return Ok(line);
             }
@@ -68,17 +73,20 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// The next `length` bytes as a line of its own. A large line leaves with the buffer instead of being copied, and
-    /// so does not stay behind in an idle server.
+    /// Hands out the next `length` bytes as a line of its own. A large line leaves with the buffer instead of being
+    /// copied, and so does not stay behind in an idle server.
     fn take(&mut self, length: usize) -> Vec<u8> {
         let (from, to) = (self.start, self.start + length);
         if length <= READ_BYTES || from > 0 {
+            self.start = to;
             return self.buffer[from..to].to_vec();
         }
-        let mut room = vec![0; READ_BYTES.max(self.end - to)];
-        room[to..self.end].copy_from_slice(&self.buffer[to..self.end]);
+        let rest = self.end - to;
+        let mut room = vec![0; READ_BYTES.max(rest)];
+        room[..rest].copy_from_slice(&self.buffer[to..self.end]);
         let mut line = std::mem::replace(&mut self.buffer, room);
         line.truncate(to);
+        (self.start, self.end) = (0, rest);
         line
     }
 
@@ -133,6 +141,17 @@ mod tests {
             self.0 = rest;
             Ok(1)
         }
+    }
+
+    #[test]
+    fn a_line_larger_than_the_buffer_leaves_what_follows() {
+        let long = "x".repeat(READ_BYTES * 3 + 5);
+        let text = format!("{long}\nnext\n{long}\n{long}");
+        let whole = |text: &str| Line::Whole(text.as_bytes().to_vec());
+        let expected = [whole(&long), whole("next"), whole(&long), whole(&long)];
+        assert!(all(text.as_bytes(), usize::MAX) == expected);
+        assert!(all(Dribble(text.as_bytes()), usize::MAX) == expected);
+        assert_eq!(all(text.as_bytes(), READ_BYTES), [Line::TooLong, whole("next"), Line::TooLong, Line::TooLong]);
     }
 
     #[test]

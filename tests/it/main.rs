@@ -1,1 +1,23 @@
-fn main() {}
+//! The one test binary: the built program over stdio, as a client has it.
+//!
+//! | module | what belongs there |
+//! |---|---|
+//! | `harness` | starting the program, talking to it with a deadline on every wait, printing all of it on failure |
+//! | `tree` | laying out directories, and fingerprints of what must not change |
+//! | `schema` | the check of every line the program writes against the official schema of its revision |
+//! | `layers` | rules about the sources: imports, lengths, doors, words |
+//! | `derived` | documents and lists that follow from the declarations, and rules over all tools |
+//! | `wire` | the protocol, per revision: what is answered, with which code, and what never is |
+//! | `escapes` | the escape catalogue: one test per attempt, named after its number |
+//!
+//! Behaviour of one tool, or of a pure module, is tested beside its source, not here.
+#![expect(clippy::disallowed_methods, reason = "tests lay out trees and start the program")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail by panicking, also in a helper")]
+
+mod derived;
+mod escapes;
+mod harness;
+mod layers;
+mod schema;
+mod tree;
+mod wire;

@@ -1,0 +1,82 @@
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+use super::*;
+use crate::policy::{Access, Grant, Policy};
+
+fn go(tree: &Fixture, from: &str, to: &str) -> Result<(), FsError> {
+    move_no_clobber(&entry(tree, from), &tree.policy.destination(tree.at(to)).unwrap())
+}
+
+#[test]
+fn moving_never_overwrites_and_moves_links_as_links() {
+    let tree = Fixture::new();
+    let before = outside(&tree);
+    tree.link("A/ln", "$O/secret");
+    std::fs::write(tree.at("A/other"), "other").unwrap();
+    let error = go(&tree, "A/f", "A/other").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("`{}` already exists; nothing was overwritten", tree.at("A/other").display())
+    );
+    assert!(matches!(go(&tree, "A/f", "A/ln"), Err(FsError::AlreadyExists { .. })));
+    assert!(matches!(go(&tree, "A/f", "A/sub/"), Err(FsError::NotADirectory { .. })));
+    assert!(matches!(go(&tree, "A/f", "A/new/"), Err(FsError::NotADirectory { .. })));
+    assert!(matches!(go(&tree, "A/sub", "A/sub/deep/x"), Err(FsError::IntoItself { .. })));
+    go(&tree, "A/ln", "A/moved").unwrap();
+    go(&tree, "A/f", "R/rw/x/y/f").unwrap();
+    go(&tree, "A/sub", "A/dir/").unwrap();
+    assert_eq!(std::fs::read_link(tree.at("A/moved")).unwrap(), tree.at("O/secret"));
+    assert_eq!((text(&tree, "R/rw/x/y/f").as_str(), text(&tree, "A/dir/deep/f").as_str()), ("A-f", "A-deep"));
+    assert_eq!(
+        (names(&tree, "A"), outside(&tree)),
+        (["dir", "keys", "moved", "other", "ro"].map(String::from).to_vec(), before)
+    );
+}
+
+#[test]
+fn no_protected_path_comes_into_being_by_a_move() {
+    let tree = Fixture::new();
+    for dir in ["A/sub/hooks", "A/plain"] {
+        std::fs::create_dir(tree.at(dir)).unwrap();
+    }
+    tree.link("A/ln", "sub");
+    for from in ["A/sub", "A/ln", "A/f"] {
+        assert!(matches!(go(&tree, from, "A/.git"), Err(FsError::Protected { .. })), "{from}");
+    }
+    go(&tree, "A/plain", "A/.git").unwrap();
+    assert_eq!(names(&tree, "A"), [".git", "f", "keys", "ln", "ro", "sub"]);
+}
+
+#[test]
+fn a_file_moves_to_another_filesystem_with_what_it_has() {
+    let tree = Fixture::new();
+    let Ok(elsewhere) = tempfile::tempdir_in("/dev/shm") else {
+        eprintln!("skipped: no second filesystem");
+        return;
+    };
+    let other = std::fs::canonicalize(elsewhere.path()).unwrap();
+    if std::fs::metadata(&other).unwrap().dev() == std::fs::metadata(&tree.base).unwrap().dev() {
+        eprintln!("skipped: /dev/shm is on the same filesystem");
+        return;
+    }
+    let grant = |path: PathBuf| Grant { path, access: Access::ReadWrite };
+    let policy = Policy::open(&[grant(tree.at("A")), grant(other.clone())], &[]).unwrap();
+    std::fs::set_permissions(tree.at("A/f"), std::fs::Permissions::from_mode(0o741)).unwrap();
+    let before = std::fs::metadata(tree.at("A/f")).unwrap();
+    tree.link("A/ln", "somewhere");
+    let go = |from: &str, to: &str| {
+        move_no_clobber(&policy.entry(tree.at(from)).unwrap(), &policy.destination(other.join(to)).unwrap())
+    };
+    go("A/f", "x/f").unwrap();
+    go("A/ln", "ln").unwrap();
+    let after = std::fs::metadata(other.join("x/f")).unwrap();
+    let what = |meta: &std::fs::Metadata| (meta.mode(), meta.uid(), meta.mtime(), meta.mtime_nsec(), meta.size());
+    assert_eq!(what(&after), what(&before));
+    assert_eq!(std::fs::read_to_string(other.join("x/f")).unwrap(), "A-f");
+    assert_eq!(std::fs::read_link(other.join("ln")).unwrap(), PathBuf::from("somewhere"));
+    assert!(matches!(go("A/sub", "sub"), Err(FsError::OtherFilesystem { .. })));
+    std::fs::write(tree.at("A/again"), "").unwrap();
+    assert!(matches!(go("A/again", "x/f"), Err(FsError::AlreadyExists { .. })));
+    assert_eq!(names(&tree, "A"), ["again", "keys", "ro", "sub"]);
+    assert_eq!(std::fs::read_dir(other.join("x")).unwrap().count(), 1);
+}

@@ -1,0 +1,138 @@
+use std::ops::ControlFlow;
+
+use super::*;
+use crate::fs::write::current;
+use crate::policy::tests::race::while_swapping;
+
+/// `A/d` with a few files, and `A/out`, a link to the outside, that takes its place again and again.
+fn arena() -> Fixture {
+    let tree = Fixture::new();
+    std::fs::create_dir_all(tree.at("A/d/in")).unwrap();
+    std::fs::write(tree.at("A/d/secret"), "public").unwrap();
+    std::fs::write(tree.at("A/d/in/secret"), "public").unwrap();
+    tree.link("A/out", "$O");
+    tree
+}
+
+#[test]
+fn nothing_outside_is_written_while_links_come_and_go() {
+    let tree = arena();
+    let before = outside(&tree);
+    let writer = Writer::default();
+    let mut done = 0;
+    while_swapping(&tree.at("A/d"), &tree.at("A/out"), || {
+        for path in ["A/d/secret", "A/d/new", "A/d/x/y/new", "A/d/../d/secret"] {
+            if let Ok(target) = tree.policy.write(tree.at(path)) {
+                if let Ok(read) = current(&target, 100) {
+                    assert_ne!(read.bytes, b"TOPSECRET");
+                }
+                done += usize::from(writer.replace(&target, b"public", None).is_ok());
+            }
+        }
+        if let Ok(dir) = tree.policy.create_dir(tree.at("A/d/made/here")) {
+            let _ = create_dir(&dir);
+        }
+        if let (Ok(from), Ok(to)) =
+            (tree.policy.entry(tree.at("A/d/new")), tree.policy.destination(tree.at("A/d/z/moved")))
+        {
+            let _ = move_no_clobber(&from, &to);
+        }
+        if let Ok(moved) = tree.policy.entry(tree.at("A/d/z")) {
+            let _ = remove(&moved, true, &CancelToken::new());
+        }
+    });
+    assert_eq!(outside(&tree), before);
+    assert!(done > 0);
+}
+
+#[test]
+fn a_file_that_turns_into_a_link_is_not_written_through() {
+    let tree = arena();
+    std::fs::remove_file(tree.at("A/out")).unwrap();
+    tree.link("A/out", "$O/secret");
+    let before = outside(&tree);
+    let writer = Writer::default();
+    let mut done = 0;
+    while_swapping(&tree.at("A/f"), &tree.at("A/out"), || {
+        let Ok(target) = tree.policy.write(tree.at("A/f")) else { return };
+        let Ok(read) = current(&target, 100) else { return };
+        assert_eq!(read.bytes, b"A-f");
+        done += usize::from(writer.replace(&target, b"A-f", Some(&read.stamp)).is_ok());
+    });
+    assert_eq!(outside(&tree), before);
+    assert!(done > 0);
+}
+
+#[test]
+fn nothing_outside_is_deleted_while_links_come_and_go() {
+    let tree = arena();
+    std::fs::create_dir_all(tree.at("O/in/deep/kept")).unwrap();
+    let before = outside(&tree);
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let inside = openat(CWD, tree.at("A/d"), flags, Mode::empty()).unwrap();
+    let mut done = 0;
+    while_swapping(&tree.at("A/d"), &tree.at("A/out"), || {
+        for dir in ["in", "in/deep", "in/deep/kept"] {
+            let _ = mkdirat(&inside, dir, Mode::RWXU);
+        }
+        for path in ["A/d/in/deep", "A/d/in", "A/d/../d/in"] {
+            if let Ok(found) = tree.policy.entry(tree.at(path)) {
+                done += usize::from(remove(&found, true, &CancelToken::new()).is_ok());
+            }
+        }
+    });
+    assert_eq!(outside(&tree), before);
+    assert!(done > 0);
+}
+
+/// The swap happens below what is deleted: the walk of the delete itself is raced.
+#[test]
+fn a_recursive_delete_never_goes_through_a_link_that_appears() {
+    let tree = arena();
+    std::fs::create_dir_all(tree.at("O/in/deep/kept")).unwrap();
+    let before = outside(&tree);
+    let mut done = 0;
+    while_swapping(&tree.at("A/t/d"), &tree.at("A/t/ln"), || {
+        for dir in ["A/t", "A/t/d"] {
+            let _ = mkdirat(CWD, tree.at(dir), Mode::RWXU);
+        }
+        let _ = rustix::fs::symlinkat(tree.at("O"), CWD, tree.at("A/t/ln"));
+        if let Ok(found) = tree.policy.entry(tree.at("A/t")) {
+            done += usize::from(remove(&found, true, &CancelToken::new()).is_ok());
+        }
+    });
+    assert_eq!(outside(&tree), before);
+    assert!(done > 0);
+}
+
+#[test]
+fn nothing_outside_is_listed_while_links_come_and_go() {
+    let tree = arena();
+    std::fs::write(tree.at("O/only-outside"), "TOPSECRET").unwrap();
+    let cancel = CancelToken::new();
+    let options = WalkOptions {
+        threads: Some(2),
+        max_depth: 9,
+        respect_gitignore: false,
+        above: &[],
+        enter: &|_| true,
+        cancel: &cancel,
+    };
+    let listing =
+        TreeOptions { max_depth: 9, max_entries: 999, respect_gitignore: false, keep: &|_, _| true, cancel: &cancel };
+    let mut seen = 0;
+    while_swapping(&tree.at("A/d"), &tree.at("A/out"), || {
+        let walked = walk(&read(&tree, "A"), &options, |own: &mut usize, found| {
+            assert!(!found.rel().ends_with(b"only-outside"));
+            if let Ok(file) = found.open() {
+                assert_ne!(file.read_all(99, "x".as_ref()).unwrap(), b"TOPSECRET");
+                *own += usize::from(found.rel().ends_with(b"in/secret"));
+            }
+            ControlFlow::Continue(())
+        });
+        seen += walked.unwrap().collected.iter().sum::<usize>();
+        let listed = super::tree(&read(&tree, "A"), &listing).unwrap();
+        assert!(listed.entries.iter().all(|e| e.name != "only-outside"));
+    });
+    assert!(seen > 0);
+}

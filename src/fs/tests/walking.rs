@@ -1,0 +1,274 @@
+use std::ops::ControlFlow;
+
+use super::*;
+use crate::policy::Kind;
+
+struct Asked<'a> {
+    threads: usize,
+    gitignore: bool,
+    enter: &'a (dyn Fn(&[u8]) -> bool + Sync),
+    max_depth: usize,
+}
+
+const ALL: Asked<'static> = Asked { threads: 1, gitignore: false, enter: &|_| true, max_depth: usize::MAX };
+
+fn paths(tree: &Fixture, path: &str, asked: &Asked<'_>) -> (Vec<String>, u64) {
+    let cancel = CancelToken::new();
+    let options = WalkOptions {
+        threads: Some(asked.threads),
+        max_depth: asked.max_depth,
+        respect_gitignore: asked.gitignore,
+        above: &[],
+        enter: asked.enter,
+        cancel: &cancel,
+    };
+    let walked = walk(&read(tree, path), &options, |own: &mut Vec<String>, found| {
+        let mark = if found.kind() == Kind::Directory { "/" } else { "" };
+        own.push(format!("{}{mark}", String::from_utf8_lossy(found.rel())));
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    assert!(!walked.stopped);
+    let mut all: Vec<String> = walked.collected.into_iter().flatten().collect();
+    all.sort();
+    (all, walked.skipped)
+}
+
+#[test]
+fn everything_is_found_once_and_no_link_is_followed() {
+    let tree = Fixture::new();
+    tree.link("A/out", "$O");
+    tree.link("A/up", "..");
+    let expected: Vec<String> = ["f", "keys/", "keys/k", "out", "ro/", "ro/f", "sub/", "sub/deep/", "sub/deep/f", "up"]
+        .map(String::from)
+        .into();
+    assert_eq!(paths(&tree, "A", &ALL), (expected.clone(), 0));
+    assert_eq!(paths(&tree, "A", &Asked { threads: 4, ..ALL }), (expected.clone(), 0));
+    let shallow = paths(&tree, "A", &Asked { max_depth: 1, ..ALL }).0;
+    assert_eq!(
+        shallow,
+        expected.iter().filter(|p| !p.trim_end_matches('/').contains('/')).cloned().collect::<Vec<_>>()
+    );
+    let pruned = paths(&tree, "A", &Asked { enter: &|rel| rel != b"sub", ..ALL }).0;
+    assert_eq!(pruned, ["f", "keys/", "keys/k", "out", "ro/", "ro/f", "sub/", "up"]);
+}
+
+#[test]
+fn large_trees_are_shared_between_threads_and_nothing_is_lost() {
+    let tree = Fixture::new();
+    let mut expected = vec!["deep/".to_string(), "deep/f".to_string()];
+    for dir in 0..60 {
+        let name = format!("d{dir:02}/in/more");
+        std::fs::create_dir_all(tree.at(&format!("A/sub/{name}"))).unwrap();
+        expected.extend([format!("d{dir:02}/"), format!("d{dir:02}/in/"), format!("{name}/")]);
+        // One directory with more files than a batch, the others with a few.
+        for file in 0..(if dir == 7 { 500 } else { 3 }) {
+            std::fs::write(tree.at(&format!("A/sub/{name}/{file}")), "").unwrap();
+            expected.push(format!("{name}/{file}"));
+        }
+    }
+    expected.sort();
+    for threads in [1, 2, 8] {
+        assert_eq!(paths(&tree, "A/sub", &Asked { threads, ..ALL }), (expected.clone(), 0));
+    }
+}
+
+#[test]
+fn deep_and_branching_trees_need_few_open_directories() {
+    let tree = Fixture::new();
+    dig(&tree, "A/sub/deep", 4000);
+    // A second directory on each of the first levels keeps its parent waiting.
+    let mut path = "A/sub/deep".to_string();
+    for _ in 0..200 {
+        std::fs::create_dir(tree.at(&format!("{path}/e"))).unwrap();
+        path.push_str("/d");
+    }
+    for threads in [1, 4] {
+        let (found, skipped) = paths(&tree, "A/sub/deep", &Asked { threads, ..ALL });
+        assert_eq!((found.len(), skipped), (4000 + 200 + 2, 0));
+    }
+    let cancel = CancelToken::new();
+    let options = TreeOptions {
+        max_depth: usize::MAX,
+        max_entries: usize::MAX,
+        respect_gitignore: false,
+        keep: &|_, _| true,
+        cancel: &cancel,
+    };
+    let listed = super::tree(&read(&tree, "A/sub/deep"), &options).unwrap();
+    assert_eq!(
+        (listed.entries.len(), listed.skipped, listed.entries.iter().map(|e| e.depth).max()),
+        (4202, 0, Some(4001))
+    );
+    remove(&entry(&tree, "A/sub/deep"), true, &cancel).unwrap();
+}
+
+#[test]
+fn gitignore_files_rule_from_their_own_directory_down() {
+    let tree = Fixture::new();
+    for (path, text) in [
+        ("A/.gitignore", "*.log\n/build/\n# note\n!keep.log\n[bad\n"),
+        ("A/.git/config", ""),
+        ("A/sub/.gitignore", "!x.log\ndeep\r\n"),
+        ("A/sub/x.log", ""),
+        ("A/y.log", ""),
+        ("A/keep.log", ""),
+        ("A/build/out", ""),
+        ("A/sub/build/in", ""),
+    ] {
+        std::fs::create_dir_all(tree.at(path).parent().unwrap()).unwrap();
+        std::fs::write(tree.at(path), text).unwrap();
+    }
+    let expected = [
+        ".gitignore",
+        "f",
+        "keep.log",
+        "keys/",
+        "keys/k",
+        "ro/",
+        "ro/f",
+        "sub/",
+        "sub/.gitignore",
+        "sub/build/",
+        "sub/build/in",
+        "sub/x.log",
+    ];
+    assert_eq!(paths(&tree, "A", &Asked { gitignore: true, ..ALL }).0, expected);
+    let cancel = CancelToken::new();
+    let options =
+        TreeOptions { max_depth: 9, max_entries: 99, respect_gitignore: true, keep: &|_, _| true, cancel: &cancel };
+    let listed: Vec<_> = super::tree(&read(&tree, "A"), &options)
+        .unwrap()
+        .entries
+        .into_iter()
+        .map(|e| e.name.into_string().unwrap())
+        .collect();
+    let last = |path: &&str| path.trim_end_matches('/').rsplit('/').next().unwrap().to_string();
+    assert_eq!(listed, expected.iter().map(last).collect::<Vec<_>>());
+    // The rules above the start count when they are handed in.
+    let above = [(read(&tree, "A"), b"sub".to_vec())];
+    std::fs::write(tree.at("A/.gitignore"), "/sub/build\n").unwrap();
+    let options = WalkOptions {
+        threads: Some(1),
+        max_depth: 9,
+        respect_gitignore: true,
+        above: &above,
+        enter: &|_| true,
+        cancel: &cancel,
+    };
+    let walked = walk(&read(&tree, "A/sub"), &options, |own: &mut Vec<Vec<u8>>, found| {
+        own.push(found.rel().to_vec());
+        ControlFlow::Continue(())
+    });
+    let mut found: Vec<_> = walked.unwrap().collected.concat();
+    found.sort();
+    assert_eq!(found, [&b".gitignore"[..], b"x.log"]);
+}
+
+#[test]
+fn files_are_opened_as_files_only() {
+    let tree = Fixture::new();
+    tree.link("A/sub/ln", "deep/f");
+    rustix::fs::mknodat(CWD, tree.at("A/sub/fifo"), rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
+    let cancel = CancelToken::new();
+    let options = WalkOptions {
+        threads: Some(1),
+        max_depth: 9,
+        respect_gitignore: false,
+        above: &[],
+        enter: &|_| true,
+        cancel: &cancel,
+    };
+    let walked = walk(&read(&tree, "A/sub"), &options, |own: &mut Vec<String>, found| {
+        let text = found.open().map(|file| String::from_utf8(file.read_all(99, "x".as_ref()).unwrap()).unwrap());
+        own.push(format!("{} {}", found.name().display(), text.unwrap_or("-".into())));
+        ControlFlow::Continue(())
+    });
+    let mut found = walked.unwrap().collected.concat();
+    found.sort();
+    assert_eq!(found, ["deep -", "f A-deep", "fifo -", "ln -"]);
+}
+
+#[test]
+fn a_walk_ends_when_it_is_told_to() {
+    let tree = Fixture::new();
+    for i in 0..50 {
+        std::fs::create_dir_all(tree.at(&format!("A/sub/{i}/x"))).unwrap();
+    }
+    let cancel = CancelToken::new();
+    let options = WalkOptions {
+        threads: Some(4),
+        max_depth: 9,
+        respect_gitignore: false,
+        above: &[],
+        enter: &|_| true,
+        cancel: &cancel,
+    };
+    let count = |stop: &(dyn Fn(usize) -> bool + Sync)| {
+        let walked = walk(&read(&tree, "A/sub"), &options, |own: &mut usize, _| {
+            *own += 1;
+            if stop(*own) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let walked = walked.unwrap();
+        (walked.stopped, walked.collected.iter().sum::<usize>())
+    };
+    assert_eq!(count(&|_| false), (false, 102));
+    assert_eq!(count(&|seen| seen == 1), (true, 1));
+    cancel.cancel();
+    assert_eq!(count(&|_| false), (true, 0));
+    assert!(matches!(
+        walk(&read(&tree, "A/f"), &options, |(): &mut (), _| ControlFlow::Continue(())),
+        Err(FsError::NotADirectory { .. })
+    ));
+}
+
+#[test]
+fn a_panic_in_a_visitor_ends_the_walk_and_reaches_the_caller() {
+    let tree = Fixture::new();
+    for i in 0..200 {
+        std::fs::create_dir_all(tree.at(&format!("A/sub/{i}"))).unwrap();
+        std::fs::write(tree.at(&format!("A/sub/{i}/x")), "").unwrap();
+    }
+    let cancel = CancelToken::new();
+    let options = WalkOptions {
+        threads: Some(4),
+        max_depth: 9,
+        respect_gitignore: false,
+        above: &[],
+        enter: &|_| true,
+        cancel: &cancel,
+    };
+    let start = read(&tree, "A/sub");
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        walk(&start, &options, |own: &mut usize, found| {
+            *own += 1;
+            assert!(found.name() != "x", "on purpose");
+            ControlFlow::Continue(())
+        })
+    }));
+    assert!(caught.is_err());
+}
+
+#[test]
+fn a_tree_is_in_order_and_cut_where_asked() {
+    let tree = Fixture::new();
+    tree.link("A/out", "$O");
+    let cancel = CancelToken::new();
+    let listed = |max_depth, max_entries| {
+        let keep = |rel: &[u8], _| rel != b"keys";
+        let options = TreeOptions { max_depth, max_entries, respect_gitignore: false, keep: &keep, cancel: &cancel };
+        let tree = super::tree(&read(&tree, "A"), &options).unwrap();
+        let entry = |e: TreeEntry| {
+            format!("{}{}{}", " ".repeat(e.depth - 1), e.name.display(), if e.listed { "" } else { " ..." })
+        };
+        (tree.entries.into_iter().map(entry).collect::<Vec<_>>().join("\n"), tree.truncated)
+    };
+    assert_eq!(listed(9, 99), ("f\nout\nro\n f\nsub\n deep\n  f".into(), false));
+    assert_eq!(listed(2, 99), ("f\nout\nro\n f\nsub\n deep ...".into(), false));
+    assert_eq!(listed(9, 4), ("f\nout\nro\n f".into(), true));
+    assert_eq!(listed(9, 7), ("f\nout\nro\n f\nsub\n deep\n  f".into(), false));
+    cancel.cancel();
+    let options =
+        TreeOptions { max_depth: 1, max_entries: 1, respect_gitignore: false, keep: &|_, _| true, cancel: &cancel };
+    assert!(matches!(super::tree(&read(&tree, "A"), &options), Err(FsError::Cancelled { .. })));
+}

@@ -1,0 +1,237 @@
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{
+    FileType, FlockOperation, Timespec, Timestamps, XattrFlags, flock, fsetxattr, futimens, getxattr, mknodat,
+};
+
+use super::*;
+use crate::fs::write::current;
+
+fn mode(tree: &Fixture, path: &str) -> u32 {
+    std::fs::metadata(tree.at(path)).unwrap().mode() & 0o7777
+}
+
+fn chmod(tree: &Fixture, path: &str, mode: u32) {
+    std::fs::set_permissions(tree.at(path), std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_new_file_gets_its_parents_and_an_ordinary_mode() {
+    let tree = Fixture::new();
+    let writer = Writer::default();
+    assert!(writer.replace(&write(&tree, "A/x/y/new"), b"1", None).unwrap());
+    std::fs::write(tree.at("A/ordinary"), "").unwrap();
+    assert_eq!((text(&tree, "A/x/y/new").as_str(), mode(&tree, "A/x/y/new")), ("1", mode(&tree, "A/ordinary")));
+    assert_eq!(names(&tree, "A/x/y"), ["new"]);
+    assert!(!writer.replace(&write(&tree, "A/x/y/new"), b"22", None).unwrap());
+    assert_eq!(text(&tree, "A/x/y/new"), "22");
+}
+
+#[test]
+fn a_replaced_file_keeps_what_it_had_but_no_special_rights() {
+    let tree = Fixture::new();
+    let file = std::fs::File::open(tree.at("A/f")).unwrap();
+    let has_xattrs = fsetxattr(&file, "user.note", b"kept", XattrFlags::empty()).is_ok();
+    chmod(&tree, "A/f", 0o4751);
+    let owner = if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(tree.at("A/f"), Some(1234), Some(4321)).unwrap();
+        chmod(&tree, "A/f", 0o4751);
+        (1234, 4321)
+    } else {
+        let meta = file.metadata().unwrap();
+        (meta.uid(), meta.gid())
+    };
+    Writer::default().replace(&write(&tree, "A/f"), b"new", None).unwrap();
+    let meta = std::fs::metadata(tree.at("A/f")).unwrap();
+    assert_eq!((text(&tree, "A/f").as_str(), meta.mode() & 0o7777, (meta.uid(), meta.gid())), ("new", 0o751, owner));
+    if has_xattrs {
+        let mut value = [0; 8];
+        let length = getxattr(tree.at("A/f"), "user.note", &mut value).unwrap();
+        assert_eq!(&value[..length], b"kept");
+    }
+}
+
+#[test]
+fn the_other_name_of_a_file_keeps_its_bytes_and_a_link_stays_a_link() {
+    let tree = Fixture::new();
+    std::fs::hard_link(tree.at("O/secret"), tree.at("A/hard")).unwrap();
+    tree.link("A/soft", "sub/deep/f");
+    tree.link("A/dangling", "sub/made");
+    let before = outside(&tree);
+    let writer = Writer::default();
+    for path in ["A/hard", "A/soft", "A/dangling"] {
+        writer.replace(&write(&tree, path), b"new", None).unwrap();
+    }
+    assert_eq!(outside(&tree), before);
+    assert_eq!(["A/hard", "A/sub/deep/f", "A/sub/made"].map(|p| text(&tree, p)), ["new", "new", "new"]);
+    assert!(std::fs::symlink_metadata(tree.at("A/soft")).unwrap().is_symlink());
+    assert!(std::fs::symlink_metadata(tree.at("A/dangling")).unwrap().is_symlink());
+}
+
+#[test]
+fn what_is_no_file_is_not_replaced_and_nothing_is_left_behind() {
+    let tree = Fixture::new();
+    mknodat(CWD, tree.at("A/fifo"), FileType::Fifo, Mode::RWXU, 0).unwrap();
+    let writer = Writer::default();
+    assert!(matches!(writer.replace(&write(&tree, "A/fifo"), b"x", None), Err(FsError::Special { .. })));
+    assert!(matches!(current(&write(&tree, "A/fifo"), 9), Err(FsError::Special { .. })));
+    let became_dir = write(&tree, "A/new");
+    std::fs::create_dir(tree.at("A/new")).unwrap();
+    assert!(matches!(writer.replace(&became_dir, b"x", None), Err(FsError::IsDirectory { .. })));
+    let became_link = write(&tree, "A/late");
+    tree.link("A/late", "$O/secret");
+    assert!(matches!(writer.replace(&became_link, b"x", None), Err(FsError::Special { .. })));
+    let parent_became_link = write(&tree, "A/way/new");
+    tree.link("A/way", "$O");
+    assert!(matches!(writer.replace(&parent_became_link, b"x", None), Err(FsError::NotADirectory { .. })));
+    assert_eq!(names(&tree, "A"), ["f", "fifo", "keys", "late", "new", "ro", "sub", "way"]);
+    assert_eq!(names(&tree, "O"), ["secret"]);
+}
+
+#[test]
+fn a_change_by_others_is_noticed_up_to_the_last_moment() {
+    let tree = Fixture::new();
+    let writer = Writer::default();
+    let target = write(&tree, "A/f");
+    let read = current(&target, 100).unwrap();
+    assert_eq!(read.bytes, b"A-f");
+    let prepared = writer.prepare(&target, b"mine", Some(&read.stamp)).unwrap();
+    std::fs::write(tree.at("A/f"), "theirs").unwrap();
+    assert!(matches!(prepared.commit(), Err(FsError::Changed { .. })));
+    assert!(matches!(writer.replace(&target, b"mine", Some(&read.stamp)), Err(FsError::Changed { .. })));
+    assert_eq!((text(&tree, "A/f").as_str(), names(&tree, "A").len()), ("theirs", 4));
+    let read = current(&target, 100).unwrap();
+    writer.replace(&target, b"mine", Some(&read.stamp)).unwrap();
+    assert_eq!((text(&tree, "A/f").as_str(), names(&tree, "A").len()), ("mine", 4));
+    let new = writer.prepare(&write(&tree, "A/new"), b"mine", None).unwrap();
+    std::fs::write(tree.at("A/new"), "theirs").unwrap();
+    assert!(matches!(new.commit(), Err(FsError::Changed { .. })));
+    assert_eq!(text(&tree, "A/new"), "theirs");
+    assert!(matches!(current(&write(&tree, "A/none/x"), 9), Err(FsError::NotFound { .. })));
+}
+
+#[test]
+fn several_files_change_together_or_not_at_all() {
+    let tree = Fixture::new();
+    let writer = Writer::default();
+    let inode = |path| std::fs::metadata(tree.at(path)).unwrap().ino();
+    let before = inode("A/f");
+    let prepare = |path: &str| writer.prepare(&write(&tree, path), b"new", None).unwrap();
+
+    drop(prepare("A/f"));
+    assert_eq!((text(&tree, "A/f").as_str(), names(&tree, "A").len()), ("A-f", 4));
+
+    let (old, new) = (prepare("A/f").commit().unwrap(), prepare("A/added").commit().unwrap());
+    assert_eq!((text(&tree, "A/f").as_str(), text(&tree, "A/added").as_str()), ("new", "new"));
+    new.revert().unwrap();
+    old.revert().unwrap();
+    assert_eq!((text(&tree, "A/f").as_str(), inode("A/f"), names(&tree, "A").len()), ("A-f", before, 4));
+
+    drop((prepare("A/f").commit().unwrap(), prepare("A/added").commit().unwrap()));
+    assert_eq!((text(&tree, "A/f").as_str(), inode("A/f"), names(&tree, "A").len()), ("A-f", before, 4));
+
+    for path in ["A/f", "A/added"] {
+        prepare(path).commit().unwrap().finish();
+    }
+    assert_eq!((text(&tree, "A/f").as_str(), text(&tree, "A/added").as_str()), ("new", "new"));
+    assert_eq!(names(&tree, "A"), ["added", "f", "keys", "ro", "sub"]);
+}
+
+#[test]
+fn leftovers_of_a_killed_writer_are_swept_and_nothing_else() {
+    let tree = Fixture::new();
+    let make = |name: &str, age: u64| {
+        let file = std::fs::File::create(tree.at(&format!("A/sub/{name}"))).unwrap();
+        let then = (SystemTime::now() - Duration::from_secs(age)).duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        let then = Timespec { tv_sec: then.as_secs().try_into().unwrap(), tv_nsec: 0 };
+        futimens(&file, &Timestamps { last_access: then, last_modification: then }).unwrap();
+        file
+    };
+    make(".replay-tmp-0123456789abcdef", 120);
+    make(".replay-tmp-0123456789abcde0", 5);
+    make(".replay-tmp-0123456789abcde", 120);
+    make(".replay-tmp-0123456789abcdeg", 120);
+    let held = make(".replay-tmp-0123456789abcde1", 120);
+    flock(&held, FlockOperation::LockShared).unwrap();
+    let writer = Writer::default();
+    let kept = [
+        ".replay-tmp-0123456789abcde",
+        ".replay-tmp-0123456789abcde0",
+        ".replay-tmp-0123456789abcde1",
+        ".replay-tmp-0123456789abcdeg",
+        "deep",
+        "new",
+    ];
+    writer.replace(&write(&tree, "A/sub/new"), b"", None).unwrap();
+    assert_eq!(names(&tree, "A/sub"), kept);
+    drop(held);
+    writer.replace(&write(&tree, "A/sub/new"), b"", None).unwrap();
+    assert_eq!(names(&tree, "A/sub"), kept, "once for each directory");
+}
+
+#[test]
+fn parallel_changes_of_one_file_are_all_kept() {
+    let tree = Fixture::new();
+    std::fs::write(tree.at("A/f"), "0").unwrap();
+    tree.link("A/same", "sub/../f");
+    let writer = Writer::default();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (writer, tree) = (&writer, &tree);
+            scope.spawn(move || {
+                for _ in 0..25 {
+                    let target = write(tree, if thread % 2 == 0 { "A/f" } else { "A/same" });
+                    let _lock = writer.lock(&target);
+                    let read = current(&target, 100).unwrap();
+                    let number: u32 = String::from_utf8(read.bytes).unwrap().parse().unwrap();
+                    writer.replace(&target, (number + 1).to_string().as_bytes(), Some(&read.stamp)).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!((text(&tree, "A/f").as_str(), names(&tree, "A").len()), ("100", 5));
+}
+
+#[test]
+fn several_locks_are_taken_without_deadlock() {
+    let tree = Fixture::new();
+    let writer = Writer::default();
+    let targets: Vec<_> = (0..40).map(|i| write(&tree, &format!("A/n{i}"))).collect();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (writer, targets) = (&writer, &targets);
+            scope.spawn(move || {
+                for round in 0..200 {
+                    let mut all: Vec<&dyn locks::Named> = targets.iter().map(|t| t as &dyn locks::Named).collect();
+                    all.rotate_left((thread * 7 + round) % 40);
+                    let _lock = writer.lock_all(&all[..10]);
+                }
+            });
+        }
+    });
+}
+
+/// A full disk, where the tests may mount one.
+#[test]
+fn a_full_disk_leaves_the_old_file_and_no_other() {
+    let tree = Fixture::new();
+    let at = tree.at("A/small");
+    std::fs::create_dir(&at).unwrap();
+    let mount = |args: &[&str]| {
+        let status =
+            std::process::Command::new(args[0]).args(&args[1..]).arg(&at).stderr(std::process::Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    };
+    if !mount(&["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs"]) {
+        eprintln!("skipped: no tmpfs can be mounted here");
+        return;
+    }
+    let writer = Writer::default();
+    writer.replace(&write(&tree, "A/small/f"), b"old", None).unwrap();
+    let error = writer.replace(&write(&tree, "A/small/f"), &vec![b'x'; 1 << 20], None).unwrap_err();
+    let left = (text(&tree, "A/small/f"), names(&tree, "A/small"));
+    assert!(mount(&["umount"]));
+    assert!(matches!(error, FsError::NoSpace { .. }), "{error}");
+    assert_eq!(left, ("old".to_string(), vec!["f".to_string()]));
+}

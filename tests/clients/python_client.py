@@ -1,0 +1,77 @@
+"""The official Python SDK drives the built program over stdio, in both of its ways to open.
+
+usage: python_client.py BINARY
+
+Prints one line per check; exits with 1 if one failed.
+"""
+
+import pathlib
+import sys
+import tempfile
+
+import anyio
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.shared.exceptions import MCPError
+
+failures = 0
+
+
+def check(what: str, good: bool, seen: object = "") -> None:
+    global failures
+    failures += not good
+    print(f"{'ok  ' if good else 'FAIL'} python {what}" + ("" if good else f": {seen!r}"))
+
+
+def text(result) -> str:
+    return "\n".join(block.text for block in result.content if block.type == "text")
+
+
+async def denied(client: Client, path: pathlib.Path) -> str:
+    """The message of a denied read, which is an error or a failed result."""
+    try:
+        result = await client.call_tool("read_file", {"path": str(path)})
+    except MCPError as error:
+        return error.message
+    return text(result) if result.is_error else ""
+
+
+async def session(binary: str, mode: str, version: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="replay-client-") as name:
+        root = pathlib.Path(name).resolve()
+        work, secret = root / "work", root / "secret.txt"
+        work.mkdir()
+        secret.write_text("TOPSECRET")
+        file = work / "hello.txt"
+        file.write_text("hello world\nsecond line\n")
+        args = ["--mcp-server", "--allow", f"{work}:rw", "--sandbox", "off"]
+        server = StdioServerParameters(command=binary, args=args)
+        async with Client(stdio_client(server), mode=mode) as client:
+            check(f"{mode}: speaks {version}", client.protocol_version == version, client.protocol_version)
+            tools = {tool.name for tool in (await client.list_tools()).tools}
+            wanted = {"read_file", "edit_file", "grep_files", "execute_command"}
+            check(f"{mode}: lists the tools", wanted <= tools, tools)
+
+            read = await client.call_tool("read_file", {"path": str(file)})
+            check(f"{mode}: reads", text(read) == "hello world\nsecond line\n", text(read))
+            edits = [{"oldText": "hello", "newText": "goodbye"}]
+            await client.call_tool("edit_file", {"path": str(file), "edits": edits})
+            check(f"{mode}: edits", file.read_text() == "goodbye world\nsecond line\n", file.read_text())
+            grep = await client.call_tool("grep_files", {"directory": str(work), "regex": "^second"})
+            check(f"{mode}: searches", f"{file}:2:second line" in text(grep), text(grep))
+            run = await client.call_tool("execute_command", {"command": "echo from a shell; pwd"})
+            check(f"{mode}: runs", "from a shell" in text(run) and str(work) in text(run), text(run))
+            failed = await client.call_tool("execute_command", {"command": "exit 3"})
+            check(f"{mode}: tells a failed command", failed.is_error is True, failed)
+            message = await denied(client, secret)
+            check(f"{mode}: says why it denies", str(secret) in message and "TOPSECRET" not in message, message)
+
+
+async def main(binary: str) -> None:
+    with anyio.fail_after(60):
+        await session(binary, "auto", "2026-07-28")
+        await session(binary, "legacy", "2025-11-25")
+
+
+anyio.run(main, str(pathlib.Path(sys.argv[1]).resolve()))
+sys.exit(1 if failures else 0)

@@ -1,0 +1,32 @@
+#!/bin/sh
+# Drives the built program with the official Python and TypeScript SDKs.
+#
+# usage: tests/clients/run.sh BINARY
+#
+# Installs both SDKs below target/clients, pinned by requirements.txt and package-lock.json.
+set -eu
+
+binary=$(realpath "$1")
+here=$(dirname "$(realpath "$0")")
+place=$here/../../target/clients
+mkdir -p "$place"
+place=$(realpath "$place")
+
+# Only what changed is installed anew.
+if ! cmp -s "$here/requirements.txt" "$place/requirements.txt"; then
+    python3 -m venv --clear "$place/venv"
+    "$place/venv/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt"
+    cp "$here/requirements.txt" "$place/requirements.txt"
+fi
+if ! cmp -s "$here/package-lock.json" "$place/installed-lock.json"; then
+    cp "$here/package.json" "$here/package-lock.json" "$place/"
+    npm ci --prefix "$place" --no-audit --no-fund --silent
+    cp "$here/package-lock.json" "$place/installed-lock.json"
+fi
+# Imports are looked for beside the script.
+cp "$here/ts_client.mjs" "$place/"
+
+failed=0
+"$place/venv/bin/python" "$here/python_client.py" "$binary" || failed=1
+node "$place/ts_client.mjs" "$binary" || failed=1
+exit "$failed"

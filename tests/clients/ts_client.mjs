@@ -1,0 +1,76 @@
+// The official TypeScript SDK drives the built program over stdio.
+//
+// usage: node ts_client.mjs BINARY
+//
+// Prints one line per check; exits with 1 if one failed.
+
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import process from "node:process";
+
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+
+let failures = 0;
+
+function check(what, good, seen) {
+  if (!good) failures += 1;
+  console.log(`${good ? "ok  " : "FAIL"} typescript ${what}${good ? "" : `: ${JSON.stringify(seen)}`}`);
+}
+
+const text = (result) => result.content.filter((block) => block.type === "text").map((block) => block.text).join("\n");
+
+const root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "replay-client-")));
+const work = path.join(root, "work");
+const secret = path.join(root, "secret.txt");
+const file = path.join(work, "hello.txt");
+fs.mkdirSync(work);
+fs.writeFileSync(secret, "TOPSECRET");
+fs.writeFileSync(file, "hello world\nsecond line\n");
+
+const deadline = setTimeout(() => {
+  console.log("FAIL typescript: not done within 60 s");
+  process.exit(1);
+}, 60_000);
+
+const transport = new StdioClientTransport({
+  command: path.resolve(process.argv[2]),
+  args: ["--mcp-server", "--allow", `${work}:rw`, "--sandbox", "off"],
+});
+const client = new Client({ name: "ts_client", version: "1" });
+const call = (name, args) => client.callTool({ name, arguments: args });
+try {
+  await client.connect(transport);
+  check("connects", client.getServerVersion()?.name === "replay", client.getServerVersion());
+
+  const tools = (await client.listTools()).tools.map((tool) => tool.name);
+  const wanted = ["read_file", "edit_file", "grep_files", "execute_command"];
+  check("lists the tools", wanted.every((name) => tools.includes(name)), tools);
+
+  const read = text(await call("read_file", { path: file }));
+  check("reads", read === "hello world\nsecond line\n", read);
+  await call("edit_file", { path: file, edits: [{ oldText: "hello", newText: "goodbye" }] });
+  const edited = fs.readFileSync(file, "utf8");
+  check("edits", edited === "goodbye world\nsecond line\n", edited);
+  const grep = text(await call("grep_files", { directory: work, regex: "^second" }));
+  check("searches", grep.includes(`${file}:2:second line`), grep);
+  const run = text(await call("execute_command", { command: "echo from a shell; pwd" }));
+  check("runs", run.includes("from a shell") && run.includes(work), run);
+  const failed = await call("execute_command", { command: "exit 3" });
+  check("tells a failed command", failed.isError === true, failed);
+
+  const denied = await call("read_file", { path: secret }).then(
+    (result) => ({ code: undefined, message: text(result) }),
+    (error) => ({ code: error.code, message: error.message }),
+  );
+  const honest = denied.message.includes(secret) && !denied.message.includes("TOPSECRET");
+  check("says why it denies", denied.code === -32001 && honest, denied);
+} catch (error) {
+  check("does not throw", false, String(error?.stack ?? error));
+} finally {
+  await client.close();
+  clearTimeout(deadline);
+  fs.rmSync(root, { recursive: true, force: true });
+}
+process.exitCode = failures ? 1 : 0;

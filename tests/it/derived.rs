@@ -1,0 +1,117 @@
+//! Everything that is derived from the declarations: committed documents that must not drift, and rules that every tool
+//! keeps. `UPDATE_EXPECT=1` writes the documents anew.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use clap::ValueEnum as _;
+use replay::cli::Document;
+use replay::docs;
+use replay::tools::{Callable, Hints, TOOLS};
+use serde_json::{Value, json};
+
+use crate::harness::Server;
+use crate::tree::Tree;
+
+fn committed(path: &str, expected: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, expected).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == expected, "{} has drifted; UPDATE_EXPECT=1 cargo test derived writes it anew", path.display());
+}
+
+#[test]
+fn documents_are_what_the_declarations_give() {
+    for document in Document::value_variants() {
+        let text = String::from_utf8(docs::generate(*document).unwrap()).unwrap();
+        match document {
+            Document::Man => committed("man/replay.1", &text),
+            Document::ManTools => committed("man/replay-tools.7", &text),
+            Document::Bash => committed("completions/replay.bash", &text),
+            Document::Zsh => committed("completions/_replay", &text),
+            Document::Fish => committed("completions/replay.fish", &text),
+            Document::ReadmeTools => between_markers("README.md", "tools", &text),
+        }
+    }
+}
+
+/// A generated part of a document that is otherwise written by hand.
+fn between_markers(path: &str, name: &str, expected: &str) {
+    let whole = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    let (begin, end) = (format!("<!-- {name}: generated -->\n"), format!("<!-- /{name} -->\n"));
+    let (before, rest) = whole.split_once(&begin).expect("the beginning marker");
+    let (_, after) = rest.split_once(&end).expect("the end marker");
+    committed(path, &format!("{before}{begin}{expected}{end}{after}"));
+}
+
+#[test]
+fn every_tool_keeps_the_rules() {
+    let tools: Vec<Box<dyn Callable>> = TOOLS.iter().map(|make| make()).collect();
+    let names: HashSet<&str> = tools.iter().map(|tool| tool.name()).collect();
+    assert_eq!(names.len(), tools.len(), "names are unique");
+    for tool in &tools {
+        let descriptor = tool.descriptor();
+        let name = tool.name();
+        assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
+        assert!(descriptor.description.ends_with(['.', ')']), "{name}: {}", descriptor.description);
+        assert_eq!(descriptor.input_schema["type"], "object", "{name}");
+        described(name, &descriptor.input_schema);
+        assert_eq!(descriptor.annotations["readOnlyHint"], tool.hints() == Hints::Observes, "{name}");
+        let text = descriptor.input_schema.to_string();
+        assert!(!text.contains("x-") && !text.contains("null") && !text.contains("$ref"), "{name}: {text}");
+    }
+}
+
+fn described(name: &str, schema: &Value) {
+    for (parameter, schema) in schema["properties"].as_object().unwrap() {
+        assert!(schema["description"].as_str().is_some_and(|text| !text.is_empty()), "{name}: {parameter}");
+        if schema["items"]["type"] == "object" {
+            described(name, &schema["items"]);
+        }
+    }
+}
+
+#[test]
+fn annotations_are_those_of_the_contract() {
+    let observes = json!({"readOnlyHint": true, "openWorldHint": false});
+    let others = |destructive: bool, idempotent: bool, open: bool| {
+        json!({"readOnlyHint": false, "destructiveHint": destructive, "idempotentHint": idempotent, "openWorldHint": open})
+    };
+    for make in TOOLS {
+        let tool = make();
+        let expected = match tool.name() {
+            "write_file" | "delete_file" => others(true, true, false),
+            "create_directory" => others(false, true, false),
+            "move_file" | "edit_file" | "edit_files" => others(true, false, false),
+            "execute_command" => others(true, false, true),
+            _ => observes.clone(),
+        };
+        assert_eq!(tool.descriptor().annotations, expected, "{}", tool.name());
+    }
+}
+
+/// A client pays for the list on every request. The text has 4.2 bytes a token or more (o200k), so that counting four
+/// is on the safe side: at most 3,000 tokens without output schemas, 4,200 with them.
+#[test]
+fn the_list_of_tools_is_cheap() {
+    let tree = Tree::new();
+    for (revision, most_tokens) in [("2024-11-05", 3000), ("2025-11-25", 4200)] {
+        let mut server = Server::open(&tree, revision, &["--allow", &format!("{}:rw", tree.root().display())]);
+        let list = server.request("tools/list", json!({})).result().clone();
+        assert_eq!(list["tools"].as_array().unwrap().len(), 16);
+        let tokens = list.to_string().len() / 4;
+        assert!(tokens <= most_tokens, "{revision}: {tokens} tokens, at most {most_tokens}");
+    }
+}
+
+#[test]
+fn the_list_of_tools_for_each_revision() {
+    let tree = Tree::new();
+    for revision in crate::schema::REVISIONS {
+        let mut server = Server::open(&tree, revision, &["--allow", &format!("{}:rw", tree.root().display())]);
+        insta::assert_json_snapshot!(format!("tools_{revision}"), server.request("tools/list", json!({})).result());
+    }
+}

@@ -1,0 +1,336 @@
+//! 4. Races: a thread swaps names with `RENAME_EXCHANGE` as fast as it can while the server is asked again and again.
+//!
+//! Each case takes 5 seconds, or what `REPLAY_TEST_RACE_SECS` says. A race that never met the other side shows
+//! nothing, so every case also counts that both sides were seen.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde_json::{Value, json};
+
+use super::{SECRET, Stage, failure};
+use crate::harness::{Reply, ends_within};
+use crate::tree::Tree;
+
+fn race_time() -> Duration {
+    let seconds = std::env::var("REPLAY_TEST_RACE_SECS").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(5))
+}
+
+/// Swaps the two names until `work` is over; gives how often.
+fn flipping(one: &Path, other: &Path, work: impl FnOnce()) -> u64 {
+    let (stop, flips) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::SeqCst) {
+                // A deleted name has nothing to be swapped with until it is there again.
+                if renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).is_ok() {
+                    flips.fetch_add(1, Ordering::SeqCst);
+                }
+            }
+        });
+        let guard = StopOnDrop(&stop);
+        work();
+        drop(guard);
+    });
+    flips.into_inner()
+}
+
+/// Lets the other thread end also when an assertion fails.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// What happened in a race.
+#[derive(Debug, Default)]
+struct Count {
+    worked: u64,
+    failed: u64,
+}
+
+/// Makes the calls over and over while `one` and `other` change places.
+fn race(
+    stage: &mut Stage,
+    one: &str,
+    other: &str,
+    calls: &[(&str, Value)],
+    mut seen: impl FnMut(&Tree, &Reply),
+) -> Count {
+    let (one, other) = (stage.tree.path(one), stage.tree.path(other));
+    let mut count = Count::default();
+    let flips = flipping(&one, &other, || {
+        let until = Instant::now() + race_time();
+        while Instant::now() < until {
+            for (tool, arguments) in calls {
+                let reply = stage.call(tool, arguments.clone());
+                if failure(&reply).is_some() {
+                    count.failed += 1;
+                } else {
+                    count.worked += 1;
+                }
+                seen(&stage.tree, &reply);
+            }
+        }
+    });
+    assert!(flips > 100, "only {flips} flips");
+    count
+}
+
+/// `work/r` is a directory, `work/q` a link out, and the two change places.
+fn stage_with_directories() -> Stage {
+    Stage::new(|tree| {
+        tree.file("work/r/secret", "inside\n").link(tree.path("outside"), "work/q");
+    })
+}
+
+#[test]
+fn e60_reading_below_a_flipping_directory() {
+    let mut stage = stage_with_directories();
+    let path = stage.tree.text("work/r/secret");
+    let calls = [
+        ("read_file", json!({"path": path})),
+        ("read_multiple_files", json!({"paths": [path]})),
+        ("get_file_info", json!({"path": path})),
+    ];
+    let count = race(&mut stage, "work/r", "work/q", &calls, |_, reply| {
+        assert!(!reply.whole().contains(&format!("size: {}", SECRET.len())), "{}", reply.whole());
+    });
+    assert!(count.worked > 0 && count.failed > 0, "{count:?}");
+    stage.end();
+}
+
+#[test]
+fn e61_writing_below_a_flipping_directory() {
+    let mut stage = stage_with_directories();
+    let (new, deep, dir) =
+        (stage.tree.text("work/r/new"), stage.tree.text("work/r/deep/er/new"), stage.tree.text("work/r/dir"));
+    let calls = [
+        ("write_file", json!({"path": new, "content": "x"})),
+        ("write_file", json!({"path": deep, "content": "x"})),
+        ("create_directory", json!({"path": dir})),
+        ("move_file", json!({"source": new, "destination": format!("{new}-moved")})),
+        ("delete_file", json!({"path": format!("{new}-moved")})),
+    ];
+    let count = race(&mut stage, "work/r", "work/q", &calls, |tree, _| {
+        assert!(!tree.has("outside/new") && !tree.has("outside/deep") && !tree.has("outside/dir"));
+    });
+    assert!(count.worked > 0 && count.failed > 0, "{count:?}");
+    stage.end();
+}
+
+#[test]
+fn e62_editing_below_a_flipping_directory() {
+    let mut stage = stage_with_directories();
+    let path = stage.tree.text("work/r/secret");
+    let edit =
+        |from: &str, to: &str, dry| json!({"path": path, "edits": [{"oldText": from, "newText": to}], "dryRun": dry});
+    // The last never matches inside: its failure would quote what it found.
+    let calls = [
+        ("edit_file", edit("inside", "within", false)),
+        ("edit_file", edit("within", "inside", false)),
+        ("edit_file", edit("inside", "x", true)),
+        ("edit_file", edit("TOPSECRETS", "x", false)),
+    ];
+    let count = race(&mut stage, "work/r", "work/q", &calls, |_, _| {});
+    assert!(count.worked > 0 && count.failed > 0, "{count:?}");
+    stage.end();
+}
+
+#[test]
+fn e63_deleting_a_flipping_directory() {
+    let mut stage = Stage::new(|tree| {
+        tree.file("work/t/r/secret", "inside\n").link(tree.path("outside"), "work/t/q");
+    });
+    let (one, other) = (stage.tree.path("work/t/r"), stage.tree.path("work/t/q"));
+    let (path, outside) = (stage.tree.text("work/t"), stage.tree.path("outside"));
+    let mut deleted = 0_u32;
+    flipping(&one, &other, || {
+        let until = Instant::now() + race_time();
+        while Instant::now() < until {
+            // Laid out again each time; the flipper may have moved what is left to the other name.
+            for number in 0..10 {
+                stage.tree.file(format!("work/t/sub{number}/f"), "x");
+            }
+            if !stage.tree.has("work/t/r") {
+                stage.tree.file("work/t/r/secret", "inside\n");
+            }
+            if !stage.tree.has("work/t/q") {
+                stage.tree.link(&outside, "work/t/q");
+            }
+            if failure(&stage.call("delete_file", json!({"path": path}))).is_none() {
+                deleted += 1;
+            }
+        }
+    });
+    assert!(deleted > 0, "nothing was ever deleted");
+    stage.end();
+}
+
+#[test]
+fn e64_walking_over_a_flipping_directory() {
+    let mut stage = stage_with_directories();
+    let path = stage.tree.text("work");
+    let calls = super::walkers(&path);
+    let count = race(&mut stage, "work/r", "work/q", &calls, |_, _| {});
+    assert!(count.worked > 0, "{count:?}");
+    stage.end();
+}
+
+#[test]
+fn e65_a_flipping_last_component() {
+    let mut stage = Stage::new(|tree| {
+        tree.file("work/f", "inside\n").link(tree.path("outside/secret"), "work/g");
+    });
+    let path = stage.tree.text("work/f");
+    let calls = [
+        ("write_file", json!({"path": path, "content": "inside\n"})),
+        ("edit_file", json!({"path": path, "edits": [{"oldText": "inside", "newText": "inside"}]})),
+        ("edit_file", json!({"path": path, "edits": [{"oldText": "TOPSECRETS", "newText": "x"}]})),
+        ("read_file", json!({"path": path})),
+    ];
+    let (one, other, secret) =
+        (stage.tree.path("work/f"), stage.tree.path("work/g"), stage.tree.path("outside/secret"));
+    let mut count = Count::default();
+    flipping(&one, &other, || {
+        let until = Instant::now() + race_time();
+        while Instant::now() < until {
+            for (tool, arguments) in &calls {
+                let reply = stage.call(tool, arguments.clone());
+                if failure(&reply).is_some() {
+                    count.failed += 1;
+                } else {
+                    count.worked += 1;
+                }
+                // A write may replace the link by a file; then there is one again.
+                if !stage.tree.is_link("work/f") && !stage.tree.is_link("work/g") {
+                    let _ = std::fs::remove_file(&other);
+                    let _ = std::os::unix::fs::symlink(&secret, &other);
+                }
+            }
+        }
+    });
+    assert!(count.worked > 0 && count.failed > 0, "{count:?}");
+    stage.end();
+}
+
+#[test]
+fn e67_a_destination_that_appears_is_not_overwritten() {
+    let mut stage = Stage::new(|_| {});
+    let (source, destination) = (stage.tree.text("work/from"), stage.tree.text("work/to"));
+    let (stop, theirs) = (AtomicBool::new(false), AtomicU64::new(0));
+    let (mut moved, mut refused) = (0_u32, 0_u32);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::SeqCst) {
+                let Ok(mut file) = std::fs::File::create_new(&destination) else { continue };
+                std::io::Write::write_all(&mut file, b"theirs").unwrap();
+                // Longer than a move takes now and then, with nothing but work to pass the time.
+                for _ in 0..20 {
+                    assert_eq!(std::fs::read_to_string(&destination).unwrap(), "theirs", "overwritten");
+                }
+                std::fs::remove_file(&destination).unwrap();
+                theirs.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        let guard = StopOnDrop(&stop);
+        let until = Instant::now() + race_time();
+        while Instant::now() < until {
+            stage.tree.file("work/from", "ours");
+            if failure(&stage.call("move_file", json!({"source": source, "destination": destination}))).is_none() {
+                moved += 1;
+                assert_eq!(std::fs::read_to_string(&destination).unwrap(), "ours");
+                std::fs::remove_file(&destination).unwrap();
+            } else {
+                refused += 1;
+                assert_eq!(stage.tree.read("work/from"), "ours");
+            }
+        }
+        drop(guard);
+    });
+    assert!(moved > 0 && refused > 0 && theirs.into_inner() > 10, "{moved} moved, {refused} refused");
+    stage.end();
+}
+
+#[test]
+fn e68_parallel_edits_of_one_file_lose_nothing() {
+    const ROUNDS: u32 = 1000;
+    let mut stage = Stage::new(|tree| {
+        tree.file("work/counters", "left=0;\nright=0;\n");
+    });
+    let path = stage.tree.text("work/counters");
+    for round in 0..ROUNDS {
+        let edit = |name: &str| {
+            let edits = json!([{"oldText": format!("{name}={round};"), "newText": format!("{name}={};", round + 1)}]);
+            json!({"name": "edit_file", "arguments": {"path": path, "edits": edits}})
+        };
+        let ids = ["left", "right"].map(|name| stage.server.send("tools/call", edit(name)));
+        for id in ids {
+            stage.server.reply_to(&id).texts();
+        }
+    }
+    assert_eq!(stage.tree.read("work/counters"), format!("left={ROUNDS};\nright={ROUNDS};\n"));
+    stage.end();
+}
+
+#[test]
+fn e70_an_edit_with_an_expected_hash_sees_a_change() {
+    use sha2::{Digest, Sha256};
+    use std::fmt::Write as _;
+
+    let hash = |text: &str| {
+        Sha256::digest(text).iter().fold(String::new(), |mut all, byte| {
+            let _ = write!(all, "{byte:02x}");
+            all
+        })
+    };
+    let mut stage = Stage::new(|tree| {
+        tree.file("work/f", "first\n");
+    });
+    let path = stage.tree.text("work/f");
+    let edit = |expected: &str, from: &str, to: &str| json!({"path": path, "edits": [{"oldText": from, "newText": to}], "expectedSha256": expected});
+    stage.tree.file("work/f", "other\n");
+    let refusal = stage.fails("edit_file", edit(&hash("first\n"), "other", "mine"));
+    assert!(refusal.message.contains(&hash("other\n")), "the current hash is missing: {}", refusal.message);
+    assert_eq!(stage.tree.read("work/f"), "other\n");
+    // The same bytes, written again: nothing is stale.
+    stage.tree.file("work/f", "other\n");
+    stage.works("edit_file", edit(&hash("other\n"), "other", "mine"));
+    assert_eq!(stage.tree.read("work/f"), "mine\n");
+    stage.end();
+}
+
+#[test]
+fn e71_killed_in_the_middle_of_a_write() {
+    const BYTES: usize = 2 << 20;
+    let tree = Stage::layout(|_| {});
+    tree.file("work/f", "a".repeat(BYTES));
+    let allow = format!("{}:rw", tree.text("work"));
+    let path = tree.text("work/f");
+    let mut letters = std::collections::BTreeSet::from(['a']);
+    for round in 0..12_u64 {
+        let letter = char::from(b'b' + u8::try_from(round).unwrap());
+        let mut server = crate::harness::Server::open(&tree, crate::schema::NEWEST_HANDSHAKE, &["--allow", &allow]);
+        let arguments = json!({"path": path, "content": letter.to_string().repeat(BYTES)});
+        server.send("tools/call", json!({"name": "write_file", "arguments": arguments}));
+        // Waits for an end that does not come, to kill at another moment each time.
+        ends_within(server.pid(), Duration::from_millis(round * 4));
+        let _ = rustix::process::kill_process(server.pid(), rustix::process::Signal::KILL);
+        server.wait_exit();
+        letters.insert(letter);
+
+        let contents = tree.read("work/f");
+        let first = contents.chars().next().unwrap_or('?');
+        assert!(letters.contains(&first), "{first}");
+        assert!(contents == first.to_string().repeat(BYTES), "a file of two halves after round {round}");
+        let names = std::fs::read_dir(tree.path("work")).unwrap();
+        for name in names.map(|entry| entry.unwrap().file_name().into_string().unwrap()) {
+            assert!(name == "f" || name == "ok.txt" || name.contains("replay"), "whose is `{name}`?");
+        }
+    }
+}

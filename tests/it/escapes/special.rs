@@ -1,0 +1,310 @@
+//! 3. Hard links, special files, procfs, mounts.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{Stage, readers, walkers, writers};
+use crate::harness::Server;
+
+#[test]
+fn e44_a_hard_link_is_read_like_any_file() {
+    let mut stage = Stage::new(|tree| {
+        tree.file("beyond/shared", "shared text\n").hard_link("beyond/shared", "work/h");
+    });
+    let (file, dir) = (stage.tree.text("work/h"), stage.tree.text("work"));
+    assert_eq!(stage.works("read_file", json!({"path": file})), "shared text\n");
+    assert!(stage.works("read_multiple_files", json!({"paths": [file]})).contains("shared text"));
+    assert!(stage.works("grep_files", json!({"directory": dir, "regex": "shared"})).contains("shared text"));
+    stage.end();
+}
+
+#[test]
+fn e45_writing_a_hard_link_leaves_the_other_name_alone() {
+    let mut stage = Stage::new(|tree| {
+        for name in ["one", "two", "three"] {
+            tree.file(format!("beyond/{name}"), "old\n").hard_link(&format!("beyond/{name}"), &format!("work/{name}"));
+        }
+    });
+    let [one, two, three] = ["one", "two", "three"].map(|name| stage.tree.text(&format!("work/{name}")));
+    let edits = json!([{"oldText": "old", "newText": "new"}]);
+    stage.works("write_file", json!({"path": one, "content": "new\n"}));
+    stage.works("edit_file", json!({"path": two, "edits": edits}));
+    stage.works("edit_files", json!({"paths": [three], "edits": edits}));
+    for name in ["one", "two", "three"] {
+        assert_eq!(stage.tree.read(&format!("work/{name}")), "new\n");
+        assert_eq!(stage.tree.read(&format!("beyond/{name}")), "old\n", "{name}");
+    }
+    stage.end();
+}
+
+#[test]
+fn e47_procfs_by_name() {
+    let mut stage = Stage::new(|_| {});
+    let inside = stage.tree.text("work");
+    for path in
+        ["/proc/self/environ", "/proc/self/maps", "/proc/1/root/etc/passwd", "/proc/self/cwd/ok.txt", "/dev/stdin"]
+    {
+        for (tool, arguments) in [readers(path), walkers(path), writers(path, &inside)].concat() {
+            stage.denied(tool, arguments);
+        }
+    }
+    assert_eq!(stage.tree.read("work/ok.txt"), "fine\n");
+    stage.end();
+}
+
+#[test]
+fn e48_links_into_procfs() {
+    let mut stage = Stage::new(|_| {});
+    let server = format!("/proc/{}/fd/0", stage.server.pid());
+    let mut targets = vec![server];
+    for target in [
+        "/proc/self/fd/0",
+        "/proc/self/fd/1",
+        "/proc/self/root/etc/passwd",
+        "/dev/fd/3",
+        "/dev/stdin",
+        "/proc/self/environ",
+    ] {
+        targets.push(target.to_owned());
+    }
+    for (number, target) in targets.iter().enumerate() {
+        stage.tree.link(target, format!("work/p{number}"));
+        let path = stage.tree.text(&format!("work/p{number}"));
+        for (tool, arguments) in readers(&path) {
+            stage.denied(tool, arguments);
+        }
+        let edits = json!([{"oldText": "a", "newText": "b"}]);
+        stage.denied("edit_file", json!({"path": path, "edits": edits}));
+        // Replacing the link itself is fine; what it points at is not.
+        stage.call("write_file", json!({"path": path, "content": "{}\n"}));
+    }
+    for target in ["/proc/self/cwd", "/proc/self/root", "/proc/self/cwd/.."] {
+        stage.tree.link(target, "work/magic");
+        let path = stage.tree.text("work/magic/outside/secret");
+        stage.denied("read_file", json!({"path": path}));
+        stage.denied("write_file", json!({"path": path, "content": "x"}));
+        std::fs::remove_file(stage.tree.path("work/magic")).unwrap();
+    }
+    stage.end();
+}
+
+#[test]
+fn e49_kernel_filesystems_are_no_allowed_directories() {
+    for allow in ["/proc", "/sys", "/dev", "/proc/self", "/sys/kernel"] {
+        let tree = Stage::layout(|_| {});
+        let mut server = Server::start(&tree, &["--allow", allow]);
+        let status = server.wait_exit();
+        assert!(!status.success() && status.code().is_some(), "`{allow}`: {status:?}");
+        assert!(!server.stderr().is_empty());
+    }
+}
+
+/// Well below the harness's deadline, and far above what an answer at once takes on a busy machine.
+const AT_ONCE: Duration = Duration::from_secs(5);
+
+#[test]
+fn e50_a_fifo_is_not_waited_for() {
+    let mut stage = Stage::new(|tree| {
+        tree.fifo("work/f").fifo("docs/f").link("f", "work/lf");
+    });
+    let started = Instant::now();
+    for name in ["work/f", "docs/f", "work/lf"] {
+        let path = stage.tree.text(name);
+        stage.fails("read_file", json!({"path": path}));
+        stage.fails("read_multiple_files", json!({"paths": [path]}));
+        stage.fails("edit_file", json!({"path": path, "edits": [{"oldText": "a", "newText": "b"}]}));
+        stage.fails("edit_files", json!({"paths": [path], "edits": [{"oldText": "a", "newText": "b"}]}));
+    }
+    let path = stage.tree.text("work");
+    for (tool, arguments) in walkers(&path) {
+        stage.works(tool, arguments);
+    }
+    assert!(started.elapsed() < AT_ONCE, "{:?}", started.elapsed());
+    stage.end();
+}
+
+#[test]
+fn e51_a_fifo_is_not_written() {
+    let mut stage = Stage::new(|tree| {
+        tree.fifo("work/f");
+    });
+    let _socket = std::os::unix::net::UnixListener::bind(stage.tree.path("work/s")).unwrap();
+    let started = Instant::now();
+    for name in ["work/f", "work/s"] {
+        let path = stage.tree.text(name);
+        stage.fails("write_file", json!({"path": path, "content": "x"}));
+        assert!(!std::fs::symlink_metadata(&path).unwrap().is_file(), "{name} was replaced");
+        stage.fails("read_file", json!({"path": path}));
+    }
+    assert!(started.elapsed() < AT_ONCE, "{:?}", started.elapsed());
+    stage.end();
+}
+
+fn peak_kilobytes(server: &Server) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    peak.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[test]
+fn e53_a_file_of_a_terabyte() {
+    let mut stage = Stage::new(|tree| {
+        tree.file("work/zeros", "").file("work/text-then-zeros", "needle in text\n".repeat(4096));
+    });
+    for name in ["zeros", "text-then-zeros"] {
+        let file = OpenOptions::new().write(true).open(stage.tree.path(format!("work/{name}"))).unwrap();
+        if file.set_len(1 << 40).is_err() {
+            file.set_len(1 << 34).unwrap();
+        }
+        let path = stage.tree.text(&format!("work/{name}"));
+        stage.fails("read_file", json!({"path": path}));
+        stage.fails("read_multiple_files", json!({"paths": [path]}));
+        stage.fails("edit_file", json!({"path": path, "edits": [{"oldText": "needle", "newText": "x"}]}));
+        assert!(stage.works("get_file_info", json!({"path": path})).contains("size"));
+        // Whatever is found, it is answered within the deadline of the harness.
+        stage.call("grep_files", json!({"directory": path, "regex": "needle|\\x00"}));
+    }
+    let dir = stage.tree.text("work");
+    stage.works("grep_files", json!({"directory": dir, "regex": "fine"}));
+    let peak = peak_kilobytes(&stage.server);
+    assert!(peak < 400_000, "{peak} kB");
+    stage.end();
+}
+
+#[test]
+fn e54_a_file_that_grows_and_shrinks_while_it_is_read() {
+    let mut stage = Stage::new(|tree| {
+        tree.file("work/moving", "line\n".repeat(1000));
+    });
+    let stop = AtomicBool::new(false);
+    let (path, dir) = (stage.tree.text("work/moving"), stage.tree.text("work"));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut file = File::options().append(true).open(&path).unwrap();
+            let text = "another line of text\n".repeat(2000);
+            for round in 0_u32.. {
+                if stop.load(Ordering::SeqCst) {
+                    break;
+                }
+                file.write_all(text.as_bytes()).unwrap();
+                if round % 50 == 49 {
+                    file.set_len(if round % 100 == 99 { 0 } else { 777 }).unwrap();
+                }
+            }
+        });
+        let until = Instant::now() + Duration::from_secs(2);
+        while Instant::now() < until {
+            stage.call("grep_files", json!({"directory": dir, "regex": "e", "maxResults": 10_000}));
+            stage.call("read_file", json!({"path": path}));
+            stage
+                .call("edit_file", json!({"path": path, "edits": [{"oldText": "zzz", "newText": ""}], "dryRun": true}));
+        }
+        stop.store(true, Ordering::SeqCst);
+    });
+    stage.end();
+}
+
+/// A wrapper that makes mounts nobody else sees, or `None` (with the reason) where that is not allowed.
+fn with_mounts(script: &str) -> Option<Vec<String>> {
+    let probe = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "none", "/tmp"]).output();
+    if !probe.is_ok_and(|output| output.status.success()) {
+        #[expect(clippy::print_stderr, reason = "a skipped test says so")]
+        {
+            eprintln!("skipped: private mounts are not permitted here");
+        }
+        assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "private mounts are required");
+        return None;
+    }
+    let script = format!("set -e; {script}; exec \"$@\"");
+    Some(["unshare", "-m", "sh", "-c", &script, "sh"].map(str::to_owned).to_vec())
+}
+
+fn mounted(tree: crate::tree::Tree, wrapper: &[String], args: &[&str]) -> Stage {
+    let wrapper: Vec<&str> = wrapper.iter().map(String::as_str).collect();
+    let server = Server::start_under(&tree, &wrapper, args);
+    Stage::with(tree, server)
+}
+
+#[test]
+fn e55_a_mount_made_by_the_operator_is_followed() {
+    let tree = Stage::layout(|tree| {
+        tree.dir("work/m").file("beyond/f", "mounted\n");
+    });
+    let script = format!("mount --bind '{}' '{}'", tree.text("beyond"), tree.text("work/m"));
+    let Some(wrapper) = with_mounts(&script) else { return };
+    let allow = format!("{}:rw", tree.text("work"));
+    let mut stage = mounted(tree, &wrapper, &["--allow", &allow]);
+    let (file, dir) = (stage.tree.text("work/m/f"), stage.tree.text("work"));
+    assert_eq!(stage.works("read_file", json!({"path": file})), "mounted\n");
+    assert!(stage.works("directory_tree", json!({"path": dir})).contains("\"f\""));
+    // Up from the mount is where it is mounted, not where it comes from.
+    let up = stage.tree.text("work/m/../ok.txt");
+    assert_eq!(stage.works("read_file", json!({"path": up})), "fine\n");
+    stage.end();
+}
+
+#[test]
+fn e57_a_full_disk_loses_nothing() {
+    let tree = Stage::layout(|tree| {
+        tree.dir("work/small");
+    });
+    let small = tree.text("work/small");
+    let script =
+        format!("mount -t tmpfs -o size=256k tmpfs '{small}'; head -c 150000 /dev/zero | tr '\\0' a > '{small}/f'");
+    let Some(wrapper) = with_mounts(&script) else { return };
+    let allow = format!("{}:rw", tree.text("work"));
+    let mut stage = mounted(tree, &wrapper, &["--allow", &allow]);
+    let file = format!("{small}/f");
+    let original = "a".repeat(150_000);
+    stage.fails("write_file", json!({"path": file, "content": "b".repeat(400_000)}));
+    stage.fails("edit_file", json!({"path": file, "edits": [{"oldText": "a", "newText": "bb", "limit": 0}]}));
+    stage.fails("write_file", json!({"path": format!("{small}/new"), "content": "c".repeat(400_000)}));
+    assert!(stage.works("read_file", json!({"path": file})) == original, "the original file changed");
+    let names = stage.works("list_directory", json!({"path": small}));
+    assert_eq!(names.lines().filter(|line| line.starts_with('[')).count(), 1, "something was left: {names}");
+    stage.works("write_file", json!({"path": file, "content": "short\n"}));
+    assert_eq!(stage.works("read_file", json!({"path": file})), "short\n");
+    stage.end();
+}
+
+#[test]
+fn e59_odd_names_do_not_forge_output() {
+    const ODD: [&str; 7] = [
+        "new\nline",
+        "a\n[FILE] forged",
+        "esc\u{1b}[31mred",
+        "rtl\u{202e}txt.exe",
+        "-rf",
+        "b\n.etc.forged:1:line",
+        "tab\tname",
+    ];
+    let mut stage = Stage::new(|tree| {
+        for name in ODD {
+            tree.file(format!("work/odd/{name}"), "needle\n");
+        }
+    });
+    let dir = stage.tree.text("work/odd");
+    let list = stage.works("list_directory", json!({"path": dir}));
+    assert_eq!(list.lines().filter(|line| line.starts_with("[FILE] ")).count(), ODD.len(), "{list}");
+    assert!(!list.lines().any(|line| line == "[FILE] forged"), "{list}");
+    let grep = stage.works("grep_files", json!({"directory": dir, "regex": "needle"}));
+    assert!(!grep.lines().any(|line| line.starts_with(".etc.forged")), "{grep}");
+    assert_eq!(grep.lines().filter(|line| line.contains(":1:needle")).count(), ODD.len(), "{grep}");
+    let found = stage.works("search_files", json!({"directory": dir, "nameContains": "e"}));
+    let globbed = stage.works("glob_search", json!({"directory": dir, "globs": ["**/*"]}));
+    for text in [&list, &grep, &found, &globbed] {
+        assert!(!text.contains('\u{1b}'), "a raw escape character in {text:?}");
+        assert!(!text.contains('\u{202e}'), "a raw direction override in {text:?}");
+        assert!(!text.lines().any(|line| line.starts_with("line") || line.starts_with(".etc")), "{text:?}");
+    }
+    for name in ODD {
+        let path = format!("{dir}/{name}");
+        assert_eq!(stage.works("read_file", json!({"path": path})), "needle\n", "{name:?}");
+    }
+    stage.end();
+}

@@ -1,0 +1,493 @@
+//! Starts the built program and talks to it as a client does, with a deadline on every wait.
+//!
+//! Nothing here sleeps: a thread reads the program's lines, another writes ours, and every wait is a
+//! `recv_timeout` or a `poll`. Each line that comes is checked against the official schema of the revision of
+//! its request. When a test panics, the whole conversation is printed.
+
+#![expect(clippy::needless_pass_by_value, reason = "parameters are written in place, as `json!`")]
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use serde_json::{Value, json};
+
+use crate::schema::{self, NEWEST_HANDSHAKE, REVISIONS, STATELESS};
+use crate::tree::{Tree, listing};
+
+/// Longest that a test waits for anything.
+pub const DEADLINE: Duration = Duration::from_secs(20);
+
+/// `params._meta` of a request that belongs to no session.
+pub fn stateless_meta() -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": STATELESS,
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "it", "version": "0"},
+    })
+}
+
+/// What the client asked under one id.
+#[derive(Debug)]
+struct Sent {
+    method: String,
+    /// The revision that the request named itself; otherwise the session's at the time of the reply.
+    revision: Option<String>,
+}
+
+/// A running server. Dropping it ends it.
+pub struct Server {
+    child: Child,
+    input: Option<Sender<Vec<u8>>>,
+    output: Receiver<Vec<u8>>,
+    stderr: Arc<Mutex<Vec<u8>>>,
+    /// Hears once that nobody writes to standard error any more.
+    silence: Receiver<()>,
+    threads: Vec<JoinHandle<()>>,
+    command: String,
+    root: PathBuf,
+    conversation: VecDeque<String>,
+    left_out: usize,
+    /// Revision of the session; the newest handshake revision until `initialize` was answered.
+    session: String,
+    /// Revision that `request` and `call` use.
+    revision: String,
+    next_id: i64,
+    pending: HashMap<String, Vec<Sent>>,
+    /// Messages that came while another was waited for.
+    unread: VecDeque<Value>,
+}
+
+impl Server {
+    /// Starts `replay --mcp-server ARGS` in the root of the tree, with a clean environment and no handshake.
+    pub fn start(tree: &Tree, args: &[&str]) -> Self {
+        Self::start_under(tree, &[], args)
+    }
+
+    /// The same as an argument of another program, which must end by executing it.
+    pub fn start_under(tree: &Tree, wrapper: &[&str], args: &[&str]) -> Self {
+        let binary = env!("CARGO_BIN_EXE_replay");
+        let line = [wrapper, &[binary, "--mcp-server"], args].concat();
+        let mut command = Command::new(line[0]);
+        command.args(&line[1..]).current_dir(tree.root());
+        command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", tree.root());
+        command.env("LANG", "C.UTF-8").env("RUST_BACKTRACE", "1");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+
+        let mut stdin = child.stdin.take().expect("its stdin");
+        let (input, lines) = channel::<Vec<u8>>();
+        // A program that stops reading holds up this thread only.
+        let writer = std::thread::spawn(move || {
+            for line in lines {
+                if stdin.write_all(&line).is_err() {
+                    break;
+                }
+            }
+        });
+        let stdout = BufReader::new(child.stdout.take().expect("its stdout"));
+        let (sender, output) = channel();
+        let reader = std::thread::spawn(move || read_lines(stdout, &sender));
+        let stderr = Arc::new(Mutex::new(Vec::new()));
+        let collected = Arc::clone(&stderr);
+        let mut errors = child.stderr.take().expect("its stderr");
+        let (silent, silence) = channel();
+        std::thread::spawn(move || {
+            let mut chunk = [0; 4096];
+            while let Ok(length @ 1..) = errors.read(&mut chunk) {
+                collected.lock().unwrap().extend_from_slice(&chunk[..length]);
+            }
+            let _ = silent.send(());
+        });
+        Self {
+            child,
+            input: Some(input),
+            output,
+            stderr,
+            silence,
+            threads: vec![writer, reader],
+            command: format!("{command:?}"),
+            root: tree.root().to_owned(),
+            conversation: VecDeque::new(),
+            left_out: 0,
+            session: NEWEST_HANDSHAKE.to_owned(),
+            revision: NEWEST_HANDSHAKE.to_owned(),
+            next_id: 1,
+            pending: HashMap::new(),
+            unread: VecDeque::new(),
+        }
+    }
+
+    /// Starts a server and opens it as a client of this revision does.
+    pub fn open(tree: &Tree, revision: &str, args: &[&str]) -> Self {
+        Self::start(tree, args).opened(revision)
+    }
+
+    /// Opens a server that was only started, as a client of this revision does.
+    pub fn opened(mut self, revision: &str) -> Self {
+        let server = &mut self;
+        revision.clone_into(&mut server.revision);
+        if revision != STATELESS {
+            let params = json!({"protocolVersion": revision, "capabilities": {},
+                "clientInfo": {"name": "it", "version": "0"}});
+            let reply = server.request("initialize", params);
+            assert_eq!(reply.result()["protocolVersion"], revision);
+            server.notify("notifications/initialized", json!({}));
+        }
+        self
+    }
+
+    /// The process number of the server.
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Calls a tool and waits for the reply.
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Reply {
+        self.request("tools/call", json!({"name": tool, "arguments": arguments}))
+    }
+
+    /// Sends a request of the session's revision and waits for the reply to it.
+    pub fn request(&mut self, method: &str, params: Value) -> Reply {
+        let id = self.send(method, params);
+        self.reply_to(&id)
+    }
+
+    /// Sends a request under a fresh id, which is returned.
+    pub fn send(&mut self, method: &str, params: Value) -> Value {
+        let id = json!(self.next_id);
+        self.next_id += 1;
+        self.send_as(&id, method, params);
+        id
+    }
+
+    /// Sends a request under an id of the test's choice.
+    pub fn send_as(&mut self, id: &Value, method: &str, mut params: Value) {
+        if self.revision == STATELESS {
+            let mut meta = stateless_meta();
+            for (key, value) in params["_meta"].as_object().cloned().unwrap_or_default() {
+                meta[key] = value;
+            }
+            params["_meta"] = meta;
+        }
+        self.send_raw(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string());
+    }
+
+    /// Sends a notification.
+    pub fn notify(&mut self, method: &str, mut params: Value) {
+        if self.revision == STATELESS {
+            params["_meta"] = stateless_meta();
+        }
+        self.send_raw(&json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string());
+    }
+
+    /// Sends one line as it stands.
+    pub fn send_raw(&mut self, line: &str) {
+        self.send_bytes([line.as_bytes(), b"\n"].concat());
+    }
+
+    /// Sends bytes as they stand, with no newline added.
+    pub fn send_bytes(&mut self, bytes: Vec<u8>) {
+        self.note("->", &String::from_utf8_lossy(&bytes));
+        for line in bytes.split(|byte| *byte == b'\n') {
+            match serde_json::from_slice(line) {
+                Ok(Value::Array(messages)) => messages.iter().for_each(|message| self.expect_reply(message)),
+                Ok(message) => self.expect_reply(&message),
+                Err(_) => {}
+            }
+        }
+        let sent = self.input.as_ref().is_some_and(|input| input.send(bytes).is_ok());
+        assert!(sent, "the server has closed its stdin, or the test has");
+    }
+
+    /// Remembers what a message asks, so that the reply can be checked.
+    pub fn expect_reply(&mut self, message: &Value) {
+        let id = &message["id"];
+        if !(id.is_string() || id.is_i64() || id.is_u64()) {
+            return;
+        }
+        let named = message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
+        // A version that nobody knows is refused in the form of the revision that names versions per request.
+        let named = named.map(|named| if REVISIONS.contains(&named) { named } else { STATELESS });
+        self.pending.entry(id.to_string()).or_default().push(Sent {
+            method: message["method"].as_str().unwrap_or_default().to_owned(),
+            revision: named.map(str::to_owned),
+        });
+    }
+
+    /// Waits for the reply to the request with this id; what comes meanwhile stays for `recv`.
+    pub fn reply_to(&mut self, id: &Value) -> Reply {
+        let until = Instant::now() + DEADLINE;
+        let known = self.unread.iter().position(|message| is_reply_to(message, id));
+        if let Some(message) = known.and_then(|index| self.unread.remove(index)) {
+            return Reply(message);
+        }
+        loop {
+            match self.next_message(until) {
+                Some(message) if is_reply_to(&message, id) => return Reply(message),
+                Some(message) => self.unread.push_back(message),
+                None => panic!("no reply to the request with id {id}"),
+            }
+        }
+    }
+
+    /// Waits for the next message of any kind.
+    pub fn recv(&mut self) -> Value {
+        if let Some(message) = self.unread.pop_front() {
+            return message;
+        }
+        match self.next_message(Instant::now() + DEADLINE) {
+            Some(message) => message,
+            None => panic!("no message"),
+        }
+    }
+
+    /// Shows that everything sent so far is answered, except what must have no answer: asks a last
+    /// question, and gives what came before its answer and was not read yet.
+    pub fn settle(&mut self) -> Vec<Value> {
+        let id = self.send("tools/list", json!({}));
+        self.reply_to(&id);
+        self.unread.drain(..).collect()
+    }
+
+    /// One checked message, or `None` at the time limit or at the end of the stream.
+    fn next_message(&mut self, until: Instant) -> Option<Value> {
+        let left = until.saturating_duration_since(Instant::now());
+        let line = match self.output.recv_timeout(left) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
+        };
+        let text = String::from_utf8_lossy(&line).into_owned();
+        self.note("<-", &text);
+        assert!(line.last() == Some(&b'\n'), "a last line without a newline");
+        let message: Value = match serde_json::from_slice(&line) {
+            Ok(message) => message,
+            Err(error) => panic!("a line that is not JSON: {error}"),
+        };
+        let checked = match &message {
+            Value::Array(messages) if self.session == "2025-03-26" && !messages.is_empty() => {
+                messages.clone().iter().try_for_each(|message| self.check(message))
+            }
+            message => self.check(message),
+        };
+        checked.unwrap_or_else(|fault| panic!("{fault}"));
+        Some(message)
+    }
+
+    fn check(&mut self, message: &Value) -> Result<(), String> {
+        if !message.is_object() || message["jsonrpc"] != "2.0" {
+            return Err("a line that is no JSON-RPC 2.0 message".to_owned());
+        }
+        if let Some(method) = message.get("method") {
+            if message.get("id").is_some() {
+                return Err(format!("a request from the server: {method}"));
+            }
+            return schema::check_notification(&self.session_revision(), message);
+        }
+        let id = message.get("id").cloned().unwrap_or_default();
+        if id.is_null() {
+            return schema::check_error(&self.session, message);
+        }
+        let failed = message.get("error").is_some();
+        let waiting = self.pending.entry(id.to_string()).or_default();
+        // Of two requests under one id, the refused one is the later.
+        let sent = if failed { waiting.pop() } else { (!waiting.is_empty()).then(|| waiting.remove(0)) };
+        let Some(sent) = sent else { return Err(format!("a reply that nobody waits for: id {id}")) };
+        if sent.method == "initialize" && !failed && sent.revision.is_none() {
+            let agreed = message["result"]["protocolVersion"].as_str().unwrap_or_default();
+            if !schema::HANDSHAKE.contains(&agreed) {
+                return Err(format!("`initialize` answered with protocol version `{agreed}`"));
+            }
+            agreed.clone_into(&mut self.session);
+        }
+        let revision = sent.revision.as_ref().unwrap_or(&self.session);
+        schema::check_reply(revision, &sent.method, message)?;
+        if revision == STATELESS && !failed {
+            let info = &message["result"]["_meta"]["io.modelcontextprotocol/serverInfo"];
+            if message["result"]["resultType"] != "complete" || !info["name"].is_string() {
+                return Err("a result without `resultType` or without serverInfo in `_meta`".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// The revision that this test speaks, for what names none itself.
+    fn session_revision(&self) -> String {
+        if self.revision == STATELESS { STATELESS.to_owned() } else { self.session.clone() }
+    }
+
+    /// Sends the end of the input.
+    pub fn close_stdin(&mut self) {
+        self.note("->", "(end of input)");
+        self.input = None;
+    }
+
+    /// Every message until the server closes its output; it must do so before the deadline.
+    pub fn recv_to_end(&mut self) -> Vec<Value> {
+        let until = Instant::now() + DEADLINE;
+        let mut messages: Vec<Value> = self.unread.drain(..).collect();
+        while let Some(message) = self.next_message(until) {
+            messages.push(message);
+        }
+        assert!(Instant::now() < until, "the server did not close its output");
+        messages
+    }
+
+    /// Waits for the server to end by itself.
+    pub fn wait_exit(&mut self) -> ExitStatus {
+        assert!(ends_within(self.pid(), DEADLINE), "the server did not exit");
+        let status = self.child.wait().expect("an ended child");
+        let _ = self.silence.recv_timeout(DEADLINE);
+        self.note("==", &format!("exit {:?}, signal {:?}", status.code(), status.signal()));
+        status
+    }
+
+    /// Whether the server is still there.
+    pub fn alive(&mut self) -> bool {
+        self.child.try_wait().expect("a child").is_none()
+    }
+
+    /// Everything written to standard error so far.
+    pub fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.stderr.lock().unwrap()).into_owned()
+    }
+
+    fn note(&mut self, arrow: &str, text: &str) {
+        let text = text.trim_end_matches('\n');
+        let end = text.char_indices().nth(1500).map_or(text.len(), |(index, _)| index);
+        let more = text.len() - end;
+        let clipped = if more > 0 { format!("{} (and {more} bytes)", &text[..end]) } else { text.to_owned() };
+        self.conversation.push_back(format!("{arrow} {clipped}"));
+        if self.conversation.len() > 60 {
+            self.conversation.pop_front();
+            self.left_out += 1;
+        }
+    }
+
+    fn report(&self) -> String {
+        let mut text = format!("\n--- {}\n--- files\n{}", self.command, listing(&self.root));
+        let _ = writeln!(text, "--- conversation ({} earlier messages left out)", self.left_out);
+        for line in &self.conversation {
+            let _ = writeln!(text, "{line}");
+        }
+        let _ = writeln!(text, "--- stderr\n{}", self.stderr());
+        text
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.input = None;
+        // Asked first, so that it can end its commands; a server that does not listen is ended.
+        // One that is already reaped has no number any more.
+        if self.alive() {
+            let _ = kill_process(self.pid(), Signal::TERM);
+            if !ends_within(self.pid(), Duration::from_secs(2)) {
+                let _ = self.child.kill();
+            }
+        }
+        let _ = self.child.wait();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+        if std::thread::panicking() {
+            // Through the test's captured output, so that a passing test prints nothing.
+            #[expect(clippy::print_stderr, reason = "the report of a failed test")]
+            {
+                eprintln!("{}", self.report());
+            }
+        }
+    }
+}
+
+fn read_lines(mut stdout: impl BufRead, sender: &Sender<Vec<u8>>) {
+    loop {
+        let mut line = Vec::new();
+        match stdout.read_until(b'\n', &mut line) {
+            Ok(1..) if sender.send(line).is_ok() => {}
+            _ => return,
+        }
+    }
+}
+
+fn is_reply_to(message: &Value, id: &Value) -> bool {
+    message.get("method").is_none() && &message["id"] == id
+}
+
+/// Waits until the process with this number has ended; whether it did in time.
+pub fn ends_within(pid: Pid, limit: Duration) -> bool {
+    let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) else { return true };
+    let mut fds = [PollFd::new(&pidfd, PollFlags::IN)];
+    poll(&mut fds, Some(&Timespec::try_from(limit).unwrap())).expect("poll") == 1
+}
+
+/// One reply, whole.
+#[derive(Clone, Debug)]
+pub struct Reply(pub Value);
+
+/// How a call failed, whichever way the revision says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The JSON-RPC code; `None` for a result with `isError`.
+    pub code: Option<i64>,
+    /// The message of the error, or the texts of the result.
+    pub message: String,
+}
+
+impl Reply {
+    /// The result; panics on an error.
+    #[track_caller]
+    pub fn result(&self) -> &Value {
+        assert!(self.0.get("error").is_none(), "an error where a result is due: {}", self.0);
+        &self.0["result"]
+    }
+
+    /// The code of the error; panics on a result.
+    #[track_caller]
+    pub fn code(&self) -> i64 {
+        self.0["error"]["code"].as_i64().unwrap_or_else(|| panic!("a result where an error is due: {}", self.0))
+    }
+
+    /// The texts of the content blocks, of a call that worked.
+    #[track_caller]
+    pub fn texts(&self) -> Vec<String> {
+        assert_eq!(self.failure(), None, "a failed call: {}", self.0);
+        self.all_texts()
+    }
+
+    /// The first of them.
+    #[track_caller]
+    pub fn text(&self) -> String {
+        self.texts().into_iter().next().expect("a content block")
+    }
+
+    /// The texts of the content blocks, whether it worked or not.
+    pub fn all_texts(&self) -> Vec<String> {
+        let blocks = self.0["result"]["content"].as_array().into_iter().flatten();
+        blocks.filter_map(|block| block["text"].as_str()).map(str::to_owned).collect()
+    }
+
+    /// How it failed, or `None` if it worked.
+    pub fn failure(&self) -> Option<Failure> {
+        if let Some(error) = self.0.get("error") {
+            let message = error["message"].as_str().unwrap_or_default().to_owned();
+            return Some(Failure { code: error["code"].as_i64(), message });
+        }
+        let failed = self.0["result"]["isError"] == true;
+        failed.then(|| Failure { code: None, message: self.all_texts().join("\n") })
+    }
+
+    /// Everything in it as one text, for what must appear nowhere.
+    pub fn whole(&self) -> String {
+        self.0.to_string()
+    }
+}

@@ -1,0 +1,254 @@
+//! Lines that are wrong, early, late, long or many.
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use super::{opened, refused, stage, unopened};
+use crate::harness::Server;
+use crate::schema::{NEWEST_HANDSHAKE, REVISIONS};
+
+#[test]
+fn a_line_that_is_no_json_costs_that_line_only() {
+    for revision in REVISIONS {
+        let (_tree, mut server) = opened(revision);
+        for line in [
+            &b"{\"jsonrpc\""[..],
+            b"nonsense",
+            b"{} {}",
+            b"\xff\xfe",
+            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}",
+        ] {
+            server.send_bytes([line, b"\n"].concat());
+            assert_eq!(refused(&server.recv()), -32700, "{revision}: {}", String::from_utf8_lossy(line));
+        }
+        assert_eq!(server.settle(), Vec::<Value>::new());
+    }
+}
+
+#[test]
+fn deep_nesting_costs_that_line_only() {
+    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    // Too deep for the harness to see what it asks.
+    server.expect_reply(&json!({"id": "deep", "method": "tools/call"}));
+    let call =
+        r#"{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":{"name":"read_file","arguments":{"path":"#;
+    server.send_raw(&format!("{call}{deep}}}}}}}"));
+    let reply = server.recv();
+    let code = reply["error"]["code"].as_i64().unwrap();
+    assert!([-32602, -32700, -32600].contains(&code), "{reply}");
+    assert!(reply["id"].is_null() || reply["id"] == "deep", "{reply}");
+    server.settle();
+}
+
+#[test]
+fn an_empty_line_is_no_message() {
+    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    server.send_bytes(b"\n\r\n  \n".to_vec());
+    // Whatever is answered must be a parse error; the schema check of the harness holds its form.
+    for message in server.settle() {
+        assert_eq!(refused(&message), -32700);
+    }
+}
+
+#[test]
+fn a_line_may_end_in_carriage_return() {
+    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    server.send_raw("{\"jsonrpc\":\"2.0\",\"id\":\"crlf\",\"method\":\"ping\"}\r");
+    assert_eq!(server.recv(), json!({"jsonrpc": "2.0", "id": "crlf", "result": {}}));
+}
+
+#[test]
+fn a_wrong_envelope_is_refused_under_its_id() {
+    let lines = [
+        r#"{"jsonrpc":"2.0","id":"x"}"#,
+        r#"{"id":"x","method":"ping"}"#,
+        r#"{"jsonrpc":"1.0","id":"x","method":"ping"}"#,
+        r#"{"jsonrpc":2,"id":"x","method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":"x","method":7}"#,
+        r#"{"jsonrpc":"2.0","id":"x","method":"ping","params":"text"}"#,
+    ];
+    for revision in REVISIONS {
+        let (_tree, mut server) = opened(revision);
+        for line in lines {
+            server.send_raw(line);
+            let reply = server.recv();
+            assert_eq!((&reply["id"], &reply["error"]["code"]), (&json!("x"), &json!(-32600)), "{revision}: {line}");
+        }
+    }
+}
+
+#[test]
+fn an_id_that_is_neither_text_nor_integer_is_refused() {
+    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    for id in ["1.5", "true", "{}", "[1]", "1e400"] {
+        server.send_raw(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#));
+        let code = refused(&server.recv());
+        assert!(code == -32600 || (code == -32700 && id == "1e400"), "{id}: {code}");
+    }
+    server.send_raw(r#"{"jsonrpc":"2.0","id":null,"method":"tools/list"}"#);
+    assert_eq!(refused(&server.recv()), -32600);
+}
+
+#[test]
+fn a_scalar_is_no_request() {
+    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    for line in ["7", "null", "\"ping\"", "true", "{}"] {
+        server.send_raw(line);
+        assert_eq!(refused(&server.recv()), -32600, "{line}");
+    }
+}
+
+#[test]
+fn requests_before_initialize_are_served_under_the_newest_handshake_revision() {
+    let (tree, mut server) = unopened();
+    assert_eq!(*server.request("ping", json!({})).result(), json!({}));
+    assert_eq!(server.request("no/such", json!({})).code(), -32601);
+    let list = server.request("tools/list", json!({}));
+    assert_eq!(server.call("read_file", json!({"path": tree.text("work/hello.txt")})).text(), "hello\n");
+    let (_tree, mut later) = opened(NEWEST_HANDSHAKE);
+    assert_eq!(list.result(), later.request("tools/list", json!({})).result());
+    assert_eq!(later.request("no/such", json!({})).code(), -32601);
+}
+
+#[test]
+fn initialize_may_be_sloppy() {
+    let whole = json!({"protocolVersion": "2025-06-18", "capabilities": {}});
+    for (params, agreed) in [
+        (json!({}), NEWEST_HANDSHAKE),
+        (json!({"protocolVersion": null, "capabilities": {}}), NEWEST_HANDSHAKE),
+        (json!({"protocolVersion": 20_250_618, "clientInfo": 7}), NEWEST_HANDSHAKE),
+        (whole, "2025-06-18"),
+    ] {
+        let (_tree, mut server) = unopened();
+        let reply = server.request("initialize", params.clone());
+        assert_eq!(reply.result()["protocolVersion"], agreed, "{params}");
+    }
+    let (_tree, mut server) = unopened();
+    server.send_raw(r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#);
+    assert_eq!(server.recv()["result"]["protocolVersion"], NEWEST_HANDSHAKE);
+}
+
+#[test]
+fn notifications_are_never_answered() {
+    let (_tree, mut server) = unopened();
+    for method in
+        ["notifications/initialized", "no/such", "tools/list", "ping", "initialize", "notifications/roots/list_changed"]
+    {
+        server.notify(method, json!({}));
+    }
+    server.notify("notifications/cancelled", json!({"requestId": 4711}));
+    server.notify("notifications/cancelled", json!({}));
+    server.send_raw(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#);
+    assert_eq!(server.settle(), Vec::<Value>::new());
+}
+
+#[test]
+fn a_call_without_a_name_or_with_odd_arguments_is_refused() {
+    for revision in REVISIONS {
+        let (_tree, mut server) = opened(revision);
+        for params in [
+            json!({}),
+            json!({"arguments": {}}),
+            json!({"name": 7, "arguments": {}}),
+            json!({"name": "list_allowed_directories", "arguments": []}),
+            json!({"name": "list_allowed_directories", "arguments": "text"}),
+        ] {
+            assert_eq!(server.request("tools/call", params.clone()).code(), -32602, "{revision}: {params}");
+        }
+        // Left out is the same as empty.
+        let reply = server.request("tools/call", json!({"name": "list_allowed_directories"}));
+        assert_eq!(reply.failure(), None, "{revision}");
+    }
+}
+
+#[test]
+fn the_last_line_needs_no_newline() {
+    let (_tree, mut server) = unopened();
+    server.send_bytes(br#"{"jsonrpc":"2.0","id":"last","method":"ping"}"#.to_vec());
+    server.close_stdin();
+    assert_eq!(server.recv_to_end(), [json!({"jsonrpc": "2.0", "id": "last", "result": {}})]);
+    assert_eq!(server.wait_exit().code(), Some(0));
+}
+
+#[test]
+fn an_input_that_is_empty_ends_the_server_in_peace() {
+    let (tree, allow) = stage();
+    let mut server = Server::start(&tree, &["--allow", &allow]);
+    server.close_stdin();
+    assert_eq!(server.recv_to_end(), Vec::<Value>::new());
+    assert_eq!(server.wait_exit().code(), Some(0));
+    assert_eq!(server.stderr(), "");
+}
+
+#[test]
+fn a_line_over_the_cap_is_refused_and_the_next_is_served() {
+    let (tree, allow) = stage();
+    let mut server = Server::start(&tree, &["--allow", &allow, "--max-line-bytes", "100000"]);
+    for bytes in [100_001, 150_000, 3_000_000] {
+        server.send_bytes([vec![b'x'; bytes], b"\n".to_vec()].concat());
+        let reply = server.recv();
+        assert_eq!(refused(&reply), -32600);
+        assert!(reply["error"]["message"].as_str().unwrap().contains("100000"), "{reply}");
+    }
+    let fill = "x".repeat(99_000);
+    server.send_raw(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"fill": fill}}).to_string());
+    assert_eq!(server.recv(), json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
+}
+
+#[test]
+fn a_line_over_the_cap_is_refused_at_the_end_of_the_input_too() {
+    let (tree, allow) = stage();
+    let mut server = Server::start(&tree, &["--allow", &allow, "--max-line-bytes", "1000"]);
+    server.send_bytes(vec![b'x'; 5000]);
+    server.close_stdin();
+    let messages = server.recv_to_end();
+    assert_eq!(messages.iter().map(refused).collect::<Vec<_>>(), [-32600]);
+    assert_eq!(server.wait_exit().code(), Some(0));
+}
+
+#[test]
+fn megabytes_are_written_and_read_back() {
+    let (tree, mut server) = opened(NEWEST_HANDSHAKE);
+    // Escapes to more than twice its size.
+    let content = "\"\n\t\\x".repeat(600 * 1024);
+    let path = tree.text("work/big.txt");
+    server.call("write_file", json!({"path": path, "content": content})).texts();
+    assert!(tree.read("work/big.txt") == content, "what was written differs");
+    assert!(server.call("read_file", json!({"path": path})).text() == content, "what was read differs");
+}
+
+#[test]
+fn a_hundred_thousand_requests_in_one_go_are_all_answered_in_bounded_memory() {
+    const COUNT: usize = 100_000;
+    let (_tree, mut server) = unopened();
+    let mut lines = Vec::new();
+    for id in 0..COUNT {
+        lines.extend_from_slice(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n").as_bytes());
+    }
+    server.send_bytes(lines);
+    let mut answered = vec![false; COUNT];
+    for _ in 0..COUNT {
+        let id = server.recv()["id"].as_u64().unwrap() as usize;
+        assert!(!std::mem::replace(&mut answered[id], true), "{id} twice");
+    }
+    assert!(answered.iter().all(|answered| *answered));
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let kilobytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(kilobytes < 200_000, "{kilobytes} kB");
+}
+
+#[test]
+fn standard_error_is_silent_unless_asked() {
+    let (tree, allow) = stage();
+    let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &["--allow", &allow]);
+    server.call("read_file", json!({"path": tree.text("work/hello.txt")})).text();
+    server.call("read_file", json!({"path": "/etc/passwd"}));
+    server.send_raw("nonsense");
+    server.recv();
+    server.close_stdin();
+    server.recv_to_end();
+    server.wait_exit();
+    assert_eq!(server.stderr(), "");
+}

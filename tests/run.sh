@@ -1,0 +1,44 @@
+#!/bin/sh
+# Runs every test of the project, installing what they need: Rust's own, and the official clients against the program.
+#
+# usage: sh tests/run.sh
+#
+# Needs cargo. Python 3 with venv and Node.js come from the system's packages when they are missing and this is root.
+set -eu
+cd "$(dirname "$0")/.."
+
+need() {
+    command=$1
+    shift
+    if "$@" >/dev/null 2>&1; then
+        return
+    fi
+    echo "installing $command"
+    if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+        echo "tests/run.sh: $command is missing, and only root on Debian or Ubuntu can install it from here" >&2
+        exit 1
+    fi
+    apt-get update -qq
+    # shellcheck disable=SC2086
+    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $packages
+}
+
+packages='gcc libc6-dev' need 'a linker' sh -c 'command -v cc'
+packages='python3 python3-venv' need 'Python 3 with venv' python3 -c 'import ensurepip, venv'
+packages='nodejs npm' need 'Node.js with npm' sh -c 'command -v node && command -v npm'
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+failed=0
+# pipefail is not POSIX; the status goes through a file.
+{ cargo test --locked --no-fail-fast 2>&1 || echo failed >"$log.status"; } | tee "$log"
+[ ! -e "$log.status" ] || { failed=1; rm -f "$log.status"; }
+{ sh tests/clients/run.sh target/debug/replay 2>&1 || echo failed >"$log.status"; } | tee -a "$log"
+[ ! -e "$log.status" ] || { failed=1; rm -f "$log.status"; }
+
+awk '
+    /^test result:/ { passed += $4; failed += $6; skipped += $8 }
+    /^(ok|not ok) / { if ($1 == "ok") passed++; else failed++ }
+    END { printf "\ntotal: %d passed, %d failed, %d skipped\n", passed, failed, skipped }
+' "$log"
+exit "$failed"
