@@ -1,0 +1,120 @@
+//! Single functions, each beside a twin that does without what this project adds: `cargo bench --bench micro`.
+#![expect(clippy::disallowed_methods, reason = "the twins act on the disk without a policy")]
+#![expect(missing_docs, reason = "criterion's macros declare what nobody calls")]
+
+use std::fs::{self, File};
+use std::hint::black_box;
+use std::io::Read as _;
+
+use anyhow::{Context as _, Result};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use memchr::memmem;
+use replay::edit::{self, Edit, Options};
+use replay::policy::{Access, Grant, Policy};
+use replay::protocol::escape_into;
+use replay::text::diff;
+
+const MIB: usize = 1024 * 1024;
+
+/// Source-like text: an escape about every thirty bytes.
+fn text(bytes: usize) -> String {
+    "\tif (value == \"name\") {\n\t\treturn next(buffer, length);\n\t}\n".repeat(bytes / 58 + 1)[..bytes].to_owned()
+}
+
+fn open(c: &mut Criterion) {
+    if let Err(error) = open_in(c) {
+        panic!("{error:#}");
+    }
+}
+
+/// Checked opens beside `File::open` and `read` of the same paths: a plain path, and one through a link.
+fn open_in(c: &mut Criterion) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let root = dir.path().canonicalize()?;
+    fs::create_dir_all(root.join("one/two/three"))?;
+    fs::write(root.join("one/two/three/file.txt"), text(1024))?;
+    std::os::unix::fs::symlink("one/two", root.join("link"))?;
+    let policy = Policy::open(&[Grant { path: root.clone(), access: Access::ReadWrite }], &[])?;
+    let mut group = c.benchmark_group("open");
+    for (name, below) in [("plain", "one/two/three/file.txt"), ("link", "link/three/file.txt")] {
+        let path = root.join(below);
+        policy.read(&path).with_context(|| format!("{below} is not readable"))?;
+        group.bench_function(format!("{name}/policy"), |b| b.iter(|| policy.read(black_box(&path)).is_ok()));
+        group.bench_function(format!("{name}/std"), |b| {
+            b.iter(|| File::open(black_box(&path)).and_then(|file| file.metadata()).is_ok());
+        });
+    }
+    let path = root.join("one/two/three/file.txt");
+    group.bench_function("read 1 KB/policy and fs", |b| {
+        b.iter(|| policy.read(black_box(&path)).map(|file| replay::fs::read_all(&file, 1 << 20)).is_ok());
+    });
+    group.bench_function("read 1 KB/std", |b| {
+        b.iter(|| {
+            let mut bytes = Vec::with_capacity(1025);
+            File::open(black_box(&path)).and_then(|mut file| file.read_to_end(&mut bytes)).is_ok()
+        });
+    });
+    group.finish();
+    Ok(())
+}
+
+/// JSON strings beside `serde_json`'s.
+fn escape(c: &mut Criterion) {
+    let mut group = c.benchmark_group("escape 1 MiB");
+    group.throughput(Throughput::Bytes(MIB as u64));
+    for (name, text) in [("source", text(MIB)), ("prose", "words without any escape ".repeat(MIB / 25 + 1)[..MIB].to_owned())] {
+        let mut out = Vec::with_capacity(2 * MIB);
+        group.bench_function(format!("{name}/escape_into"), |b| {
+            b.iter(|| {
+                out.clear();
+                escape_into(&mut out, black_box(&text));
+            });
+        });
+        group.bench_function(format!("{name}/serde_json"), |b| {
+            b.iter(|| {
+                out.clear();
+                serde_json::to_writer(&mut out, black_box(&text)).is_ok()
+            });
+        });
+    }
+    group.finish();
+}
+
+/// One literal in a mebibyte beside the least that finds it, makes sure it is the only one, and copies.
+fn edit_literal(c: &mut Criterion) {
+    let (old, new) = ("the only line of its kind", "another line");
+    let before = format!("{}{old}\n{}", text(MIB / 2), text(MIB / 2)).into_bytes();
+    let edits = [Edit::new(old, new)];
+    let mut group = c.benchmark_group("edit 1 MiB");
+    group.throughput(Throughput::Bytes(before.len() as u64));
+    group.bench_function("apply", |b| b.iter(|| edit::apply(black_box(&before), &edits, Options::default()).is_ok()));
+    group.bench_function("memmem and copy", |b| {
+        let finder = memmem::Finder::new(old);
+        b.iter(|| {
+            let text = black_box(&before);
+            let at = finder.find(text)?;
+            let mut out = Vec::with_capacity(text.len() + new.len());
+            out.extend_from_slice(&text[..at]);
+            out.extend_from_slice(new.as_bytes());
+            out.extend_from_slice(&text[at + old.len()..]);
+            finder.find(&text[at + 1..]).is_none().then_some(out)
+        });
+    });
+    group.finish();
+}
+
+/// A changed line in a mebibyte, beside a diff of all lines of both sides.
+fn unified(c: &mut Criterion) {
+    let old = text(MIB);
+    let new = old.replacen("return next", "return last", 1);
+    let mut group = c.benchmark_group("diff 1 MiB");
+    group.throughput(Throughput::Bytes(old.len() as u64));
+    group.bench_function("unified", |b| b.iter(|| diff::unified("f", black_box(&old), &new, None).len()));
+    group.bench_function("similar, all lines", |b| {
+        b.iter(|| similar::TextDiff::from_lines(black_box(&old), &new).unified_diff().to_string().len());
+    });
+    group.finish();
+}
+
+criterion_group!(micro, open, escape, edit_literal, unified);
+criterion_main!(micro);

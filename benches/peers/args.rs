@@ -1,0 +1,63 @@
+//! What was typed after `cargo bench --bench peers --`.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+
+pub const USAGE: &str = "\
+usage: cargo bench --bench peers -- [--only NAME]... [--rounds N] [--tree DIR] [--json FILE] [--save DIR]
+  --only NAME   rows whose name begins so: start, read, read10, edit50, edit1000, memory, tree, search (repeatable)
+  --rounds N    interleaved rounds after the warm-up (default 9; slow contenders take part in fewer)
+  --tree DIR    the source tree for tree and search (default target/bench/linux-source-6.1)
+  --json FILE   the figures as JSON
+  --save DIR    README.md, results.json, table.md and plot.svg in this directory (see benches/runs)";
+
+/// The choices of one run.
+pub struct Args {
+    /// Prefixes of row names; empty means all.
+    pub only: Vec<String>,
+    pub rounds: usize,
+    pub tree: PathBuf,
+    pub json: Option<PathBuf>,
+    pub save: Option<PathBuf>,
+    /// As typed, for the record.
+    pub typed: Vec<String>,
+}
+
+impl Args {
+    pub fn parse(words: impl Iterator<Item = String>) -> Result<Self> {
+        // cargo adds `--bench` to whatever was typed.
+        let typed: Vec<String> = words.filter(|word| word != "--bench").collect();
+        let mut args = Self {
+            only: Vec::new(),
+            rounds: 9,
+            tree: crate::trees::home().join("linux-source-6.1"),
+            json: None,
+            save: None,
+            typed: typed.clone(),
+        };
+        let mut words = typed.into_iter();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().with_context(|| format!("{word} needs a value\n{USAGE}"));
+            match word.as_str() {
+                "--only" => args.only.push(value()?),
+                "--rounds" => {
+                    args.rounds = value()?.parse().context("--rounds takes a number")?;
+                }
+                "--tree" => args.tree = value()?.into(),
+                "--json" => args.json = Some(value()?.into()),
+                "--save" => args.save = Some(value()?.into()),
+                _ => bail!("unknown argument `{word}`\n{USAGE}"),
+            }
+        }
+        if args.rounds == 0 {
+            bail!("--rounds is 0; it must be 1 or more");
+        }
+        Ok(args)
+    }
+
+    /// Whether rows of this name are wanted.
+    pub fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| name == only)
+    }
+}

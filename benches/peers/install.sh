@@ -1,0 +1,28 @@
+#!/bin/sh
+# Installs what the bench compares with. Every peer is optional: a missing one is named in the tables.
+set -eu
+cd "$(dirname "$0")/../.."
+
+# The official file server, from the npm registry, below target/peers.
+mkdir -p target/peers target/bench
+if command -v npm >/dev/null; then
+    npm install --prefix target/peers --no-audit --no-fund --ignore-scripts @modelcontextprotocol/server-filesystem
+else
+    echo "npm is missing: no official file server" >&2
+fi
+
+# Programs on PATH: Debian's packages ripgrep (rg), fd-find (fdfind), sed, grep, findutils (find);
+# newer ones from crates.io by `cargo install ripgrep fd-find`.
+for program in rg fdfind sed grep find; do
+    command -v "$program" >/dev/null || echo "$program is missing: apt-get install ripgrep fd-find sed grep findutils" >&2
+done
+
+# The source tree: Debian's package linux-source-6.1 has it as an archive.
+if [ ! -d target/bench/linux-source-6.1 ]; then
+    archive=/usr/src/linux-source-6.1.tar.xz
+    if [ -f "$archive" ]; then
+        tar -xJf "$archive" -C target/bench
+    else
+        echo "no source tree: apt-get install linux-source-6.1, then run this again" >&2
+    fi
+fi

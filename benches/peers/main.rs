@@ -1,0 +1,53 @@
+//! Whole MCP sessions over stdio, side by side with whatever peers are installed: `cargo bench --bench peers`.
+//!
+//! Every row has one warm-up and interleaved rounds; counts and bytes of the answers stand beside each figure, and an
+//! answer that is not what it should be ends the run. `benches/peers/install.sh` says where the peers come from.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a program of its own: it lays out trees, starts peers, reads its arguments"
+)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it talks to a person")]
+
+mod args;
+mod client;
+mod escape;
+mod floor;
+mod machine;
+mod peers;
+mod plot;
+mod report;
+mod rows;
+mod samples;
+mod trees;
+
+use std::fs;
+
+use anyhow::Result;
+
+fn main() -> Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if words.iter().any(|word| word == "--floor") {
+        return floor::serve();
+    }
+    if words.iter().any(|word| word == "--help") {
+        println!("{}", args::USAGE);
+        return Ok(());
+    }
+    let args = args::Args::parse(words.into_iter())?;
+    fs::create_dir_all(trees::home())?;
+    let machine = report::machine();
+    let rows = rows::all(&args)?;
+    println!("{}", report::table(&rows));
+    let json = format!("{:#}\n", report::json(&rows, &machine));
+    if let Some(path) = &args.json {
+        fs::write(path, &json)?;
+    }
+    if let Some(dir) = &args.save {
+        fs::create_dir_all(dir)?;
+        fs::write(dir.join("results.json"), &json)?;
+        fs::write(dir.join("table.md"), report::table(&rows))?;
+        fs::write(dir.join("plot.svg"), plot::svg(&report::bars(&rows)))?;
+        fs::write(dir.join("README.md"), report::page(&args, &rows, &machine))?;
+    }
+    Ok(())
+}

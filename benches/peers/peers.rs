@@ -1,0 +1,94 @@
+//! Who takes part: `replay` itself, the floor, and whatever is installed.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub const REPLAY: &str = "replay";
+pub const FLOOR: &str = "floor";
+pub const NPM: &str = "npm server";
+
+/// A server that speaks MCP over stdio.
+pub struct Server {
+    pub name: &'static str,
+    /// What is run, in words that fit any machine.
+    pub how: String,
+    program: PathBuf,
+    args: Vec<String>,
+}
+
+impl Server {
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.args);
+        command
+    }
+
+    /// `replay` with this directory allowed.
+    pub fn replay(dir: &Path) -> Self {
+        let grant = format!("{}:rw", dir.display());
+        let args = ["--mcp-server", "--allow", &grant, "--sandbox", "off"].map(str::to_owned).to_vec();
+        let how = "replay --mcp-server --allow DIR:rw --sandbox off".to_owned();
+        Self { name: REPLAY, how, program: env!("CARGO_BIN_EXE_replay").into(), args }
+    }
+
+    /// This program again, as the bare loop.
+    pub fn floor() -> Result<Self, String> {
+        let program = env::current_exe().map_err(|error| format!("its own program is not to be found: {error}"))?;
+        let how = "bare loop: read a line, read the file, answer (benches/peers/floor.rs)".to_owned();
+        Ok(Self { name: FLOOR, how, program, args: vec!["--floor".to_owned()] })
+    }
+
+    /// The official file server of the npm registry.
+    pub fn npm(dir: &Path) -> Result<Self, String> {
+        let package = npm_package();
+        let script = package.join("dist/index.js");
+        if !script.is_file() {
+            return Err("not installed (benches/peers/install.sh)".to_owned());
+        }
+        let node = on_path("node").ok_or("node is not installed")?;
+        let how = "node .../@modelcontextprotocol/server-filesystem/dist/index.js DIR".to_owned();
+        let args = vec![script.display().to_string(), dir.display().to_string()];
+        Ok(Self { name: NPM, how, program: node, args })
+    }
+}
+
+fn npm_package() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    root.join("target/peers/node_modules/@modelcontextprotocol/server-filesystem")
+}
+
+/// Where a program is, if it is installed.
+pub fn on_path(name: &str) -> Option<PathBuf> {
+    env::split_paths(&env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
+}
+
+/// The first of several names under which a program may be installed.
+pub fn first_on_path(names: &[&str]) -> Result<PathBuf, String> {
+    names.iter().find_map(|name| on_path(name)).ok_or_else(|| format!("{} is not installed", names.join(" or ")))
+}
+
+/// What is installed in which version, for the record.
+pub fn versions() -> Vec<(&'static str, String)> {
+    let first_line = |program: &str| {
+        let output = Command::new(on_path(program)?).arg("--version").output().ok()?;
+        Some(String::from_utf8_lossy(&output.stdout).lines().next()?.to_owned())
+    };
+    let npm = || {
+        let manifest = std::fs::read_to_string(npm_package().join("package.json")).ok()?;
+        let manifest: serde_json::Value = serde_json::from_str(&manifest).ok()?;
+        Some(format!("{} {}", manifest["name"].as_str()?, manifest["version"].as_str()?))
+    };
+    let found = [
+        ("replay", Some(format!("{} (release profile)", env!("CARGO_PKG_VERSION")))),
+        ("rustc", first_line("rustc")),
+        ("npm server", npm()),
+        ("node", first_line("node")),
+        ("sed", first_line("sed")),
+        ("grep", first_line("grep")),
+        ("rg", first_line("rg")),
+        ("fd", first_line("fdfind").or_else(|| first_line("fd"))),
+        ("find", first_line("find")),
+    ];
+    found.into_iter().map(|(name, version)| (name, version.unwrap_or_else(|| "missing".to_owned()))).collect()
+}

@@ -1,0 +1,181 @@
+//! The figures as a table, as JSON, and as the page of a run.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::args::Args;
+use crate::machine;
+use crate::peers::{REPLAY, versions};
+use crate::samples::{Cell, Goal, Row, Unit};
+
+/// How a bound was met.
+fn verdict(ratio: f64, must: f64, excellent: f64) -> &'static str {
+    if ratio <= excellent {
+        "excellent"
+    } else if ratio <= must {
+        "met"
+    } else {
+        "MISSED"
+    }
+}
+
+/// The bounds of a row that could be judged: what is bounded, what it is, what it must be, the verdict.
+fn judged(row: &Row) -> Vec<(String, f64, f64, &'static str)> {
+    let judge = |goal: &Goal| match *goal {
+        Goal::Ratio { of, must, excellent } => {
+            let ratio = row.ratio(of)?;
+            Some((format!("x {of}"), ratio, must, verdict(ratio, must, excellent)))
+        }
+        Goal::Absolute { must, excellent } => {
+            let median = row.cell(REPLAY)?.median();
+            Some((row.spec.unit.name().to_owned(), median, must, verdict(median, must, excellent)))
+        }
+    };
+    row.spec.goals.iter().filter_map(judge).collect()
+}
+
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A table in Markdown, readable as it is.
+pub fn table(rows: &[Row]) -> String {
+    let mut out = String::new();
+    for row in rows {
+        let _ = writeln!(out, "### {}\n", row.spec.title);
+        let _ = writeln!(out, "| | min | median | max | rounds | {} | reply bytes | replay / it |", row.spec.counted);
+        let _ = writeln!(out, "|---|--:|--:|--:|--:|--:|--:|--:|");
+        for cell in &row.cells {
+            let _ = writeln!(out, "{}", line(row, cell));
+        }
+        out.push('\n');
+        for (what, got, must, verdict) in judged(row) {
+            let show =
+                |value: f64| if what.starts_with('x') { format!("{value:.2}") } else { row.spec.unit.show(value) };
+            let what = if what.starts_with('x') { format!(" {what}") } else { String::new() };
+            let _ = writeln!(out, "Bound: at most {}{what}; got {}: {verdict}.\n", show(must), show(got));
+        }
+    }
+    out
+}
+
+fn line(row: &Row, cell: &Cell) -> String {
+    if let Some(reason) = &cell.missing {
+        return format!("| {} | missing: {reason} | | | | | | |", cell.peer);
+    }
+    let show = |value| row.spec.unit.show(value);
+    let ratio = match row.ratio(cell.peer) {
+        Some(ratio) if cell.peer != REPLAY => format!("{ratio:.2}"),
+        _ => String::new(),
+    };
+    let noisy = if cell.is_noisy() { " (noisy)" } else { "" };
+    format!(
+        "| {}{noisy} | {} | {} | {} | {} | {} | {} | {ratio} |",
+        cell.peer,
+        show(cell.min()),
+        show(cell.median()),
+        show(cell.max()),
+        cell.values.len(),
+        grouped(cell.count),
+        grouped(cell.bytes),
+    )
+}
+
+/// Everything, for programs.
+pub fn json(rows: &[Row], machine: &[(&str, String)]) -> Value {
+    let cell = |row: &Row, cell: &Cell| match &cell.missing {
+        Some(reason) => json!({"peer": cell.peer, "missing": reason}),
+        None => json!({
+            "peer": cell.peer, "run": cell.how, "min": cell.min(), "median": cell.median(), "max": cell.max(),
+            "values": cell.values, "count": cell.count, "replyBytes": cell.bytes, "noisy": cell.is_noisy(),
+            "replayRatio": row.ratio(cell.peer),
+        }),
+    };
+    let row = |row: &Row| {
+        let bound = |(what, got, must, verdict): (String, f64, f64, &str)| json!({"of": what, "got": got, "must": must, "verdict": verdict});
+        json!({
+            "name": row.spec.name, "title": row.spec.title, "unit": row.spec.unit.name(), "counted": row.spec.counted,
+            "peers": row.cells.iter().map(|it| cell(row, it)).collect::<Vec<_>>(),
+            "bounds": judged(row).into_iter().map(bound).collect::<Vec<_>>(),
+        })
+    };
+    let object =
+        |pairs: &[(&str, String)]| pairs.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
+    json!({
+        "machine": Value::Object(object(machine)),
+        "versions": Value::Object(object(&versions())),
+        "rows": rows.iter().map(row).collect::<Vec<_>>(),
+    })
+}
+
+/// The page of a run.
+pub fn page(args: &Args, rows: &[Row], machine: &[(&str, String)]) -> String {
+    let mut out = String::from(
+        "# Figures of one run\n\n\
+         Written by `benches/peers`. Each figure is end to end: for servers from the request to its whole reply over stdio, \
+         for programs from their start to their last byte. One warm-up, then interleaved rounds; compare ratios, not \
+         milliseconds. Answers are checked in every round, outside the clock.\n\n\
+         ![How much longer than replay the others take](plot.svg)\n\n## Commands\n\n```sh\n",
+    );
+    let typed = args.typed.join(" ");
+    let _ = writeln!(out, "sh benches/peers/install.sh\ncargo bench --bench peers -- {typed}\n```\n");
+    out.push_str("## Machine\n\n| | |\n|---|---|\n");
+    for (name, value) in machine {
+        let _ = writeln!(out, "| {name} | {value} |");
+    }
+    for (name, value) in versions() {
+        let _ = writeln!(out, "| {name} | {value} |");
+    }
+    let _ = writeln!(out, "\n## What is run\n");
+    let mut seen = Vec::new();
+    for cell in rows.iter().flat_map(|row| &row.cells).filter(|cell| cell.missing.is_none()) {
+        let entry = format!("- {}: {}", cell.peer, cell.how);
+        if !seen.contains(&entry) {
+            let _ = writeln!(out, "{entry}");
+            seen.push(entry);
+        }
+    }
+    let missing = rows.iter().flat_map(|row| row.cells.iter().map(move |cell| (row, cell)));
+    for (row, cell) in missing {
+        if let Some(reason) = &cell.missing {
+            let _ = writeln!(out, "- {} is missing in \"{}\": {reason}", cell.peer, row.spec.title);
+        }
+    }
+    let _ = writeln!(
+        out,
+        "\n## Figures\n\n\"noisy\" marks rounds that differ by more than a factor of two.\n\n{}",
+        table(rows).trim_end()
+    );
+    out
+}
+
+/// Ratios worth a bar: a row's title, a contender, its median as a multiple of `replay`'s.
+pub fn bars(rows: &[Row]) -> Vec<(String, Vec<(String, f64)>)> {
+    let bar = |row: &Row, cell: &Cell| {
+        (cell.peer != REPLAY).then(|| Some((cell.peer.to_owned(), 1.0 / row.ratio(cell.peer)?)))?
+    };
+    rows.iter()
+        .map(|row| (title(row), row.cells.iter().filter_map(|cell| bar(row, cell)).collect::<Vec<_>>()))
+        .filter(|(_, bars)| !bars.is_empty())
+        .collect()
+}
+
+fn title(row: &Row) -> String {
+    let own = row.cell(REPLAY).map_or(f64::NAN, Cell::median);
+    let unit = if row.spec.unit == Unit::Bytes { "memory" } else { "time" };
+    format!("{} (replay: {} of {unit})", row.spec.title, row.spec.unit.show(own))
+}
+
+/// The machine, once: the load average is of the time before the run.
+pub fn machine() -> Vec<(&'static str, String)> {
+    machine::description()
+}

@@ -1,0 +1,35 @@
+//! One file for each kind of row.
+
+mod edits;
+mod memory;
+mod reads;
+mod search;
+mod start;
+
+use anyhow::Result;
+
+use crate::args::Args;
+use crate::samples::Row;
+
+/// Runs what is wanted, in the order of the table.
+pub fn all(args: &Args) -> Result<Vec<Row>> {
+    type Part = (&'static str, fn(&Args) -> Result<Vec<Row>>);
+    const PARTS: [Part; 8] = [
+        ("start", start::rows),
+        ("read", reads::small),
+        ("read10", reads::large),
+        ("edit50", edits::large),
+        ("edit1000", edits::many),
+        ("memory", memory::rows),
+        ("tree", search::tree),
+        ("search", search::rows),
+    ];
+    let mut rows = Vec::new();
+    for (name, part) in PARTS {
+        if args.wants(name) {
+            eprintln!("measuring {name}");
+            rows.extend(part(args)?);
+        }
+    }
+    Ok(rows)
+}

@@ -1,0 +1,62 @@
+//! From nothing to the first answer, and what an idle server holds.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+use crate::args::Args;
+use crate::client::Client;
+use crate::machine;
+use crate::peers::{FLOOR, NPM, Server};
+use crate::samples::{Contender, Goal, Row, Spec, Trial, Unit, rounds};
+use crate::trees;
+
+/// What a garbage collector or a timer would still do right after the start is let happen.
+const SETTLE: Duration = Duration::from_millis(200);
+
+pub fn rows(args: &Args) -> Result<Vec<Row>> {
+    let dir = trees::fresh("start")?;
+    let specs = vec![
+        Spec {
+            name: "start",
+            title: "start to first tools/list answer".to_owned(),
+            unit: Unit::Seconds,
+            counted: "tools",
+            goals: vec![Goal::Ratio { of: FLOOR, must: 3.0, excellent: 1.5 }],
+        },
+        Spec {
+            name: "start",
+            title: "idle memory after it (RSS, children included)".to_owned(),
+            unit: Unit::Bytes,
+            counted: "tools",
+            goals: vec![Goal::Absolute { must: 8.0 * 1024.0 * 1024.0, excellent: 4.0 * 1024.0 * 1024.0 }],
+        },
+    ];
+    let servers = [(FLOOR, Server::floor()), (NPM, Server::npm(&dir))];
+    let mut contenders = vec![contender(Server::replay(&dir))];
+    for (name, server) in servers {
+        contenders.push(match server {
+            Ok(server) => contender(server),
+            Err(reason) => Contender::missing(name, reason),
+        });
+    }
+    rounds(specs, contenders, args.rounds)
+}
+
+fn contender(server: Server) -> Contender<'static> {
+    Contender::new(server.name, server.how.clone(), move || {
+        let begin = Instant::now();
+        let mut client = Client::spawn(&server)?;
+        client.handshake()?;
+        let line = client.request("tools/list", &json!({}));
+        let answer = client.ask(&line)?.to_vec();
+        let time = begin.elapsed().as_secs_f64();
+        thread::sleep(SETTLE);
+        let memory = machine::memory(client.pid(), "VmRSS")?;
+        let list: Value = serde_json::from_slice(&answer)?;
+        let tools = list["result"]["tools"].as_array().context("no list")?.len() as u64;
+        Ok(Trial { figures: vec![Some(time), Some(memory)], count: tools, bytes: answer.len() as u64 })
+    })
+}

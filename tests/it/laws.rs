@@ -1,0 +1,68 @@
+//! The laws of `tests/laws` over random input; `fuzz/` runs the same for as long as one likes.
+
+#[path = "../laws/mod.rs"]
+mod bodies;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Lines of messages, whole and broken, with some of the tools' names and arguments.
+fn lines() -> impl Strategy<Value = Vec<u8>> {
+    const PARTS: [&str; 32] = [
+        "{\"jsonrpc\":\"2.0\",\"id\":", "{\"jsonrpc\":\"2.0\",", "1", "2", "\"a\"", "null", "1.5", ",\"method\":",
+        "\"ping\"", "\"tools/list\"", "\"tools/call\"", "\"initialize\"", "\"server/discover\"",
+        "\"notifications/cancelled\"", "\"logging/setLevel\"", ",\"params\":", "{\"name\":\"read_file\",\"arguments\":",
+        "{\"name\":\"grep_files\",\"arguments\":", "{\"path\":\"a.txt\"}", "{\"regex\":\"o\",\"directory\":\".\"}",
+        "{\"protocolVersion\":\"2025-03-26\",\"capabilities\":{},\"clientInfo\":{\"name\":\"x\",\"version\":\"0\"}}",
+        "{\"level\":\"debug\"}", "{\"requestId\":1}", "\"_meta\":{\"progressToken\":1}", "}", "}}", "[", "]", ",", "\n",
+        "\r\n", "\u{feff}",
+    ];
+    let messages = [
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n",
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"read_file\",\"arguments\":{\"path\":\"a.txt\"}}}\n",
+        "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"grep_files\",\"arguments\":{\"regex\":\"o\",\"directory\":\".\"}}}\n",
+        "[{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"ping\"}]\n",
+    ];
+    let piece = prop_oneof![
+        8 => proptest::sample::select(PARTS.to_vec()).prop_map(|part| part.as_bytes().to_vec()),
+        3 => proptest::sample::select(messages.to_vec()).prop_map(|line| line.as_bytes().to_vec()),
+        1 => vec(any::<u8>(), 0..40),
+    ];
+    vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_line_has_at_most_one_answer(bytes in lines()) {
+        bodies::a_line_has_at_most_one_answer(&bytes);
+    }
+
+    #[test]
+    fn any_plan_stays_inside(bytes in vec(any::<u8>(), 0..600)) {
+        bodies::a_plan_stays_inside(&bytes);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_edit_changes_what_it_says(bytes in vec(any::<u8>(), 0..120)) {
+        bodies::an_edit_changes_what_it_says(&bytes);
+    }
+
+    #[test]
+    fn any_globs_agree(
+        head in any::<u8>(),
+        texts in proptest::array::uniform3("[ab*?/{},\\[\\]!\\\\.-]{0,12}|\\PC{0,8}"),
+    ) {
+        let mut bytes = vec![head];
+        for text in &texts {
+            bytes.push(text.len() as u8);
+            bytes.extend_from_slice(text.as_bytes());
+        }
+        bodies::globs_agree_with_each_other(&bytes);
+    }
+}

@@ -1,0 +1,122 @@
+//! An edit changes the bytes it was asked to change and no others.
+
+use std::time::{Duration, Instant};
+
+use memchr::memmem;
+use replay::edit::{self, Edit, EditErrorKind, MatchKind, Options, Rule};
+
+use super::Source;
+
+/// Small texts made of pieces that meet, overlap and end lines in every way.
+const PIECES: [&str; 14] =
+    ["a", "b", "A", "ab", "\n", "\r\n", "\r", "\t", "  ", "fn x() {", "}", "\u{e9}", "$1", "\\0"];
+
+/// The longest that one edit of a small text may take, with room for a slow machine.
+const BOUND: Duration = Duration::from_secs(10);
+
+fn text(source: &mut Source<'_>) -> String {
+    let pieces = usize::from(source.byte()) % 24;
+    (0..pieces).map(|_| *source.choice(&PIECES)).collect()
+}
+
+/// One or two edits of a text. Whatever comes of them: a literal that occurs once is replaced and nothing else; one that
+/// occurs more often is refused with the right count; the reverse edit gives the original; the diff leads from one text to
+/// the other; and it ends in time.
+///
+/// # Panics
+/// When that does not hold.
+pub fn an_edit_changes_what_it_says(bytes: &[u8]) {
+    let mut source = Source(bytes);
+    let before = if source.flag() { source.bytes().to_vec() } else { text(&mut source).into_bytes() };
+    let mut first = Edit::new(&text(&mut source), &text(&mut source));
+    first.limit = [1, 1, 2, 0][usize::from(source.byte() % 4)];
+    first.is_regex = source.byte() % 4 == 1;
+    first.case_insensitive = source.byte() % 4 == 1;
+    let mut edits = vec![first];
+    if source.flag() {
+        edits.push(Edit::new(&text(&mut source), &text(&mut source)));
+    }
+    let begin = Instant::now();
+    let options = Options { deadline: Some(begin + Duration::from_secs(1)), ..Options::default() };
+    let outcome = edit::apply(&before, &edits, options);
+    assert!(begin.elapsed() < BOUND, "{edits:?} took {:?}", begin.elapsed());
+    if let Ok(applied) = &outcome {
+        assert_eq!(applied.per_edit.len(), edits.len());
+        assert!(applied.per_edit.iter().all(|it| it.replacements > 0 && it.first_line <= it.last_line));
+        if let Some(diff) = edit::preview("f", &before, applied, None)
+            && std::str::from_utf8(&before).is_ok()
+            && !before.starts_with(b"\xef\xbb\xbf")
+        {
+            assert_eq!(patched(&before, &diff), applied.bytes, "{diff}");
+        }
+    }
+    if let [only] = edits.as_slice() {
+        one_literal(&before, only, &outcome, options);
+    }
+}
+
+/// The law for a plain literal edit, where what should happen can be said in a few lines.
+fn one_literal(before: &[u8], edit: &Edit, outcome: &Result<edit::Applied, edit::EditError>, options: Options) {
+    let plain = !edit.is_regex && !edit.case_insensitive && edit.limit == 1 && !edit.old_text.is_empty();
+    // Line endings have rules of their own: a newline in the edit stands for either.
+    let ends_lines = |bytes: &[u8]| bytes.contains(&b'\r');
+    let has_endings = ends_lines(before) || ends_lines(edit.old_text.as_bytes()) || ends_lines(edit.new_text.as_bytes());
+    if !plain || has_endings || std::str::from_utf8(before).is_err() || before.starts_with(b"\xef\xbb\xbf") {
+        return;
+    }
+    let (old, new) = (edit.old_text.as_bytes(), edit.new_text.as_bytes());
+    let places: Vec<usize> = (0..before.len()).filter(|&at| before[at..].starts_with(old)).collect();
+    match (places.as_slice(), outcome) {
+        ([at], Ok(applied)) => {
+            assert_eq!(applied.bytes, [&before[..*at], new, &before[at + old.len()..]].concat());
+            assert_eq!(applied.per_edit[0].rule, Rule::Exact);
+            if memmem::find_iter(&applied.bytes, new).count() == 1 {
+                let back = edit::apply(&applied.bytes, &[Edit::new(&edit.new_text, &edit.old_text)], options);
+                // Overlapping places of the new text are two places.
+                if let Ok(back) = back {
+                    assert_eq!(back.bytes, before, "the reverse edit");
+                }
+            }
+        }
+        ([_], Err(error)) => panic!("it occurs once: {error:?}"),
+        ([], _) => {}
+        (_, Ok(_)) => panic!("{edit:?} was applied to one of {} places", places.len()),
+        (_, Err(error)) => {
+            let not_unique = matches!(error.kind, EditErrorKind::NotUnique { kind: MatchKind::Exact, .. });
+            assert!(not_unique, "{} places: {error:?}", places.len());
+        }
+    }
+}
+
+/// What `patch` makes of a unified diff: hunks by their line numbers, context compared.
+fn patched(before: &[u8], diff: &str) -> Vec<u8> {
+    let lines: Vec<&[u8]> = before.split_inclusive(|&byte| byte == b'\n').collect();
+    let (mut out, mut next) = (Vec::new(), 0);
+    let mut rows = diff.split_inclusive('\n').skip(2).peekable();
+    while let Some(row) = rows.next() {
+        if let Some(header) = row.strip_prefix("@@ -") {
+            let range = header.split(' ').next().unwrap();
+            let (start, count) = range.split_once(',').unwrap_or((range, "1"));
+            let start: usize = start.parse().unwrap();
+            let from = if count == "0" { start } else { start - 1 };
+            lines[next..from].iter().for_each(|line| out.extend_from_slice(line));
+            next = from;
+            continue;
+        }
+        let no_newline = rows.peek().is_some_and(|row| row.starts_with('\\'));
+        let body = if no_newline { row[1..].strip_suffix('\n').unwrap() } else { &row[1..] }.as_bytes();
+        match row.as_bytes()[0] {
+            b'+' => out.extend_from_slice(body),
+            b'\\' => {}
+            kind => {
+                assert_eq!(lines[next], body, "context of {diff}");
+                next += 1;
+                if kind == b' ' {
+                    out.extend_from_slice(body);
+                }
+            }
+        }
+    }
+    lines[next..].iter().for_each(|line| out.extend_from_slice(line));
+    out
+}

@@ -1,0 +1,38 @@
+//! What must hold between globs, whatever each of them means.
+
+use replay::text::glob::{GlobMatcher, fixed_prefix, is_glob};
+
+use super::Source;
+
+/// Two globs and a path: any text is compiled or refused; a set matches what its members match; a match lies below the
+/// fixed part of its glob; text without special characters matches itself alone; and so does any text once escaped.
+///
+/// # Panics
+/// When that does not hold.
+pub fn globs_agree_with_each_other(bytes: &[u8]) {
+    let mut source = Source(bytes);
+    let case_insensitive = source.flag();
+    let first = String::from_utf8_lossy(source.bytes()).into_owned();
+    let second = String::from_utf8_lossy(source.bytes()).into_owned();
+    let path = source.bytes();
+    let compile = |globs: &[&str]| GlobMatcher::new(globs, case_insensitive);
+    if let (Ok(one), Ok(other)) = (compile(&[&first]), compile(&[&second])) {
+        let both = compile(&[&first, &second]).expect("each of them compiles");
+        assert_eq!(both.is_match(path), one.is_match(path) || other.is_match(path), "{first:?} and {second:?}");
+        let prefix = fixed_prefix(&first).as_bytes();
+        let starts = path.get(..prefix.len()).is_some_and(|start| match case_insensitive {
+            true => start.eq_ignore_ascii_case(prefix) || !prefix.is_ascii(),
+            false => start == prefix,
+        });
+        assert!(starts || !one.is_match(path), "{first:?} matches outside of its beginning");
+        if !is_glob(&first) && !first.contains('\\') && !case_insensitive {
+            assert_eq!(one.is_match(path), path == first.as_bytes(), "{first:?} is no pattern");
+        }
+    }
+    let Ok(text) = std::str::from_utf8(path) else { return };
+    let escaped: String =
+        text.chars().flat_map(|c| [Some('\\').filter(|_| !c.is_alphanumeric() && c != '/'), Some(c)]).flatten().collect();
+    if let Ok(escaped) = compile(&[&escaped]) {
+        assert!(escaped.is_match(path), "{text:?}, escaped, does not match itself");
+    }
+}

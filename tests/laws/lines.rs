@@ -1,0 +1,78 @@
+//! A whole session over a stream of bytes.
+
+use std::io::{Cursor, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use clap::Parser as _;
+use replay::cli::Cli;
+use replay::config::Config;
+use replay::protocol::{Incoming, parse};
+use replay::server::{Server, Session};
+use replay::start;
+use replay::transport::{Door, End, Writer};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// No session over a small stream takes longer, on a slow machine either.
+const BOUND: Duration = Duration::from_secs(30);
+
+const MAX_LINE_BYTES: usize = 64 * 1024;
+
+/// A server with one small directory, writable: what an agent does in there harms nobody. Commands are refused.
+fn server(dir: &TempDir) -> Arc<Server> {
+    std::fs::write(dir.path().join("a.txt"), "one\ntwo\n").unwrap();
+    let words = [PathBuf::from("replay"), "--mcp-server".into(), "--allow-write".into(), dir.path().to_path_buf()];
+    let config = Config::resolve(&Cli::try_parse_from(words).unwrap().options).unwrap();
+    start::server(&config).unwrap()
+}
+
+/// What the session wrote.
+#[derive(Clone, Default)]
+struct Sink(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Any bytes on stdin: each line that is written is one JSON-RPC message, there are never more answers than lines, each
+/// request that stands on a line of its own has exactly one, and the session ends when the stream does.
+///
+/// # Panics
+/// When that does not hold.
+pub fn a_line_has_at_most_one_answer(bytes: &[u8]) {
+    let lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
+    let sink = Sink::default();
+    let dir = tempfile::tempdir().unwrap();
+    let stdin = Cursor::new(bytes.to_vec());
+    let door = Door::new(Session::new(server(&dir)), stdin, Writer::new(sink.clone()), MAX_LINE_BYTES);
+    let (done, end) = std::sync::mpsc::channel();
+    thread::spawn(move || done.send(door.unwrap().run(None).unwrap()));
+    assert_eq!(end.recv_timeout(BOUND), Ok(End::Served), "the session does not end");
+
+    let written = sink.0.lock().unwrap();
+    assert!(written.is_empty() || written.ends_with(b"\n"), "a line without its end");
+    let mut answers = 0;
+    for line in written.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        let message: Value = serde_json::from_slice(line).expect("a line that is no JSON");
+        match &message {
+            Value::Array(members) => assert!(!members.is_empty(), "an empty batch"),
+            one => assert_eq!(one["jsonrpc"], "2.0"),
+        }
+        answers += usize::from(message.get("method").is_none());
+    }
+    assert!(answers <= lines.len(), "{answers} answers to {} lines", lines.len());
+    let requests = lines.iter().filter(|line| matches!(parse(line), Incoming::Request(it) if it.id.is_some())).count();
+    // A request that is cancelled has no answer.
+    let cancels = lines.iter().any(|line| memchr::memmem::find(line, b"cancel").is_some() || line.contains(&b'\\'));
+    assert!(answers >= requests || cancels, "{answers} answers to {requests} requests");
+}

@@ -1,0 +1,50 @@
+//! Laws over arbitrary input: bodies that property tests (`tests/it/laws.rs`) and fuzz targets (`fuzz/`) share.
+//!
+//! Each takes bytes and panics when its law is broken; [`Source`] turns bytes into choices.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a law lays out trees, and is broken by a panic"
+)]
+
+mod edits;
+mod globs;
+mod lines;
+mod paths;
+
+pub use edits::an_edit_changes_what_it_says;
+pub use globs::globs_agree_with_each_other;
+pub use lines::a_line_has_at_most_one_answer;
+pub use paths::a_plan_stays_inside;
+
+/// Choices read from bytes; when they are used up, every choice is the first.
+struct Source<'a>(&'a [u8]);
+
+impl<'a> Source<'a> {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        *first
+    }
+
+    fn choice<'b, T>(&mut self, of: &'b [T]) -> &'b T {
+        &of[usize::from(self.byte()) % of.len()]
+    }
+
+    fn flag(&mut self) -> bool {
+        self.byte() % 2 == 1
+    }
+
+    /// Up to 255 bytes.
+    fn bytes(&mut self) -> &'a [u8] {
+        let length = usize::from(self.byte()).min(self.0.len());
+        let (bytes, rest) = self.0.split_at(length);
+        self.0 = rest;
+        bytes
+    }
+}
