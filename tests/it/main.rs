@@ -7,6 +7,7 @@
 //! | `schema` | the check of every line the program writes against the official schema of its revision |
 //! | `layers` | rules about the sources: imports, lengths, doors, words |
 //! | `derived` | documents and lists that follow from the declarations, and rules over all tools |
+//! | `laws` | property tests over arbitrary input; their bodies are in `tests/laws`, which `fuzz/` shares |
 //! | `wire` | the protocol, per revision: what is answered, with which code, and what never is |
 //! | `escapes` | the escape catalogue: one test per attempt, named after its number |
 //!
@@ -17,6 +18,7 @@
 mod derived;
 mod escapes;
 mod harness;
+mod laws;
 mod layers;
 mod schema;
 mod tree;
