@@ -147,7 +147,7 @@ pub enum Sandbox {
 pub enum ToolsetArg {
     /// Reading, writing, searching and editing
     Files,
-    /// execute_command
+    /// `execute_command`
     Command,
     /// Every set
     All,

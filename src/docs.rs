@@ -93,7 +93,7 @@ fn man_parameters(text: &mut String, schema: &Value) {
     }
 }
 
-/// Text that roff takes as text (groff_char(7)): hyphens stay hyphens, a line never begins with a control character.
+/// Text that roff takes as text (`groff_char(7)`): hyphens stay hyphens, a line never begins with a control character.
 fn roff(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     text.lines()

@@ -169,19 +169,23 @@ impl Policy {
     pub fn entry(&self, requested: impl AsRef<Path>) -> Result<Checked<Entry>, PolicyError> {
         let requested = requested.as_ref();
         let spelling = self.spell(requested)?;
-        let (dir, name, place) = match self.direct_entry(&spelling)? {
-            Some(entry) if entry.kind.is_none() => return Err(PolicyError::NotFound { path: spelling.into_path() }),
-            Some(entry) => (entry.dir, entry.name, entry.place),
-            None => {
-                let spot = self.keep(requested, &spelling)?;
-                if spot.found.is_none() {
-                    let errno = spot.stuck.unwrap_or(Errno::NOENT);
-                    return Err(PolicyError::inside(spelling.into_path(), errno));
-                }
-                match split(spot) {
-                    Ok((dir, _, name, place)) => (dir, name, place),
-                    Err(errno) => return Err(PolicyError::inside(spelling.into_path(), errno)),
-                }
+        let (dir, name, place) = if let Some(entry) = self.direct_entry(&spelling)? {
+            // Where nothing may be changed it does not matter whether anything is there.
+            self.may_change(requested, &entry.place)?;
+            if entry.kind.is_none() {
+                return Err(PolicyError::NotFound { path: spelling.into_path() });
+            }
+            (entry.dir, entry.name, entry.place)
+        } else {
+            let spot = self.keep(requested, &spelling)?;
+            self.may_change(requested, &below(&spot.place, &spot.tail))?;
+            if spot.found.is_none() {
+                let errno = spot.stuck.unwrap_or(Errno::NOENT);
+                return Err(PolicyError::inside(spelling.into_path(), errno));
+            }
+            match split(spot) {
+                Ok((dir, _, name, place)) => (dir, name, place),
+                Err(errno) => return Err(PolicyError::inside(spelling.into_path(), errno)),
             }
         };
         self.may_replace(requested, &place)?;

@@ -38,6 +38,7 @@ const WORD: usize = 8;
 const SCRATCH: usize = BLOCK * 6 + WORD;
 
 /// Appends `text` as a JSON string, quotes included.
+#[expect(clippy::needless_bitwise_bool, reason = "a lazy operator is a branch, and branches do not become vectors")]
 pub fn escape_into(out: &mut Vec<u8>, text: &str) {
     let bytes = text.as_bytes();
     // Source text has an escape about every thirty bytes; too small a guess only costs one more growth.

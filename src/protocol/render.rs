@@ -138,13 +138,9 @@ mod tests {
         serde_json::from_slice(&out).unwrap()
     }
 
-    fn tool(reply: ToolReply) -> Outcome {
-        Ok(Body::Tool(reply))
-    }
-
     #[test]
     fn a_revision_gets_only_what_it_has() {
-        let reply = tool(ToolReply {
+        let reply = Ok(Body::Tool(ToolReply {
             content: vec![
                 Content::text("a\"b"),
                 Content::Audio { data: "AA==".into(), mime: "audio/wav".into(), uri: "file:///a".into() },
@@ -152,7 +148,7 @@ mod tests {
             structured: Some("{\"n\":1}".into()),
             meta: vec![("size", json!(3))],
             is_error: false,
-        });
+        }));
         let old = json!({"jsonrpc": "2.0", "id": null, "result": {
             "content": [
                 {"type": "text", "text": "a\"b"},

@@ -131,7 +131,7 @@ impl Session {
                 "the server failed inside this request, which is its own fault; other requests are unaffected";
             Err(RpcError::new(Code::Internal, message))
         });
-        self.log(ticket, request, &outcome, outbox);
+        Self::log(ticket, request, &outcome, outbox);
         // Freed before the reply is written: a client may use the id again as soon as it has read it.
         self.in_flight.remove(&ticket.id).then_some(outcome)
     }
@@ -236,7 +236,7 @@ impl Session {
     }
 
     /// Tells the client what became of a request, if it asked for that much.
-    fn log(&self, ticket: &Ticket, request: &Request<'_>, outcome: &Outcome, outbox: &dyn Outbox) {
+    fn log(ticket: &Ticket, request: &Request<'_>, outcome: &Outcome, outbox: &dyn Outbox) {
         let (level, text) = match outcome {
             Ok(_) => (Level::Debug, "answered".to_owned()),
             Err(error) if error.code == Code::Internal => (Level::Error, error.message.clone()),

@@ -29,7 +29,7 @@ pub struct Params {
     /// Files and globs
     #[schemars(length(min = 1), extend("x-aliases" = ["files", "globs"]))]
     paths: Vec<String>,
-    /// As in edit_file
+    /// As for `edit_file`
     #[schemars(length(min = 1))]
     edits: Vec<EditParam>,
     /// Only show the diffs

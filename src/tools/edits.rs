@@ -40,7 +40,7 @@ impl From<EditParam> for Edit {
         Self {
             old_text: param.old_text,
             new_text: param.new_text.unwrap_or_default(),
-            limit: param.limit.unwrap_or(if all { 0 } else { 1 }),
+            limit: param.limit.unwrap_or(u64::from(!all)),
             is_regex: param.is_regex.unwrap_or_default(),
             case_insensitive: param.case_insensitive.unwrap_or_default(),
         }

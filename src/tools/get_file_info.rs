@@ -59,13 +59,7 @@ impl Tool for GetFileInfo {
             modified: iso(info.modified),
             permissions: format!("{:03o}", info.mode),
         };
-        let kind = match kind {
-            ItemKind::File => "file",
-            ItemKind::Directory => "directory",
-            ItemKind::Link => "link",
-            ItemKind::Other => "other",
-        };
-        let mut text = format!("path: {}\ntype: {kind}\nsize: {}\n", output.path, output.size);
+        let mut text = format!("path: {}\ntype: {}\nsize: {}\n", output.path, kind.name(), output.size);
         if let Some(created) = &output.created {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "created: {created}");

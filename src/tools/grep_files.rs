@@ -55,7 +55,7 @@ pub struct Params {
 /// Every line shown, typed.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 pub struct Output {
-    matches: Vec<Line>,
+    matches: Vec<Shown>,
     count: u64,
     truncated: bool,
     skipped: u64,
@@ -64,7 +64,7 @@ pub struct Output {
 /// A line that matches, or context.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Line {
+pub struct Shown {
     path: String,
     line: u64,
     text: String,
@@ -236,7 +236,7 @@ impl Job<'_> {
         if state.run_matches > self.most {
             self.enough.store(true, Ordering::Relaxed);
         }
-        if state.run % 1024 == 0 {
+        if state.run.is_multiple_of(1024) {
             let (run, total) = (state.run as u64, self.entries.len() as u64);
             self.context.progress.report(run, Some(total), &format!("{run} of {total} files searched"));
         }
@@ -276,7 +276,7 @@ impl Job<'_> {
         (output, text)
     }
 
-    fn add(&self, path: &Path, hits: Vec<Hit>, lines: &mut Vec<Line>, text: &mut String) {
+    fn add(&self, path: &Path, hits: Vec<Hit>, lines: &mut Vec<Shown>, text: &mut String) {
         let path = show_path(path);
         for hit in hits {
             let separator = if hit.is_match { ':' } else { '-' };
@@ -284,7 +284,7 @@ impl Job<'_> {
                 text.push_str("--\n");
             }
             let _ = writeln!(text, "{path}{separator}{}{separator}{}", hit.line, hit.text);
-            lines.push(Line {
+            lines.push(Shown {
                 path: path.clone().into_owned(),
                 line: hit.line,
                 text: hit.text,

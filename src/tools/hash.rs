@@ -1,5 +1,6 @@
 //! SHA-256 of contents, for clients that want to be sure that a file is still what they saw.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -9,7 +10,11 @@ use crate::text::escape::show_path;
 
 /// In lower-case hexadecimal digits.
 pub fn of(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut digits, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
 }
 
 /// Refuses unless `current` (`None`: no file) has the expected hash.

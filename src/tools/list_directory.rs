@@ -52,6 +52,18 @@ pub(super) enum ItemKind {
     Other,
 }
 
+impl ItemKind {
+    /// The name on the wire.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Directory => "directory",
+            Self::Link => "link",
+            Self::Other => "other",
+        }
+    }
+}
+
 impl From<Kind> for ItemKind {
     fn from(kind: Kind) -> Self {
         match kind {

@@ -68,12 +68,11 @@ pub fn select(
     Ok(selected)
 }
 
+/// A directory to walk, and what is taken there; `None` takes everything.
+type Start = (Checked<Read>, Option<GlobMatcher>);
+
 /// Where to walk, and what to take there: one walk for all globs that begin at the same place.
-fn starts(
-    context: &Context<'_>,
-    selection: &Selection<'_>,
-    base: Option<Checked<Read>>,
-) -> Result<Vec<(Checked<Read>, Option<GlobMatcher>)>, Error> {
+fn starts(context: &Context<'_>, selection: &Selection<'_>, base: Option<Checked<Read>>) -> Result<Vec<Start>, Error> {
     let policy = &context.services.policy;
     let Some(globs) = selection.globs else {
         let base = match base {

@@ -7,6 +7,7 @@
 
 use std::io::Read;
 use std::os::fd::BorrowedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -126,7 +127,16 @@ impl Door {
 
     fn spawn_leader(self: &Arc<Self>, turn: u64) -> std::io::Result<()> {
         let door = Arc::clone(self);
-        thread::Builder::new().name("leader".to_owned()).spawn(move || door.lead(turn)).map(drop)
+        thread::Builder::new()
+            .name("leader".to_owned())
+            .spawn(move || {
+                // A session turns panics into errors, so this is a fault of the door itself; better to end than to hang.
+                if catch_unwind(AssertUnwindSafe(|| door.lead(turn))).is_err() {
+                    tracing::error!("the thread that reads has panicked");
+                    door.end();
+                }
+            })
+            .map(drop)
     }
 
     fn lead(self: &Arc<Self>, mut turn: u64) {

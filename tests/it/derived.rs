@@ -77,9 +77,7 @@ fn described(name: &str, schema: &Value) {
 #[test]
 fn annotations_are_those_of_the_contract() {
     let observes = json!({"readOnlyHint": true, "openWorldHint": false});
-    let others = |destructive: bool, idempotent: bool, open: bool| {
-        json!({"readOnlyHint": false, "destructiveHint": destructive, "idempotentHint": idempotent, "openWorldHint": open})
-    };
+    let others = |destructive: bool, idempotent: bool, open: bool| json!({"readOnlyHint": false, "destructiveHint": destructive, "idempotentHint": idempotent, "openWorldHint": open});
     for make in TOOLS {
         let tool = make();
         let expected = match tool.name() {
