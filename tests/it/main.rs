@@ -9,6 +9,7 @@
 //! | `cli` | what a person types |
 //! | `edits` | the folders of `testdata/edits` through the program |
 //! | `derived` | documents and lists that follow from the declarations, and rules over all tools |
+//! | `laws` | property tests over arbitrary input; their bodies are in `tests/laws`, which `fuzz/` shares |
 //! | `wire` | the protocol, per revision: what is answered, with which code, and what never is |
 //! | `escapes` | the escape catalogue: one test per attempt, named after its number |
 //!
@@ -21,6 +22,7 @@ mod derived;
 mod edits;
 mod escapes;
 mod harness;
+mod laws;
 mod layers;
 mod schema;
 mod tree;

@@ -16,7 +16,7 @@ const BOUND: Duration = Duration::from_secs(10);
 
 fn text(source: &mut Source<'_>) -> String {
     let pieces = usize::from(source.byte()) % 24;
-    (0..pieces).map(|_| *source.choice(&PIECES)).collect()
+    (0..pieces).map(|_| source.choice(&PIECES)).collect()
 }
 
 /// One or two edits of a text. Whatever comes of them: a literal that occurs once is replaced and nothing else; one that

@@ -88,7 +88,7 @@ impl Stage {
         const PARTS: [&[u8]; 14] =
             [b"a", b"b", b"c", b"..", b".", b"", b"in", b"out", b"ro", b"kept", b"link", b"\xff", b"a\n", b"c/c/c"];
         let start: [&[u8]; 5] = [b"", b"/in", b"/out", b"/ro", b"/"];
-        let start = *source.choice(&start);
+        let start = source.choice(&start);
         let mut path = Vec::new();
         if !start.is_empty() {
             path.extend_from_slice(self.base.path().as_os_str().as_bytes());
@@ -138,14 +138,14 @@ impl Stage {
             }
             8 | 9 => {
                 // What an agent's shell may do below `in`: link any name to any place. The parent is no link itself.
-                let name = *source.choice(&["a", "b", "c", "link"]);
-                let parent = self.base.path().join(*source.choice(&["in", "in/a"]));
+                let name = source.choice(&["a", "b", "c", "link"]);
+                let parent = self.base.path().join(source.choice(&["in", "in/a"]));
                 if fs::symlink_metadata(&parent).is_ok_and(|it| it.is_dir()) {
                     let _ = symlink(self.path(source), parent.join(name));
                 }
             }
             _ => {
-                let mut name = || self.base.path().join("in").join(*source.choice(&["a", "b", "c", "link"]));
+                let mut name = || self.base.path().join("in").join(source.choice(&["a", "b", "c", "link"]));
                 let (from, to) = (name(), name());
                 if source.flag() {
                     let _ = fs::rename(from, to);
@@ -159,7 +159,7 @@ impl Stage {
     /// Reads a file, lists a directory and the tree below it: nothing of the outside may come to light.
     fn read(&self, path: &Path) {
         let Ok(opened) = self.policy.read(path) else { return };
-        if opened.is_dir() {
+        if opened.kind() == Kind::Directory {
             let entries = disk::entries(&opened).unwrap();
             assert!(entries.iter().all(|entry| entry.name != MARK), "{} lists the outside", path.display());
             let cancel = CancelToken::new();
