@@ -1,9 +1,11 @@
 //! The folders of `testdata/edits` through the program: what is on the disk afterwards, and what is answered.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::harness::Server;
 use crate::tree::Tree;
@@ -51,8 +53,11 @@ fn an_expected_hash_refuses_what_has_changed() {
     let path = tree.file("a.txt", "one\n").text("a.txt");
     let mut server = Server::open(&tree, "2025-11-25", &["--allow", &format!("{}:rw", tree.root().display())]);
     let of = |text: &str| {
-        use sha2::Digest as _;
-        sha2::Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+        let mut digits = String::new();
+        for byte in Sha256::digest(text) {
+            write!(digits, "{byte:02x}").unwrap();
+        }
+        digits
     };
     let edit = |expected: &str| json!({"path": path, "edits": [{"oldText": "one", "newText": "two"}], "expectedSha256": expected});
     let refused = server.call("edit_file", edit(&of("other"))).failure().unwrap();

@@ -30,8 +30,11 @@ pub fn globs_agree_with_each_other(bytes: &[u8]) {
         }
     }
     let Ok(text) = std::str::from_utf8(path) else { return };
-    let escaped: String =
-        text.chars().flat_map(|c| [Some('\\').filter(|_| !c.is_alphanumeric() && c != '/'), Some(c)]).flatten().collect();
+    let escaped: String = text
+        .chars()
+        .flat_map(|c| [Some('\\').filter(|_| !c.is_alphanumeric() && c != '/'), Some(c)])
+        .flatten()
+        .collect();
     if let Ok(escaped) = compile(&[&escaped]) {
         assert!(escaped.is_match(path), "{text:?}, escaped, does not match itself");
     }
