@@ -21,8 +21,8 @@ pub const MAX_READ_TOTAL_BYTES: u64 = 32 * 1024 * 1024;
 pub const MAX_EDIT_BYTES: u64 = 1024 * 1024 * 1024;
 /// Most entries in one `directory_tree` reply.
 pub const MAX_TREE_ENTRIES: usize = 100_000;
-/// Deepest nesting of one `directory_tree` reply, in levels: a level is two in JSON, and many clients read 128.
-pub const MAX_TREE_DEPTH: usize = 50;
+/// Deepest nesting of structured content, in levels of a tree: each is two in JSON, and many clients read only 128.
+pub const MAX_NESTED_LEVELS: usize = 50;
 /// Deepest directory nesting that a walk follows.
 pub const MAX_WALK_DEPTH: usize = 4096;
 /// Symbolic links followed while resolving one path, as the kernel's own limit (`path_resolution(7)`).
