@@ -98,7 +98,7 @@ fn announce(server: &Server) {
         revisions = Revision::ALL.map(Revision::as_str).join(","),
         directories = directories.join(" "),
         wall,
-        "replay"
+        "serving"
     );
 }
 
