@@ -171,9 +171,9 @@ pub enum LogLevel {
     Error,
     /// What an operator should know
     Warn,
-    /// The start-up line and cancellations
+    /// The start-up line
     Info,
-    /// Every call
+    /// Every call, and cancellations
     Debug,
     /// Everything
     Trace,
