@@ -4,7 +4,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, RwLockReadGuard};
 
 use rustix::fs::{
     AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat, flock, fstat, openat, renameat, renameat_with,
@@ -12,7 +12,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::policy::{Checked, Kind, Write};
+use crate::policy::{Checked, Kind, Rules, Write};
 
 use super::dirs::make_below;
 use super::error::FsError;
@@ -90,7 +90,10 @@ impl Writer {
         expected: Option<&Stamp>,
     ) -> Result<Prepared, FsError> {
         let shown = target.shown();
-        let (dir, _) = make_below(target.dir(), target.parents(), shown)?;
+        let (dir, _) = {
+            let _held = target.hold().ok_or_else(|| FsError::Changed { path: shown.into() })?;
+            make_below(target.dir(), target.parents(), shown)?
+        };
         let old = match open_old(&dir, target) {
             Ok(old) => Some(old),
             Err(FsError::NotFound { .. }) => None,
@@ -107,7 +110,15 @@ impl Writer {
         }
         temp.sync(shown)?;
         let expected = expected.cloned();
-        Ok(Prepared { temp, name: target.name().into(), old, expected, shown: shown.into() })
+        Ok(Prepared {
+            temp,
+            name: target.name().into(),
+            old,
+            expected,
+            shown: shown.into(),
+            rules: Arc::clone(target.rules()),
+            era: target.era(),
+        })
     }
 }
 
@@ -148,11 +159,15 @@ pub struct Prepared {
     old: Option<Old>,
     expected: Option<Stamp>,
     shown: PathBuf,
+    rules: Arc<Rules>,
+    era: u64,
 }
 
 impl Prepared {
     /// Replaces the file for good: one rename.
     fn overwrite(mut self) -> Result<(), FsError> {
+        let rules = Arc::clone(&self.rules);
+        let _held = self.hold(&rules)?;
         renameat(self.temp.dir(), self.temp.name(), self.temp.dir(), &self.name).map_err(|errno| self.failed(errno))?;
         self.temp.disarm();
         Ok(())
@@ -163,6 +178,8 @@ impl Prepared {
     /// Fails with `Changed`, and changes nothing, if the target is not what it was.
     pub fn commit(self) -> Result<Committed, FsError> {
         let dir = Arc::clone(self.temp.dir());
+        let rules = Arc::clone(&self.rules);
+        let _held = self.hold(&rules)?;
         let Some(old) = &self.old else {
             return match renameat_with(&dir, self.temp.name(), &dir, &self.name, RenameFlags::NOREPLACE) {
                 Ok(()) => Ok(self.committed(Undo::Remove)),
@@ -208,6 +225,12 @@ impl Prepared {
             self.temp.disarm();
         }
         Committed { prepared: self, undo: Some(undo) }
+    }
+
+    /// The directory may have become the parent of a protected path since the target was looked up.
+    fn hold<'r>(&self, rules: &'r Rules) -> Result<RwLockReadGuard<'r, u64>, FsError> {
+        let held = rules.hold(self.era, [self.name.as_os_str()]);
+        held.ok_or_else(|| FsError::Changed { path: self.shown.clone() })
     }
 
     fn failed(&self, errno: Errno) -> FsError {
