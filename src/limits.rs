@@ -8,6 +8,8 @@ pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 pub const MAX_RUNNING_REQUESTS: usize = 64;
 /// Requests that may wait for a free place before stdin is no longer read.
 pub const MAX_QUEUED_REQUESTS: usize = 256;
+/// What the reply to one batch may come to before its other members are refused, in bytes: it is held until it is whole.
+pub const MAX_BATCH_REPLY_BYTES: usize = 64 * 1024 * 1024;
 /// How long a cheap call may hold stdin before another thread takes over reading, in milliseconds.
 pub const TAKEOVER_MS: i64 = 5;
 

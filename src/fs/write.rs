@@ -176,7 +176,7 @@ impl Prepared {
     /// Replaces the file and keeps the old one at hand until [`Committed::finish`].
     ///
     /// Fails with `Changed`, and changes nothing, if the target is not what it was.
-    pub fn commit(self) -> Result<Committed, FsError> {
+    pub fn commit(mut self) -> Result<Committed, FsError> {
         let dir = Arc::clone(self.temp.dir());
         let rules = Arc::clone(&self.rules);
         let _held = self.hold(&rules)?;
@@ -200,12 +200,21 @@ impl Prepared {
         if let Some(expected) = &self.expected {
             let swapped = statat(&dir, self.temp.name(), AtFlags::SYMLINK_NOFOLLOW);
             if !swapped.is_ok_and(|stat| Stamp::of(&stat) == *expected) {
-                let back = renameat_with(&dir, self.temp.name(), &dir, &self.name, RenameFlags::EXCHANGE);
-                back.map_err(|errno| self.failed(errno))?;
+                self.go_back(&dir);
                 return Err(FsError::Changed { path: self.shown.clone() });
             }
         }
         Ok(self.committed(Undo::Exchange))
+    }
+
+    /// Gives the name back to what somebody else had put there.
+    fn go_back(&mut self, dir: &OwnedFd) {
+        let back = renameat_with(dir, self.temp.name(), dir, &self.name, RenameFlags::EXCHANGE)
+            .or_else(|_| renameat_with(dir, self.temp.name(), dir, &self.name, RenameFlags::NOREPLACE));
+        if back.is_err() {
+            // What bears the temporary name is not ours: better left over than removed.
+            self.temp.disarm();
+        }
     }
 
     fn rename_over(mut self, undo: Undo) -> Result<Committed, FsError> {
