@@ -10,6 +10,8 @@ pub const MAX_RUNNING_REQUESTS: usize = 64;
 pub const MAX_QUEUED_REQUESTS: usize = 256;
 /// Bytes of requests that may wait or run at the same time before stdin is no longer read.
 pub const MAX_OPEN_BYTES: usize = 256 * 1024 * 1024;
+/// What the reply to one batch may come to before its other members are refused, in bytes: it is held until it is whole.
+pub const MAX_BATCH_REPLY_BYTES: usize = 64 * 1024 * 1024;
 /// How long a cheap call may hold stdin before another thread takes over reading, in milliseconds.
 pub const TAKEOVER_MS: i64 = 5;
 

@@ -18,6 +18,7 @@ pub(super) const ENTER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFl
 
 /// Makes a directory and its missing parents, as `mkdir -p`. Returns how many were made: none if it was there.
 pub fn create_dir(dir: &Checked<NewDir>) -> Result<usize, FsError> {
+    let _held = dir.hold().ok_or_else(|| FsError::Changed { path: dir.shown().into() })?;
     make_below(dir.dir(), dir.missing(), dir.shown()).map(|(_, made)| made)
 }
 

@@ -31,9 +31,22 @@ pub fn move_no_clobber(source: &Checked<Entry>, destination: &Checked<Write>) ->
     if destination.wants_dir() && kind != Kind::Directory {
         return Err(FsError::NotADirectory { path: destination.shown().into() });
     }
+    let raced = || FsError::Changed { path: destination.shown().into() };
+    let (mut above, mut held) = (None, None);
+    if destination.rules().protected_below(destination.place()).next().is_some() {
+        above = Some(destination.rules().hold_all(destination.era()).ok_or_else(raced)?);
+    } else {
+        held = Some(destination.hold().ok_or_else(raced)?);
+    }
     keeps_protected_away(source, kind, destination)?;
     let (dir, _) = make_below(destination.dir(), destination.parents(), destination.shown())?;
-    match renameat_with(source.dir(), source.name(), &dir, destination.name(), RenameFlags::NOREPLACE) {
+    let renamed = renameat_with(source.dir(), source.name(), &dir, destination.name(), RenameFlags::NOREPLACE);
+    if let (Ok(()), Some(era)) = (renamed, above.as_deref_mut()) {
+        *era += 1;
+    }
+    // A copy takes as long as the file is large, and holds off others only for its last step.
+    drop((above, held));
+    match renamed {
         Ok(()) => Ok(()),
         Err(Errno::XDEV) => copy_and_remove(source, kind, &dir, destination),
         Err(Errno::NOSYS) => link_and_remove(source, kind, &dir, destination),
@@ -63,7 +76,10 @@ fn link_and_remove(
     dir: &Arc<OwnedFd>,
     destination: &Checked<Write>,
 ) -> Result<(), FsError> {
-    match linkat(source.dir(), source.name(), dir, destination.name(), AtFlags::empty()) {
+    let held = destination.hold().ok_or_else(|| FsError::Changed { path: destination.shown().into() })?;
+    let linked = linkat(source.dir(), source.name(), dir, destination.name(), AtFlags::empty());
+    drop(held);
+    match linked {
         Ok(()) => remove_source(source),
         Err(Errno::EXIST) => Err(FsError::AlreadyExists { path: destination.shown().into() }),
         Err(_) => copy_and_remove(source, kind, dir, destination),
@@ -81,6 +97,7 @@ fn copy_and_remove(
         Kind::Symlink => {
             let target = readlinkat(source.dir(), source.name(), Vec::new())
                 .map_err(|errno| FsError::of(source.shown(), "move", errno))?;
+            let _held = destination.hold().ok_or_else(|| FsError::Changed { path: destination.shown().into() })?;
             symlinkat(target, dir, destination.name())
                 .map_err(|errno| FsError::of(destination.shown(), "move something to", errno))?;
         }
@@ -106,6 +123,7 @@ fn copy_file(source: &Checked<Entry>, dir: &Arc<OwnedFd>, destination: &Checked<
     };
     futimens(temp.file(), &times).map_err(failed)?;
     temp.sync(shown)?;
+    let _held = destination.hold().ok_or_else(|| FsError::Changed { path: shown.into() })?;
     match renameat_with(dir, temp.name(), dir, destination.name(), RenameFlags::NOREPLACE) {
         Ok(()) => temp.disarm(),
         Err(Errno::INVAL | Errno::NOSYS) => {

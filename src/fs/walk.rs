@@ -25,6 +25,7 @@ use super::error::FsError;
 use super::ignores::Ignores;
 use super::info::{Info, info_of};
 use super::read::OpenFile;
+use super::temp::is_temp_name;
 
 mod queue;
 use queue::Queue;
@@ -255,7 +256,8 @@ impl<V> Walker<'_, V> {
             let path = [&rel, entry.name.as_bytes()].concat();
             let left_out = self.options.respect_gitignore
                 && (entry.name == ".git" || ignores.as_ref().is_some_and(|ignores| ignores.ignored(&path, is_dir)));
-            if left_out {
+            // What a write is just replacing a file with is no file yet; found here, it would be a match twice, or be edited.
+            if left_out || (!is_dir && is_temp_name(&entry.name)) {
                 continue;
             }
             if !is_dir {

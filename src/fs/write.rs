@@ -4,7 +4,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, RwLockReadGuard};
 
 use rustix::fs::{
     AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat, flock, fstat, openat, renameat, renameat_with,
@@ -12,7 +12,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::policy::{Checked, Kind, Write};
+use crate::policy::{Checked, Kind, Rules, Write};
 
 use super::dirs::make_below;
 use super::error::FsError;
@@ -90,7 +90,10 @@ impl Writer {
         expected: Option<&Stamp>,
     ) -> Result<Prepared, FsError> {
         let shown = target.shown();
-        let (dir, _) = make_below(target.dir(), target.parents(), shown)?;
+        let (dir, _) = {
+            let _held = target.hold().ok_or_else(|| FsError::Changed { path: shown.into() })?;
+            make_below(target.dir(), target.parents(), shown)?
+        };
         let old = match open_old(&dir, target) {
             Ok(old) => Some(old),
             Err(FsError::NotFound { .. }) => None,
@@ -107,7 +110,15 @@ impl Writer {
         }
         temp.sync(shown)?;
         let expected = expected.cloned();
-        Ok(Prepared { temp, name: target.name().into(), old, expected, shown: shown.into() })
+        Ok(Prepared {
+            temp,
+            name: target.name().into(),
+            old,
+            expected,
+            shown: shown.into(),
+            rules: Arc::clone(target.rules()),
+            era: target.era(),
+        })
     }
 }
 
@@ -148,11 +159,15 @@ pub struct Prepared {
     old: Option<Old>,
     expected: Option<Stamp>,
     shown: PathBuf,
+    rules: Arc<Rules>,
+    era: u64,
 }
 
 impl Prepared {
     /// Replaces the file for good: one rename.
     fn overwrite(mut self) -> Result<(), FsError> {
+        let rules = Arc::clone(&self.rules);
+        let _held = self.hold(&rules)?;
         renameat(self.temp.dir(), self.temp.name(), self.temp.dir(), &self.name).map_err(|errno| self.failed(errno))?;
         self.temp.disarm();
         Ok(())
@@ -161,8 +176,10 @@ impl Prepared {
     /// Replaces the file and keeps the old one at hand until [`Committed::finish`].
     ///
     /// Fails with `Changed`, and changes nothing, if the target is not what it was.
-    pub fn commit(self) -> Result<Committed, FsError> {
+    pub fn commit(mut self) -> Result<Committed, FsError> {
         let dir = Arc::clone(self.temp.dir());
+        let rules = Arc::clone(&self.rules);
+        let _held = self.hold(&rules)?;
         let Some(old) = &self.old else {
             return match renameat_with(&dir, self.temp.name(), &dir, &self.name, RenameFlags::NOREPLACE) {
                 Ok(()) => Ok(self.committed(Undo::Remove)),
@@ -183,12 +200,21 @@ impl Prepared {
         if let Some(expected) = &self.expected {
             let swapped = statat(&dir, self.temp.name(), AtFlags::SYMLINK_NOFOLLOW);
             if !swapped.is_ok_and(|stat| Stamp::of(&stat) == *expected) {
-                let back = renameat_with(&dir, self.temp.name(), &dir, &self.name, RenameFlags::EXCHANGE);
-                back.map_err(|errno| self.failed(errno))?;
+                self.go_back(&dir);
                 return Err(FsError::Changed { path: self.shown.clone() });
             }
         }
         Ok(self.committed(Undo::Exchange))
+    }
+
+    /// Gives the name back to what somebody else had put there.
+    fn go_back(&mut self, dir: &OwnedFd) {
+        let back = renameat_with(dir, self.temp.name(), dir, &self.name, RenameFlags::EXCHANGE)
+            .or_else(|_| renameat_with(dir, self.temp.name(), dir, &self.name, RenameFlags::NOREPLACE));
+        if back.is_err() {
+            // What bears the temporary name is not ours: better left over than removed.
+            self.temp.disarm();
+        }
     }
 
     fn rename_over(mut self, undo: Undo) -> Result<Committed, FsError> {
@@ -208,6 +234,12 @@ impl Prepared {
             self.temp.disarm();
         }
         Committed { prepared: self, undo: Some(undo) }
+    }
+
+    /// The directory may have become the parent of a protected path since the target was looked up.
+    fn hold<'r>(&self, rules: &'r Rules) -> Result<RwLockReadGuard<'r, u64>, FsError> {
+        let held = rules.hold(self.era, [self.name.as_os_str()]);
+        held.ok_or_else(|| FsError::Changed { path: self.shown.clone() })
     }
 
     fn failed(&self, errno: Errno) -> FsError {

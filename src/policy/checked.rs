@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, RwLockReadGuard};
 
 use rustix::fs::Stat;
 
@@ -43,6 +43,7 @@ pub struct Write {
     pub(super) place: PathBuf,
     pub(super) wants_dir: bool,
     pub(super) rules: Arc<Rules>,
+    pub(super) era: u64,
 }
 
 /// A directory that shall exist: the deepest one that does, and the names still to make below it.
@@ -50,6 +51,8 @@ pub struct Write {
 pub struct NewDir {
     pub(super) dir: Arc<OwnedFd>,
     pub(super) missing: Vec<OsString>,
+    pub(super) rules: Arc<Rules>,
+    pub(super) era: u64,
 }
 
 /// A directory entry itself, for deleting and moving: the handle of its directory and its name.
@@ -136,12 +139,28 @@ impl Checked<Write> {
         self.how.wants_dir
     }
 
+    /// When it was looked up, for [`Rules::hold`].
+    pub(crate) fn era(&self) -> u64 {
+        self.how.era
+    }
+
+    /// See [`Rules::hold`].
+    pub(crate) fn hold(&self) -> Option<RwLockReadGuard<'_, u64>> {
+        let names = self.how.parents.iter().map(OsString::as_os_str).chain([self.name()]);
+        self.how.rules.hold(self.how.era, names)
+    }
+
     pub(crate) fn rules(&self) -> &Arc<Rules> {
         &self.how.rules
     }
 }
 
 impl Checked<NewDir> {
+    /// See [`Rules::hold`].
+    pub(crate) fn hold(&self) -> Option<RwLockReadGuard<'_, u64>> {
+        self.how.rules.hold(self.how.era, self.how.missing.iter().map(OsString::as_os_str))
+    }
+
     pub(crate) fn dir(&self) -> &Arc<OwnedFd> {
         &self.how.dir
     }

@@ -125,6 +125,7 @@ impl Policy {
     /// stays inside; missing parents are no error, and are made when the file is written.
     pub fn write(&self, requested: impl AsRef<Path>) -> Result<Checked<Write>, PolicyError> {
         let requested = requested.as_ref();
+        let era = self.rules.era();
         let spelling = self.spell(requested)?;
         let direct = self.direct_entry(&spelling)?;
         let direct = direct.filter(|entry| entry.kind != Some(Kind::Symlink));
@@ -147,12 +148,13 @@ impl Policy {
             return Err(PolicyError::Protected { path: requested.into(), protected: protected.into() });
         }
         let rules = Arc::clone(&self.rules);
-        Ok(Checked::new(spelling.into_path(), Write { dir, parents, name, place, wants_dir: false, rules }))
+        Ok(Checked::new(spelling.into_path(), Write { dir, parents, name, place, wants_dir: false, rules, era }))
     }
 
     /// A directory that shall exist, with its parents. Links are followed while they stay inside.
     pub fn create_dir(&self, requested: impl AsRef<Path>) -> Result<Checked<NewDir>, PolicyError> {
         let requested = requested.as_ref();
+        let era = self.rules.era();
         let spelling = self.spell(requested)?;
         let spot = self.walk(&spelling, Last::Follow).map_err(|halt| self.halted(requested, &spelling, halt))?;
         self.may_change(requested, &below(&spot.place, &spot.tail))?;
@@ -160,7 +162,8 @@ impl Policy {
         if let Some(errno) = blocked {
             return Err(PolicyError::inside(spelling.into_path(), errno));
         }
-        Ok(Checked::new(spelling.into_path(), NewDir { dir: spot.dir, missing: spot.tail }))
+        let rules = Arc::clone(&self.rules);
+        Ok(Checked::new(spelling.into_path(), NewDir { dir: spot.dir, missing: spot.tail, rules, era }))
     }
 
     /// A directory entry itself, for deleting it or moving it away: a link in the last part is not followed.
@@ -203,6 +206,7 @@ impl Policy {
     /// Where something may be moved to: a link in the last part is not followed, and missing parents are made on the way.
     pub fn destination(&self, requested: impl AsRef<Path>) -> Result<Checked<Write>, PolicyError> {
         let requested = requested.as_ref();
+        let era = self.rules.era();
         let spelling = self.spell(requested)?;
         let mut wants_dir = false;
         let (dir, parents, name, place) = if let Some(entry) = self.direct_entry(&spelling)? {
@@ -218,7 +222,7 @@ impl Policy {
         self.may_replace(requested, &place)?;
         self.may_change(requested, &place)?;
         let rules = Arc::clone(&self.rules);
-        Ok(Checked::new(spelling.into_path(), Write { dir, parents, name, place, wants_dir, rules }))
+        Ok(Checked::new(spelling.into_path(), Write { dir, parents, name, place, wants_dir, rules, era }))
     }
 
     fn spell(&self, requested: &Path) -> Result<Spelling, PolicyError> {

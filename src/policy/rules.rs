@@ -5,6 +5,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// A device and an inode number: which directory it is, whatever its name.
 pub(crate) type Id = (u64, u64);
@@ -19,6 +20,9 @@ pub(crate) struct Rules {
     pub(super) roots: Vec<RootRule>,
     pub(super) names: Vec<Name>,
     pub(super) protected: Vec<Protected>,
+    /// How many directories were moved to a place above a protected path. What was opened before such a move may lie
+    /// elsewhere than was checked, so creating takes this for reading and such a move takes it for writing.
+    era: RwLock<u64>,
 }
 
 #[derive(Debug)]
@@ -99,6 +103,33 @@ impl Rules {
             let below = p.starts_with(&p.path, place).then(|| p.path.components().skip(depth).collect::<PathBuf>())?;
             (!below.as_os_str().is_empty()).then_some((p.path.as_path(), below))
         })
+    }
+
+    /// When a place is looked at; see [`Rules::hold`].
+    pub(super) fn era(&self) -> u64 {
+        *self.era.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps directories from becoming parents of protected paths as long as the guard lives, while `names` are made below
+    /// a directory that was opened in `era`. `None` if one has become such a parent since and a name may now be protected.
+    pub(crate) fn hold<'n>(
+        &self,
+        era: u64,
+        names: impl IntoIterator<Item = &'n OsStr>,
+    ) -> Option<RwLockReadGuard<'_, u64>> {
+        let now = self.era.read().unwrap_or_else(PoisonError::into_inner);
+        let known = |name: &OsStr| {
+            let is_name = |p: &Protected| p.path.iter().any(|part| part.eq_ignore_ascii_case(name));
+            self.protected.iter().any(is_name)
+        };
+        (*now == era || !names.into_iter().any(known)).then_some(now)
+    }
+
+    /// For moving a directory to a place above a protected path: nothing is made meanwhile. Whoever has moved it counts one
+    /// up. `None` as for [`Rules::hold`].
+    pub(crate) fn hold_all(&self, era: u64) -> Option<RwLockWriteGuard<'_, u64>> {
+        let now = self.era.write().unwrap_or_else(PoisonError::into_inner);
+        (*now == era).then_some(now)
     }
 
     /// Whether a directory is one of the allowed ones, by whatever name it was reached.

@@ -5,6 +5,7 @@
 //! a new one. Heavy calls go to a pool of threads. What runs and what waits is bounded, and beyond that stdin is not
 //! read, so a flood costs the client time and the server nothing.
 
+use std::cell::Cell;
 use std::io::Read;
 use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +19,7 @@ use super::lines::{Line, Lines};
 use super::pool::Pool;
 use super::wake::Wake;
 use super::writer::Writer;
-use crate::limits::TAKEOVER_MS;
+use crate::limits::{MAX_BATCH_REPLY_BYTES, TAKEOVER_MS};
 use crate::protocol::{Code, Incoming, Outcome, Refusal, RpcError, parse, render};
 use crate::server::{Admission, Session, Ticket};
 use crate::tools::Weight;
@@ -241,14 +242,27 @@ impl Door {
     fn serve_batch(&self, line: &[u8], out: &mut Vec<u8>) {
         let Incoming::Batch(members) = parse(line) else { return };
         out.push(b'[');
+        let too_much = || {
+            let message =
+                format!("the replies before this one are {MAX_BATCH_REPLY_BYTES} bytes; send fewer in one batch");
+            RpcError::new(Code::InvalidRequest, message)
+        };
+        let held = Cell::new(0);
         let mut reply = |id: Option<&crate::protocol::Id>, outcome: &Outcome, revision| {
             if out.len() > 1 {
                 out.push(b',');
             }
             render(out, id, outcome, revision);
+            held.set(out.len());
         };
         for member in members {
+            let is_full = held.get() > MAX_BATCH_REPLY_BYTES;
             let request = match parse(member.get().as_bytes()) {
+                Incoming::Request(request) if is_full && request.id.is_some() => {
+                    reply(request.id.as_ref(), &Err(too_much()), self.session.revision());
+                    continue;
+                }
+                Incoming::Refused(Refusal { id: None, .. }) | Incoming::Batch(_) if is_full => continue,
                 Incoming::Request(request) if request.method == "initialize" && request.id.is_some() => {
                     let error = RpcError::new(Code::InvalidRequest, "initialize must not be part of a batch");
                     reply(request.id.as_ref(), &Err(error), self.session.revision());

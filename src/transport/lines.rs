@@ -90,7 +90,11 @@ impl<R: Read> Lines<R> {
         line
     }
 
+    /// Forgets what was read; the room of a line that was too long must not stay behind either.
     fn discard(&mut self) {
+        if self.buffer.len() > READ_BYTES {
+            self.buffer = vec![0; READ_BYTES];
+        }
         self.start = 0;
         self.end = 0;
         self.scanned = 0;
@@ -152,6 +156,15 @@ mod tests {
         assert!(all(text.as_bytes(), usize::MAX) == expected);
         assert!(all(Dribble(text.as_bytes()), usize::MAX) == expected);
         assert_eq!(all(text.as_bytes(), READ_BYTES), [Line::TooLong, whole("next"), Line::TooLong, Line::TooLong]);
+    }
+
+    #[test]
+    fn the_room_of_a_dropped_line_is_given_back() {
+        let text = "x".repeat(READ_BYTES * 9) + "\nnext\n";
+        let mut lines = Lines::new(text.as_bytes(), READ_BYTES * 4);
+        assert_eq!(lines.next().unwrap(), Line::TooLong);
+        assert_eq!(lines.next().unwrap(), Line::Whole(b"next".to_vec()));
+        assert!(lines.buffer.len() <= 2 * READ_BYTES, "{}", lines.buffer.len());
     }
 
     #[test]

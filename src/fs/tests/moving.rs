@@ -47,6 +47,29 @@ fn no_protected_path_comes_into_being_by_a_move() {
     assert_eq!(names(&tree, "A"), [".git", "f", "keys", "ln", "ro", "sub"]);
 }
 
+/// What was opened before its directory became the parent of a protected path must not be carried out any more.
+#[test]
+fn no_protected_path_comes_into_being_around_a_move() {
+    let tree = Fixture::new();
+    std::fs::create_dir(tree.at("A/d")).unwrap();
+    let writer = Writer::default();
+    let [early, late, other] = ["A/d/hooks/pre-commit", "A/d/hooks", "A/d/fine"].map(|path| write(&tree, path));
+    let prepared = writer.prepare(&late, b"evil", None).unwrap();
+    let made = tree.policy.create_dir(tree.at("A/d/Hooks")).unwrap();
+    let destination = tree.policy.destination(tree.at("A/d/hooks")).unwrap();
+    let again = tree.policy.destination(tree.at("A/.git")).unwrap();
+    go(&tree, "A/d", "A/.git").unwrap();
+    assert!(matches!(writer.replace(&early, b"evil", None), Err(FsError::Changed { .. })));
+    assert!(matches!(prepared.commit(), Err(FsError::Changed { .. })));
+    assert!(matches!(create_dir(&made), Err(FsError::Changed { .. })));
+    assert!(matches!(move_no_clobber(&entry(&tree, "A/f"), &destination), Err(FsError::Changed { .. })));
+    assert!(matches!(move_no_clobber(&entry(&tree, "A/sub"), &again), Err(FsError::Changed { .. })));
+    assert_eq!(names(&tree, "A/.git"), [""; 0]);
+    // What no rule knows is made where it was asked for, by handle.
+    writer.replace(&other, b"fine", None).unwrap();
+    assert_eq!(names(&tree, "A/.git"), ["fine"]);
+}
+
 #[test]
 fn a_file_moves_to_another_filesystem_with_what_it_has() {
     let tree = Fixture::new();
