@@ -16,7 +16,7 @@ const BOUND: Duration = Duration::from_secs(10);
 
 fn text(source: &mut Source<'_>) -> String {
     let pieces = usize::from(source.byte()) % 24;
-    (0..pieces).map(|_| *source.choice(&PIECES)).collect()
+    (0..pieces).map(|_| source.choice(&PIECES)).collect()
 }
 
 /// One or two edits of a text. Whatever comes of them: a literal that occurs once is replaced and nothing else; one that
@@ -60,7 +60,8 @@ fn one_literal(before: &[u8], edit: &Edit, outcome: &Result<edit::Applied, edit:
     let plain = !edit.is_regex && !edit.case_insensitive && edit.limit == 1 && !edit.old_text.is_empty();
     // Line endings have rules of their own: a newline in the edit stands for either.
     let ends_lines = |bytes: &[u8]| bytes.contains(&b'\r');
-    let has_endings = ends_lines(before) || ends_lines(edit.old_text.as_bytes()) || ends_lines(edit.new_text.as_bytes());
+    let has_endings =
+        ends_lines(before) || ends_lines(edit.old_text.as_bytes()) || ends_lines(edit.new_text.as_bytes());
     if !plain || has_endings || std::str::from_utf8(before).is_err() || before.starts_with(b"\xef\xbb\xbf") {
         return;
     }

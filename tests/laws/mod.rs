@@ -32,8 +32,8 @@ impl<'a> Source<'a> {
         *first
     }
 
-    fn choice<'b, T>(&mut self, of: &'b [T]) -> &'b T {
-        &of[usize::from(self.byte()) % of.len()]
+    fn choice<T: Copy>(&mut self, of: &[T]) -> T {
+        of[usize::from(self.byte()) % of.len()]
     }
 
     fn flag(&mut self) -> bool {

@@ -44,11 +44,8 @@ impl Stage {
             fs::write(at(file), SECRET).unwrap();
         }
         let grant = |path: &str, access| Grant { path: at(path), access };
-        let grants = [
-            grant("in", Access::ReadWrite),
-            grant("in/kept", Access::ReadOnly),
-            grant("ro", Access::ReadOnly),
-        ];
+        let grants =
+            [grant("in", Access::ReadWrite), grant("in/kept", Access::ReadOnly), grant("ro", Access::ReadOnly)];
         let policy = Policy::open(&grants, &[]).unwrap();
         let mut stage = Self { policy, writer: Writer::default(), before: Vec::new(), base };
         stage.before = stage.unchangeable();
@@ -88,7 +85,7 @@ impl Stage {
         const PARTS: [&[u8]; 14] =
             [b"a", b"b", b"c", b"..", b".", b"", b"in", b"out", b"ro", b"kept", b"link", b"\xff", b"a\n", b"c/c/c"];
         let start: [&[u8]; 5] = [b"", b"/in", b"/out", b"/ro", b"/"];
-        let start = *source.choice(&start);
+        let start = source.choice(&start);
         let mut path = Vec::new();
         if !start.is_empty() {
             path.extend_from_slice(self.base.path().as_os_str().as_bytes());
@@ -138,14 +135,14 @@ impl Stage {
             }
             8 | 9 => {
                 // What an agent's shell may do below `in`: link any name to any place. The parent is no link itself.
-                let name = *source.choice(&["a", "b", "c", "link"]);
-                let parent = self.base.path().join(*source.choice(&["in", "in/a"]));
+                let name = source.choice(&["a", "b", "c", "link"]);
+                let parent = self.base.path().join(source.choice(&["in", "in/a"]));
                 if fs::symlink_metadata(&parent).is_ok_and(|it| it.is_dir()) {
                     let _ = symlink(self.path(source), parent.join(name));
                 }
             }
             _ => {
-                let mut name = || self.base.path().join("in").join(*source.choice(&["a", "b", "c", "link"]));
+                let mut name = || self.base.path().join("in").join(source.choice(&["a", "b", "c", "link"]));
                 let (from, to) = (name(), name());
                 if source.flag() {
                     let _ = fs::rename(from, to);
@@ -159,7 +156,7 @@ impl Stage {
     /// Reads a file, lists a directory and the tree below it: nothing of the outside may come to light.
     fn read(&self, path: &Path) {
         let Ok(opened) = self.policy.read(path) else { return };
-        if opened.is_dir() {
+        if opened.kind() == Kind::Directory {
             let entries = disk::entries(&opened).unwrap();
             assert!(entries.iter().all(|entry| entry.name != MARK), "{} lists the outside", path.display());
             let cancel = CancelToken::new();
@@ -167,8 +164,13 @@ impl Stage {
                 assert!(!rel.ends_with(MARK.as_bytes()), "the tree of {} holds the outside", path.display());
                 true
             };
-            let options =
-                TreeOptions { max_depth: 64, max_entries: 10_000, respect_gitignore: false, keep: &keep, cancel: &cancel };
+            let options = TreeOptions {
+                max_depth: 64,
+                max_entries: 10_000,
+                respect_gitignore: false,
+                keep: &keep,
+                cancel: &cancel,
+            };
             disk::tree(&opened, &options).unwrap();
             return;
         }
