@@ -58,8 +58,8 @@ fn parameters(schema: &Value) -> impl Iterator<Item = (String, bool, &Value)> {
     properties.map(move |(name, schema)| (name.clone(), required.iter().any(|known| known == name.as_str()), schema))
 }
 
-/// The page that clap_mangen gives, with a synopsis that shows each way to start the program, and with the subcommands
-/// told in place: it only names pages that would have to be there beside this one.
+/// The page that `clap_mangen` gives, with a synopsis that shows each way to start the program, and with the
+/// subcommands told in place: it only names pages that would have to be there beside this one.
 fn man(command: clap::Command) -> Result<String> {
     const SYNOPSIS: &str = ".SH SYNOPSIS\n\\fBreplay \\-\\-mcp\\-server\\fR [\\fIOPTIONS\\fR]\n.br\n\\fBreplay call\\fR \
         [\\fIOPTIONS\\fR] \\fITOOL\\fR [\\fIKEY=VALUE\\fR... | \\fIJSON\\fR]\n.br\n\\fBreplay tools\\fR [\\fB\\-\\-json\\fR]\n";

@@ -7,8 +7,8 @@ use super::{opened, stage};
 use crate::harness::{Failure, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 
-fn failure(code: i64, message: &str) -> Option<Failure> {
-    Some(Failure { code: Some(code), message: message.to_owned() })
+fn refusal(message: &str) -> Failure {
+    Failure { code: Some(-32602), message: message.to_owned() }
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_number_written_with_a_point_is_an_integer() {
     assert_eq!(whole.text(), "hello\n");
     assert_eq!(
         server.call("read_file", json!({"path": "hello.txt", "limit": 1.5})).failure(),
-        failure(-32602, "`limit` of read_file is the number 1.5; it must be a whole number"),
+        Some(refusal("`limit` of read_file is the number 1.5; it must be a whole number")),
     );
 }
 
@@ -72,11 +72,10 @@ fn a_complaint_about_a_parameter_names_published_ones_only() {
     let edits = json!([{"oldText": "hello", "replacement": "x"}]);
     assert_eq!(
         server.call("edit_file", json!({"path": "hello.txt", "edits": edits})).failure(),
-        failure(
-            -32602,
+        Some(refusal(
             "`edits[0].replacement` is no parameter of edit_file; it takes `oldText`, `newText`, `limit`, `isRegex`, \
              `caseInsensitive`",
-        ),
+        )),
     );
 }
 
