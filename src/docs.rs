@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::CommandFactory as _;
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ pub fn generate(document: Document) -> Result<Vec<u8>> {
     let mut command = Cli::command();
     let mut out = Vec::new();
     match document {
-        Document::Man => clap_mangen::Man::new(command).render(&mut out)?,
+        Document::Man => out = man(command)?.into_bytes(),
         Document::ManTools => out = man_tools().into_bytes(),
         Document::ReadmeTools => out = readme_tools().into_bytes(),
         Document::Bash | Document::Zsh | Document::Fish => {
@@ -56,6 +56,43 @@ fn parameters(schema: &Value) -> impl Iterator<Item = (String, bool, &Value)> {
     let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
     let properties = schema["properties"].as_object().into_iter().flatten();
     properties.map(move |(name, schema)| (name.clone(), required.iter().any(|known| known == name.as_str()), schema))
+}
+
+/// The page that `clap_mangen` gives, with a synopsis that shows each way to start the program, and with the
+/// subcommands told in place: it only names pages that would have to be there beside this one.
+fn man(command: clap::Command) -> Result<String> {
+    const SYNOPSIS: &str = ".SH SYNOPSIS\n\\fBreplay \\-\\-mcp\\-server\\fR [\\fIOPTIONS\\fR]\n.br\n\\fBreplay call\\fR \
+        [\\fIOPTIONS\\fR] \\fITOOL\\fR [\\fIKEY=VALUE\\fR... | \\fIJSON\\fR]\n.br\n\\fBreplay tools\\fR [\\fB\\-\\-json\\fR]\n";
+    const STATUS: &str = ".SH \"EXIT STATUS\"\n0 when all went well, 1 when the tool failed, 2 when the arguments are wrong or \
+        the program cannot start.\n.SH EXAMPLES\n.nf\nreplay \\-\\-mcp\\-server \\-\\-allow /home/me/project:rw\nreplay call \
+        grep_files regex=\\(aqfn main\\(aq directory=src \\-\\-allow .\n.fi\n.SH \"SEE ALSO\"\n.BR replay\\-tools (7)\n";
+    let commands = man_commands(&command);
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).render(&mut page)?;
+    let page = String::from_utf8(page)?;
+    let (head, rest) = page.split_once(".SH SYNOPSIS").context("no synopsis")?;
+    let (_, rest) = rest.split_once(".SH DESCRIPTION").context("no description")?;
+    let (options, rest) = rest.split_once(".SH SUBCOMMANDS").context("no subcommands")?;
+    let (_, version) = rest.split_once(".SH VERSION").context("no version")?;
+    Ok(format!("{head}{SYNOPSIS}.SH DESCRIPTION{options}{commands}{STATUS}.SH VERSION{version}"))
+}
+
+fn man_commands(command: &clap::Command) -> String {
+    let mut text = String::from(".SH COMMANDS\n");
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
+        let _ = writeln!(text, ".SS replay {}\n{}.", sub.get_name(), roff(&about));
+        for arg in sub.get_arguments() {
+            let name = match (arg.get_long(), arg.get_value_names()) {
+                (Some(long), _) => format!("\\fB{}\\fR", roff(&format!("--{long}"))),
+                (None, Some([name, ..])) => format!("\\fI{}\\fR", roff(name)),
+                (None, _) => format!("\\fI{}\\fR", arg.get_id().as_str().to_uppercase()),
+            };
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(text, ".TP\n{name}\n{}", roff(&help));
+        }
+    }
+    text
 }
 
 fn man_tools() -> String {

@@ -67,6 +67,8 @@ pub enum Difference {
 const STRETCH_BYTES: usize = 1024 * 1024;
 /// Lines, and words, of the old text that are looked for.
 const MAX_ANCHORS: usize = 8;
+/// Shortest part of a line that is looked for, in bytes.
+const MIN_PIECE_BYTES: usize = 3;
 /// Places of one anchor that are followed.
 const MAX_PLACES: usize = 32;
 /// Longest text that is searched ignoring case, in bytes: that search cannot be interrupted.
@@ -154,6 +156,13 @@ impl Search<'_> {
         if found.is_empty() && self.text.len() <= MAX_CASE_BYTES {
             found.extend(self.ignoring_case());
         }
+        if found.is_empty() {
+            for (index, offset, piece) in self.piece_anchors() {
+                self.places(piece, |at| {
+                    found.insert(self.candidate(at.saturating_sub(offset), at, index));
+                });
+            }
+        }
         found
     }
 
@@ -177,6 +186,22 @@ impl Search<'_> {
             from += line.len() + 1;
         }
         longest(words)
+    }
+
+    /// Thirds of the longest lines: a slip in the only long word of a text leaves no line and no word to look for.
+    fn piece_anchors(&self) -> Vec<(usize, usize, &str)> {
+        let mut pieces = Vec::new();
+        for (index, offset, line) in self.line_anchors() {
+            let third = line.len().div_ceil(3);
+            let cuts = [0, third, third * 2, line.len()].map(|at| line.ceil_char_boundary(at.min(line.len())));
+            for pair in cuts.windows(2) {
+                let piece = &line[pair[0]..pair[1]];
+                if piece.trim().len() >= MIN_PIECE_BYTES {
+                    pieces.push((index, offset + pair[0], piece));
+                }
+            }
+        }
+        longest(pieces)
     }
 
     fn ignoring_case(&self) -> Option<Candidate> {

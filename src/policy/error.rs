@@ -123,11 +123,15 @@ pub enum PolicyError {
     },
 }
 
+/// The way out when nothing is allowed.
+const NO_DIRECTORY: &str = "no directory is allowed; the operator allows one with --allow DIR";
+
 impl PolicyError {
     /// What to do next, if there is something better to say than the message.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
-            Self::Denied { allowed, .. } if allowed.is_empty() => "no directory is allowed".into(),
+            Self::NoProject => NO_DIRECTORY.into(),
+            Self::Denied { allowed, .. } if allowed.is_empty() => NO_DIRECTORY.into(),
             Self::Denied { allowed, .. } => format!("allowed directories: {allowed}").into(),
             Self::ReadOnly { allowed, .. } => format!("write below a read-write directory; allowed: {allowed}").into(),
             Self::NotFound { .. } => "list the parent directory to see what is there".into(),
@@ -136,7 +140,6 @@ impl PolicyError {
             }
             Self::IsDirectory { .. } => "name a file, or use a tool for directories".into(),
             Self::Busy { .. } => "try again".into(),
-            Self::NoProject => "give an absolute path".into(),
             _ => return None,
         })
     }

@@ -2,11 +2,17 @@
 
 use std::fmt::Write as _;
 
-use crate::tools::Services;
+use crate::tools::{Registry, Services};
 
-/// The `instructions` of initialize and server/discover.
-pub fn instructions(services: &Services) -> String {
-    let mut text = String::from("Files, search, edits and a shell inside the allowed directories:\n");
+/// The `instructions` of initialize and server/discover. Tools that are not served are not spoken of.
+pub fn instructions(services: &Services, registry: &Registry) -> String {
+    let (edits, commands) = (registry.find("edit_file").is_ok(), registry.find("execute_command").is_ok());
+    let mut text = match (edits, commands) {
+        (true, true) => "Files, search, edits and a shell inside the allowed directories:\n",
+        (true, false) => "Files, search and edits inside the allowed directories:\n",
+        (false, _) => "Files and search inside the allowed directories:\n",
+    }
+    .to_owned();
     let roots = services.policy.roots();
     if roots.is_empty() {
         text.push_str("(none: the server was started without --allow, so every path is refused)\n");
@@ -18,14 +24,21 @@ pub fn instructions(services: &Services) -> String {
     }
     text.push_str(
         "Relative paths are taken below the first one. Find files by name with glob_search, text with grep_files \
-         (JavaScript regex). Read large files with offset and limit. Change files with edit_file (edit_files for many), \
-         and keep oldText short but unique; write_file is for new files and full rewrites. ",
+         (JavaScript regex). Read large files with offset and limit. ",
     );
-    text.push_str(if services.commands.refused.is_none() {
-        "Use execute_command for builds and tests, not for reading or editing. It runs OUTSIDE any kernel wall: the \
-         operator switched it off with --sandbox off."
+    text.push_str(if edits {
+        "Change files with edit_file (edit_files for many), and keep oldText short but unique; write_file is for new \
+         files and full rewrites. "
     } else {
-        "execute_command is refused: no kernel wall stands around it."
+        "Nothing can be changed. "
+    });
+    text.push_str(match (commands, services.commands.refused.is_none()) {
+        (true, true) => {
+            "Use execute_command for builds and tests, not for reading or editing. It runs OUTSIDE any kernel wall: the \
+             operator switched it off with --sandbox off."
+        }
+        (true, false) => "execute_command is refused: no kernel wall stands around it.",
+        (false, _) => "There is no shell.",
     });
     text
 }

@@ -178,7 +178,7 @@ impl Session {
             "protocolVersion": revision.as_str(),
             "capabilities": {"tools": {}, "logging": {}},
             "serverInfo": server_info(revision),
-            "instructions": instructions(&self.server.services),
+            "instructions": instructions(&self.server.services, &self.server.registry),
         });
         Body::Raw(result.to_string().into())
     }
@@ -188,7 +188,7 @@ impl Session {
         let mut result = json!({
             "supportedVersions": stateless,
             "capabilities": {"tools": {}},
-            "instructions": instructions(&self.server.services),
+            "instructions": instructions(&self.server.services, &self.server.registry),
         });
         cacheable(&mut result);
         Body::Raw(result.to_string().into())

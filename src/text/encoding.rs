@@ -7,7 +7,8 @@ use crate::limits;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{UTF_8, UTF_16BE, UTF_16LE};
 
-const UTF8_BOM: &[u8] = &[0xEF, 0xBB, 0xBF];
+/// The byte order mark of UTF-8, which is no part of the first line.
+pub const UTF8_BOM: &[u8] = &[0xEF, 0xBB, 0xBF];
 const UTF16LE_BOM: &[u8] = &[0xFF, 0xFE];
 const UTF16BE_BOM: &[u8] = &[0xFE, 0xFF];
 

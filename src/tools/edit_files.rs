@@ -280,9 +280,12 @@ fn report(paths: &[String], results: Vec<FileResult>, verb: &str) -> Reply<Outpu
                 files.push(FileReport { path, edits, error: None });
             }
             Err(error) => {
+                let told = error.to_string();
+                // The path stands before the message anyway.
+                let told = told.strip_prefix(&path).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&told);
                 let message = match error.hint().filter(|hint| !hint.is_empty()) {
-                    Some(hint) => format!("{error}\nhint: {hint}"),
-                    None => error.to_string(),
+                    Some(hint) => format!("{told}\nhint: {hint}"),
+                    None => told.to_owned(),
                 };
                 content.push(Content::text(format!("{path}: [error {}] {message}", error.code().number())));
                 files.push(FileReport { path, edits: Vec::new(), error: Some(message) });
@@ -292,7 +295,8 @@ fn report(paths: &[String], results: Vec<FileResult>, verb: &str) -> Reply<Outpu
     let failed = files.iter().filter(|file| file.error.is_some()).count();
     let edited = files.len() - failed;
     if failed > 0 {
-        content.push(Content::text(format!("[{edited} {verb}, {failed} failed; do not repeat those that succeeded]")));
+        let advice = if edited > 0 { "; do not repeat those that succeeded" } else { "" };
+        content.push(Content::text(format!("[{edited} {verb}, {failed} failed{advice}]")));
     }
     let mut reply = Reply::content(content).with(Output { files, edited, failed });
     reply.is_error = edited == 0;

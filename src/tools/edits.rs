@@ -87,9 +87,8 @@ pub fn notes(applied: &Applied) -> Option<String> {
         .filter(|(_, report)| report.rule == Rule::Whitespace)
         .map(|(index, report)| {
             let (first, last) = (report.first_line, report.last_line);
-            format!(
-                "edits[{index}] matched lines {first}-{last} only without their indentation, and was indented to fit"
-            )
+            let lines = if first == last { format!("line {first}") } else { format!("lines {first}-{last}") };
+            format!("edits[{index}] matched only with indentation ignored; newText was indented to fit ({lines} of the result)")
         })
         .collect();
     (!loose.is_empty()).then(|| format!("[{}]", loose.join("; ")))

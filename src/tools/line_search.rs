@@ -8,6 +8,7 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContex
 
 use crate::limits::{BINARY_SNIFF_BYTES, MAX_LINE_BUFFER_BYTES, MAX_SHOWN_BYTES};
 use crate::pattern::{LineMatcher, PatternError};
+use crate::text::encoding::UTF8_BOM;
 
 /// One line of a result.
 #[derive(Debug, PartialEq, Eq)]
@@ -59,9 +60,11 @@ pub fn search(source: impl Read, matcher: &dyn LineMatcher, context: usize, most
         .bom_sniffing(false)
         .heap_limit(Some(MAX_LINE_BUFFER_BYTES))
         .build();
+    // No part of the first line for whoever reads the file, so none for `^` either.
+    let head = head.strip_prefix(UTF8_BOM).unwrap_or(&head);
     let adapter = Adapter { matcher, failed: Mutex::new(None) };
     let mut collector = Collector { found: Found::default(), most, gap: false };
-    let searched = searcher.search_reader(&adapter, head.as_slice().chain(source), &mut collector);
+    let searched = searcher.search_reader(&adapter, head.chain(source), &mut collector);
     if let Some(error) = adapter.failed.into_inner().ok().flatten() {
         return Err(Stopped::Pattern(error, collector.found.hits.last().map_or(1, |hit| hit.line)));
     }
@@ -172,6 +175,12 @@ mod tests {
         assert_eq!(found(text, "^a", 0, 2), (lines(&["1:a1", "5:a2"]), 2, true));
         assert_eq!(found(text, "^a", 0, 3), (lines(&["1:a1", "5:a2", "7:a3"]), 3, false));
         assert_eq!(found("a\n\0", "a", 0, 9), (vec![], 0, false));
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_line() {
+        assert_eq!(found("\u{feff}a\nb\n", "^a$", 0, 9), (vec!["1:a".to_owned()], 1, false));
+        assert_eq!(found("\u{feff}", "", 0, 9), (vec![], 0, false));
     }
 
     #[test]

@@ -76,6 +76,10 @@ fn strip(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
             members.remove(ALIASES);
+            // What describes an item is the comment of its Rust type, which is no word to an agent.
+            if let Some(Value::Object(items)) = members.get_mut("items") {
+                items.shift_remove("description");
+            }
             if let Some(Value::Object(properties)) = members.get_mut("properties") {
                 properties.retain(|_, property| property.get(HIDDEN).is_none());
             }
@@ -125,6 +129,9 @@ pub fn read_params<P: DeserializeOwned>(tool: &str, schema: &Value, arguments: O
 fn check(value: &mut Value, schema: &Value, path: &str, tool: &str) -> Result<(), Error> {
     let Some(kind) = schema["type"].as_str() else { return Ok(()) };
     unquote(value, kind);
+    if kind == "integer" {
+        make_whole(value);
+    }
     let fits = match kind {
         "object" => value.is_object(),
         "array" => value.is_array(),
@@ -221,8 +228,8 @@ fn rename_aliases(members: &mut Map<String, Value>, properties: &Map<String, Val
 
 fn unknown_parameter(place: &str, name: &str, properties: &Map<String, Value>, tool: &str) -> Error {
     let mut message = format!("`{place}` is no parameter of {tool}");
-    let nearest = properties
-        .keys()
+    let known = || properties.iter().filter(|(_, property)| property.get(HIDDEN).is_none()).map(|(name, _)| name);
+    let nearest = known()
         .map(|known| (strsim::damerau_levenshtein(&known.to_lowercase(), &name.to_lowercase()), known))
         .min()
         .filter(|(distance, known)| *distance <= known.len() / 2);
@@ -231,7 +238,7 @@ fn unknown_parameter(place: &str, name: &str, properties: &Map<String, Value>, t
         Some((_, known)) => write!(message, "; the nearest one is `{known}`"),
         None if properties.is_empty() => write!(message, "; it takes none"),
         None => {
-            let known: Vec<&str> = properties.keys().map(String::as_str).collect();
+            let known: Vec<&str> = known().map(String::as_str).collect();
             write!(message, "; it takes `{}`", known.join("`, `"))
         }
     };
@@ -253,6 +260,15 @@ fn unquote(value: &mut Value, kind: &str) {
     };
     if fits {
         *value = inner;
+    }
+}
+
+/// Writes `2.0` as `2`: JSON Schema counts both as integers, and some clients write every number with a point.
+fn make_whole(value: &mut Value) {
+    if let Some(number) = value.as_f64().filter(|number| value.is_f64() && number.fract() == 0.0)
+        && let Ok(whole) = format!("{number:.0}").parse::<i64>()
+    {
+        *value = whole.into();
     }
 }
 

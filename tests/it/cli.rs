@@ -103,7 +103,8 @@ fn without_directories_everything_is_refused_with_a_hint() {
         assert!(matches!(failure.code, Some(-32001 | -32602)), "{tool}: {failure:?}");
     }
     let denied = server.call("read_file", json!({"path": "/etc/hostname"})).failure().unwrap();
-    let message = "`/etc/hostname` is outside the allowed directories\nhint: no directory is allowed";
+    let message = "`/etc/hostname` is outside the allowed directories\nhint: no directory is allowed; the operator allows \
+        one with --allow DIR";
     assert_eq!((denied.code, denied.message.as_str()), (Some(-32001), message));
 }
 

@@ -6,6 +6,7 @@
 mod revisions;
 mod running;
 mod stdio;
+mod words;
 
 use serde_json::Value;
 

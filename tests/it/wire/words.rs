@@ -1,0 +1,114 @@
+//! The words that an agent acts on: instructions, hints and complaints.
+
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+use super::{opened, stage};
+use crate::harness::{Failure, Server};
+use crate::schema::NEWEST_HANDSHAKE;
+
+fn refusal(message: &str) -> Failure {
+    Failure { code: Some(-32602), message: message.to_owned() }
+}
+
+#[test]
+fn instructions_name_only_tools_that_are_served() {
+    let (tree, allow) = stage();
+    let read_only = tree.text("work");
+    for (flags, edits, commands) in [
+        (vec!["--allow", &allow, "--sandbox", "off"], true, true),
+        (vec!["--allow", &allow, "--tools", "files"], true, false),
+        (vec!["--allow", &read_only, "--sandbox", "off"], false, false),
+    ] {
+        let mut server = Server::start(&tree, &flags);
+        let client = json!({"name": "it", "version": "0"});
+        let reply = server.request(
+            "initialize",
+            json!({"protocolVersion": NEWEST_HANDSHAKE, "capabilities": {}, "clientInfo": client}),
+        );
+        let words = reply.result()["instructions"].as_str().expect("instructions").to_owned();
+        assert_eq!((words.contains("edit_file"), words.contains("write_file")), (edits, edits), "{flags:?}: {words}");
+        assert_eq!(words.contains("execute_command"), commands, "{flags:?}: {words}");
+    }
+}
+
+#[test]
+fn without_an_allowed_directory_the_hint_names_the_flag() {
+    let (tree, _) = stage();
+    let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &[]);
+    for path in ["hello.txt", "/etc/passwd"] {
+        let failed = server.call("read_file", json!({"path": path})).failure().expect("a refusal");
+        assert_eq!(failed.code, Some(-32001));
+        let hint = failed.message.lines().last().expect("a hint").to_owned();
+        assert_eq!(hint, "hint: no directory is allowed; the operator allows one with --allow DIR");
+    }
+}
+
+#[test]
+fn an_unknown_encoding_is_a_wrong_argument() {
+    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    for (tool, arguments) in [
+        ("read_file", json!({"path": "hello.txt", "encoding": "klingon"})),
+        ("write_file", json!({"path": "hello.txt", "encoding": "klingon", "content": ""})),
+    ] {
+        assert_eq!(server.call(tool, arguments).failure().and_then(|failure| failure.code), Some(-32602), "{tool}");
+    }
+}
+
+#[test]
+fn a_number_written_with_a_point_is_an_integer() {
+    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let whole = server.call("read_file", json!({"path": "hello.txt", "offset": 1.0, "limit": 1.0}));
+    assert_eq!(whole.text(), "hello\n");
+    assert_eq!(
+        server.call("read_file", json!({"path": "hello.txt", "limit": 1.5})).failure(),
+        Some(refusal("`limit` of read_file is the number 1.5; it must be a whole number")),
+    );
+}
+
+#[test]
+fn a_complaint_about_a_parameter_names_published_ones_only() {
+    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let edits = json!([{"oldText": "hello", "replacement": "x"}]);
+    assert_eq!(
+        server.call("edit_file", json!({"path": "hello.txt", "edits": edits})).failure(),
+        Some(refusal(
+            "`edits[0].replacement` is no parameter of edit_file; it takes `oldText`, `newText`, `limit`, `isRegex`, \
+             `caseInsensitive`",
+        )),
+    );
+}
+
+#[test]
+fn a_failed_file_of_many_is_named_once() {
+    let (tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let edits = json!([{"oldText": "absent", "newText": "x"}]);
+    let reply = server.call("edit_files", json!({"paths": ["hello.txt"], "edits": edits}));
+    let path = tree.text("work/hello.txt");
+    assert_eq!(
+        reply.all_texts(),
+        [
+            format!(
+                "{path}: [error -32603] oldText not found: nothing like it is in the file; `edits[0]` failed and the \
+                 file is unchanged\nhint: check the path, or read the file again: it may have changed"
+            ),
+            "[0 edited, 1 failed]".to_owned(),
+        ],
+    );
+}
+
+#[test]
+fn a_loose_match_says_where_the_result_is() {
+    let (tree, mut server) = opened(NEWEST_HANDSHAKE);
+    tree.file("work/deep.txt", "a\n    b\n    c\n");
+    let edits = json!([{"oldText": "b\nc", "newText": "b"}]);
+    let reply = server.call("edit_file", json!({"path": "deep.txt", "edits": edits}));
+    assert_eq!(
+        reply.texts(),
+        [
+            format!("Successfully edited {}", tree.text("work/deep.txt")),
+            "[edits[0] matched only with indentation ignored; newText was indented to fit (line 2 of the result)]"
+                .to_owned(),
+        ],
+    );
+}
