@@ -60,7 +60,8 @@ fn one_literal(before: &[u8], edit: &Edit, outcome: &Result<edit::Applied, edit:
     let plain = !edit.is_regex && !edit.case_insensitive && edit.limit == 1 && !edit.old_text.is_empty();
     // Line endings have rules of their own: a newline in the edit stands for either.
     let ends_lines = |bytes: &[u8]| bytes.contains(&b'\r');
-    let has_endings = ends_lines(before) || ends_lines(edit.old_text.as_bytes()) || ends_lines(edit.new_text.as_bytes());
+    let has_endings =
+        ends_lines(before) || ends_lines(edit.old_text.as_bytes()) || ends_lines(edit.new_text.as_bytes());
     if !plain || has_endings || std::str::from_utf8(before).is_err() || before.starts_with(b"\xef\xbb\xbf") {
         return;
     }

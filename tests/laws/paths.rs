@@ -44,11 +44,8 @@ impl Stage {
             fs::write(at(file), SECRET).unwrap();
         }
         let grant = |path: &str, access| Grant { path: at(path), access };
-        let grants = [
-            grant("in", Access::ReadWrite),
-            grant("in/kept", Access::ReadOnly),
-            grant("ro", Access::ReadOnly),
-        ];
+        let grants =
+            [grant("in", Access::ReadWrite), grant("in/kept", Access::ReadOnly), grant("ro", Access::ReadOnly)];
         let policy = Policy::open(&grants, &[]).unwrap();
         let mut stage = Self { policy, writer: Writer::default(), before: Vec::new(), base };
         stage.before = stage.unchangeable();
@@ -167,8 +164,13 @@ impl Stage {
                 assert!(!rel.ends_with(MARK.as_bytes()), "the tree of {} holds the outside", path.display());
                 true
             };
-            let options =
-                TreeOptions { max_depth: 64, max_entries: 10_000, respect_gitignore: false, keep: &keep, cancel: &cancel };
+            let options = TreeOptions {
+                max_depth: 64,
+                max_entries: 10_000,
+                respect_gitignore: false,
+                keep: &keep,
+                cancel: &cancel,
+            };
             disk::tree(&opened, &options).unwrap();
             return;
         }
