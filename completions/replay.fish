@@ -43,8 +43,8 @@ complete -c replay -n "__fish_replay_needs_command" -l max-line-bytes -d 'Longes
 complete -c replay -n "__fish_replay_needs_command" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line and cancellations'
-debug\t'Every call'
+info\t'The start-up line'
+debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_needs_command" -l mcp-server -d 'Serve the Model Context Protocol on stdin and stdout'
 complete -c replay -n "__fish_replay_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -72,8 +72,8 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l max-line-bytes -d
 complete -c replay -n "__fish_replay_using_subcommand call" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line and cancellations'
-debug\t'Every call'
+info\t'The start-up line'
+debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l json -d 'Print the whole result as JSON instead of its text'
 complete -c replay -n "__fish_replay_using_subcommand call" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -96,8 +96,8 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l max-line-bytes -
 complete -c replay -n "__fish_replay_using_subcommand tools" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line and cancellations'
-debug\t'Every call'
+info\t'The start-up line'
+debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l json -d 'Print the list as clients get it, schemas included'
 complete -c replay -n "__fish_replay_using_subcommand tools" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -120,8 +120,8 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l max-line-byte
 complete -c replay -n "__fish_replay_using_subcommand generate" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
-info\t'The start-up line and cancellations'
-debug\t'Every call'
+info\t'The start-up line'
+debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools generate help" -f -a "call" -d 'Run one tool and print what it answers; the exit status is 1 when the tool failed'

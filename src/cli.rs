@@ -72,7 +72,7 @@ pub struct Options {
     #[arg(long, global = true, value_name = "BYTES", default_value_t = limits::MAX_LINE_BYTES)]
     pub max_line_bytes: usize,
     /// Least severity of the log on stderr
-    #[arg(long, global = true, value_enum, default_value_t = LogLevel::Warn, value_name = "LEVEL")]
+    #[arg(long, global = true, value_enum, default_value_t = LogLevel::Info, value_name = "LEVEL")]
     pub log_level: LogLevel,
 }
 
@@ -171,9 +171,9 @@ pub enum LogLevel {
     Error,
     /// What an operator should know
     Warn,
-    /// The start-up line and cancellations
+    /// The start-up line
     Info,
-    /// Every call
+    /// Every call, and cancellations
     Debug,
     /// Everything
     Trace,

@@ -8,6 +8,8 @@ pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 pub const MAX_RUNNING_REQUESTS: usize = 64;
 /// Requests that may wait for a free place before stdin is no longer read.
 pub const MAX_QUEUED_REQUESTS: usize = 256;
+/// Bytes of requests that may wait or run at the same time before stdin is no longer read.
+pub const MAX_OPEN_BYTES: usize = 256 * 1024 * 1024;
 /// How long a cheap call may hold stdin before another thread takes over reading, in milliseconds.
 pub const TAKEOVER_MS: i64 = 5;
 
@@ -21,8 +23,8 @@ pub const MAX_READ_TOTAL_BYTES: u64 = 32 * 1024 * 1024;
 pub const MAX_EDIT_BYTES: u64 = 1024 * 1024 * 1024;
 /// Most entries in one `directory_tree` reply.
 pub const MAX_TREE_ENTRIES: usize = 100_000;
-/// Deepest nesting of one `directory_tree` reply, in levels: a level is two in JSON, and many clients read 128.
-pub const MAX_TREE_DEPTH: usize = 50;
+/// Deepest nesting of structured content, in levels of a tree: each is two in JSON, and many clients read only 128.
+pub const MAX_NESTED_LEVELS: usize = 50;
 /// Deepest directory nesting that a walk follows.
 pub const MAX_WALK_DEPTH: usize = 4096;
 /// Symbolic links followed while resolving one path, as the kernel's own limit (`path_resolution(7)`).

@@ -67,7 +67,7 @@ fn serve(config: &Config) -> Result<ExitCode> {
     let door = Door::new(Session::new(server.clone()), stdin()?, Writer::new(stdout()?), config.max_line_bytes)?;
     let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
     let ended = server.services().commands.running.end_all();
-    tracing::info!(ended, "{}", if end == End::Served { "stdin has ended" } else { "stopped by a signal" });
+    tracing::debug!(ended, "{}", if end == End::Served { "stdin has ended" } else { "stopped by a signal" });
     Ok(ExitCode::SUCCESS)
 }
 
@@ -98,7 +98,7 @@ fn announce(server: &Server) {
         revisions = Revision::ALL.map(Revision::as_str).join(","),
         directories = directories.join(" "),
         wall,
-        "replay"
+        "serving"
     );
 }
 

@@ -38,7 +38,7 @@ failed=0
 
 awk '
     /^test result:/ { passed += $4; failed += $6; skipped += $8 }
-    /^(ok|not ok) / { if ($1 == "ok") passed++; else failed++ }
+    /^(ok|FAIL) / { if ($1 == "ok") passed++; else failed++ }
     END { printf "\ntotal: %d passed, %d failed, %d skipped\n", passed, failed, skipped }
 ' "$log"
 exit "$failed"

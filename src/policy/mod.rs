@@ -171,6 +171,7 @@ impl Policy {
         let spelling = self.spell(requested)?;
         let (dir, name, place) = if let Some(entry) = self.direct_entry(&spelling)? {
             // Where nothing may be changed it does not matter whether anything is there.
+            self.may_replace(requested, &entry.place)?;
             self.may_change(requested, &entry.place)?;
             if entry.kind.is_none() {
                 return Err(PolicyError::NotFound { path: spelling.into_path() });
@@ -178,7 +179,9 @@ impl Policy {
             (entry.dir, entry.name, entry.place)
         } else {
             let spot = self.keep(requested, &spelling)?;
-            self.may_change(requested, &below(&spot.place, &spot.tail))?;
+            let place = below(&spot.place, &spot.tail);
+            self.may_replace(requested, &place)?;
+            self.may_change(requested, &place)?;
             if spot.found.is_none() {
                 let errno = spot.stuck.unwrap_or(Errno::NOENT);
                 return Err(PolicyError::inside(spelling.into_path(), errno));
@@ -188,8 +191,6 @@ impl Policy {
                 Err(errno) => return Err(PolicyError::inside(spelling.into_path(), errno)),
             }
         };
-        self.may_replace(requested, &place)?;
-        self.may_change(requested, &place)?;
         for (protected, rest) in self.rules.protected_below(&place) {
             if exists_below(&dir, &name, &rest) {
                 return Err(PolicyError::Protected { path: requested.into(), protected: protected.into() });

@@ -6,6 +6,8 @@ mod instructions;
 mod level;
 mod listing;
 mod session;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -230,7 +230,7 @@ impl Session {
         if request.method == "notifications/cancelled"
             && let Some(cancelled) = request.params.and_then(|raw| serde_json::from_str::<Cancelled>(raw.get()).ok())
         {
-            tracing::info!(id = %cancelled.request_id, "cancelled");
+            tracing::debug!(id = %cancelled.request_id, "cancelled");
             self.in_flight.cancel(&cancelled.request_id);
         }
     }

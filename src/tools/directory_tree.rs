@@ -11,7 +11,7 @@ use super::list_directory::{ItemKind, open_directory};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs::{self, TreeEntry, TreeOptions};
-use crate::limits::{MAX_TREE_DEPTH, MAX_TREE_ENTRIES};
+use crate::limits::{MAX_NESTED_LEVELS, MAX_TREE_ENTRIES, MAX_WALK_DEPTH};
 use crate::policy::Kind;
 use crate::protocol::{Content, escape_into};
 use crate::text::escape::show;
@@ -40,7 +40,7 @@ struct Node {
     #[schemars(rename = "type")]
     kind: ItemKind,
     /// Directories only, unless they were not gone into.
-    #[schemars(default)]
+    #[schemars(skip_serializing_if = "Vec::is_empty")]
     children: Vec<Node>,
 }
 
@@ -73,42 +73,46 @@ impl Tool for DirectoryTree {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         let directory = open_directory(&context.services.policy, &params.path)?;
         let root = directory.shown().file_name().map_or(Cow::Borrowed("/"), |name| show(name.as_bytes()));
-        let wanted = params.depth.unwrap_or(usize::MAX);
         let options = TreeOptions {
-            max_depth: wanted.min(MAX_TREE_DEPTH),
+            max_depth: params.depth.unwrap_or(MAX_WALK_DEPTH),
             max_entries: MAX_TREE_ENTRIES,
             respect_gitignore: false,
             keep: &|_, _| true,
             cancel: context.cancel,
         };
-        let tree = if wanted == 0 { None } else { Some(fs::tree(&directory, &options)?) };
-        let text = json(&root, tree.as_ref().map(|tree| tree.entries.as_slice()));
-        let mut content = Vec::new();
-        if let Some(tree) = &tree {
-            if tree.truncated {
-                content.push(format!("[truncated after {MAX_TREE_ENTRIES} entries; set depth or list a subdirectory]"));
-            }
-            if tree.skipped > 0 {
-                content.push(format!("[{} directories could not be read]", tree.skipped));
-            }
-            let cut = |entry: &TreeEntry| entry.depth == MAX_TREE_DEPTH && entry.kind == Kind::Directory;
-            if wanted > MAX_TREE_DEPTH && tree.entries.iter().any(cut) {
-                content.push(format!("[cut off {MAX_TREE_DEPTH} levels down; list a directory there to go on]"));
-            }
+        let tree = if options.max_depth == 0 { None } else { Some(fs::tree(&directory, &options)?) };
+        let entries = tree.as_ref().map(|tree| tree.entries.as_slice());
+        let text = json(&root, entries, usize::MAX);
+        let mut notes = Vec::new();
+        if let Some(tree) = tree.as_ref().filter(|tree| tree.truncated) {
+            let count = tree.entries.len();
+            notes.push(format!("[truncated after {count} entries; set depth or list a subdirectory]"));
         }
-        let structured = RawValue::from_string(text.clone()).map_err(Error::output)?;
-        let content = std::iter::once(text).chain(content).map(Content::Text).collect();
+        if let Some(tree) = tree.as_ref().filter(|tree| tree.skipped > 0) {
+            notes.push(format!("[{} directories could not be read, or lie too deep]", tree.skipped));
+        }
+        let is_deep = entries.unwrap_or_default().iter().any(|entry| entry.depth > MAX_NESTED_LEVELS);
+        let structured = if is_deep {
+            notes.push(format!(
+                "[structuredContent ends {MAX_NESTED_LEVELS} levels down, for clients that cannot read more]"
+            ));
+            json(&root, entries, MAX_NESTED_LEVELS)
+        } else {
+            text.clone()
+        };
+        let structured = RawValue::from_string(structured).map_err(Error::output)?;
+        let content = std::iter::once(text).chain(notes).map(Content::Text).collect();
         Ok(Reply::content(content).with(Output(structured)))
     }
 }
 
-/// The root and the entries below it (each directory before what is in it) as nested JSON.
-fn json(root: &str, entries: Option<&[TreeEntry]>) -> String {
+/// The root and the entries below it (each directory before what is in it) as nested JSON, `levels` deep.
+fn json(root: &str, entries: Option<&[TreeEntry]>, levels: usize) -> String {
     let mut out = Vec::new();
     let mut open = 0;
     node(&mut out, root, Kind::Directory, entries.is_some(), &mut open);
     let mut first = true;
-    for entry in entries.unwrap_or_default() {
+    for entry in entries.unwrap_or_default().iter().filter(|entry| entry.depth <= levels) {
         while open > entry.depth {
             out.extend_from_slice(b"]}");
             open -= 1;
@@ -117,7 +121,8 @@ fn json(root: &str, entries: Option<&[TreeEntry]>) -> String {
         if !std::mem::take(&mut first) {
             out.push(b',');
         }
-        first = node(&mut out, &show(entry.name.as_bytes()), entry.kind, entry.listed, &mut open);
+        first =
+            node(&mut out, &show(entry.name.as_bytes()), entry.kind, entry.listed && entry.depth < levels, &mut open);
     }
     for _ in 0..open {
         out.extend_from_slice(b"]}");
@@ -158,8 +163,13 @@ mod tests {
             r#"{"name":"d","type":"directory"},{"name":"e","type":"directory","children":[]},"#,
             r#"{"name":"f","type":"link"}]}"#
         );
-        assert_eq!(json("r", Some(&entries)), expected);
-        assert_eq!(json("r", Some(&[])), r#"{"name":"r","type":"directory","children":[]}"#);
-        assert_eq!(json("r", None), r#"{"name":"r","type":"directory"}"#);
+        assert_eq!(json("r", Some(&entries), 3), expected);
+        let shallow = concat!(
+            r#"{"name":"r","type":"directory","children":[{"name":"a","type":"directory"},"#,
+            r#"{"name":"d","type":"directory"},{"name":"e","type":"directory"},{"name":"f","type":"link"}]}"#
+        );
+        assert_eq!(json("r", Some(&entries), 1), shallow);
+        assert_eq!(json("r", Some(&[]), 3), r#"{"name":"r","type":"directory","children":[]}"#);
+        assert_eq!(json("r", None, 3), r#"{"name":"r","type":"directory"}"#);
     }
 }

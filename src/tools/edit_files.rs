@@ -1,6 +1,7 @@
 //! `edit_files`: the same replacements in many files.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -75,10 +76,9 @@ impl Tool for EditFiles {
             let results = parallel::map(&paths, |path| preview(context, path, &edits));
             return Ok(report(&paths, results, "would be edited"));
         }
-        let batch = Batch { context, edits: &edits };
+        let batch = Batch { context, edits: &edits, steps: AtomicU64::new(0), files: paths.len() as u64 };
         let results = batch.write(&paths, params.atomic == Some(true))?;
-        let total = paths.len() as u64;
-        context.progress.report_now(total * 2, Some(total * 2), &format!("{total} files done"));
+        batch.finished();
         Ok(report(&paths, results, "edited"))
     }
 }
@@ -138,6 +138,9 @@ fn apply(shown: &Path, bytes: &[u8], edits: &[Edit]) -> Result<Applied, Error> {
 struct Batch<'a> {
     context: &'a Context<'a>,
     edits: &'a [Edit],
+    /// Each file is computed and then written, which makes two steps.
+    steps: AtomicU64,
+    files: u64,
 }
 
 /// A file's new content, and which version of the file it was made from.
@@ -148,11 +151,28 @@ struct Computed {
 }
 
 impl Batch<'_> {
+    fn step(&self) {
+        let step = self.steps.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.context.progress.is_wanted() {
+            let done = step.saturating_sub(self.files);
+            let message = format!("{} of {} files computed, {done} written", step.min(self.files), self.files);
+            self.context.progress.report(step, Some(self.files * 2), &message);
+        }
+    }
+
+    fn finished(&self) {
+        let message = format!("{} files done", self.files);
+        self.context.progress.report_now(self.files * 2, Some(self.files * 2), &message);
+    }
+
     /// Computes every file first and then writes, so that a call that is cancelled early has done nothing.
     fn write(&self, paths: &[String], atomic: bool) -> Result<Vec<FileResult>, Error> {
         let policy = &self.context.services.policy;
-        let budget = std::sync::atomic::AtomicU64::new(0);
-        let computed = parallel::map(paths, |path| self.compute(path, &budget));
+        let budget = AtomicU64::new(0);
+        let computed = parallel::map(paths, |path| {
+            self.step();
+            self.compute(path, &budget)
+        });
         if self.context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
@@ -161,6 +181,7 @@ impl Batch<'_> {
         }
         let items: Vec<(&String, Result<Computed, Error>)> = paths.iter().zip(computed).collect();
         let written = parallel::map_writing(&items, |(path, computed)| {
+            self.step();
             let Ok(computed) = computed else { return Ok(()) };
             if !computed.changed {
                 return Ok(());
@@ -175,13 +196,13 @@ impl Batch<'_> {
         Ok(items.into_iter().zip(written).map(|((path, computed), written)| done(path, computed, written)).collect())
     }
 
-    fn compute(&self, path: &str, budget: &std::sync::atomic::AtomicU64) -> Result<Computed, Error> {
+    fn compute(&self, path: &str, budget: &AtomicU64) -> Result<Computed, Error> {
         if self.context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
         let target = self.context.services.policy.write(path)?;
         let current = fs::write::current(&target, MAX_EDIT_BYTES)?;
-        let held = budget.fetch_add(current.bytes.len() as u64, std::sync::atomic::Ordering::Relaxed);
+        let held = budget.fetch_add(current.bytes.len() as u64, Ordering::Relaxed);
         if held + current.bytes.len() as u64 > MAX_EDIT_TOTAL_BYTES && held > 0 {
             let message = format!("the files of one call are more than {MAX_EDIT_TOTAL_BYTES} bytes together");
             return Err(Error::Unsuitable { message, hint: "edit fewer files in one call".into() });

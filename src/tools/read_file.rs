@@ -37,6 +37,12 @@ pub struct Params {
     limit: Option<u64>,
     /// Force an encoding, such as latin1 (default: detected)
     encoding: Option<String>,
+    /// As `limit`, from the first line.
+    #[schemars(range(min = 1), extend("x-hidden" = true))]
+    head: Option<u64>,
+    /// As `offset` with a minus.
+    #[schemars(range(min = 1), extend("x-hidden" = true))]
+    tail: Option<i64>,
 }
 
 impl Tool for ReadFile {
@@ -51,10 +57,12 @@ impl Tool for ReadFile {
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<()>, Error> {
         let file = open(context, &params.path)?;
-        if params.offset.is_none() && params.limit.is_none() {
+        let offset = params.offset.or(params.tail.map(|lines| -lines));
+        let limit = params.limit.or(params.head);
+        if offset.is_none() && limit.is_none() {
             return whole(&file, params.encoding.as_deref());
         }
-        let page = Page { offset: params.offset.unwrap_or(1), limit: params.limit };
+        let page = Page { offset: offset.unwrap_or(1), limit };
         if page.offset == 0 {
             return Err(Error::params("`offset` of read_file is 0; it must be 1 or more, or negative from the end"));
         }

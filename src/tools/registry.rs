@@ -27,6 +27,15 @@ impl Registry {
         registry
     }
 
+    /// Adds a tool from elsewhere behind the others. Fails, naming it, when the name is taken.
+    pub fn add(&mut self, tool: Box<dyn Callable>) -> Result<(), String> {
+        if self.iter().any(|known| known.name() == tool.name()) {
+            return Err(format!("there are two tools called `{}`", tool.name()));
+        }
+        self.tools.push(tool);
+        Ok(())
+    }
+
     /// The tools in order.
     pub fn iter(&self) -> impl Iterator<Item = &dyn Callable> {
         self.tools.iter().map(AsRef::as_ref)

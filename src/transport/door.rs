@@ -8,7 +8,7 @@
 use std::io::Read;
 use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -31,7 +31,7 @@ const IDLE_LOOKS: u32 = 20;
 pub enum End {
     /// The client closed its side and has all its answers.
     Served,
-    /// The caller's descriptor became readable; nothing more is answered.
+    /// The caller's descriptor became readable, or nobody reads the answers; nothing more is answered.
     Stopped,
 }
 
@@ -44,6 +44,8 @@ pub struct Door {
     pool: Pool,
     /// Even while the leader reads, odd while it serves; every step adds one, so a value never comes again.
     lead: AtomicU64,
+    /// Length of the line that the leader serves.
+    serving_bytes: AtomicUsize,
     watched: AtomicBool,
     /// Wakes the watch: traffic after idleness, or the end.
     wake: Wake,
@@ -59,6 +61,7 @@ impl Door {
         max_line_bytes: usize,
     ) -> std::io::Result<Arc<Self>> {
         let wake = Wake::new()?;
+        writer.ring_when_broken(wake.clone());
         Ok(Arc::new(Self {
             session,
             writer,
@@ -66,6 +69,7 @@ impl Door {
             max_line_bytes,
             pool: Pool::new(wake.clone()),
             lead: AtomicU64::new(0),
+            serving_bytes: AtomicUsize::new(0),
             watched: AtomicBool::new(false),
             wake,
             ended: AtomicBool::new(false),
@@ -91,6 +95,11 @@ impl Door {
                 return Ok(End::Stopped);
             }
             self.wake.hush();
+            if self.writer.is_broken() {
+                // Nobody reads the answers any more.
+                self.session.cancel_all();
+                return Ok(End::Stopped);
+            }
             if self.ended.load(SeqCst) && self.pool.is_empty() {
                 return Ok(End::Served);
             }
@@ -115,11 +124,12 @@ impl Door {
 
     /// Puts a new leader in the place of one that has served the same call since the last look.
     fn take_over(self: &Arc<Self>, seen: u64) -> std::io::Result<()> {
-        if !self.pool.enter() {
+        let bytes = self.serving_bytes.load(SeqCst);
+        if !self.pool.enter(bytes) {
             return Ok(());
         }
         if self.lead.compare_exchange(seen, seen + 1, SeqCst, SeqCst).is_err() {
-            self.pool.leave();
+            self.pool.leave(bytes);
             return Ok(());
         }
         self.spawn_leader(seen + 1)
@@ -144,7 +154,6 @@ impl Door {
         loop {
             let line = self.lines.lock().unwrap_or_else(PoisonError::into_inner).next();
             let line = match line {
-                _ if self.writer.is_broken() => return self.end(),
                 Ok(Line::Whole(line)) => line,
                 Ok(Line::TooLong) => {
                     let message = format!(
@@ -160,6 +169,8 @@ impl Door {
                     return self.end();
                 }
             };
+            let bytes = line.len();
+            self.serving_bytes.store(bytes, SeqCst);
             self.lead.store(turn + 1, SeqCst);
             if !self.watched.swap(true, SeqCst) {
                 self.wake.ring();
@@ -167,7 +178,7 @@ impl Door {
             self.accept(line, &mut out);
             if self.lead.compare_exchange(turn + 1, turn + 2, SeqCst, SeqCst).is_err() {
                 // Another thread leads; this one was counted as running when it was replaced.
-                return self.pool.leave();
+                return self.pool.leave(bytes);
             }
             turn += 2;
         }
@@ -207,7 +218,10 @@ impl Door {
 
     fn hand_on(self: &Arc<Self>, job: Job) {
         let door = Arc::clone(self);
-        self.pool.run(Box::new(move || {
+        let bytes = match &job {
+            Job::Call(_, line) | Job::Batch(line) => line.len(),
+        };
+        let work = Box::new(move || {
             let mut out = Vec::new();
             match job {
                 Job::Call(ticket, line) => {
@@ -219,7 +233,8 @@ impl Door {
                 }
                 Job::Batch(line) => door.serve_batch(&line, &mut out),
             }
-        }));
+        });
+        self.pool.run(bytes, work);
     }
 
     /// The replies to a batch leave together, as one array; a batch of notifications is answered by nothing.
@@ -291,11 +306,8 @@ impl Door {
         }
     }
 
-    /// The stream has ended; what runs is still answered, unless nobody reads any more.
+    /// The stream has ended; what runs is still answered.
     fn end(&self) {
-        if self.writer.is_broken() {
-            self.session.cancel_all();
-        }
         self.ended.store(true, SeqCst);
         self.wake.ring();
     }

@@ -2,20 +2,27 @@
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
+use super::wake::Wake;
 use crate::server::Outbox;
 
 /// Where all messages leave. A reader that has gone away is remembered, and what follows is dropped.
 pub struct Writer {
     sink: Mutex<Box<dyn Write + Send>>,
     broken: AtomicBool,
+    bell: OnceLock<Wake>,
 }
 
 impl Writer {
     /// Writes to `sink`, which should not buffer.
     pub fn new(sink: impl Write + Send + 'static) -> Self {
-        Self { sink: Mutex::new(Box::new(sink)), broken: AtomicBool::new(false) }
+        Self { sink: Mutex::new(Box::new(sink)), broken: AtomicBool::new(false), bell: OnceLock::new() }
+    }
+
+    /// Rings `bell` when the other side goes away. The first bell is the one that counts.
+    pub(super) fn ring_when_broken(&self, bell: Wake) {
+        let _ = self.bell.set(bell);
     }
 
     /// Whether the other side has gone away.
@@ -32,6 +39,9 @@ impl Writer {
         if let Err(error) = sink.write_all(line) {
             tracing::warn!("the client no longer reads: {error}");
             self.broken.store(true, Ordering::Relaxed);
+            if let Some(bell) = self.bell.get() {
+                bell.ring();
+            }
         }
     }
 }

@@ -6,6 +6,8 @@
 //! | `tree` | laying out directories, and fingerprints of what must not change |
 //! | `schema` | the check of every line the program writes against the official schema of its revision |
 //! | `layers` | rules about the sources: imports, lengths, doors, words |
+//! | `cli` | what a person types |
+//! | `edits` | the folders of `testdata/edits` through the program |
 //! | `derived` | documents and lists that follow from the declarations, and rules over all tools |
 //! | `laws` | property tests over arbitrary input; their bodies are in `tests/laws`, which `fuzz/` shares |
 //! | `wire` | the protocol, per revision: what is answered, with which code, and what never is |
@@ -15,7 +17,9 @@
 #![expect(clippy::disallowed_methods, reason = "tests lay out trees and start the program")]
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail by panicking, also in a helper")]
 
+mod cli;
 mod derived;
+mod edits;
 mod escapes;
 mod harness;
 mod laws;

@@ -20,10 +20,9 @@ pub fn globs_agree_with_each_other(bytes: &[u8]) {
         let both = compile(&[&first, &second]).expect("each of them compiles");
         assert_eq!(both.is_match(path), one.is_match(path) || other.is_match(path), "{first:?} and {second:?}");
         let prefix = fixed_prefix(&first).as_bytes();
-        let same = |start: &[u8]| {
-            start == prefix || case_insensitive && (start.eq_ignore_ascii_case(prefix) || !prefix.is_ascii())
-        };
-        let starts = path.get(..prefix.len()).is_some_and(same);
+        let starts = path.get(..prefix.len()).is_some_and(|start| {
+            if case_insensitive { start.eq_ignore_ascii_case(prefix) || !prefix.is_ascii() } else { start == prefix }
+        });
         assert!(starts || !one.is_match(path), "{first:?} matches outside of its beginning");
         if !is_glob(&first) && !first.contains('\\') && !case_insensitive {
             assert_eq!(one.is_match(path), path == first.as_bytes(), "{first:?} is no pattern");

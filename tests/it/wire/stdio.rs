@@ -174,7 +174,7 @@ fn the_last_line_needs_no_newline() {
 #[test]
 fn an_input_that_is_empty_ends_the_server_in_peace() {
     let (tree, allow) = stage();
-    let mut server = Server::start(&tree, &["--allow", &allow]);
+    let mut server = Server::start(&tree, &["--allow", &allow, "--log-level", "warn"]);
     server.close_stdin();
     assert_eq!(server.recv_to_end(), Vec::<Value>::new());
     assert_eq!(server.wait_exit().code(), Some(0));
@@ -240,7 +240,7 @@ fn a_hundred_thousand_requests_in_one_go_are_all_answered_in_bounded_memory() {
 }
 
 #[test]
-fn standard_error_is_silent_unless_asked() {
+fn standard_error_has_the_start_up_line_and_nothing_more_unless_asked() {
     let (tree, allow) = stage();
     let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &["--allow", &allow]);
     server.call("read_file", json!({"path": tree.text("work/hello.txt")})).text();
@@ -250,5 +250,13 @@ fn standard_error_is_silent_unless_asked() {
     server.close_stdin();
     server.recv_to_end();
     server.wait_exit();
-    assert_eq!(server.stderr(), "");
+    let stderr = server.stderr();
+    let root = tree.text("work");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    let version = format!("version=\"{}\"", env!("CARGO_PKG_VERSION"));
+    let revisions = "revisions=\"2026-07-28,2025-11-25,2025-06-18,2025-03-26,2024-11-05\"";
+    let directories = format!("directories=\"{root}:rw\"");
+    for part in [version.as_str(), revisions, directories.as_str(), "wall=\"no kernel wall stands around commands"] {
+        assert!(stderr.contains(part), "{part} in {stderr}");
+    }
 }

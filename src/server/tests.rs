@@ -1,0 +1,139 @@
+//! Sessions without a transport: what cannot be caused from outside.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use pretty_assertions::assert_eq;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::{Admission, ErrorStyle, Outbox, Server, Session};
+use crate::error::Error;
+use crate::exec::Running;
+use crate::fs::Writer;
+use crate::policy::Policy;
+use crate::protocol::{Incoming, Request, ToolReply, parse, render};
+use crate::tools::{Callable, Commands, Context, Descriptor, Hints, Registry, Services, Toolset, Weight};
+
+/// A tool that is not declared, as one from a manifest would be.
+struct Panics;
+
+impl Callable for Panics {
+    fn name(&self) -> &'static str {
+        "panics"
+    }
+
+    fn descriptor(&self) -> Descriptor {
+        let text = "panics".to_owned();
+        Descriptor {
+            name: text.clone(),
+            title: text.clone(),
+            description: text,
+            input_schema: json!({"type": "object"}),
+            output_schema: None,
+            annotations: json!({}),
+        }
+    }
+
+    fn toolset(&self) -> Toolset {
+        Toolset::Files
+    }
+
+    fn hints(&self) -> Hints {
+        Hints::Observes
+    }
+
+    fn weight(&self) -> Weight {
+        Weight::Light
+    }
+
+    fn call(&self, context: &Context<'_>, _: Option<&RawValue>, _: bool) -> Result<ToolReply, Error> {
+        context.progress.report(1, None, "about to");
+        assert!(context.cancel.is_cancelled(), "on purpose");
+        Err(Error::Cancelled)
+    }
+}
+
+#[derive(Default)]
+struct Sent(Mutex<Vec<Value>>);
+
+impl Outbox for Sent {
+    fn send(&self, message: &[u8]) {
+        self.0.lock().unwrap().push(serde_json::from_slice(message).unwrap());
+    }
+}
+
+fn session() -> Session {
+    let mut registry = Registry::declared(&[Toolset::Files], false);
+    registry.add(Box::new(Panics)).unwrap();
+    assert_eq!(registry.add(Box::new(Panics)), Err("there are two tools called `panics`".to_owned()));
+    let commands = Commands {
+        refused: None,
+        timeout: Duration::from_secs(1),
+        max_timeout: Duration::from_secs(1),
+        output_cap_bytes: 1,
+        running: Running::new(),
+    };
+    let services = Services { policy: Policy::open(&[], &[]).unwrap(), writer: Writer::default(), commands };
+    Session::new(Server::new(registry, services, ErrorStyle::Codes))
+}
+
+fn with<T>(message: &Value, work: impl FnOnce(&Request<'_>) -> T) -> T {
+    let line = message.to_string();
+    match parse(line.as_bytes()) {
+        Incoming::Request(request) => work(&request),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What a session answers, `None` for silence.
+fn answer(session: &Session, message: &Value, outbox: &Sent) -> Option<Value> {
+    with(message, |request| {
+        let (id, outcome, revision) = match session.admit(request) {
+            Admission::Admitted(ticket) => {
+                let outcome = session.serve(&ticket, request, outbox)?;
+                (ticket.id.clone(), outcome, ticket.revision)
+            }
+            Admission::Refused(refused) => (refused.id, Err(refused.error), refused.revision),
+            Admission::Nothing => return None,
+        };
+        let mut out = Vec::new();
+        render(&mut out, Some(&id), &outcome, revision);
+        Some(serde_json::from_slice(&out).unwrap())
+    })
+}
+
+fn call(id: i64, name: &str) -> Value {
+    let params = json!({"name": name, "_meta": {"progressToken": "t"}});
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+}
+
+#[test]
+fn a_panic_costs_its_own_request_only() {
+    let (session, sent) = (session(), Sent::default());
+    let reply = answer(&session, &call(1, "panics"), &sent).unwrap();
+    let message = "the server failed inside this request, which is its own fault; other requests are unaffected";
+    assert_eq!(reply, json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": message}}));
+    // The id is free again, and the session goes on.
+    let listed = answer(&session, &call(1, "list_allowed_directories"), &sent).unwrap();
+    assert_eq!(listed["result"]["structuredContent"], json!({"directories": []}));
+    let progress = json!({"progressToken": "t", "progress": 1, "message": "about to"});
+    let expected = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": progress});
+    assert_eq!(*sent.0.lock().unwrap(), [expected]);
+}
+
+#[test]
+fn a_cancelled_request_is_answered_by_silence_and_its_id_is_free() {
+    let (session, sent) = (Arc::new(session()), Sent::default());
+    let cancelled = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
+    let reply = with(&call(7, "panics"), |request| {
+        let Admission::Admitted(ticket) = session.admit(request) else { panic!("admitted") };
+        let duplicate = answer(&session, &call(7, "panics"), &sent).unwrap();
+        assert_eq!(duplicate["error"]["code"], -32600);
+        assert_eq!(answer(&session, &cancelled, &sent), None);
+        session.serve(&ticket, request, &sent)
+    });
+    assert_eq!(reply, None);
+    assert_eq!(*sent.0.lock().unwrap(), Vec::<Value>::new());
+    assert!(answer(&session, &call(7, "list_allowed_directories"), &sent).is_some());
+}

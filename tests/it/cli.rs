@@ -1,0 +1,118 @@
+//! The command line: what a person types, what comes back, and with which exit status.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+use crate::harness::Server;
+use crate::tree::Tree;
+
+fn run(directory: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_replay"));
+    command.args(arguments).current_dir(directory).env_clear().env("PATH", "/usr/bin:/bin");
+    command.stdin(std::process::Stdio::null()).output().unwrap()
+}
+
+fn parts(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn a_tool_runs_from_the_command_line() {
+    let tree = Tree::new();
+    tree.file("a.txt", "one\ntwo\n");
+    let read = run(tree.root(), &["call", "read_file", "path=a.txt", "offset=2", "--allow", "."]);
+    assert_eq!(parts(&read), (Some(0), "two\n[lines 2-2 of 2]\n".to_owned(), String::new()));
+
+    let json_call = run(tree.root(), &["call", "read_file", r#"{"path":"a.txt"}"#, "--json", "--allow", "."]);
+    let result: Value = serde_json::from_slice(&json_call.stdout).unwrap();
+    assert_eq!(result["content"], json!([{"type": "text", "text": "one\ntwo\n"}]));
+
+    let failed = run(tree.root(), &["call", "read_file", "path=/etc/hostname", "--allow", "."]);
+    let root = tree.root().display();
+    let message = format!(
+        "error -32001: `/etc/hostname` is outside the allowed directories\nhint: allowed directories: {root} (read-only)\n"
+    );
+    assert_eq!(parts(&failed), (Some(1), message, String::new()));
+
+    let command =
+        run(tree.root(), &["call", "execute_command", "command=exit 3", "--allow", ".:rw", "--sandbox", "off"]);
+    assert_eq!(parts(&command), (Some(1), "(no output)\n[exit code: 3]\n".to_owned(), String::new()));
+}
+
+#[test]
+fn commands_are_refused_without_a_wall() {
+    let tree = Tree::new();
+    let refused = run(tree.root(), &["call", "execute_command", "command=touch x", "--allow", ".:rw"]);
+    let message = "error -32603: execute_command is refused: no kernel wall stands around commands in this version, and the \
+                   operator requires one (--sandbox require)\nhint: use the file tools; the operator can allow commands \
+                   without a wall with --sandbox off\n";
+    assert_eq!(parts(&refused), (Some(1), message.to_owned(), String::new()));
+    assert!(!tree.has("x"));
+}
+
+#[test]
+fn a_start_that_cannot_be_says_why() {
+    let tree = Tree::new();
+    tree.file("file", "")
+        .file("unknown.json", r#"{"read_onyl": []}"#)
+        .file("rules.json", r#"{"extra_rules": ["(deny)"]}"#);
+    let cases = [
+        (vec!["--allow", "nowhere"], "nowhere` does not exist"),
+        (vec!["--allow", "/"], "`/` cannot be an allowed directory"),
+        (vec!["--allow", ""], "a value is required"),
+        (vec!["--allow", "/proc"], "belongs to the kernel"),
+        (vec!["--allow", "file"], "is not a directory"),
+        (vec!["--sandbox-profile", "unknown.json"], "unknown field `read_onyl`, expected one of `read_only`"),
+        (vec!["--sandbox-profile", "rules.json"], "Linux cannot enforce"),
+        (vec!["--sandbox-profile", "nowhere.json"], "cannot be read"),
+        (vec!["--command-timeout-secs", "100"], "--max-command-timeout-secs is 60"),
+    ];
+    for (arguments, reason) in cases {
+        let output = run(tree.root(), &[&["--mcp-server"], arguments.as_slice()].concat());
+        let (status, stdout, stderr) = parts(&output);
+        assert_eq!((status, stdout.as_str()), (Some(2), ""), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(reason), "{arguments:?}: {stderr}");
+    }
+}
+
+#[test]
+fn a_profile_allows_directories() {
+    let tree = Tree::new();
+    let (docs, work) = (tree.dir("docs").text("docs"), tree.dir("work").text("work"));
+    let profile = json!({"read_only": [docs], "read_write": [work], "allow_network": false, "import_baseline": true});
+    tree.file("profile.json", profile.to_string());
+    let mut server = Server::open(&tree, "2025-11-25", &["--sandbox-profile", &tree.text("profile.json")]);
+    let directories = json!([{"path": work, "writable": true}, {"path": docs, "writable": false}]);
+    let listed = server.call("list_allowed_directories", json!({}));
+    assert_eq!(listed.result()["structuredContent"]["directories"], directories);
+    assert_eq!(listed.text(), format!("{work} (read-write)\n{docs} (read-only)"));
+}
+
+#[test]
+fn without_directories_everything_is_refused_with_a_hint() {
+    let tree = Tree::new();
+    let mut server = Server::open(&tree, "2025-11-25", &[]);
+    let listed = server.call("list_allowed_directories", json!({}));
+    assert_eq!(listed.result()["structuredContent"], json!({"directories": []}));
+    for (tool, path) in [("read_file", "/etc/hostname"), ("list_directory", "."), ("write_file", "a")] {
+        let failure = server.call(tool, json!({"path": path, "content": ""})).failure();
+        let failure = failure.or_else(|| server.call(tool, json!({"path": path})).failure()).unwrap();
+        assert!(matches!(failure.code, Some(-32001 | -32602)), "{tool}: {failure:?}");
+    }
+    let denied = server.call("read_file", json!({"path": "/etc/hostname"})).failure().unwrap();
+    let message = "`/etc/hostname` is outside the allowed directories\nhint: no directory is allowed";
+    assert_eq!((denied.code, denied.message.as_str()), (Some(-32001), message));
+}
+
+#[test]
+fn help_is_what_it_was() {
+    let tree = Tree::new();
+    let help = run(tree.root(), &["--help"]);
+    assert_eq!(help.status.code(), Some(0));
+    insta::assert_snapshot!("help", String::from_utf8(help.stdout).unwrap());
+    let tools = run(tree.root(), &["tools"]);
+    insta::assert_snapshot!("tools", String::from_utf8(tools.stdout).unwrap());
+}

@@ -1,0 +1,114 @@
+//! The folders of `testdata/edits` through the program: what is on the disk afterwards, and what is answered.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::harness::Server;
+use crate::tree::Tree;
+
+#[test]
+fn every_folder_gives_its_content_and_its_reply() {
+    let tree = Tree::new();
+    let mut server = Server::open(&tree, "2025-11-25", &["--allow", &format!("{}:rw", tree.root().display())]);
+    let mut cases: Vec<_> = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/edits"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    cases.sort();
+    assert!(cases.len() >= 40, "{} cases", cases.len());
+    for case in cases {
+        let name = case.file_name().unwrap().to_str().unwrap().to_owned();
+        let input = fs::read(case.join("input")).unwrap();
+        let mut arguments: Value = serde_json::from_slice(&fs::read(case.join("call.json")).unwrap()).unwrap();
+        let wanted: Value = serde_json::from_slice(&fs::read(case.join("reply.json")).unwrap()).unwrap();
+        let is_preview = arguments["dryRun"] == true;
+        let path = tree.file(&name, &input).text(&name);
+        arguments["path"] = path.clone().into();
+        let reply = server.call("edit_file", arguments);
+        let expected = fs::read(case.join("expected")).unwrap_or_else(|_| input.clone());
+        let expected = if is_preview { input } else { expected };
+        assert_eq!(fs::read(&path).unwrap(), expected, "{name}: the content");
+        if let Some(error) = wanted["error"].as_str() {
+            let failure = reply.failure().unwrap_or_else(|| panic!("{name}: {reply:?}"));
+            let hint = wanted["hint"].as_str().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+            assert_eq!(failure.code, Some(-32603), "{name}");
+            assert_eq!(failure.message, format!("{path}: {error}{hint}"), "{name}");
+        } else {
+            assert_eq!(reply.result()["structuredContent"]["edits"], wanted["edits"], "{name}");
+            if !is_preview {
+                assert_eq!(reply.text(), format!("Successfully edited {path}"), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_expected_hash_refuses_what_has_changed() {
+    let tree = Tree::new();
+    let path = tree.file("a.txt", "one\n").text("a.txt");
+    let mut server = Server::open(&tree, "2025-11-25", &["--allow", &format!("{}:rw", tree.root().display())]);
+    let of = |text: &str| {
+        let mut digits = String::new();
+        for byte in Sha256::digest(text) {
+            write!(digits, "{byte:02x}").unwrap();
+        }
+        digits
+    };
+    let edit = |expected: &str| json!({"path": path, "edits": [{"oldText": "one", "newText": "two"}], "expectedSha256": expected});
+    let refused = server.call("edit_file", edit(&of("other"))).failure().unwrap();
+    let message = format!(
+        "`{path}` has changed: its SHA-256 is {}, not the expected {}; the file is unchanged\n\
+         hint: read the file again, then repeat the call with the new hash",
+        of("one\n"),
+        of("other")
+    );
+    assert_eq!((refused.code, refused.message), (Some(-32603), message));
+    assert_eq!(tree.read("a.txt"), "one\n");
+    let done = server.call("edit_file", edit(&of("one\n")));
+    assert_eq!(done.result()["structuredContent"]["sha256"], of("two\n"));
+    let written = server.call("write_file", json!({"path": path, "content": "three", "expectedSha256": of("two\n")}));
+    assert_eq!(written.result()["_meta"], json!({"path": path, "size": 5, "sha256": of("three")}));
+    let malformed = server.call("edit_file", edit("abc")).failure().unwrap();
+    assert_eq!(malformed.code, Some(-32602));
+}
+
+#[test]
+fn many_files_are_edited_one_by_one_or_all_or_none() {
+    let tree = Tree::new();
+    tree.file("a.c", "old\n").file("b.c", "none\n").file("sub/c.c", "old old\n").file("d.h", "old\n");
+    let mut server = Server::open(&tree, "2025-11-25", &["--allow", &format!("{}:rw", tree.root().display())]);
+    let call = |atomic: bool| {
+        let edits = json!([{"oldText": "old", "newText": "new", "limit": 0}]);
+        json!({"paths": [tree.text("**/*.c")], "edits": edits, "atomic": atomic})
+    };
+    let contents = || [tree.read("a.c"), tree.read("b.c"), tree.read("sub/c.c"), tree.read("d.h")];
+
+    let atomic = server.call("edit_files", call(true));
+    assert_eq!(contents(), ["old\n", "none\n", "old old\n", "old\n"]);
+    let summary = |reply: &Value| {
+        let reply = &reply["structuredContent"];
+        (reply["edited"].clone(), reply["failed"].clone())
+    };
+    assert_eq!(summary(&atomic.0["result"]), (json!(0), json!(3)));
+    assert_eq!(atomic.0["result"]["isError"], true);
+
+    let single = server.call("edit_files", call(false));
+    assert_eq!(contents(), ["new\n", "none\n", "new new\n", "old\n"]);
+    assert_eq!(summary(single.result()), (json!(2), json!(1)));
+    let texts = single.texts();
+    assert_eq!(texts[0], format!("Successfully edited {}", tree.text("a.c")));
+    assert!(texts[1].starts_with(&format!("{}: [error -32603] ", tree.text("b.c"))), "{}", texts[1]);
+    assert_eq!(texts[2], format!("Successfully edited {}", tree.text("sub/c.c")));
+
+    tree.file("b.c", "old\n").file("a.c", "old\n").file("sub/c.c", "old\n");
+    let atomic = server.call("edit_files", call(true));
+    assert_eq!(summary(atomic.result()), (json!(3), json!(0)));
+    assert_eq!(contents(), ["new\n", "new\n", "new\n", "old\n"]);
+    let none = server.call("edit_files", json!({"paths": [tree.text("**/*.rs")], "edits": [{"oldText": "a"}]}));
+    assert_eq!(none.code(), -32002);
+}
