@@ -1,12 +1,11 @@
 //! Single functions, each beside a twin that does without what this project adds: `cargo bench --bench micro`.
 #![expect(clippy::disallowed_methods, reason = "the twins act on the disk without a policy")]
-#![expect(missing_docs, reason = "criterion's macros declare what nobody calls")]
 
 use std::fs::{self, File};
 use std::hint::black_box;
 use std::io::Read as _;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Result, ensure};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use memchr::memmem;
 use replay::edit::{self, Edit, Options};
@@ -38,7 +37,7 @@ fn open_in(c: &mut Criterion) -> Result<()> {
     let mut group = c.benchmark_group("open");
     for (name, below) in [("plain", "one/two/three/file.txt"), ("link", "link/three/file.txt")] {
         let path = root.join(below);
-        policy.read(&path).with_context(|| format!("{below} is not readable"))?;
+        ensure!(policy.read(&path).is_ok(), "{below} is not readable");
         group.bench_function(format!("{name}/policy"), |b| b.iter(|| policy.read(black_box(&path)).is_ok()));
         group.bench_function(format!("{name}/std"), |b| {
             b.iter(|| File::open(black_box(&path)).and_then(|file| file.metadata()).is_ok());
@@ -62,7 +61,9 @@ fn open_in(c: &mut Criterion) -> Result<()> {
 fn escape(c: &mut Criterion) {
     let mut group = c.benchmark_group("escape 1 MiB");
     group.throughput(Throughput::Bytes(MIB as u64));
-    for (name, text) in [("source", text(MIB)), ("prose", "words without any escape ".repeat(MIB / 25 + 1)[..MIB].to_owned())] {
+    for (name, text) in
+        [("source", text(MIB)), ("prose", "words without any escape ".repeat(MIB / 25 + 1)[..MIB].to_owned())]
+    {
         let mut out = Vec::with_capacity(2 * MIB);
         group.bench_function(format!("{name}/escape_into"), |b| {
             b.iter(|| {

@@ -94,6 +94,8 @@ pub const MAX_CLOSEST_DIFF_LINES: usize = 20;
 pub const MAX_SHOWN_LINE_CHARS: usize = 200;
 /// Most files in one `edit_files` call.
 pub const MAX_EDIT_FILES: usize = 10_000;
+/// Threads that write the files of one call.
+pub const WRITE_THREADS: usize = 8;
 /// Most that one `edit_files` call loads in all, in bytes; a single file may be larger.
 pub const MAX_EDIT_TOTAL_BYTES: u64 = 1024 * 1024 * 1024;
 /// How long the edits of one file may take, in milliseconds.

@@ -74,6 +74,7 @@ fn line(row: &Row, cell: &Cell) -> String {
     }
     let show = |value| row.spec.unit.show(value);
     let ratio = match row.ratio(cell.peer) {
+        Some(ratio) if cell.peer != REPLAY && ratio < 0.1 => format!("{ratio:.4}"),
         Some(ratio) if cell.peer != REPLAY => format!("{ratio:.2}"),
         _ => String::new(),
     };

@@ -180,7 +180,7 @@ impl Batch<'_> {
             return self.write_all(paths, computed);
         }
         let items: Vec<(&String, Result<Computed, Error>)> = paths.iter().zip(computed).collect();
-        let written = parallel::map(&items, |(path, computed)| {
+        let written = parallel::map_writing(&items, |(path, computed)| {
             self.step();
             let Ok(computed) = computed else { return Ok(()) };
             if !computed.changed {
@@ -229,10 +229,11 @@ impl Batch<'_> {
         let names: Vec<&dyn fs::locks::Named> = targets.iter().map(|target| target as _).collect();
         let _locked = writer.lock_all(&names);
         let pairs: Vec<_> = targets.iter().zip(&items).collect();
-        let prepared: Vec<Prepared> =
-            parallel::map(&pairs, |(target, (_, file))| writer.prepare(target, &file.applied.bytes, Some(&file.stamp)))
-                .into_iter()
-                .collect::<Result<_, _>>()?;
+        let prepared: Vec<Prepared> = parallel::map_writing(&pairs, |(target, (_, file))| {
+            writer.prepare(target, &file.applied.bytes, Some(&file.stamp))
+        })
+        .into_iter()
+        .collect::<Result<_, _>>()?;
         let mut committed = Vec::with_capacity(prepared.len());
         for prepared in prepared {
             match prepared.commit() {

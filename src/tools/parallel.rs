@@ -4,9 +4,20 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use crate::limits::WRITE_THREADS;
+
 /// Applies `work` to each item. A panic in it reaches the caller.
 pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(items.len());
+    map_on(thread::available_parallelism().map_or(1, usize::from), items, work)
+}
+
+/// As [`map`], for work that writes files: it waits for the disk, which serves many flushes at once for the price of a few.
+pub fn map_writing<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    map_on(WRITE_THREADS, items, work)
+}
+
+fn map_on<T: Sync, R: Send>(most: usize, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let threads = most.min(items.len());
     if threads <= 1 {
         return items.iter().map(work).collect();
     }
