@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::limits;
+use crate::tools::TOOLS;
 
 /// An MCP server that gives an agent files, search, edits and a shell, held inside the allowed directories.
 ///
@@ -82,6 +84,7 @@ pub enum Command {
     /// Run one tool and print what it answers; the exit status is 1 when the tool failed
     Call {
         /// Name of the tool, as `replay tools` lists it
+        #[arg(value_parser = PossibleValuesParser::new(tool_names()), hide_possible_values = true)]
         tool: String,
         /// Arguments: `key=value` each, or one JSON object
         #[arg(value_name = "KEY=VALUE|JSON")]
@@ -102,6 +105,11 @@ pub enum Command {
         /// Which one
         document: Document,
     },
+}
+
+/// For completions; a name that is none of them is an error of the command line.
+fn tool_names() -> Vec<String> {
+    TOOLS.iter().map(|make| make().name().to_owned()).collect()
 }
 
 /// A derived document.

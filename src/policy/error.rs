@@ -134,6 +134,11 @@ impl PolicyError {
             Self::Denied { allowed, .. } if allowed.is_empty() => NO_DIRECTORY.into(),
             Self::Denied { allowed, .. } => format!("allowed directories: {allowed}").into(),
             Self::ReadOnly { allowed, .. } => format!("write below a read-write directory; allowed: {allowed}").into(),
+            // What a shell or a browser would have replaced is an ordinary name here.
+            Self::NotFound { path } if path.iter().any(|part| part == "~") => {
+                "`~` is not expanded; give an absolute path, or one below the first allowed directory".into()
+            }
+            Self::NotFound { path } if path.iter().any(|part| part == "file:") => "give a path, not a URI".into(),
             Self::NotFound { .. } => "list the parent directory to see what is there".into(),
             Self::NotADirectory { .. } => {
                 "check each part of the path; leave off a slash at the end to name a file or a link itself".into()

@@ -57,7 +57,9 @@ impl Call<'_> {
         }
         let tool = match self.server.registry.find(&name) {
             Ok(tool) => tool,
-            Err(message) => return Err(RpcError::new(Code::InvalidParams, message)),
+            // 2026-07-28 discourages the code of the contract.
+            Err(error) if self.revision.is_stateless() => return Err(RpcError { code: Code::InvalidParams, ..error }),
+            Err(error) => return Err(error),
         };
         let sink = |done: u64, total: Option<u64>, message: &str| self.report(outbox, done, total, message);
         let progress = Progress::new(self.progress_token.is_some().then_some(&sink));

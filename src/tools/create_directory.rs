@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 use crate::fs;
+use crate::policy::PolicyError;
 use crate::text::escape::show_path;
 
 /// Makes a directory, as `mkdir -p` does.
@@ -29,7 +30,14 @@ impl Tool for CreateDirectory {
     const TOOLSET: Toolset = Toolset::Files;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<()>, Error> {
-        let directory = context.services.policy.create_dir(&params.path)?;
+        let policy = &context.services.policy;
+        let directory = policy.create_dir(&params.path).map_err(|error| match error {
+            PolicyError::NotADirectory { path } if policy.look(&params.path).is_ok() => Error::Unsuitable {
+                message: format!("`{}` exists and is no directory", show_path(&path)),
+                hint: "choose another name, or delete what is there first".into(),
+            },
+            error => Error::Policy(error),
+        })?;
         fs::create_dir(&directory)?;
         Ok(Reply::text(format!("Successfully created {}", show_path(directory.shown()))))
     }

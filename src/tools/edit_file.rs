@@ -43,6 +43,9 @@ pub struct Output {
     /// Of the new content, when one was expected.
     #[serde(skip_serializing_if = "Option::is_none")]
     sha256: Option<String>,
+    /// Of a dry run, for clients that show their model nothing else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
 }
 
 impl Tool for EditFile {
@@ -80,7 +83,7 @@ impl Tool for EditFile {
         content.extend(edits::notes(&applied).map(Content::Text));
         let sha256 = params.expected_sha256.map(|_| hash::of(&applied.bytes));
         let edits = applied.per_edit.iter().map(EditReport::from).collect();
-        Ok(Reply::content(content).with(Output { path, edits, sha256 }))
+        Ok(Reply::content(content).with(Output { path, edits, sha256, diff: None }))
     }
 }
 
@@ -89,7 +92,7 @@ fn preview(context: &Context<'_>, path: &str, edits: &[Edit], expected: Option<&
         Err(PolicyError::NotFound { path }) => {
             let path = show_path(&path).into_owned();
             let text = edits::intended(&path, edits);
-            return Ok(Reply::text(text).with(Output { path, edits: Vec::new(), sha256: None }));
+            return Ok(Reply::text(text).with(Output { path, edits: Vec::new(), sha256: None, diff: None }));
         }
         file => file?,
     };
@@ -100,9 +103,10 @@ fn preview(context: &Context<'_>, path: &str, edits: &[Edit], expected: Option<&
     let path = show_path(file.shown()).into_owned();
     let applied =
         edits::apply(&bytes, edits).map_err(|source| Error::Edit { path: path.clone(), source: Box::new(source) })?;
-    let mut content = vec![Content::Text(edits::preview(&path, &bytes, &applied))];
+    let diff = edits::preview(&path, &bytes, &applied);
+    let mut content = vec![Content::text(&*diff)];
     content.extend(edits::notes(&applied).map(Content::Text));
     let sha256 = expected.map(|_| hash::of(&applied.bytes));
     let edits = applied.per_edit.iter().map(EditReport::from).collect();
-    Ok(Reply::content(content).with(Output { path, edits, sha256 }))
+    Ok(Reply::content(content).with(Output { path, edits, sha256, diff: Some(diff) }))
 }

@@ -56,6 +56,9 @@ pub struct FileReport {
     edits: Vec<EditReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+    /// Of a dry run, for clients that show their model nothing else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
 }
 
 impl Tool for EditFiles {
@@ -74,12 +77,12 @@ impl Tool for EditFiles {
         let edits: Vec<Edit> = params.edits.into_iter().map(Edit::from).collect();
         if params.dry_run == Some(true) {
             let results = parallel::map(&paths, |path| preview(context, path, &edits));
-            return Ok(report(&paths, results, "would be edited"));
+            return Ok(report(&paths, results, true));
         }
         let batch = Batch { context, edits: &edits, steps: AtomicU64::new(0), files: paths.len() as u64 };
         let results = batch.write(&paths, params.atomic == Some(true))?;
         batch.finished();
-        Ok(report(&paths, results, "edited"))
+        Ok(report(&paths, results, false))
     }
 }
 
@@ -270,15 +273,17 @@ fn done(path: &str, computed: Result<Computed, Error>, written: Result<(), Error
     Ok((text, computed.applied.per_edit.iter().map(EditReport::from).collect()))
 }
 
-fn report(paths: &[String], results: Vec<FileResult>, verb: &str) -> Reply<Output> {
+fn report(paths: &[String], results: Vec<FileResult>, is_preview: bool) -> Reply<Output> {
+    let verb = if is_preview { "would be edited" } else { "edited" };
     let mut content = Vec::with_capacity(results.len() + 1);
     let mut files = Vec::with_capacity(results.len());
     for (path, result) in paths.iter().zip(results) {
         let path = path.clone();
         match result {
             Ok((text, edits)) => {
+                let diff = is_preview.then(|| text.clone());
                 content.push(Content::Text(text));
-                files.push(FileReport { path, edits, error: None });
+                files.push(FileReport { path, edits, error: None, diff });
             }
             Err(error) => {
                 let told = error.to_string();
@@ -289,7 +294,7 @@ fn report(paths: &[String], results: Vec<FileResult>, verb: &str) -> Reply<Outpu
                     None => told.to_owned(),
                 };
                 content.push(Content::text(format!("{path}: [error {}] {message}", error.code().number())));
-                files.push(FileReport { path, edits: Vec::new(), error: Some(message) });
+                files.push(FileReport { path, edits: Vec::new(), error: Some(message), diff: None });
             }
         }
     }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::line_search::{Found, Hit, Stopped, search};
-use super::selection::{Entry, Selection, select, shallow_glob_note};
+use super::selection::{Entry, Selected, Selection, select, shallow_glob_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs::Reader;
@@ -94,7 +94,10 @@ impl Tool for GrepFiles {
             exclude: params.exclude_globs.as_deref().unwrap_or_default(),
             respect_gitignore: params.respect_gitignore.unwrap_or_default(),
         };
-        let selected = select(context, &selection, |_, kind| matches!(kind, Kind::File | Kind::Symlink))?;
+        let selected = match one_file(context, &selection) {
+            Some(selected) => selected,
+            None => select(context, &selection, |_, kind| matches!(kind, Kind::File | Kind::Symlink))?,
+        };
         let job = Job {
             context,
             matcher: &pattern,
@@ -108,11 +111,18 @@ impl Tool for GrepFiles {
         let (mut output, text) = job.run()?;
         output.skipped += selected.skipped;
         let mut content = vec![Content::Text(text + &footer(&output))];
-        if output.count == 0 {
+        if selected.entries.is_empty() {
             content.extend(shallow_glob_note(params.globs.as_deref()).map(Content::Text));
         }
         Ok(Reply::content(content).with(output))
     }
+}
+
+/// A `directory` that is a file stands for that file, which is what an agent means by it.
+fn one_file(context: &Context<'_>, selection: &Selection<'_>) -> Option<Selected> {
+    let file = context.services.policy.read(selection.directory?).ok().filter(|_| selection.globs.is_none())?;
+    let entry = || Entry { path: file.shown().to_path_buf(), kind: Kind::File };
+    (file.kind() == Kind::File).then(|| Selected { entries: vec![entry()], skipped: 0 })
 }
 
 fn footer(output: &Output) -> String {

@@ -5,7 +5,8 @@ use serde::Deserialize;
 
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::fs;
+use crate::fs::{self, FsError};
+use crate::policy::Kind;
 use crate::text::escape::show_path;
 
 /// Moves or renames; never overwrites.
@@ -37,7 +38,18 @@ impl Tool for MoveFile {
         let policy = &context.services.policy;
         let source = policy.entry(&params.source)?;
         let destination = policy.destination(&params.destination)?;
-        fs::move_no_clobber(&source, &destination)?;
+        fs::move_no_clobber(&source, &destination).map_err(|error| match error {
+            FsError::AlreadyExists { path }
+                if policy.look(&path).is_ok_and(|place| place.kind() == Kind::Directory) =>
+            {
+                let name = source.shown().file_name().unwrap_or_default();
+                Error::Unsuitable {
+                    message: format!("`{}` is a directory that exists", show_path(&path)),
+                    hint: format!("to move into it, say `{}`", show_path(&path.join(name))).into(),
+                }
+            }
+            error => Error::Fs(error),
+        })?;
         let (from, to) = (show_path(source.shown()), show_path(destination.shown()));
         Ok(Reply::text(format!("Successfully moved {from} to {to}")))
     }

@@ -2,6 +2,10 @@
 
 use super::TOOLS;
 use super::tool::{Callable, Hints, Toolset};
+use crate::protocol::{Code, RpcError};
+
+/// Why a tool that changes files may be left out.
+const READ_ONLY: &str = "every allowed directory is read-only";
 
 /// What tools/list shows and tools/call finds. Holds declared tools and any other [`Callable`] alike.
 pub struct Registry {
@@ -19,7 +23,7 @@ impl Registry {
             if !toolsets.contains(&tool.toolset()) {
                 registry.absent.push((tool.name().to_owned(), "its toolset is not switched on (--tools)"));
             } else if read_only && tool.hints() != Hints::Observes {
-                registry.absent.push((tool.name().to_owned(), "every allowed directory is read-only"));
+                registry.absent.push((tool.name().to_owned(), READ_ONLY));
             } else {
                 registry.tools.push(tool);
             }
@@ -42,21 +46,26 @@ impl Registry {
     }
 
     /// The tool of this name. The error says why there is none, and names the nearest one.
-    pub fn find(&self, name: &str) -> Result<&dyn Callable, String> {
+    pub fn find(&self, name: &str) -> Result<&dyn Callable, RpcError> {
         if let Some(tool) = self.iter().find(|tool| tool.name() == name) {
             return Ok(tool);
         }
         if let Some((_, reason)) = self.absent.iter().find(|(absent, _)| absent == name) {
-            return Err(format!("the tool `{name}` is not served: {reason}"));
+            let code = if *reason == READ_ONLY { Code::NotAllowed } else { Code::InvalidParams };
+            return Err(RpcError::new(code, format!("the tool `{name}` is not served: {reason}")));
         }
         let nearest = self
             .iter()
             .map(|tool| (strsim::damerau_levenshtein(tool.name(), name), tool.name()))
             .min()
             .filter(|(distance, known)| *distance <= known.len() / 2);
-        Err(match nearest {
+        let message = match nearest {
             Some((_, known)) => format!("no tool `{name}`; the nearest one is `{known}`"),
-            None => format!("no tool `{name}`; tools/list has the names"),
-        })
+            None => format!(
+                "no tool `{name}`; there are {}",
+                self.iter().map(Callable::name).collect::<Vec<_>>().join(", ")
+            ),
+        };
+        Err(RpcError::new(Code::InvalidParams, message))
     }
 }

@@ -129,6 +129,9 @@ pub fn read_params<P: DeserializeOwned>(tool: &str, schema: &Value, arguments: O
 fn check(value: &mut Value, schema: &Value, path: &str, tool: &str) -> Result<(), Error> {
     let Some(kind) = schema["type"].as_str() else { return Ok(()) };
     unquote(value, kind);
+    if kind == "array" && schema["items"]["type"] == "string" && value.is_string() {
+        *value = Value::Array(vec![value.take()]);
+    }
     if kind == "integer" {
         make_whole(value);
     }

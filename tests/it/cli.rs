@@ -117,3 +117,32 @@ fn help_is_what_it_was() {
     let tools = run(tree.root(), &["tools"]);
     insta::assert_snapshot!("tools", String::from_utf8(tools.stdout).unwrap());
 }
+
+#[test]
+fn what_agents_mean_is_understood_or_explained() {
+    let tree = Tree::new();
+    tree.file("a.rs", "fn a() {}\n").dir("sub");
+    let mut server = Server::open(&tree, "2025-11-25", &["--allow", &format!("{}:rw", tree.root().display())]);
+    let line = format!("{}:1:fn a() {{}}\n[1 matches]", tree.text("a.rs"));
+    let one_file = server.call("grep_files", json!({"regex": "fn", "directory": "a.rs"}));
+    assert_eq!(one_file.text(), line);
+    let bare_glob = server.call("grep_files", json!({"regex": "fn", "globs": "**/*.rs"}));
+    assert_eq!(bare_glob.text(), line);
+    let failure = |server: &mut Server, tool: &str, arguments: Value| server.call(tool, arguments).failure().unwrap().message;
+    let home = failure(&mut server, "read_file", json!({"path": "~/a.rs"}));
+    assert!(home.ends_with("hint: `~` is not expanded; give an absolute path, or one below the first allowed directory"));
+    let uri = failure(&mut server, "read_file", json!({"path": "file:///a.rs"}));
+    assert!(uri.ends_with("hint: give a path, not a URI"), "{uri}");
+    let taken = failure(&mut server, "create_directory", json!({"path": "a.rs"}));
+    let expected = format!(
+        "`{}` exists and is no directory\nhint: choose another name, or delete what is there first",
+        tree.text("a.rs")
+    );
+    assert_eq!(taken, expected);
+    let into = failure(&mut server, "move_file", json!({"source": "a.rs", "destination": "sub"}));
+    let (sub, inside) = (tree.text("sub"), tree.text("sub/a.rs"));
+    assert_eq!(into, format!("`{sub}` is a directory that exists\nhint: to move into it, say `{inside}`"));
+    let edits = json!([{"oldText": "a()", "newText": "b()"}]);
+    let preview = server.call("edit_file", json!({"path": "a.rs", "edits": edits, "dryRun": true}));
+    assert_eq!(preview.result()["structuredContent"]["diff"], preview.text());
+}

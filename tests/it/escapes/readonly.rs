@@ -115,7 +115,7 @@ fn e78_with_read_only_directories_alone_nothing_offers_to_change() {
     let before = stage.tree.fingerprint("docs");
     let path = stage.tree.text("docs/secret");
     for (tool, arguments) in writers(&path, &docs) {
-        assert_eq!(stage.server.call(tool, arguments).code(), -32602, "{tool}");
+        assert_eq!(stage.server.call(tool, arguments).code(), -32001, "{tool}");
     }
     assert_eq!(before, stage.tree.fingerprint("docs"));
     stage.end();
