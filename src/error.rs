@@ -136,7 +136,9 @@ impl Error {
             },
             Self::Fs(FsError::NotFound { .. }) | Self::NoMatch { .. } => Code::NotFound,
             Self::Fs(FsError::Protected { .. }) => Code::NotAllowed,
-            Self::Glob { .. } | Self::Params { .. } => Code::InvalidParams,
+            Self::Glob { .. } | Self::Params { .. } | Self::Encoding(EncodingError::UnknownLabel { .. }) => {
+                Code::InvalidParams
+            }
             Self::Fs(_)
             | Self::Edit { .. }
             | Self::Pattern(_)

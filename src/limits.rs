@@ -15,6 +15,8 @@ pub const TAKEOVER_MS: i64 = 5;
 
 /// Largest file that `read_file` returns whole, in bytes.
 pub const MAX_READ_BYTES: u64 = 10 * 1024 * 1024;
+/// How long `read_file` may look for the lines of a page, in milliseconds: a sparse file can have no end.
+pub const MAX_PAGE_MS: u64 = 30_000;
 /// Most files in one `read_multiple_files` call.
 pub const MAX_READ_FILES: usize = 50;
 /// Most that one `read_multiple_files` call reads in all, in bytes.

@@ -181,6 +181,7 @@ impl Policy {
             (entry.dir, entry.name, entry.place)
         } else {
             let spot = self.keep(requested, &spelling)?;
+            self.may_replace(requested, &below(&spot.place, &spot.tail))?;
             self.may_change(requested, &below(&spot.place, &spot.tail))?;
             if spot.found.is_none() {
                 let errno = spot.stuck.unwrap_or(Errno::NOENT);
