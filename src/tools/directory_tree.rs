@@ -40,7 +40,7 @@ struct Node {
     #[schemars(rename = "type")]
     kind: ItemKind,
     /// Directories only, unless they were not gone into.
-    #[schemars(default)]
+    #[schemars(default, skip_serializing_if = "Vec::is_empty")]
     children: Vec<Node>,
 }
 
