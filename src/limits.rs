@@ -92,6 +92,8 @@ pub const MAX_LISTED_LINES: usize = 5;
 pub const MAX_CLOSEST_DIFF_LINES: usize = 20;
 /// Longest line shown with a failed edit, in characters.
 pub const MAX_SHOWN_LINE_CHARS: usize = 200;
+/// Longest diff that is shown, in bytes; a longer one is cut off and says so.
+pub const MAX_DIFF_BYTES: usize = 10 * 1024 * 1024;
 /// Most files in one `edit_files` call.
 pub const MAX_EDIT_FILES: usize = 10_000;
 /// Most that one `edit_files` call loads in all, in bytes; a single file may be larger.

@@ -125,7 +125,7 @@ impl Door {
         let spawned = self.spawn_leader(Some(seen));
         if let Err(error) = &spawned {
             // The old leader reads on when its call is done, and the next look tries again.
-            tracing::warn!("no thread to be had: {error}");
+            tracing::debug!("no thread to be had: {error}");
             self.pool.leave();
         }
         spawned.is_ok()

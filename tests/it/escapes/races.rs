@@ -281,7 +281,7 @@ fn e68_parallel_edits_of_one_file_lose_nothing() {
 #[test]
 fn e68_parallel_calls_of_edit_files_all_succeed() {
     const COUNTERS: u32 = 200;
-    let text = |value: u32| (0..COUNTERS).map(|counter| format!("<{counter}>={value};\n")).collect::<String>();
+    let text = |value: u32| (0..COUNTERS).map(|counter| format!("<{counter}>={value};\n")).collect::<Vec<_>>().concat();
     let mut stage = Stage::new(|tree| {
         tree.file("work/counters", text(0));
     });
