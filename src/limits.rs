@@ -17,6 +17,8 @@ pub const TAKEOVER_MS: i64 = 5;
 
 /// Largest file that `read_file` returns whole, in bytes.
 pub const MAX_READ_BYTES: u64 = 10 * 1024 * 1024;
+/// How long `read_file` may look for the lines of a page, in milliseconds: a sparse file can have no end.
+pub const MAX_PAGE_MS: u64 = 30_000;
 /// Most files in one `read_multiple_files` call.
 pub const MAX_READ_FILES: usize = 50;
 /// Most that one `read_multiple_files` call reads in all, in bytes.
@@ -92,6 +94,8 @@ pub const MAX_LISTED_LINES: usize = 5;
 pub const MAX_CLOSEST_DIFF_LINES: usize = 20;
 /// Longest line shown with a failed edit, in characters.
 pub const MAX_SHOWN_LINE_CHARS: usize = 200;
+/// Longest diff that is shown, in bytes; a longer one is cut off and says so.
+pub const MAX_DIFF_BYTES: usize = 10 * 1024 * 1024;
 /// Most files in one `edit_files` call.
 pub const MAX_EDIT_FILES: usize = 10_000;
 /// Threads that write the files of one call.

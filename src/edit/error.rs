@@ -1,6 +1,7 @@
 //! Why an edit failed, in words that let the caller make the next call right.
 
 use super::closest::{Cause, Difference};
+use crate::limits::MAX_EDIT_BYTES;
 use crate::pattern::{PatternError, ReplacementError};
 use crate::text::encoding::EncodingError;
 use std::fmt;
@@ -60,6 +61,9 @@ pub enum EditErrorKind {
     /// The content cannot be read or written as text.
     #[error(transparent)]
     Encoding(EncodingError),
+    /// The result would be larger than a file that can be edited.
+    #[error("the result would be more than {MAX_EDIT_BYTES} bytes")]
+    TooLarge,
     /// The deadline passed.
     #[error("the edit took longer than its time limit")]
     TimedOut,
@@ -108,6 +112,7 @@ impl EditError {
             EditErrorKind::Pattern(error) => error.hint().to_owned(),
             EditErrorKind::Replacement(error) => error.hint(),
             EditErrorKind::Encoding(error) => error.hint().to_owned(),
+            EditErrorKind::TooLarge => "use a shorter `newText`, or replace fewer places".to_owned(),
             EditErrorKind::TimedOut => "use a longer literal `oldText`, or fewer edits in one call".to_owned(),
         };
         let after_others =

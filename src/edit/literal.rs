@@ -1,6 +1,6 @@
 //! Literal text: exact, across line endings, and ignoring case; and the new texts that suit each place.
 
-use super::plan::{Texts, out_of_time};
+use super::plan::{Texts, fits, out_of_time};
 use super::{Edit, error::EditErrorKind};
 use crate::limits::MAX_LISTED_LINES;
 use crate::pattern::Pattern;
@@ -128,17 +128,22 @@ fn fold(c: char) -> char {
 }
 
 /// Places of `old` when `\r\n` and `\n` are the same, each with the new text in the line endings of its place.
-pub(super) fn across_line_endings<'a>(text: &str, edit: &'a Edit, limit: usize) -> Option<(Found, Texts<'a>)> {
+pub(super) fn across_line_endings<'a>(
+    text: &str,
+    edit: &'a Edit,
+    limit: usize,
+) -> Result<Option<(Found, Texts<'a>)>, EditErrorKind> {
     let old = lines::to_lf(&edit.old_text);
     let mixed = matches!(old, Cow::Owned(_)) || memmem::find(text.as_bytes(), b"\r\n").is_some();
     if !old.contains('\n') || !mixed {
-        return None;
+        return Ok(None);
     }
     let flat = lines::to_lf(text);
     let mut found = exact(&flat, &old, limit);
     if found.count == 0 {
-        return None;
+        return Ok(None);
     }
+    fits(found.spans.len().saturating_mul(edit.new_text.len()))?;
     // Every CR that was left out before an offset moves it; offsets and CRs both ascend.
     let mut pairs = memmem::find_iter(text.as_bytes(), b"\r\n").peekable();
     let mut passed = 0;
@@ -165,7 +170,7 @@ pub(super) fn across_line_endings<'a>(text: &str, edit: &'a Edit, limit: usize) 
         all.push_str(&join(&old, &new, &endings, "\n"));
         ends.push(all.len());
     }
-    Some((found, Texts::Each(all, ends)))
+    Ok(Some((found, Texts::Each(all, ends))))
 }
 
 /// The line endings of a text, in order.

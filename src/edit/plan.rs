@@ -2,7 +2,7 @@
 
 use super::error::{EditErrorKind, MatchKind};
 use super::{Edit, Options, Rule, blocks, closest, literal};
-use crate::limits::MAX_LISTED_LINES;
+use crate::limits::{MAX_EDIT_BYTES, MAX_LISTED_LINES};
 use crate::pattern::{self, Pattern, PatternError, Replacement};
 use memchr::memchr_iter;
 use std::borrow::Cow;
@@ -124,6 +124,9 @@ pub(super) fn plan<'a>(text: &str, edit: &'a Edit, options: Options) -> Result<C
     } else {
         by_text(text, edit, options.deadline)?
     };
+    if let Some(changes) = &changes {
+        fits(text.len().saturating_add(changes.new_bytes()))?;
+    }
     changes.ok_or_else(|| {
         if edit.is_regex {
             EditErrorKind::PatternNotFound {
@@ -140,6 +143,14 @@ pub(super) fn plan<'a>(text: &str, edit: &'a Edit, options: Options) -> Result<C
 pub(super) fn check(deadline: Option<Instant>) -> Result<(), EditErrorKind> {
     if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
         return Err(EditErrorKind::TimedOut);
+    }
+    Ok(())
+}
+
+/// Whether `bytes` of new text are no more than can be held.
+pub(super) fn fits(bytes: usize) -> Result<(), EditErrorKind> {
+    if bytes as u64 > MAX_EDIT_BYTES {
+        return Err(EditErrorKind::TooLarge);
     }
     Ok(())
 }
@@ -166,10 +177,11 @@ fn by_text<'a>(text: &str, edit: &'a Edit, deadline: Option<Instant>) -> Result<
         return Err(not_unique(text, MatchKind::Exact, found.count, &found.starts()));
     }
     if found.count > 0 && !splits_crlf {
+        fits(found.spans.len().saturating_mul(edit.new_text.len()))?;
         let texts = literal::new_texts(text, edit, &found.spans);
         return Ok(Some(Changes::new(found.spans, texts, Rule::Exact)));
     }
-    if let Some((found, texts)) = literal::across_line_endings(text, edit, limit(edit)) {
+    if let Some((found, texts)) = literal::across_line_endings(text, edit, limit(edit))? {
         if guarded && found.count > 1 {
             return Err(not_unique(text, MatchKind::Exact, found.count, &found.starts()));
         }
@@ -200,6 +212,7 @@ fn ignoring_case<'a>(
     if found.count == 0 {
         return Ok(None);
     }
+    fits(found.spans.len().saturating_mul(edit.new_text.len()))?;
     let texts = literal::new_texts(text, edit, &found.spans);
     Ok(Some(Changes::new(found.spans, texts, Rule::CaseInsensitive)))
 }
@@ -211,6 +224,7 @@ fn by_pattern<'a>(text: &str, edit: &'a Edit, deadline: Option<Instant>) -> Resu
     let (mut spans, mut all, mut ends) = (Vec::new(), String::new(), Vec::new());
     for found in pattern.find_iter(text, deadline).take(limit(edit)) {
         let found = found.map_err(|error| out_of_time(error, deadline))?;
+        fits(all.len().saturating_add(new.expanded_bytes(&found)))?;
         new.expand(&found, text, &mut all);
         ends.push(all.len());
         spans.push(found.range());

@@ -238,3 +238,22 @@ fn a_file_of_equal_lines_does_not_take_for_ever() {
     let error = apply(text.as_bytes(), &[Edit::new(&old, "x")], CALM).unwrap_err();
     assert_eq!(error.kind, EditErrorKind::TimedOut);
 }
+
+#[test]
+fn a_result_that_no_memory_holds_is_refused_before_it_is_made() {
+    let (text, crlf) = ("l".repeat(1_000_000), "l\r\n".repeat(1_000_000));
+    let (long, references) = ("n".repeat(2_000), "$&".repeat(2_000));
+    let all = |old: &str, new: &str| Edit { limit: 0, ..Edit::new(old, new) };
+    let cases = [
+        (&text, all("l", &long)),
+        (&text, Edit { case_insensitive: true, ..all("L", &long) }),
+        (&text, Edit { is_regex: true, ..all("l", &long) }),
+        (&text, Edit { is_regex: true, ..all("l+", &references) }),
+        (&crlf, all("l\n", &long)),
+        (&crlf, all("l", &format!("{long}\n"))),
+    ];
+    for (text, edit) in cases {
+        let error = apply(text.as_bytes(), &[edit], CALM).unwrap_err();
+        assert_eq!(error.kind, EditErrorKind::TooLarge);
+    }
+}

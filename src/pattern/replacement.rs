@@ -108,6 +108,15 @@ impl Replacement {
         Ok(Self { parts })
     }
 
+    /// How many bytes stand for `found`: references can make much of a little.
+    pub fn expanded_bytes(&self, found: &Match) -> usize {
+        let bytes = |part: &Part| match part {
+            Part::Text(plain) => plain.len(),
+            Part::Group(number) => found.group(*number).map_or(0, |range| range.len()),
+        };
+        self.parts.iter().map(bytes).fold(0, usize::saturating_add)
+    }
+
     /// Appends what stands for `found`, a match in `text`. A group that took no part is empty.
     pub fn expand(&self, found: &Match, text: &str, out: &mut String) {
         for part in &self.parts {

@@ -28,7 +28,7 @@ pub struct Meta<'a> {
 #[derive(Deserialize)]
 struct Holder<'a> {
     #[serde(rename = "_meta", borrow, default)]
-    meta: Option<Meta<'a>>,
+    meta: Option<&'a RawValue>,
 }
 
 impl<'a> Meta<'a> {
@@ -40,8 +40,34 @@ impl<'a> Meta<'a> {
         if memchr::memmem::find(text.as_bytes(), b"\"_meta\"").is_none() {
             return Ok(Self::default());
         }
-        serde_json::from_str::<Holder<'a>>(text)
-            .map(|holder| holder.meta.unwrap_or_default())
-            .map_err(|error| format!("`_meta` cannot be read: {error}"))
+        let unread = |error| format!("`_meta` cannot be read: {error}");
+        let Some(meta) = serde_json::from_str::<Holder<'a>>(text).map_err(unread)?.meta else {
+            return Ok(Self::default());
+        };
+        // An array would be read as the members in their order.
+        if !meta.get().starts_with('{') {
+            return Err("`_meta` must be an object".to_owned());
+        }
+        serde_json::from_str(meta.get()).map_err(unread)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(params: &str) -> Result<bool, String> {
+        let raw: &RawValue = serde_json::from_str(params).unwrap();
+        Meta::of(Some(raw)).map(|meta| meta.protocol_version.is_some())
+    }
+
+    #[test]
+    fn only_an_object_is_a_meta() {
+        let key = "io.modelcontextprotocol/protocolVersion";
+        assert_eq!(of(&format!(r#"{{"_meta":{{"{key}":"2026-07-28"}}}}"#)), Ok(true));
+        assert_eq!(of(r#"{"_meta":null}"#), Ok(false));
+        for odd in ["[1,\"2026-07-28\",{}]", "5", "\"x\""] {
+            assert_eq!(of(&format!(r#"{{"_meta":{odd}}}"#)), Err("`_meta` must be an object".to_owned()), "{odd}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! Lines are compared with their endings, so a changed line ending is a changed line, and CRs reach the output.
 
 use super::lines;
+use crate::limits::MAX_DIFF_BYTES;
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -26,6 +27,10 @@ pub fn unified(path: &str, old: &str, new: &str, deadline: Option<Instant>) -> S
     let _ = writeln!(out, "--- {path}\n+++ {path}");
     for group in group_diff_ops(ops, CONTEXT_LINES) {
         write_hunk(&mut out, &group, &old_lines, &new_lines, common.lines_before);
+        if out.len() > MAX_DIFF_BYTES {
+            let _ = writeln!(out, "[the diff is longer than {MAX_DIFF_BYTES} bytes and cut off here]");
+            break;
+        }
     }
     out
 }
@@ -112,7 +117,16 @@ fn write_hunk(out: &mut String, group: &[DiffOp], old: &[&str], new: &[&str], be
 
 fn write_lines(out: &mut String, sign: char, lines: &[&str]) {
     for line in lines {
+        if out.len() > MAX_DIFF_BYTES {
+            return;
+        }
         out.push(sign);
+        if line.len() > MAX_DIFF_BYTES {
+            // One line may be all of a file of a gigabyte.
+            out.push_str(&line[..line.floor_char_boundary(MAX_DIFF_BYTES)]);
+            out.push('\n');
+            return;
+        }
         out.push_str(line);
         if !line.ends_with('\n') {
             out.push_str("\n\\ No newline at end of file\n");
@@ -123,6 +137,16 @@ fn write_lines(out: &mut String, sign: char, lines: &[&str]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_diff_without_end_is_cut_off() {
+        let long = ["x\n".repeat(MAX_DIFF_BYTES), "x".repeat(3 * MAX_DIFF_BYTES)];
+        for new in long {
+            let diff = unified("f", "a\n", &new, None);
+            assert!(diff.len() < MAX_DIFF_BYTES + 200 && diff.ends_with("cut off here]\n"), "{}", diff.len());
+        }
+    }
+
     use proptest::prelude::*;
 
     #[test]

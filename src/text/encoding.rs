@@ -116,7 +116,8 @@ pub fn by_name(label: &str) -> Result<Encoding, EncodingError> {
     match encoding_rs::Encoding::for_label(label.as_bytes()) {
         // The standard's "replacement" stands for encodings it refuses to decode.
         Some(found) if found != encoding_rs::REPLACEMENT => Ok(Encoding(found)),
-        _ => Err(EncodingError::UnknownLabel { label: label.to_owned() }),
+        // The label is a client's own word, which may be megabytes.
+        _ => Err(EncodingError::UnknownLabel { label: label.chars().take(40).collect() }),
     }
 }
 

@@ -13,9 +13,9 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::edit::{Applied, Edit};
 use crate::error::Error;
 use crate::fs::write::Stamp;
-use crate::fs::{self, Prepared};
+use crate::fs::{self, FsError, Prepared};
 use crate::limits::{MAX_EDIT_BYTES, MAX_EDIT_FILES, MAX_EDIT_TOTAL_BYTES};
-use crate::policy::Kind;
+use crate::policy::{Checked, Kind, Write};
 use crate::protocol::Content;
 use crate::text::escape::show_path;
 use crate::text::glob::is_glob;
@@ -185,16 +185,24 @@ impl Batch<'_> {
         let items: Vec<(&String, Result<Computed, Error>)> = paths.iter().zip(computed).collect();
         let written = parallel::map_writing(&items, |(path, computed)| {
             self.step();
-            let Ok(computed) = computed else { return Ok(()) };
+            let Ok(computed) = computed else { return Ok(None) };
             if !computed.changed {
-                return Ok(());
+                return Ok(None);
             }
             let writer = &self.context.services.writer;
             let target = policy.write(path)?;
             let _locked = writer.lock(&target);
             // The stamp refuses a file that was changed since it was read, so no update is lost.
-            writer.replace(&target, &computed.applied.bytes, Some(&computed.stamp))?;
-            Ok(())
+            match writer.replace(&target, &computed.applied.bytes, Some(&computed.stamp)) {
+                Ok(_) => Ok(None),
+                // Another call was faster; while this one holds the lock no call can be.
+                Err(FsError::Changed { .. }) => {
+                    let again = self.compute_at(&target, &budget)?;
+                    writer.replace(&target, &again.applied.bytes, Some(&again.stamp))?;
+                    Ok(Some(again))
+                }
+                Err(error) => Err(error.into()),
+            }
         });
         Ok(items.into_iter().zip(written).map(|((path, computed), written)| done(path, computed, written)).collect())
     }
@@ -203,8 +211,11 @@ impl Batch<'_> {
         if self.context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        let target = self.context.services.policy.write(path)?;
-        let current = fs::write::current(&target, MAX_EDIT_BYTES)?;
+        self.compute_at(&self.context.services.policy.write(path)?, budget)
+    }
+
+    fn compute_at(&self, target: &Checked<Write>, budget: &AtomicU64) -> Result<Computed, Error> {
+        let current = fs::write::current(target, MAX_EDIT_BYTES)?;
         let held = budget.fetch_add(current.bytes.len() as u64, Ordering::Relaxed);
         if held + current.bytes.len() as u64 > MAX_EDIT_TOTAL_BYTES && held > 0 {
             let message = format!("the files of one call are more than {MAX_EDIT_TOTAL_BYTES} bytes together");
@@ -250,7 +261,7 @@ impl Batch<'_> {
             }
         }
         committed.into_iter().for_each(fs::Committed::finish);
-        Ok(paths.iter().zip(computed).map(|(path, file)| done(path, Ok(file), Ok(()))).collect())
+        Ok(paths.iter().zip(computed).map(|(path, file)| done(path, Ok(file), Ok(None))).collect())
     }
 }
 
@@ -262,9 +273,10 @@ fn unwritten() -> Error {
     }
 }
 
-fn done(path: &str, computed: Result<Computed, Error>, written: Result<(), Error>) -> FileResult {
+/// `written` holds what was computed anew, if the file had changed meanwhile.
+fn done(path: &str, computed: Result<Computed, Error>, written: Result<Option<Computed>, Error>) -> FileResult {
     let computed = computed?;
-    written?;
+    let computed = written?.unwrap_or(computed);
     let mut text = format!("Successfully edited {path}");
     if let Some(note) = edits::notes(&computed.applied) {
         text.push('\n');

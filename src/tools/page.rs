@@ -2,6 +2,7 @@
 
 use std::io::{self, Read as _};
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use memchr::memchr;
 
@@ -10,7 +11,7 @@ use super::read_file::{note, too_large};
 use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::fs::{self, FsError, Reader};
-use crate::limits::MAX_READ_BYTES;
+use crate::limits::{MAX_PAGE_MS, MAX_READ_BYTES};
 use crate::policy::{Checked, Read};
 use crate::protocol::Content;
 use crate::text::encoding::{self, Encoding};
@@ -79,6 +80,7 @@ fn from_disk(file: &Checked<Read>, page: Page, forced: Option<&str>, cancel: &Ca
     let mut map = LineMap::default();
     let mut buffer = vec![0; CHUNK_BYTES];
     let mut reader = Reader::new(file, 0);
+    let deadline = Instant::now() + Duration::from_millis(MAX_PAGE_MS);
     // Not to its end but to its size: a file that grows all the time has no end.
     while reader.offset() < file.size() {
         if cancel.is_cancelled() {
@@ -87,6 +89,16 @@ fn from_disk(file: &Checked<Read>, page: Page, forced: Option<&str>, cancel: &Ca
         let read = reader.read(&mut buffer).map_err(failed)?;
         if read == 0 {
             break;
+        }
+        if Instant::now() >= deadline {
+            return Err(Error::Unsuitable {
+                message: format!(
+                    "the lines of `{}` ({} bytes) could not be counted within {MAX_PAGE_MS} ms",
+                    show_path(file.shown()),
+                    file.size()
+                ),
+                hint: "use a command that reads a part of it, such as head, tail or dd".into(),
+            });
         }
         map.feed(&buffer[..read]);
     }

@@ -79,8 +79,9 @@ impl Door {
 
     /// Serves until the stream ends or `stop` becomes readable. The calling thread is the watch.
     pub fn run(self: &Arc<Self>, stop: Option<BorrowedFd<'_>>) -> std::io::Result<End> {
-        self.spawn_leader(0)?;
+        self.spawn_leader(None)?;
         let mut last_seen = 0;
+        let mut last_taken = 0;
         let mut idle_looks = 0;
         loop {
             let watched = self.watched.load(SeqCst);
@@ -108,7 +109,9 @@ impl Door {
             if seen != last_seen {
                 (last_seen, idle_looks) = (seen, 0);
             } else if seen % 2 == 1 {
-                self.take_over(seen)?;
+                if seen != last_taken && self.take_over(seen) {
+                    last_taken = seen;
+                }
             } else {
                 idle_looks += 1;
                 if idle_looks >= IDLE_LOOKS {
@@ -123,24 +126,34 @@ impl Door {
         }
     }
 
-    /// Puts a new leader in the place of one that has served the same call since the last look.
-    fn take_over(self: &Arc<Self>, seen: u64) -> std::io::Result<()> {
+    /// Puts a new leader in the place of one that has served the same call since the last look; whether it could.
+    fn take_over(self: &Arc<Self>, seen: u64) -> bool {
         let bytes = self.serving_bytes.load(SeqCst);
         if !self.pool.enter(bytes) {
-            return Ok(());
+            return false;
         }
-        if self.lead.compare_exchange(seen, seen + 1, SeqCst, SeqCst).is_err() {
+        let spawned = self.spawn_leader(Some((seen, bytes)));
+        if let Err(error) = &spawned {
+            // The old leader reads on when its call is done, and the next look tries again.
+            tracing::debug!("no thread to be had: {error}");
             self.pool.leave(bytes);
-            return Ok(());
         }
-        self.spawn_leader(seen + 1)
+        spawned.is_ok()
     }
 
-    fn spawn_leader(self: &Arc<Self>, turn: u64) -> std::io::Result<()> {
+    /// The first leader, or one that takes over from the leader of a turn, whose line has so many bytes. Only the new
+    /// thread itself takes over: where no thread can be had the old leader must remain one.
+    fn spawn_leader(self: &Arc<Self>, after: Option<(u64, usize)>) -> std::io::Result<()> {
         let door = Arc::clone(self);
         thread::Builder::new()
             .name("leader".to_owned())
             .spawn(move || {
+                let turn = after.map_or(0, |(seen, _)| seen + 1);
+                if let Some((seen, bytes)) = after
+                    && door.lead.compare_exchange(seen, turn, SeqCst, SeqCst).is_err()
+                {
+                    return door.pool.leave(bytes);
+                }
                 // A session turns panics into errors, so this is a fault of the door itself; better to end than to hang.
                 if catch_unwind(AssertUnwindSafe(|| door.lead(turn))).is_err() {
                     tracing::error!("the thread that reads has panicked");

@@ -128,9 +128,12 @@ fn what_agents_mean_is_understood_or_explained() {
     assert_eq!(one_file.text(), line);
     let bare_glob = server.call("grep_files", json!({"regex": "fn", "globs": "**/*.rs"}));
     assert_eq!(bare_glob.text(), line);
-    let failure = |server: &mut Server, tool: &str, arguments: Value| server.call(tool, arguments).failure().unwrap().message;
+    let failure =
+        |server: &mut Server, tool: &str, arguments: Value| server.call(tool, arguments).failure().unwrap().message;
     let home = failure(&mut server, "read_file", json!({"path": "~/a.rs"}));
-    assert!(home.ends_with("hint: `~` is not expanded; give an absolute path, or one below the first allowed directory"));
+    assert!(
+        home.ends_with("hint: `~` is not expanded; give an absolute path, or one below the first allowed directory")
+    );
     let uri = failure(&mut server, "read_file", json!({"path": "file:///a.rs"}));
     assert!(uri.ends_with("hint: give a path, not a URI"), "{uri}");
     let taken = failure(&mut server, "create_directory", json!({"path": "a.rs"}));

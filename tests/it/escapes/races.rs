@@ -279,6 +279,26 @@ fn e68_parallel_edits_of_one_file_lose_nothing() {
 }
 
 #[test]
+fn e68_parallel_calls_of_edit_files_all_succeed() {
+    const COUNTERS: u32 = 200;
+    let text = |value: u32| (0..COUNTERS).map(|counter| format!("<{counter}>={value};\n")).collect::<Vec<_>>().concat();
+    let mut stage = Stage::new(|tree| {
+        tree.file("work/counters", text(0));
+    });
+    let path = stage.tree.text("work/counters");
+    let edit = |counter: u32| {
+        let edits = json!([{"oldText": format!("<{counter}>=0;"), "newText": format!("<{counter}>=1;")}]);
+        json!({"name": "edit_files", "arguments": {"paths": [path], "edits": edits}})
+    };
+    let ids: Vec<_> = (0..COUNTERS).map(|counter| stage.server.send("tools/call", edit(counter))).collect();
+    for id in ids {
+        stage.server.reply_to(&id).texts();
+    }
+    assert_eq!(stage.tree.read("work/counters"), text(1));
+    stage.end();
+}
+
+#[test]
 fn e70_an_edit_with_an_expected_hash_sees_a_change() {
     use sha2::{Digest, Sha256};
     use std::fmt::Write as _;

@@ -160,6 +160,21 @@ fn a_batch_is_served_in_a_session_of_2025_03_26() {
     assert_eq!(server.settle(), Vec::<Value>::new());
 }
 
+/// The replies are held until all are there, so what they may come to is bounded.
+#[test]
+fn a_batch_that_asks_for_too_much_is_answered_in_part() {
+    let (tree, mut server) = opened("2025-03-26");
+    tree.file("work/large", "x".repeat(10 * 1024 * 1024));
+    let read = |id: u32| {
+        let call = json!({"name": "read_file", "arguments": {"path": tree.text("work/large")}});
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call})
+    };
+    server.send_raw(&Value::Array((0..9).map(read).collect()).to_string());
+    let reply = server.recv();
+    let codes: Vec<Option<i64>> = reply.as_array().unwrap().iter().map(|one| one["error"]["code"].as_i64()).collect();
+    assert_eq!(codes, [[None; 7].as_slice(), &[Some(-32600); 2]].concat());
+}
+
 #[test]
 fn an_initialize_in_a_batch_is_refused() {
     let (_tree, mut server) = opened("2025-03-26");
