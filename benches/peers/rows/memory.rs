@@ -34,6 +34,7 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
         unit: Unit::Bytes,
         counted,
         goals: vec![Goal::Absolute { must, excellent: must / 2.0 }],
+        note: "",
     };
     let title = "peak memory, read_file 10 MB five times";
     let mut rows = rounds(vec![spec(title, "bytes of text", 64.0 * MIB)], contenders(&dir, &path, reading), ROUNDS)?;
