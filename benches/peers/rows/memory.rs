@@ -85,7 +85,6 @@ fn flooded(client: &mut Client, _path: &Path) -> Result<(u64, u64)> {
             stdin.write_all(chunk)?;
             count.fetch_add(chunk.len() as u64, Ordering::Relaxed);
         }
-        // Kept open: a server may answer the end of its input by ending.
         Ok::<_, std::io::Error>(stdin)
     });
     let (mut last, mut since) = (0, Instant::now());
@@ -104,6 +103,6 @@ fn flooded(client: &mut Client, _path: &Path) -> Result<(u64, u64)> {
             Ok(())
         })? as u64;
     }
-    let _stdin = writing.join().map_err(|_| anyhow!("the writer failed"))??;
+    client.return_stdin(writing.join().map_err(|_| anyhow!("the writer failed"))??);
     Ok((answered, bytes))
 }
