@@ -96,6 +96,11 @@ impl Client {
         self.stdin.take()
     }
 
+    /// Takes it back: as long as it is open the server stays.
+    pub fn return_stdin(&mut self, stdin: ChildStdin) {
+        self.stdin = Some(stdin);
+    }
+
     /// Sends a line and waits for the next one.
     pub fn ask(&mut self, line: &[u8]) -> Result<&[u8]> {
         self.send(line)?;

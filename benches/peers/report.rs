@@ -58,6 +58,9 @@ pub fn table(rows: &[Row]) -> String {
             let _ = writeln!(out, "{}", line(row, cell));
         }
         out.push('\n');
+        if !row.spec.note.is_empty() {
+            let _ = writeln!(out, "{}\n", row.spec.note);
+        }
         for (what, got, must, verdict) in judged(row) {
             let show =
                 |value: f64| if what.starts_with('x') { format!("{value:.2}") } else { row.spec.unit.show(value) };
@@ -104,7 +107,7 @@ pub fn json(rows: &[Row], machine: &[(&str, String)]) -> Value {
     let row = |row: &Row| {
         let bound = |(what, got, must, verdict): (String, f64, f64, &str)| json!({"of": what, "got": got, "must": must, "verdict": verdict});
         json!({
-            "name": row.spec.name, "title": row.spec.title, "unit": row.spec.unit.name(), "counted": row.spec.counted,
+            "name": row.spec.name, "title": row.spec.title, "unit": row.spec.unit.name(), "counted": row.spec.counted, "note": row.spec.note,
             "peers": row.cells.iter().map(|it| cell(row, it)).collect::<Vec<_>>(),
             "bounds": judged(row).into_iter().map(bound).collect::<Vec<_>>(),
         })

@@ -46,6 +46,8 @@ pub struct Spec {
     /// What the counts beside the figures count.
     pub counted: &'static str,
     pub goals: Vec<Goal>,
+    /// What a reader should know before comparing; may be empty.
+    pub note: &'static str,
 }
 
 /// What one round of one contender gave: a figure for each row (`None`: this contender has none), and what it

@@ -34,6 +34,7 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
         unit: Unit::Bytes,
         counted,
         goals: vec![Goal::Absolute { must, excellent: must / 2.0 }],
+        note: "",
     };
     let title = "peak memory, read_file 10 MB five times";
     let mut rows = rounds(vec![spec(title, "bytes of text", 64.0 * MIB)], contenders(&dir, &path, reading), ROUNDS)?;
@@ -84,7 +85,6 @@ fn flooded(client: &mut Client, _path: &Path) -> Result<(u64, u64)> {
             stdin.write_all(chunk)?;
             count.fetch_add(chunk.len() as u64, Ordering::Relaxed);
         }
-        // Kept open: a server may answer the end of its input by ending.
         Ok::<_, std::io::Error>(stdin)
     });
     let (mut last, mut since) = (0, Instant::now());
@@ -103,6 +103,6 @@ fn flooded(client: &mut Client, _path: &Path) -> Result<(u64, u64)> {
             Ok(())
         })? as u64;
     }
-    let _stdin = writing.join().map_err(|_| anyhow!("the writer failed"))??;
+    client.return_stdin(writing.join().map_err(|_| anyhow!("the writer failed"))??);
     Ok((answered, bytes))
 }

@@ -18,8 +18,14 @@ const MISSING: &str = "no source tree there (benches/peers/install.sh, or --tree
 const LITERAL: &str = "pm_runtime_get_noresume";
 
 pub fn tree(args: &Args) -> Result<Vec<Row>> {
-    let spec =
-        |title: &str, unit, goals| Spec { name: "tree", title: title.to_owned(), unit, counted: "entries", goals };
+    let spec = |title: &str, unit, goals| Spec {
+        name: "tree",
+        title: title.to_owned(),
+        unit,
+        counted: "entries",
+        goals,
+        note: "",
+    };
     let specs = vec![
         spec(
             "directory_tree of the source tree",
@@ -45,7 +51,14 @@ pub fn tree(args: &Args) -> Result<Vec<Row>> {
 }
 
 pub fn rows(args: &Args) -> Result<Vec<Row>> {
-    let spec = |title: String, goals| Spec { name: "search", title, unit: Unit::Seconds, counted: "hits", goals };
+    let spec = |title: String, goals| Spec {
+        name: "search",
+        title,
+        unit: Unit::Seconds,
+        counted: "hits",
+        goals,
+        note: "replay sorts by path; the others print in the order they find.",
+    };
     let text = spec(
         format!("grep_files `{LITERAL}` in the source tree"),
         vec![Goal::Ratio { of: "rg", must: 1.1, excellent: 0.85 }],
@@ -64,10 +77,15 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
     ];
     let glob = vec![
         search(&tree, "glob_search", json!({"directory": tree, "globs": ["**/*.c"], "max": 0}), "matches"),
-        program("fd", &["fdfind", "fd"], "fd -u -t f --glob *.c TREE", words(&["-u", "-t", "f", "--glob", "*.c"])),
-        program("find", &["find"], "find TREE -type f -name *.c", {
+        program(
+            "fd",
+            &["fdfind", "fd"],
+            "fd -u -t f -t l --glob *.c TREE",
+            words(&["-u", "-t", "f", "-t", "l", "--glob", "*.c"]),
+        ),
+        program("find", &["find"], "find TREE ! -type d -name *.c", {
             let mut find = vec![at.clone()];
-            find.extend(["-type", "f", "-name", "*.c"].map(Into::into));
+            find.extend(["!", "-type", "d", "-name", "*.c"].map(Into::into));
             find
         }),
     ];

@@ -25,6 +25,7 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
             unit: Unit::Seconds,
             counted: "tools",
             goals: vec![Goal::Ratio { of: FLOOR, must: 3.0, excellent: 1.5 }],
+            note: "",
         },
         Spec {
             name: "start",
@@ -32,6 +33,7 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
             unit: Unit::Bytes,
             counted: "tools",
             goals: vec![Goal::Absolute { must: 8.0 * 1024.0 * 1024.0, excellent: 4.0 * 1024.0 * 1024.0 }],
+            note: "",
         },
     ];
     let servers = [(FLOOR, Server::floor()), (NPM, Server::npm(&dir))];
