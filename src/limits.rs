@@ -7,7 +7,7 @@ pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 /// Requests that may run at the same time; more wait in a queue.
 pub const MAX_RUNNING_REQUESTS: usize = 64;
 /// Requests that may wait for a free place before stdin is no longer read.
-pub const MAX_QUEUED_REQUESTS: usize = 256;
+pub const MAX_QUEUED_REQUESTS: usize = 4096;
 /// Bytes of requests that may wait or run at the same time before stdin is no longer read.
 pub const MAX_OPEN_BYTES: usize = 256 * 1024 * 1024;
 /// What the reply to one batch may come to before its other members are refused, in bytes: it is held until it is whole.
@@ -96,6 +96,8 @@ pub const MAX_CLOSEST_DIFF_LINES: usize = 20;
 pub const MAX_SHOWN_LINE_CHARS: usize = 200;
 /// Longest diff that is shown, in bytes; a longer one is cut off and says so.
 pub const MAX_DIFF_BYTES: usize = 10 * 1024 * 1024;
+/// Most places that one edit replaces: each is remembered, and a file of one letter has as many places as bytes.
+pub const MAX_EDIT_PLACES: usize = 16 * 1024 * 1024;
 /// Most files in one `edit_files` call.
 pub const MAX_EDIT_FILES: usize = 10_000;
 /// Threads that write the files of one call.

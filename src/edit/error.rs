@@ -1,7 +1,7 @@
 //! Why an edit failed, in words that let the caller make the next call right.
 
 use super::closest::{Cause, Difference};
-use crate::limits::MAX_EDIT_BYTES;
+use crate::limits::{MAX_EDIT_BYTES, MAX_EDIT_PLACES};
 use crate::pattern::{PatternError, ReplacementError};
 use crate::text::encoding::EncodingError;
 use std::fmt;
@@ -64,6 +64,9 @@ pub enum EditErrorKind {
     /// The result would be larger than a file that can be edited.
     #[error("the result would be more than {MAX_EDIT_BYTES} bytes")]
     TooLarge,
+    /// More places than can be remembered.
+    #[error("the edit would replace more than {MAX_EDIT_PLACES} places")]
+    TooMany,
     /// The deadline passed.
     #[error("the edit took longer than its time limit")]
     TimedOut,
@@ -113,6 +116,7 @@ impl EditError {
             EditErrorKind::Replacement(error) => error.hint(),
             EditErrorKind::Encoding(error) => error.hint().to_owned(),
             EditErrorKind::TooLarge => "use a shorter `newText`, or replace fewer places".to_owned(),
+            EditErrorKind::TooMany => "replace them in steps with `limit`, or use a command such as sed".to_owned(),
             EditErrorKind::TimedOut => "use a longer literal `oldText`, or fewer edits in one call".to_owned(),
         };
         let after_others =

@@ -2,7 +2,7 @@
 
 use super::plan::{Texts, fits, out_of_time};
 use super::{Edit, error::EditErrorKind};
-use crate::limits::MAX_LISTED_LINES;
+use crate::limits::{MAX_EDIT_PLACES, MAX_LISTED_LINES};
 use crate::pattern::Pattern;
 use crate::text::lines;
 use memchr::memmem::{self, Finder};
@@ -25,7 +25,9 @@ impl Found {
     /// Counts places, keeping as many as the edit or the message can use.
     fn gather(places: impl Iterator<Item = Range<usize>>, limit: usize) -> Self {
         let mut found = Self::default();
-        let (most, kept) = if limit == 1 { (usize::MAX, MAX_LISTED_LINES) } else { (limit, limit) };
+        // One place more than may be replaced is enough to know that there are too many.
+        let all = limit.min(MAX_EDIT_PLACES + 1);
+        let (most, kept) = if limit == 1 { (usize::MAX, MAX_LISTED_LINES) } else { (all, all) };
         for place in places.take(most) {
             found.count += 1;
             if found.spans.len() < kept {

@@ -2,7 +2,7 @@
 
 use super::error::{EditErrorKind, MatchKind};
 use super::{Edit, Options, Rule, blocks, closest, literal};
-use crate::limits::{MAX_EDIT_BYTES, MAX_LISTED_LINES};
+use crate::limits::{MAX_EDIT_BYTES, MAX_EDIT_PLACES, MAX_LISTED_LINES};
 use crate::pattern::{self, Pattern, PatternError, Replacement};
 use memchr::memchr_iter;
 use std::borrow::Cow;
@@ -125,6 +125,7 @@ pub(super) fn plan<'a>(text: &str, edit: &'a Edit, options: Options) -> Result<C
         by_text(text, edit, options.deadline)?
     };
     if let Some(changes) = &changes {
+        few_enough(changes.len() as usize)?;
         fits(text.len().saturating_add(changes.new_bytes()))?;
     }
     changes.ok_or_else(|| {
@@ -151,6 +152,14 @@ pub(super) fn check(deadline: Option<Instant>) -> Result<(), EditErrorKind> {
 pub(super) fn fits(bytes: usize) -> Result<(), EditErrorKind> {
     if bytes as u64 > MAX_EDIT_BYTES {
         return Err(EditErrorKind::TooLarge);
+    }
+    Ok(())
+}
+
+/// Whether so many places can be remembered.
+fn few_enough(places: usize) -> Result<(), EditErrorKind> {
+    if places > MAX_EDIT_PLACES {
+        return Err(EditErrorKind::TooMany);
     }
     Ok(())
 }
@@ -228,6 +237,7 @@ fn by_pattern<'a>(text: &str, edit: &'a Edit, deadline: Option<Instant>) -> Resu
         new.expand(&found, text, &mut all);
         ends.push(all.len());
         spans.push(found.range());
+        few_enough(spans.len())?;
     }
     Ok((!spans.is_empty()).then(|| Changes::new(spans, Texts::Each(all, ends), Rule::Regex)))
 }

@@ -1,6 +1,7 @@
 #![expect(clippy::disallowed_methods, reason = "the folder cases lie on the disk")]
 
 use super::*;
+use crate::limits::MAX_EDIT_PLACES;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -237,6 +238,15 @@ fn a_file_of_equal_lines_does_not_take_for_ever() {
     let old = " }\n".repeat(1_000) + "} ";
     let error = apply(text.as_bytes(), &[Edit::new(&old, "x")], CALM).unwrap_err();
     assert_eq!(error.kind, EditErrorKind::TimedOut);
+}
+
+#[test]
+fn more_places_than_can_be_remembered_are_refused() {
+    let text = "l".repeat(MAX_EDIT_PLACES + 1);
+    let edit = Edit { limit: 0, ..Edit::new("l", "m") };
+    let error = apply(text.as_bytes(), std::slice::from_ref(&edit), Options::default()).unwrap_err();
+    assert_eq!((error.index, error.kind), (0, EditErrorKind::TooMany));
+    assert!(apply(&text.as_bytes()[1..], std::slice::from_ref(&edit), Options::default()).is_ok());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `edit_files`: the same replacements in many files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use schemars::JsonSchema;
@@ -17,6 +17,7 @@ use crate::fs::{self, FsError, Prepared};
 use crate::limits::{MAX_EDIT_BYTES, MAX_EDIT_FILES, MAX_EDIT_TOTAL_BYTES};
 use crate::policy::{Checked, Kind, Write};
 use crate::protocol::Content;
+use crate::text::encoding;
 use crate::text::escape::show_path;
 use crate::text::glob::is_glob;
 
@@ -90,16 +91,15 @@ impl Tool for EditFiles {
 type FileResult = Result<(String, Vec<EditReport>), Error>;
 
 /// Paths as they stand and globs expanded, in the order given, each path once.
-fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<String>, Error> {
+fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
     let policy = &context.services.policy;
-    let mut paths: Vec<String> = Vec::new();
+    let mut paths: Vec<PathBuf> = Vec::new();
     for (index, pattern) in patterns.iter().enumerate() {
         // A name that has the characters of a glob and exists is that file.
         let literal = !is_glob(pattern) || policy.look(pattern).is_ok();
         if literal {
             // One spelling for one place, so that no file is edited twice; what has none is reported with the others.
-            let absolute = policy.absolute(pattern).ok().and_then(|path| path.into_os_string().into_string().ok());
-            paths.push(absolute.unwrap_or_else(|| pattern.clone()));
+            paths.push(policy.absolute(pattern).unwrap_or_else(|_| pattern.into()));
             continue;
         }
         let globs = std::slice::from_ref(pattern);
@@ -111,8 +111,7 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<String>, Er
         if selected.entries.is_empty() {
             return Err(Error::NoMatch { what: format!("the glob `{pattern}` (`paths[{index}]`)") });
         }
-        // A name that is not UTF-8 cannot be asked for, so it cannot be edited either.
-        paths.extend(selected.entries.into_iter().filter_map(|entry| entry.path.into_os_string().into_string().ok()));
+        paths.extend(selected.entries.into_iter().map(|entry| entry.path));
     }
     let mut seen = std::collections::HashSet::new();
     paths.retain(|path| seen.insert(path.clone()));
@@ -124,7 +123,7 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<String>, Er
     Ok(paths)
 }
 
-fn preview(context: &Context<'_>, path: &str, edits: &[Edit]) -> FileResult {
+fn preview(context: &Context<'_>, path: &Path, edits: &[Edit]) -> FileResult {
     let file = context.services.policy.read(path)?;
     let bytes = fs::read_all(&file, MAX_EDIT_BYTES)?;
     let applied = apply(file.shown(), &bytes, edits)?;
@@ -132,7 +131,14 @@ fn preview(context: &Context<'_>, path: &str, edits: &[Edit]) -> FileResult {
     Ok((text, applied.per_edit.iter().map(EditReport::from).collect()))
 }
 
+/// Files named by a glob were not looked at by anybody, so what searches leave out as binary is left alone here too.
 fn apply(shown: &Path, bytes: &[u8], edits: &[Edit]) -> Result<Applied, Error> {
+    if encoding::is_binary(bytes) {
+        return Err(Error::Unsuitable {
+            message: format!("`{}` is binary", show_path(shown)),
+            hint: "if it is text all the same, edit it with edit_file".into(),
+        });
+    }
     edits::apply(bytes, edits)
         .map_err(|source| Error::Edit { path: show_path(shown).into_owned(), source: Box::new(source) })
 }
@@ -169,7 +175,7 @@ impl Batch<'_> {
     }
 
     /// Computes every file first and then writes, so that a call that is cancelled early has done nothing.
-    fn write(&self, paths: &[String], atomic: bool) -> Result<Vec<FileResult>, Error> {
+    fn write(&self, paths: &[PathBuf], atomic: bool) -> Result<Vec<FileResult>, Error> {
         let policy = &self.context.services.policy;
         let budget = AtomicU64::new(0);
         let computed = parallel::map(paths, |path| {
@@ -182,7 +188,7 @@ impl Batch<'_> {
         if atomic {
             return self.write_all(paths, computed);
         }
-        let items: Vec<(&String, Result<Computed, Error>)> = paths.iter().zip(computed).collect();
+        let items: Vec<(&PathBuf, Result<Computed, Error>)> = paths.iter().zip(computed).collect();
         let written = parallel::map_writing(&items, |(path, computed)| {
             self.step();
             let Ok(computed) = computed else { return Ok(None) };
@@ -207,7 +213,7 @@ impl Batch<'_> {
         Ok(items.into_iter().zip(written).map(|((path, computed), written)| done(path, computed, written)).collect())
     }
 
-    fn compute(&self, path: &str, budget: &AtomicU64) -> Result<Computed, Error> {
+    fn compute(&self, path: &Path, budget: &AtomicU64) -> Result<Computed, Error> {
         if self.context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
@@ -228,7 +234,7 @@ impl Batch<'_> {
 
     /// All files or none: everything that can fail for want of space or rights happens before the first rename, and a
     /// rename that fails puts back the files before it.
-    fn write_all(&self, paths: &[String], computed: Vec<Result<Computed, Error>>) -> Result<Vec<FileResult>, Error> {
+    fn write_all(&self, paths: &[PathBuf], computed: Vec<Result<Computed, Error>>) -> Result<Vec<FileResult>, Error> {
         let (policy, writer) = (&self.context.services.policy, &self.context.services.writer);
         if computed.iter().any(Result::is_err) {
             let unwritten = |computed: Result<Computed, Error>| match computed {
@@ -238,7 +244,7 @@ impl Batch<'_> {
             return Ok(computed.into_iter().map(unwritten).collect());
         }
         let computed: Vec<Computed> = computed.into_iter().flatten().collect();
-        let items: Vec<(&String, &Computed)> = paths.iter().zip(&computed).filter(|(_, file)| file.changed).collect();
+        let items: Vec<(&PathBuf, &Computed)> = paths.iter().zip(&computed).filter(|(_, file)| file.changed).collect();
         let targets: Vec<_> = items.iter().map(|(path, _)| policy.write(path)).collect::<Result<_, _>>()?;
         let names: Vec<&dyn fs::locks::Named> = targets.iter().map(|target| target as _).collect();
         let _locked = writer.lock_all(&names);
@@ -274,10 +280,10 @@ fn unwritten() -> Error {
 }
 
 /// `written` holds what was computed anew, if the file had changed meanwhile.
-fn done(path: &str, computed: Result<Computed, Error>, written: Result<Option<Computed>, Error>) -> FileResult {
+fn done(path: &Path, computed: Result<Computed, Error>, written: Result<Option<Computed>, Error>) -> FileResult {
     let computed = computed?;
     let computed = written?.unwrap_or(computed);
-    let mut text = format!("Successfully edited {path}");
+    let mut text = format!("Successfully edited {}", show_path(path));
     if let Some(note) = edits::notes(&computed.applied) {
         text.push('\n');
         text.push_str(&note);
@@ -285,12 +291,12 @@ fn done(path: &str, computed: Result<Computed, Error>, written: Result<Option<Co
     Ok((text, computed.applied.per_edit.iter().map(EditReport::from).collect()))
 }
 
-fn report(paths: &[String], results: Vec<FileResult>, is_preview: bool) -> Reply<Output> {
+fn report(paths: &[PathBuf], results: Vec<FileResult>, is_preview: bool) -> Reply<Output> {
     let verb = if is_preview { "would be edited" } else { "edited" };
     let mut content = Vec::with_capacity(results.len() + 1);
     let mut files = Vec::with_capacity(results.len());
     for (path, result) in paths.iter().zip(results) {
-        let path = path.clone();
+        let path = show_path(path).into_owned();
         match result {
             Ok((text, edits)) => {
                 let diff = is_preview.then(|| text.clone());

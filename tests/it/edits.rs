@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -111,4 +112,26 @@ fn many_files_are_edited_one_by_one_or_all_or_none() {
     assert_eq!(contents(), ["new\n", "new\n", "new\n", "old\n"]);
     let none = server.call("edit_files", json!({"paths": [tree.text("**/*.rs")], "edits": [{"oldText": "a"}]}));
     assert_eq!(none.code(), -32002);
+}
+
+#[test]
+fn a_glob_edits_files_of_any_name_and_leaves_binary_ones_alone() {
+    let tree = Tree::new();
+    let odd = std::ffi::OsStr::from_bytes(b"odd\xff.txt");
+    tree.file(odd, "old\n").file("binary.txt", "old\0").file("plain.txt", "old\n");
+    let mut server = Server::open(&tree, "2025-11-25", &["--allow", &format!("{}:rw", tree.root().display())]);
+    let edits = json!([{"oldText": "old", "newText": "new"}]);
+    let reply = server.call("edit_files", json!({"paths": [tree.text("*.txt")], "edits": edits}));
+    let root = tree.root().display();
+    let expected = [
+        format!(
+            "{root}/binary.txt: [error -32603] `{root}/binary.txt` is binary\nhint: if it is text all the same, edit it with edit_file"
+        ),
+        format!("Successfully edited $'{root}/odd\\377.txt'"),
+        format!("Successfully edited {root}/plain.txt"),
+        "[2 edited, 1 failed; do not repeat those that succeeded]".to_owned(),
+    ];
+    assert_eq!(reply.texts(), expected);
+    let contents = [fs::read(tree.path(odd)), fs::read(tree.path("binary.txt")), fs::read(tree.path("plain.txt"))];
+    assert_eq!(contents.map(Result::unwrap), [b"new\n".to_vec(), b"old\0".to_vec(), b"new\n".to_vec()]);
 }
