@@ -80,14 +80,14 @@ proptest! {
 
     #[test]
     fn any_globs_agree(
-        head in any::<u8>(),
-        texts in proptest::array::uniform3("[ab*?/{},\\[\\]!\\\\.-]{0,12}|\\PC{0,8}"),
+        head in any::<[u8; 2]>(),
+        texts in proptest::array::uniform3(
+            prop_oneof!["[ab*?/{},\\[\\]!\\\\.-]{0,12}", "\\PC{0,8}"].prop_map(String::into_bytes),
+        ),
+        choices in vec(any::<u8>(), 24),
     ) {
-        let mut bytes = vec![head];
-        for text in &texts {
-            bytes.push(text.len() as u8);
-            bytes.extend_from_slice(text.as_bytes());
-        }
-        bodies::globs_agree_with_each_other(&bytes);
+        let texts = texts.iter().flat_map(|text| [&[text.len() as u8], text.as_slice()].concat());
+        bodies::globs_agree_with_each_other(&head.into_iter().chain(texts).collect::<Vec<_>>());
+        bodies::globs_agree_with_each_other(&[&[head[0], 0], choices.as_slice()].concat());
     }
 }

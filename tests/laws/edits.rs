@@ -14,9 +14,27 @@ const PIECES: [&str; 14] =
 /// The longest that one edit of a small text may take, with room for a slow machine.
 const BOUND: Duration = Duration::from_secs(10);
 
-fn text(source: &mut Source<'_>) -> String {
-    let pieces = usize::from(source.byte()) % 24;
-    (0..pieces).map(|_| source.choice(&PIECES)).collect()
+/// A few of the pieces, so that texts made of them are alike in places.
+struct Palette(Vec<&'static str>);
+
+impl Palette {
+    fn new(source: &mut Source<'_>) -> Self {
+        Self((0..=source.byte() % 4).map(|_| source.choice(&PIECES)).collect())
+    }
+
+    fn text(&self, source: &mut Source<'_>) -> String {
+        let pieces = usize::from(source.byte()) % 24;
+        (0..pieces).map(|_| source.choice(&self.0)).collect()
+    }
+
+    /// A part of `within`, or any other text.
+    fn old_text(&self, source: &mut Source<'_>, within: &[u8]) -> String {
+        let part = std::str::from_utf8(within).ok().filter(|_| !source.byte().is_multiple_of(4)).and_then(|text| {
+            let from = usize::from(source.byte()) % (text.len() + 1);
+            text.get(from..(from + 1 + usize::from(source.byte() % 12)).min(text.len()))
+        });
+        part.map_or_else(|| self.text(source), str::to_owned)
+    }
 }
 
 /// One or two edits of a text. Whatever comes of them: a literal that occurs once is replaced and nothing else; one that
@@ -27,14 +45,17 @@ fn text(source: &mut Source<'_>) -> String {
 /// When that does not hold.
 pub fn an_edit_changes_what_it_says(bytes: &[u8]) {
     let mut source = Source(bytes);
-    let before = if source.flag() { source.bytes().to_vec() } else { text(&mut source).into_bytes() };
-    let mut first = Edit::new(&text(&mut source), &text(&mut source));
-    first.limit = [1, 1, 2, 0][usize::from(source.byte() % 4)];
+    let palette = Palette::new(&mut source);
+    let any_bytes = source.byte() % 8 == 7;
+    let before = if any_bytes { source.bytes().to_vec() } else { palette.text(&mut source).into_bytes() };
+    let mut edit = || Edit::new(&palette.old_text(&mut source, &before), &palette.text(&mut source));
+    let (mut first, second) = (edit(), edit());
+    first.limit = source.choice(&[1, 1, 2, 0]);
     first.is_regex = source.byte() % 4 == 1;
     first.case_insensitive = source.byte() % 4 == 1;
     let mut edits = vec![first];
     if source.flag() {
-        edits.push(Edit::new(&text(&mut source), &text(&mut source)));
+        edits.push(second);
     }
     let begin = Instant::now();
     let options = Options { deadline: Some(begin + Duration::from_secs(1)), ..Options::default() };

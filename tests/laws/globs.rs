@@ -4,6 +4,9 @@ use replay::text::glob::{GlobMatcher, fixed_prefix, is_glob};
 
 use super::Source;
 
+const GLOB_PIECES: [&str; 13] = ["a", "b", "/", "/", "*", "**", "**/", "?", "[ab]", "[!a]", "{a,b/a}", "\\*", "{"];
+const PATH_PIECES: [&str; 6] = ["a", "b", "/", "ab", "*", "\u{e9}"];
+
 /// Two globs and a path: any text is compiled or refused; a set matches what its members match; a match lies below the
 /// fixed part of its glob; text without special characters matches itself alone; and so does any text once escaped.
 ///
@@ -12,9 +15,19 @@ use super::Source;
 pub fn globs_agree_with_each_other(bytes: &[u8]) {
     let mut source = Source(bytes);
     let case_insensitive = source.flag();
-    let first = String::from_utf8_lossy(source.bytes()).into_owned();
-    let second = String::from_utf8_lossy(source.bytes()).into_owned();
-    let path = source.bytes();
+    // Either anything, or short texts that have a chance to match each other.
+    let any_bytes = source.flag();
+    let mut text = |pieces: &[&'static str]| {
+        if any_bytes {
+            return source.bytes().to_vec();
+        }
+        let count = source.byte() % 6;
+        (0..count).flat_map(|_| source.choice(pieces).bytes()).collect()
+    };
+    let globs = [text(&GLOB_PIECES), text(&GLOB_PIECES)];
+    let [first, second] = globs.map(|glob| String::from_utf8_lossy(&glob).into_owned());
+    let path = text(&PATH_PIECES);
+    let path = path.as_slice();
     let compile = |globs: &[&str]| GlobMatcher::new(globs, case_insensitive);
     if let (Ok(one), Ok(other)) = (compile(&[&first]), compile(&[&second])) {
         let both = compile(&[&first, &second]).expect("each of them compiles");
