@@ -3,6 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use rustix::event::{EventfdFlags, eventfd};
 
@@ -51,6 +52,23 @@ impl CancelToken {
             }
         }
         self.0.wake.get().map(AsFd::as_fd).ok_or(rustix::io::Errno::BADF)
+    }
+}
+
+/// When work has to be over: at some time, or as soon as nobody wants it any more.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bound<'a> {
+    /// The time; `None` for any.
+    pub deadline: Option<Instant>,
+    /// The call that the work is for.
+    pub cancel: Option<&'a CancelToken>,
+}
+
+impl Bound<'_> {
+    /// Whether it is over.
+    pub fn is_over(self) -> bool {
+        self.cancel.is_some_and(CancelToken::is_cancelled)
+            || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 }
 

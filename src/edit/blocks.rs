@@ -5,12 +5,12 @@
 
 use super::error::EditErrorKind;
 use super::{literal, plan};
+use crate::cancel::Bound;
 use crate::limits::{COMPARED_LINES_PER_CANDIDATE, MAX_COMPARED_LINES, MAX_LISTED_LINES};
 use crate::text::lines;
 use memchr::memmem::Finder;
 use std::borrow::Cow;
 use std::ops::Range;
-use std::time::Instant;
 
 /// Candidates looked at between two looks at the clock.
 const CANDIDATES_PER_CHECK: usize = 256;
@@ -82,11 +82,7 @@ fn given_lines(text: &str) -> (Vec<&str>, bool) {
 }
 
 /// Finds every block that `old` stands for; `None` when there is none, or when `old` is blank.
-pub(super) fn find<'a>(
-    text: &'a str,
-    old: &'a str,
-    deadline: Option<Instant>,
-) -> Result<Option<Blocks<'a>>, EditErrorKind> {
+pub(super) fn find<'a>(text: &'a str, old: &'a str, bound: Bound<'_>) -> Result<Option<Blocks<'a>>, EditErrorKind> {
     let (old, ended) = given_lines(old);
     // The longest line is likely to be rare; every block has it at the same place.
     let Some((index, anchor)) = old
@@ -107,7 +103,7 @@ pub(super) fn find<'a>(
         let at = from + at;
         looked += 1;
         if looked % CANDIDATES_PER_CHECK == 0 {
-            plan::check(deadline)?;
+            plan::check(bound)?;
             // A file of equal lines would have every line compared with every old line.
             if compared > MAX_COMPARED_LINES + looked * COMPARED_LINES_PER_CANDIDATE {
                 return Err(EditErrorKind::TimedOut);

@@ -4,6 +4,7 @@
 //! file of many megabytes, and nothing found here is ever applied.
 
 use super::{Edit, blocks, literal, plan};
+use crate::cancel::Bound;
 use crate::limits::{MAX_CLOSEST_DIFF_LINES, MAX_SHOWN_LINE_CHARS};
 use crate::pattern::Pattern;
 use crate::text::lines;
@@ -108,7 +109,7 @@ fn present(text: &str, edit: &Edit, until: Instant) -> Option<usize> {
         return None;
     }
     let at = literal::first(text, new).or_else(|| {
-        let found = blocks::find(text, new, Some(until)).ok()??;
+        let found = blocks::find(text, new, Bound { deadline: Some(until), cancel: None }).ok()??;
         found.starts.first().copied()
     })?;
     Some(plan::lines_of(text, &[at])[0])

@@ -2,13 +2,13 @@
 
 use super::plan::{Texts, fits, out_of_time};
 use super::{Edit, error::EditErrorKind};
+use crate::cancel::Bound;
 use crate::limits::{MAX_EDIT_PLACES, MAX_LISTED_LINES};
 use crate::pattern::Pattern;
 use crate::text::lines;
 use memchr::memmem::{self, Finder};
 use std::borrow::Cow;
 use std::ops::Range;
-use std::time::Instant;
 
 /// Places of a literal text. With a limit of one they are counted all, but only the first few are kept.
 #[derive(Debug, Default)]
@@ -68,12 +68,7 @@ pub(super) fn exact(text: &str, old: &str, limit: usize) -> Found {
 }
 
 /// Places of `old` when upper and lower case are the same.
-pub(super) fn ignoring_case(
-    text: &str,
-    old: &str,
-    limit: usize,
-    deadline: Option<Instant>,
-) -> Result<Found, EditErrorKind> {
+pub(super) fn ignoring_case(text: &str, old: &str, limit: usize, bound: Bound<'_>) -> Result<Found, EditErrorKind> {
     // Long texts would make large automata: a beginning finds the places, a comparison confirms them.
     let head = &old[..old.floor_char_boundary(HEAD_BYTES)];
     let tail: Vec<char> = old[head.len()..].chars().map(fold).collect();
@@ -81,8 +76,8 @@ pub(super) fn ignoring_case(
     let next = |from: usize| -> Result<Option<Range<usize>>, EditErrorKind> {
         let mut from = from;
         loop {
-            super::plan::check(deadline)?;
-            let found = pattern.find_at(text, from).map_err(|error| out_of_time(error, deadline))?;
+            super::plan::check(bound)?;
+            let found = pattern.find_at(text, from).map_err(|error| out_of_time(error, bound))?;
             let Some(range) = found.map(|found| found.range()) else {
                 return Ok(None);
             };

@@ -12,6 +12,7 @@ mod plan;
 pub use closest::{Cause, Difference};
 pub use error::{EditError, EditErrorKind, MatchKind};
 
+use crate::cancel::Bound;
 use crate::limits::CLOSEST_BLOCK_MS;
 use crate::text::diff;
 use crate::text::encoding::{self, Encoding};
@@ -49,16 +50,16 @@ impl Edit {
 
 /// Bounds on the work.
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct Options<'a> {
     /// When to give up. Looked at between matches, so it is kept only roughly.
-    pub deadline: Option<Instant>,
+    pub bound: Bound<'a>,
     /// How long the search for the closest block may take after an edit failed.
     pub closest_block: Duration,
 }
 
-impl Default for Options {
+impl Default for Options<'_> {
     fn default() -> Self {
-        Self { deadline: None, closest_block: Duration::from_millis(CLOSEST_BLOCK_MS) }
+        Self { bound: Bound::default(), closest_block: Duration::from_millis(CLOSEST_BLOCK_MS) }
     }
 }
 
@@ -147,7 +148,7 @@ impl<'a> Working<'a> {
 /// Applies `edits` to a file's content, in order.
 ///
 /// The error names the edit that failed; the caller's content is untouched then.
-pub fn apply(bytes: &[u8], edits: &[Edit], options: Options) -> Result<Applied, EditError> {
+pub fn apply(bytes: &[u8], edits: &[Edit], options: Options<'_>) -> Result<Applied, EditError> {
     let unreadable = |index| move |error| EditError::new(index, EditErrorKind::Encoding(error));
     let mut working = Working::read(bytes).map_err(unreadable(0))?;
     let mut done: Vec<(Range<usize>, u64, Rule)> = Vec::with_capacity(edits.len());

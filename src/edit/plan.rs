@@ -2,6 +2,7 @@
 
 use super::error::{EditErrorKind, MatchKind};
 use super::{Edit, Options, Rule, blocks, closest, literal};
+use crate::cancel::Bound;
 use crate::limits::{MAX_EDIT_BYTES, MAX_EDIT_PLACES, MAX_LISTED_LINES};
 use crate::pattern::{self, Pattern, PatternError, Replacement};
 use memchr::memchr_iter;
@@ -112,17 +113,17 @@ pub(super) fn lines_of(text: &str, offsets: &[usize]) -> Vec<usize> {
 }
 
 /// Finds the places of one edit, by the rules of the tools' contract.
-pub(super) fn plan<'a>(text: &str, edit: &'a Edit, options: Options) -> Result<Changes<'a>, EditErrorKind> {
+pub(super) fn plan<'a>(text: &str, edit: &'a Edit, options: Options<'_>) -> Result<Changes<'a>, EditErrorKind> {
     if edit.old_text.is_empty() {
         return Err(EditErrorKind::Empty { is_regex: edit.is_regex });
     }
-    check(options.deadline)?;
+    check(options.bound)?;
     let changes = if edit.is_regex {
-        by_pattern(text, edit, options.deadline)?
+        by_pattern(text, edit, options.bound)?
     } else if edit.case_insensitive {
-        ignoring_case(text, edit, options.deadline)?
+        ignoring_case(text, edit, options.bound)?
     } else {
-        by_text(text, edit, options.deadline)?
+        by_text(text, edit, options.bound)?
     };
     if let Some(changes) = &changes {
         few_enough(changes.len() as usize)?;
@@ -135,14 +136,14 @@ pub(super) fn plan<'a>(text: &str, edit: &'a Edit, options: Options) -> Result<C
             }
         } else {
             let until = Instant::now() + options.closest_block;
-            let until = options.deadline.map_or(until, |deadline| deadline.min(until));
+            let until = options.bound.deadline.map_or(until, |deadline| deadline.min(until));
             EditErrorKind::TextNotFound(Box::new(closest::diagnose(text, edit, until)))
         }
     })
 }
 
-pub(super) fn check(deadline: Option<Instant>) -> Result<(), EditErrorKind> {
-    if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+pub(super) fn check(bound: Bound<'_>) -> Result<(), EditErrorKind> {
+    if bound.is_over() {
         return Err(EditErrorKind::TimedOut);
     }
     Ok(())
@@ -176,7 +177,7 @@ fn not_unique(text: &str, kind: MatchKind, count: usize, starts: &[usize]) -> Ed
     EditErrorKind::NotUnique { kind, count, lines: lines_of(text, &starts[..starts.len().min(MAX_LISTED_LINES)]) }
 }
 
-fn by_text<'a>(text: &str, edit: &'a Edit, deadline: Option<Instant>) -> Result<Option<Changes<'a>>, EditErrorKind> {
+fn by_text<'a>(text: &str, edit: &'a Edit, bound: Bound<'_>) -> Result<Option<Changes<'a>>, EditErrorKind> {
     let guarded = edit.limit == 1;
     let found = literal::exact(text, &edit.old_text, limit(edit));
     // A text that begins with a line feed must not tear it from its CR.
@@ -199,7 +200,7 @@ fn by_text<'a>(text: &str, edit: &'a Edit, deadline: Option<Instant>) -> Result<
     if !guarded {
         return Ok(None);
     }
-    let Some(found) = blocks::find(text, &edit.old_text, deadline)? else {
+    let Some(found) = blocks::find(text, &edit.old_text, bound)? else {
         return Ok(None);
     };
     if found.count > 1 {
@@ -209,12 +210,8 @@ fn by_text<'a>(text: &str, edit: &'a Edit, deadline: Option<Instant>) -> Result<
     Ok(Some(Changes::new(vec![found.block.range()], Texts::Same(Cow::Owned(new)), Rule::Whitespace)))
 }
 
-fn ignoring_case<'a>(
-    text: &str,
-    edit: &'a Edit,
-    deadline: Option<Instant>,
-) -> Result<Option<Changes<'a>>, EditErrorKind> {
-    let found = literal::ignoring_case(text, &edit.old_text, limit(edit), deadline)?;
+fn ignoring_case<'a>(text: &str, edit: &'a Edit, bound: Bound<'_>) -> Result<Option<Changes<'a>>, EditErrorKind> {
+    let found = literal::ignoring_case(text, &edit.old_text, limit(edit), bound)?;
     if edit.limit == 1 && found.count > 1 {
         return Err(not_unique(text, MatchKind::Exact, found.count, &found.starts()));
     }
@@ -226,13 +223,13 @@ fn ignoring_case<'a>(
     Ok(Some(Changes::new(found.spans, texts, Rule::CaseInsensitive)))
 }
 
-fn by_pattern<'a>(text: &str, edit: &'a Edit, deadline: Option<Instant>) -> Result<Option<Changes<'a>>, EditErrorKind> {
+fn by_pattern<'a>(text: &str, edit: &'a Edit, bound: Bound<'_>) -> Result<Option<Changes<'a>>, EditErrorKind> {
     let options = pattern::Options { case_insensitive: edit.case_insensitive };
     let pattern = Pattern::new(&edit.old_text, options)?;
     let new = Replacement::parse(&edit.new_text, &pattern)?;
     let (mut spans, mut all, mut ends) = (Vec::new(), String::new(), Vec::new());
-    for found in pattern.find_iter(text, deadline).take(limit(edit)) {
-        let found = found.map_err(|error| out_of_time(error, deadline))?;
+    for found in pattern.find_iter(text, bound).take(limit(edit)) {
+        let found = found.map_err(|error| out_of_time(error, bound))?;
         fits(all.len().saturating_add(new.expanded_bytes(&found)))?;
         new.expand(&found, text, &mut all);
         ends.push(all.len());
@@ -243,6 +240,6 @@ fn by_pattern<'a>(text: &str, edit: &'a Edit, deadline: Option<Instant>) -> Resu
 }
 
 /// The engine gives one error for both of its bounds.
-pub(super) fn out_of_time(error: PatternError, deadline: Option<Instant>) -> EditErrorKind {
-    check(deadline).err().unwrap_or(EditErrorKind::Pattern(error))
+pub(super) fn out_of_time(error: PatternError, bound: Bound<'_>) -> EditErrorKind {
+    check(bound).err().unwrap_or(EditErrorKind::Pattern(error))
 }

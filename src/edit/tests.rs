@@ -1,6 +1,7 @@
 #![expect(clippy::disallowed_methods, reason = "the folder cases lie on the disk")]
 
 use super::*;
+use crate::cancel::Bound;
 use crate::limits::MAX_EDIT_PLACES;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -8,7 +9,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 /// Time enough on any machine; the cases are small.
-const CALM: Options = Options { deadline: None, closest_block: Duration::from_secs(20) };
+const CALM: Options<'_> =
+    Options { bound: Bound { deadline: None, cancel: None }, closest_block: Duration::from_secs(20) };
 
 fn edit_of(value: &Value) -> Edit {
     let flag = |name: &str| value[name].as_bool().unwrap_or(false);
@@ -178,7 +180,7 @@ proptest! {
 
 #[test]
 fn a_deadline_that_passed_stops_the_edit() {
-    let options = Options { deadline: Some(Instant::now()), ..CALM };
+    let options = Options { bound: Bound { deadline: Some(Instant::now()), cancel: None }, ..CALM };
     let error = apply(b"a", &[Edit::new("a", "b")], options).unwrap_err();
     assert_eq!(error, EditError { index: 0, kind: EditErrorKind::TimedOut });
 }

@@ -9,11 +9,11 @@ mod translate;
 
 pub use replacement::{Replacement, ReplacementError};
 
+use crate::cancel::Bound;
 use crate::limits::{MAX_PATTERN_BACKTRACKS, MAX_PATTERN_BYTES, MAX_PATTERN_DEPTH, MAX_PATTERN_PROGRAM_BYTES};
 use fancy_regex::{CompileError, Regex, RegexBuilder};
 use std::borrow::Cow;
 use std::ops::Range;
-use std::time::Instant;
 
 /// How a pattern is matched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -172,9 +172,9 @@ impl Pattern {
     /// All matches, in the order and by the rule of JavaScript's `matchAll`.
     ///
     /// An empty match may follow right behind another match, but never stands behind a final line feed. The item
-    /// is an error when the engine's budget or the `deadline` ran out; nothing follows an error.
-    pub fn find_iter<'a>(&'a self, text: &'a str, deadline: Option<Instant>) -> Matches<'a> {
-        Matches { pattern: self, text, deadline, next: Some(0) }
+    /// is an error when the engine's budget or the `bound` ran out; nothing follows an error.
+    pub fn find_iter<'a>(&'a self, text: &'a str, bound: Bound<'a>) -> Matches<'a> {
+        Matches { pattern: self, text, bound, next: Some(0) }
     }
 }
 
@@ -203,7 +203,7 @@ fn refusal(error: &fancy_regex::Error) -> PatternError {
 pub struct Matches<'a> {
     pattern: &'a Pattern,
     text: &'a str,
-    deadline: Option<Instant>,
+    bound: Bound<'a>,
     /// Where the next search begins; `None` at the end.
     next: Option<usize>,
 }
@@ -213,7 +213,7 @@ impl Iterator for Matches<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let from = self.next.take()?;
-        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        if self.bound.is_over() {
             return Some(Err(PatternError::TooCostly));
         }
         match self.pattern.find_at(self.text, from) {

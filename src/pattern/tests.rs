@@ -1,4 +1,5 @@
 use super::*;
+use crate::cancel::CancelToken;
 use proptest::prelude::*;
 
 fn pattern(source: &str) -> Pattern {
@@ -8,7 +9,7 @@ fn pattern(source: &str) -> Pattern {
 fn spans(source: &str, text: &str) -> Vec<(usize, usize)> {
     let pattern = pattern(source);
     pattern
-        .find_iter(text, None)
+        .find_iter(text, Bound::default())
         .map(|found| found.expect("within the budget").range())
         .map(|range| (range.start, range.end))
         .collect()
@@ -19,7 +20,7 @@ fn replaced(source: &str, new: &str, text: &str) -> String {
     let pattern = pattern(source);
     let new = Replacement::parse(new, &pattern).expect("a good replacement");
     let (mut out, mut at) = (String::new(), 0);
-    for found in pattern.find_iter(text, None) {
+    for found in pattern.find_iter(text, Bound::default()) {
         let found = found.expect("within the budget");
         out.push_str(&text[at..found.range().start]);
         new.expand(&found, text, &mut out);
@@ -104,9 +105,12 @@ fn faults_are_named_with_their_place() {
 fn costly_patterns_give_up() {
     let text = "a".repeat(5000);
     let costly = pattern("(?=(a+)+$)(a+)+\\2b");
-    let outcome: Result<Vec<_>, _> = costly.find_iter(&text, None).collect();
+    let outcome: Result<Vec<_>, _> = costly.find_iter(&text, Bound::default()).collect();
     assert_eq!(outcome, Err(PatternError::TooCostly));
-    let late: Vec<_> = pattern("a").find_iter("aa", Some(Instant::now())).collect();
+    let cancelled = CancelToken::new();
+    cancelled.cancel();
+    let over = Bound { deadline: None, cancel: Some(&cancelled) };
+    let late: Vec<_> = pattern("a").find_iter("aa", over).collect();
     assert_eq!(late, [Err(PatternError::TooCostly)]);
 }
 
@@ -173,7 +177,7 @@ proptest! {
     fn any_text_is_a_pattern_or_an_error(source in "[a(?<:=!)\\[\\]^$*+{},0-9|\\\\dbuxck.>-]{0,12}", text in "[ab01\\n\\r]{0,8}") {
         if let Ok(pattern) = Pattern::new(&source, Options::default()) {
             let mut last = 0;
-            for found in pattern.find_iter(&text, None).take(50).flatten() {
+            for found in pattern.find_iter(&text, Bound::default()).take(50).flatten() {
                 prop_assert!(found.range().start >= last);
                 last = found.range().end;
             }

@@ -71,7 +71,7 @@ impl Tool for EditFile {
             hash::expect(target.shown(), Some(&current.bytes), expected)?;
         }
         let path = show_path(target.shown()).into_owned();
-        let applied = edits::apply(&current.bytes, &edits)
+        let applied = edits::apply(&current.bytes, &edits, context.cancel)
             .map_err(|source| Error::Edit { path: path.clone(), source: Box::new(source) })?;
         if context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
@@ -101,8 +101,8 @@ fn preview(context: &Context<'_>, path: &str, edits: &[Edit], expected: Option<&
         hash::expect(file.shown(), Some(&bytes), expected)?;
     }
     let path = show_path(file.shown()).into_owned();
-    let applied =
-        edits::apply(&bytes, edits).map_err(|source| Error::Edit { path: path.clone(), source: Box::new(source) })?;
+    let applied = edits::apply(&bytes, edits, context.cancel)
+        .map_err(|source| Error::Edit { path: path.clone(), source: Box::new(source) })?;
     let diff = edits::preview(&path, &bytes, &applied);
     let mut content = vec![Content::text(&*diff)];
     content.extend(edits::notes(&applied).map(Content::Text));

@@ -10,6 +10,7 @@ use super::edits::{self, EditParam, EditReport};
 use super::parallel;
 use super::selection::{Selection, select};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::cancel::CancelToken;
 use crate::edit::{Applied, Edit};
 use crate::error::Error;
 use crate::fs::write::Stamp;
@@ -126,20 +127,20 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, E
 fn preview(context: &Context<'_>, path: &Path, edits: &[Edit]) -> FileResult {
     let file = context.services.policy.read(path)?;
     let bytes = fs::read_all(&file, MAX_EDIT_BYTES)?;
-    let applied = apply(file.shown(), &bytes, edits)?;
+    let applied = apply(file.shown(), &bytes, edits, context.cancel)?;
     let text = edits::preview(&show_path(file.shown()), &bytes, &applied);
     Ok((text, applied.per_edit.iter().map(EditReport::from).collect()))
 }
 
 /// Files named by a glob were not looked at by anybody, so what searches leave out as binary is left alone here too.
-fn apply(shown: &Path, bytes: &[u8], edits: &[Edit]) -> Result<Applied, Error> {
+fn apply(shown: &Path, bytes: &[u8], edits: &[Edit], cancel: &CancelToken) -> Result<Applied, Error> {
     if encoding::is_binary(bytes) {
         return Err(Error::Unsuitable {
             message: format!("`{}` is binary", show_path(shown)),
             hint: "if it is text all the same, edit it with edit_file".into(),
         });
     }
-    edits::apply(bytes, edits)
+    edits::apply(bytes, edits, cancel)
         .map_err(|source| Error::Edit { path: show_path(shown).into_owned(), source: Box::new(source) })
 }
 
@@ -227,7 +228,7 @@ impl Batch<'_> {
             let message = format!("the files of one call are more than {MAX_EDIT_TOTAL_BYTES} bytes together");
             return Err(Error::Unsuitable { message, hint: "edit fewer files in one call".into() });
         }
-        let applied = apply(target.shown(), &current.bytes, self.edits)?;
+        let applied = apply(target.shown(), &current.bytes, self.edits, self.context.cancel)?;
         let changed = applied.bytes != current.bytes;
         Ok(Computed { applied, stamp: current.stamp, changed })
     }

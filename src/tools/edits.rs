@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::cancel::{Bound, CancelToken};
 use crate::edit::{self, Applied, Edit, EditError, Options, Rule};
 use crate::limits::MAX_EDIT_MS;
 
@@ -65,8 +66,9 @@ impl From<&edit::EditReport> for EditReport {
 }
 
 /// Applies the edits within the time that one file may take.
-pub fn apply(bytes: &[u8], edits: &[Edit]) -> Result<Applied, EditError> {
-    edit::apply(bytes, edits, Options { deadline: Some(deadline()), ..Options::default() })
+pub fn apply(bytes: &[u8], edits: &[Edit], cancel: &CancelToken) -> Result<Applied, EditError> {
+    let bound = Bound { deadline: Some(deadline()), cancel: Some(cancel) };
+    edit::apply(bytes, edits, Options { bound, ..Options::default() })
 }
 
 /// The unified diff of what the edits would do.

@@ -209,7 +209,7 @@ impl Job<'_> {
             Ok(_) | Err(PolicyError::NotFound { .. }) => return Ok(Some(Found::default())),
             Err(_) => return Ok(None),
         };
-        match search(Reader::new(&file, 0), self.matcher, self.context_lines, most) {
+        match search(Reader::new(&file, 0), self.matcher, self.context_lines, most, self.context.cancel) {
             Ok(found) => Ok(Some(found)),
             Err(Stopped::Unreadable) => Ok(None),
             Err(Stopped::Pattern(source, line)) => {

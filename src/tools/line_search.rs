@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use grep_matcher::{Match, Matcher, NoCaptures};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 
+use crate::cancel::CancelToken;
 use crate::limits::{BINARY_SNIFF_BYTES, MAX_LINE_BUFFER_BYTES, MAX_SHOWN_BYTES};
 use crate::pattern::{LineMatcher, PatternError};
 use crate::text::encoding::UTF8_BOM;
@@ -44,7 +45,13 @@ pub enum Stopped {
 }
 
 /// Searches what `source` gives, up to `most` matches. A file with a NUL near its beginning has none.
-pub fn search(source: impl Read, matcher: &dyn LineMatcher, context: usize, most: u64) -> Result<Found, Stopped> {
+pub fn search(
+    source: impl Read,
+    matcher: &dyn LineMatcher,
+    context: usize,
+    most: u64,
+    cancel: &CancelToken,
+) -> Result<Found, Stopped> {
     let mut source = source;
     let mut head = Vec::with_capacity(BINARY_SNIFF_BYTES);
     source.by_ref().take(BINARY_SNIFF_BYTES as u64).read_to_end(&mut head).map_err(|_| Stopped::Unreadable)?;
@@ -62,7 +69,7 @@ pub fn search(source: impl Read, matcher: &dyn LineMatcher, context: usize, most
         .build();
     // No part of the first line for whoever reads the file, so none for `^` either.
     let head = head.strip_prefix(UTF8_BOM).unwrap_or(&head);
-    let adapter = Adapter { matcher, failed: Mutex::new(None) };
+    let adapter = Adapter { matcher, cancel, failed: Mutex::new(None) };
     let mut collector = Collector { found: Found::default(), most, gap: false };
     let searched = searcher.search_reader(&adapter, head.chain(source), &mut collector);
     if let Some(error) = adapter.failed.into_inner().ok().flatten() {
@@ -75,6 +82,7 @@ pub fn search(source: impl Read, matcher: &dyn LineMatcher, context: usize, most
 /// A [`LineMatcher`] as the searcher wants it. It declares no line terminator, so it is asked line by line.
 struct Adapter<'a> {
     matcher: &'a dyn LineMatcher,
+    cancel: &'a CancelToken,
     failed: Mutex<Option<PatternError>>,
 }
 
@@ -83,6 +91,10 @@ impl Matcher for &Adapter<'_> {
     type Error = &'static str;
 
     fn find_at(&self, haystack: &[u8], at: usize) -> Result<Option<Match>, Self::Error> {
+        // One file may be larger than anybody wants to wait for.
+        if self.cancel.is_cancelled() {
+            return Err("cancelled");
+        }
         // Where in the line a match lies is never asked for: whole lines are shown.
         let line = &haystack[at..];
         match self.matcher.is_match_line(line.strip_suffix(b"\n").unwrap_or(line)) {
@@ -158,7 +170,7 @@ mod tests {
 
     fn found(text: &str, pattern: &str, context: usize, most: u64) -> (Vec<String>, u64, bool) {
         let pattern = Pattern::new(pattern, Options { case_insensitive: false }).unwrap();
-        let found = search(text.as_bytes(), &pattern, context, most).unwrap();
+        let found = search(text.as_bytes(), &pattern, context, most, &CancelToken::new()).unwrap();
         let show = |hit: &Hit| {
             let separator = if hit.is_match { ':' } else { '-' };
             format!("{}{}{separator}{}", if hit.after_gap { "--" } else { "" }, hit.line, hit.text)

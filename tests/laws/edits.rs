@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use memchr::memmem;
+use replay::cancel::Bound;
 use replay::edit::{self, Edit, EditErrorKind, MatchKind, Options, Rule};
 
 use super::Source;
@@ -58,7 +59,8 @@ pub fn an_edit_changes_what_it_says(bytes: &[u8]) {
         edits.push(second);
     }
     let begin = Instant::now();
-    let options = Options { deadline: Some(begin + Duration::from_secs(1)), ..Options::default() };
+    let options =
+        Options { bound: Bound { deadline: Some(begin + Duration::from_secs(1)), cancel: None }, ..Options::default() };
     let outcome = edit::apply(&before, &edits, options);
     assert!(begin.elapsed() < BOUND, "{edits:?} took {:?}", begin.elapsed());
     if let Ok(applied) = &outcome {
