@@ -8,6 +8,8 @@ pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 pub const MAX_RUNNING_REQUESTS: usize = 64;
 /// Requests that may wait for a free place before stdin is no longer read.
 pub const MAX_QUEUED_REQUESTS: usize = 4096;
+/// Open files that the server asks for: the largest `edit_files` call with room to spare.
+pub const MAX_OPEN_FILES: u64 = 16_384;
 /// Bytes of requests that may wait or run at the same time before stdin is no longer read.
 pub const MAX_OPEN_BYTES: usize = 256 * 1024 * 1024;
 /// What the reply to one batch may come to before its other members are refused, in bytes: it is held until it is whole.

@@ -11,6 +11,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 
 use replay::cli::{Cli, Command};
 use replay::config::Config;
+use replay::limits::MAX_OPEN_FILES;
 use replay::protocol::Revision;
 use replay::server::{Server, Session};
 use replay::transport::{Door, End, Writer};
@@ -74,8 +75,10 @@ fn serve(config: &Config) -> Result<ExitCode> {
 /// An atomic edit of many files holds each of them open; the soft limit of most systems is 1024.
 fn raise_open_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    // Commands inherit it, and some programs try to close every descriptor that they might have.
+    let wanted = maximum.unwrap_or(u64::MAX).min(MAX_OPEN_FILES).max(current.unwrap_or(u64::MAX));
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum }) {
         tracing::warn!("the limit of open files cannot be raised: {error}");
     }
 }
