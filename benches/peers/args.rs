@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 pub const USAGE: &str = "\
 usage: cargo bench --bench peers -- [--only NAME]... [--rounds N] [--tree DIR] [--json FILE] [--save DIR]
   --only NAME   rows whose name begins so: start, read, read10, edit50, edit1000, memory, tree, search (repeatable)
-  --rounds N    interleaved rounds after the warm-up (default 9; slow contenders take part in fewer)
+  --rounds N    interleaved rounds after the warm-up (default 9; quick rows take three times as many, slow contenders fewer)
   --tree DIR    the source tree for tree and search (default target/bench/linux-source-6.1)
   --json FILE   the figures as JSON
   --save DIR    README.md, results.json, table.md and plot.svg in this directory (see benches/runs)";

@@ -71,8 +71,11 @@ pub fn first_on_path(names: &[&str]) -> Result<PathBuf, String> {
 /// What is installed in which version, for the record.
 pub fn versions() -> Vec<(&'static str, String)> {
     let first_line = |program: &str| {
-        let output = Command::new(on_path(program)?).arg("--version").output().ok()?;
-        Some(String::from_utf8_lossy(&output.stdout).lines().next()?.to_owned())
+        let program = on_path(program)?;
+        let output = Command::new(&program).arg("--version").output().ok()?;
+        // Some say where they are installed.
+        let place = format!("{}/", program.parent()?.display());
+        Some(String::from_utf8_lossy(&output.stdout).lines().next()?.replace(&place, ""))
     };
     let npm = || {
         let manifest = std::fs::read_to_string(npm_package().join("package.json")).ok()?;

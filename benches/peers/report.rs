@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::args::Args;
 use crate::machine;
 use crate::peers::{REPLAY, versions};
-use crate::samples::{Cell, Goal, Row, Unit};
+use crate::samples::{Cell, Goal, Row};
 
 /// How a bound was met.
 fn verdict(ratio: f64, must: f64, excellent: f64) -> &'static str {
@@ -52,8 +52,12 @@ pub fn table(rows: &[Row]) -> String {
     let mut out = String::new();
     for row in rows {
         let _ = writeln!(out, "### {}\n", row.spec.title);
-        let _ = writeln!(out, "| | min | median | max | rounds | {} | reply bytes | replay / it |", row.spec.counted);
-        let _ = writeln!(out, "|---|--:|--:|--:|--:|--:|--:|--:|");
+        let _ = writeln!(
+            out,
+            "| | min | median | max | rounds | {} | reply bytes | replay / it | by minima |",
+            row.spec.counted
+        );
+        let _ = writeln!(out, "|---|--:|--:|--:|--:|--:|--:|--:|--:|");
         for cell in &row.cells {
             let _ = writeln!(out, "{}", line(row, cell));
         }
@@ -73,17 +77,18 @@ pub fn table(rows: &[Row]) -> String {
 
 fn line(row: &Row, cell: &Cell) -> String {
     if let Some(reason) = &cell.missing {
-        return format!("| {} | missing: {reason} | | | | | | |", cell.peer);
+        return format!("| {} | missing: {reason} | | | | | | | |", cell.peer);
     }
     let show = |value| row.spec.unit.show(value);
-    let ratio = match row.ratio(cell.peer) {
-        Some(ratio) if cell.peer != REPLAY && ratio < 0.1 => format!("{ratio:.4}"),
-        Some(ratio) if cell.peer != REPLAY => format!("{ratio:.2}"),
-        _ => String::new(),
+    let times = |ratio: Option<f64>| match ratio.filter(|_| cell.peer != REPLAY) {
+        Some(ratio) if ratio < 0.1 => format!("{ratio:.4}"),
+        Some(ratio) => format!("{ratio:.2}"),
+        None => String::new(),
     };
+    let (ratio, best) = (times(row.ratio(cell.peer)), times(row.best_ratio(cell.peer)));
     let noisy = if cell.is_noisy() { " (noisy)" } else { "" };
     format!(
-        "| {}{noisy} | {} | {} | {} | {} | {} | {} | {ratio} |",
+        "| {}{noisy} | {} | {} | {} | {} | {} | {} | {ratio} | {best} |",
         cell.peer,
         show(cell.min()),
         show(cell.median()),
@@ -101,7 +106,7 @@ pub fn json(rows: &[Row], machine: &[(&str, String)]) -> Value {
         None => json!({
             "peer": cell.peer, "run": cell.how, "min": cell.min(), "median": cell.median(), "max": cell.max(),
             "values": cell.values, "count": cell.count, "replyBytes": cell.bytes, "noisy": cell.is_noisy(),
-            "replayRatio": row.ratio(cell.peer),
+            "replayRatio": row.ratio(cell.peer), "replayRatioOfMinima": row.best_ratio(cell.peer),
         }),
     };
     let row = |row: &Row| {
@@ -127,7 +132,7 @@ pub fn page(args: &Args, rows: &[Row], machine: &[(&str, String)]) -> String {
         "# Figures of one run\n\n\
          Written by `benches/peers`. Each figure is end to end: for servers from the request to its whole reply over stdio, \
          for programs from their start to their last byte. One warm-up, then interleaved rounds; compare ratios, not \
-         milliseconds. Answers are checked in every round, outside the clock.\n\n\
+         milliseconds, and on a machine that has other work the ratios by minima. Answers are checked in every round, outside the clock.\n\n\
          ![How much longer than replay the others take](plot.svg)\n\n## Commands\n\n```sh\n",
     );
     let typed = args.typed.join(" ");
@@ -162,12 +167,16 @@ pub fn page(args: &Args, rows: &[Row], machine: &[(&str, String)]) -> String {
     out
 }
 
-/// Ratios worth a bar: a row's title, a contender, its median as a multiple of `replay`'s.
+/// Ratios worth a bar: a row's title, a contender, its median as a multiple of `replay`'s. A row that says little, since
+/// either median is far from its best round, is left to the table.
 pub fn bars(rows: &[Row]) -> Vec<(String, Vec<(String, f64)>)> {
+    let says_much = |cell: &Cell| cell.median() < 3.0 * cell.min();
     let bar = |row: &Row, cell: &Cell| {
-        (cell.peer != REPLAY).then(|| Some((cell.peer.to_owned(), 1.0 / row.ratio(cell.peer)?)))?
+        let ratio = row.ratio(cell.peer).filter(|_| cell.peer != REPLAY && says_much(cell))?;
+        Some((cell.peer.to_owned(), 1.0 / ratio))
     };
     rows.iter()
+        .filter(|row| row.cell(REPLAY).is_some_and(says_much))
         .map(|row| (title(row), row.cells.iter().filter_map(|cell| bar(row, cell)).collect::<Vec<_>>()))
         .filter(|(_, bars)| !bars.is_empty())
         .collect()
@@ -175,8 +184,7 @@ pub fn bars(rows: &[Row]) -> Vec<(String, Vec<(String, f64)>)> {
 
 fn title(row: &Row) -> String {
     let own = row.cell(REPLAY).map_or(f64::NAN, Cell::median);
-    let unit = if row.spec.unit == Unit::Bytes { "memory" } else { "time" };
-    format!("{} (replay: {} of {unit})", row.spec.title, row.spec.unit.show(own))
+    format!("{} (replay: {})", row.spec.title, row.spec.unit.show(own))
 }
 
 /// The machine, once: the load average is of the time before the run.

@@ -145,6 +145,11 @@ impl Row {
     pub fn ratio(&self, peer: &str) -> Option<f64> {
         Some(self.cell(crate::peers::REPLAY)?.median() / self.cell(peer)?.median())
     }
+
+    /// The same by the best rounds, which a busy machine disturbs least.
+    pub fn best_ratio(&self, peer: &str) -> Option<f64> {
+        Some(self.cell(crate::peers::REPLAY)?.min() / self.cell(peer)?.min())
+    }
 }
 
 /// One warm-up for each contender, then rounds in which each runs once, in turning order.
