@@ -15,6 +15,7 @@ pub mod oneshot;
 pub mod pattern;
 pub mod policy;
 pub mod protocol;
+pub mod sandbox;
 pub mod server;
 pub mod start;
 pub mod text;

@@ -133,3 +133,5 @@ pub const COMMAND_PROGRESS_MS: u64 = 500;
 pub const PIPE_READ_BYTES: usize = 64 * 1024;
 /// Longest command line, in bytes (`MAX_ARG_STRLEN` of execve(2), less its final NUL).
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
+/// Longest frame between the server and the launcher, in bytes: a command line as JSON, every byte of it escaped.
+pub const MAX_FRAME_BYTES: usize = 2 * 1024 * 1024;

@@ -1,0 +1,112 @@
+//! What the walls shall be: plain data, made by the server at start, carried out by the launcher.
+
+use serde::{Deserialize, Serialize};
+
+use super::wire::RawString;
+
+/// A way to hold a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// A root of its own in user, mount, pid, ipc and network namespaces, with Landlock and seccomp inside.
+    Namespaces,
+    /// Landlock, seccomp and the metadata broker on the system's own root.
+    Landlock,
+    /// No wall: the operator switched it off.
+    Off,
+}
+
+impl Tier {
+    /// The word used in flags, logs and replies.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Namespaces => "namespaces",
+            Self::Landlock => "landlock",
+            Self::Off => "off",
+        }
+    }
+}
+
+/// Which network a command gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Network {
+    /// No socket of any network family.
+    None,
+    /// A loopback of its own, shared by the commands of one server; without namespaces the same as `None`.
+    Loopback,
+    /// The network of the system.
+    Host,
+}
+
+impl Network {
+    /// The word used in flags, logs and replies.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Loopback => "loopback",
+            Self::Host => "host",
+        }
+    }
+}
+
+/// A directory by its true path, and which one it is, so that another one that took its name is noticed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Absolute, without links.
+    pub path: RawString,
+    /// `st_dev` of stat(2).
+    pub dev: u64,
+    /// `st_ino` of stat(2).
+    pub ino: u64,
+}
+
+/// An allowed directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedRoot {
+    /// Where and which.
+    pub place: Place,
+    /// Whether commands may change what is below it.
+    pub writable: bool,
+}
+
+/// What one command is held to, beside time and output. `None`: as the server itself is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Processes and threads of all commands together (`RLIMIT_NPROC` in the commands' own user namespace). Without
+    /// namespaces it would count everything of the user, so it is not applied there.
+    pub processes: Option<u64>,
+    /// Largest file that may be written, in bytes (`RLIMIT_FSIZE`).
+    pub file_bytes: Option<u64>,
+    /// Processor time of each process, in seconds (`RLIMIT_CPU`).
+    pub cpu_secs: Option<u64>,
+    /// Memory that the processes of one command may hold together, in bytes; watched, ended when passed.
+    pub memory_bytes: Option<u64>,
+    /// Open files of each process (`RLIMIT_NOFILE`, soft).
+    pub open_files: Option<u64>,
+    /// Added to the likelihood of being ended when the system is out of memory (`oom_score_adj`, proc(5)), 0 to 1000.
+    pub oom_score_adj: u16,
+}
+
+/// Everything the launcher is told, once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// How to hold commands; the launcher does this or refuses.
+    pub tier: Tier,
+    /// The network of commands.
+    pub network: Network,
+    /// The allowed directories, by true path.
+    pub roots: Vec<PlannedRoot>,
+    /// Paths below read-write roots that stay read-only; they need not exist.
+    pub protected: Vec<RawString>,
+    /// Directories (or single files) that hold programs: read-only and executable, none of them need exist.
+    pub system: Vec<RawString>,
+    /// A private directory on the disk, mode 0700, with `home` and `tmp` in it; removed by the launcher at the end.
+    pub scratch: RawString,
+    /// Whether commands get `scratch/home` as HOME; otherwise `environment` says.
+    pub private_home: bool,
+    /// The environment of every command, but for HOME and TMPDIR, which depend on the tier.
+    pub environment: Vec<(RawString, RawString)>,
+    /// What a command is held to.
+    pub limits: Limits,
+}

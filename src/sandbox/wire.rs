@@ -1,0 +1,319 @@
+//! How the server, the launcher and the supervisor of one command speak with each other.
+//!
+//! Server and launcher share a stream socket: frames of a length (four bytes, little endian) and JSON, descriptors with
+//! the first byte. The server sends a [`Plan`](super::Plan), the launcher answers with one [`Hello`], then the server
+//! sends a [`Request`] for each command and hears nothing more there: its end means that the server is gone.
+//!
+//! With a request goes one end of a socket (`SOCK_SEQPACKET`) to the command's supervisor: [`TERMINATE`] and [`KILL`] go
+//! one way, each packet the other way is one [`Event`] as JSON. When the server's end closes, the command is ended.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+use rustix::io::Errno;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+    recvmsg, sendmsg,
+};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::plan::Place;
+use crate::limits::MAX_FRAME_BYTES;
+
+/// Server to supervisor: SIGTERM to everything of the command.
+pub const TERMINATE: u8 = b'T';
+/// Server to supervisor: SIGKILL to everything of the command.
+pub const KILL: u8 = b'K';
+/// Most descriptors in one message.
+const MAX_FDS: usize = 4;
+
+/// Bytes that are mostly text: paths, arguments, variables. In JSON a string where they are UTF-8, an array otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RawString(pub OsString);
+
+impl RawString {
+    /// The bytes as a path.
+    pub fn as_path(&self) -> &Path {
+        Path::new(&self.0)
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+impl<T: AsRef<OsStr>> From<T> for RawString {
+    fn from(text: T) -> Self {
+        Self(text.as_ref().to_owned())
+    }
+}
+
+impl Serialize for RawString {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.to_str() {
+            Some(text) => serializer.serialize_str(text),
+            None => self.as_bytes().serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for RawString {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Either {
+            Text(String),
+            Bytes(Vec<u8>),
+        }
+        Ok(match Either::deserialize(deserializer)? {
+            Either::Text(text) => Self(text.into()),
+            Either::Bytes(bytes) => Self(OsString::from_vec(bytes)),
+        })
+    }
+}
+
+/// The launcher's answer to the plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hello {
+    /// The walls stand, and a trivial command ran inside them.
+    Ready {
+        /// HOME of commands.
+        home: Option<RawString>,
+        /// TMPDIR of commands.
+        tmp: RawString,
+        /// Version of the Landlock interface; `None` if it is not used.
+        landlock_abi: Option<u32>,
+        /// What this tier leaves open on this system, a line each.
+        gaps: Vec<String>,
+    },
+    /// The walls cannot be built.
+    Cannot {
+        /// What was tried and what the kernel said.
+        reason: String,
+    },
+}
+
+/// One command. With it go the supervisor's end of the command's socket and then, unless it gets a terminal, its
+/// standard input (if `stdin`), output and error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// The program (an absolute path) and its arguments.
+    pub argv: Vec<RawString>,
+    /// The working directory: a readable place below an allowed directory.
+    pub dir: Place,
+    /// Variables beside, or instead of, those of the plan.
+    pub environment: Vec<(RawString, RawString)>,
+    /// Whether a descriptor for standard input comes with it; otherwise it is `/dev/null`.
+    pub stdin: bool,
+    /// Rows and columns of the terminal that all three streams shall be. Its other side comes back with
+    /// [`Event::Started`].
+    pub terminal: Option<(u16, u16)>,
+    /// Whether the server wants to hear [`Event::Started`].
+    pub announce: bool,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    /// It exited with this code (0 to 255).
+    Code(i32),
+    /// A signal with this number ended it.
+    Signal(i32),
+}
+
+/// Something that the walls are known to have refused to a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Denied {
+    /// It wanted to reach a network that it does not have.
+    Network,
+    /// It wanted to change mode, owner, times or attributes of something that it may not change (path as the command
+    /// gave it).
+    Metadata(RawString),
+    /// Together its processes held more memory than they may, and were ended.
+    Memory,
+    /// It made this protected path, or put another one in its place.
+    Protected(RawString),
+}
+
+/// What a supervisor says. [`Event::Refused`] and [`Event::Ended`] are its last words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// The program runs. The terminal's other side comes with it, if there is one.
+    Started,
+    /// The program was not started.
+    Refused {
+        /// What failed.
+        step: String,
+        /// What the kernel said, a number of errno(3).
+        errno: i32,
+    },
+    /// The program has ended, and so has everything that it had started.
+    Ended {
+        /// How.
+        exit: Exit,
+        /// How many processes were still there when the program ended, and were ended.
+        left: u32,
+        /// What the walls refused to it, each thing once.
+        denied: Vec<Denied>,
+    },
+}
+
+/// Sends one frame; `fds` go with its first byte.
+pub fn send<T: Serialize>(socket: impl AsFd, message: &T, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let mut frame = vec![0; 4];
+    serde_json::to_writer(&mut frame, message)?;
+    let length = frame.len() - 4;
+    if length > MAX_FRAME_BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("a frame of {length} bytes is too long")));
+    }
+    frame[..4].copy_from_slice(&(length as u32).to_le_bytes());
+    let mut sent = send_some(&socket, &frame, fds)?;
+    while sent < frame.len() {
+        sent += send_some(&socket, &frame[sent..], &[])?;
+    }
+    Ok(())
+}
+
+/// Receives one frame; `None` at the end of the stream.
+pub fn receive<T: DeserializeOwned>(socket: impl AsFd) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
+    let mut length = [0; 4];
+    let (mut got, fds) = receive_some(&socket, &mut length)?;
+    if got == 0 {
+        return Ok(None);
+    }
+    while got < 4 {
+        got += receive_rest(&socket, &mut length[got..])?;
+    }
+    let length = u32::from_le_bytes(length) as usize;
+    if length > MAX_FRAME_BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a frame of {length} bytes is too long")));
+    }
+    let mut body = vec![0; length];
+    let mut got = 0;
+    while got < length {
+        got += receive_rest(&socket, &mut body[got..])?;
+    }
+    Ok(Some((serde_json::from_slice(&body)?, fds)))
+}
+
+/// Sends one packet, with at most one descriptor.
+pub fn send_event(socket: impl AsFd, event: &Event, fd: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    let packet = serde_json::to_vec(event)?;
+    send_some(&socket, &packet, fd.as_slice()).map(drop)
+}
+
+/// Receives one packet; `None` when the other end is closed.
+///
+/// On a socket that does not block, [`io::ErrorKind::WouldBlock`] when there is none.
+pub fn receive_event(socket: impl AsFd) -> io::Result<Option<(Event, Option<OwnedFd>)>> {
+    let mut packet = vec![0; MAX_FRAME_BYTES.min(64 * 1024)];
+    let (got, mut fds) = receive_some(&socket, &mut packet)?;
+    if got == 0 {
+        return Ok(None);
+    }
+    Ok(Some((serde_json::from_slice(&packet[..got])?, fds.pop())))
+}
+
+fn send_some(socket: impl AsFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    if !fds.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(fds)) {
+        return Err(Errno::NOBUFS.into());
+    }
+    loop {
+        match sendmsg(&socket, &[io::IoSlice::new(bytes)], &mut ancillary, SendFlags::NOSIGNAL) {
+            Err(Errno::INTR) => {}
+            result => return Ok(result?),
+        }
+    }
+}
+
+fn receive_some(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let received = loop {
+        let mut into = [io::IoSliceMut::new(buffer)];
+        match recvmsg(&socket, &mut into, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
+            Err(Errno::INTR) => {}
+            result => break result?,
+        }
+    };
+    let mut fds = Vec::new();
+    for message in ancillary.drain() {
+        if let RecvAncillaryMessage::ScmRights(rights) = message {
+            fds.extend(rights);
+        }
+    }
+    Ok((received.bytes, fds))
+}
+
+fn receive_rest(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<usize> {
+    match receive_some(socket, buffer)?.0 {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        got => Ok(got),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+
+    fn pair(kind: SocketType) -> (OwnedFd, OwnedFd) {
+        socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap()
+    }
+
+    #[test]
+    fn frames_carry_bytes_and_descriptors() {
+        let (here, there) = pair(SocketType::STREAM);
+        let (read, write) = rustix::pipe::pipe().unwrap();
+        let line = RawString(OsString::from_vec(b"caf\xe9 \x01".to_vec()));
+        let request = Request {
+            argv: vec!["/bin/sh".into(), "-c".into(), line],
+            dir: Place { path: "/src".into(), dev: 1, ino: u64::MAX },
+            environment: vec![("A".into(), "b".into())],
+            stdin: false,
+            terminal: Some((24, 80)),
+            announce: true,
+        };
+        send(&here, &request, &[write.as_fd()]).unwrap();
+        send(&here, &Event::Started, &[]).unwrap();
+        let (got, fds) = receive::<Request>(&there).unwrap().unwrap();
+        assert_eq!((got, fds.len()), (request, 1));
+        rustix::io::write(&fds[0], b"x").unwrap();
+        assert_eq!(rustix::io::read(&read, &mut [0; 8]).unwrap(), 1);
+        assert_eq!(receive::<Event>(&there).unwrap().unwrap().0, Event::Started);
+        drop(here);
+        assert!(receive::<Event>(&there).unwrap().is_none());
+    }
+
+    #[test]
+    fn packets_carry_one_event_each() {
+        let (here, there) = pair(SocketType::SEQPACKET);
+        let ended = Event::Ended { exit: Exit::Code(3), left: 2, denied: vec![Denied::Metadata("/etc".into())] };
+        send_event(&there, &Event::Started, Some(there.as_fd())).unwrap();
+        send_event(&there, &ended, None).unwrap();
+        let (first, fd) = receive_event(&here).unwrap().unwrap();
+        assert_eq!((first, fd.is_some()), (Event::Started, true));
+        assert_eq!(receive_event(&here).unwrap().unwrap().0, ended);
+    }
+
+    #[test]
+    fn a_frame_that_is_too_long_is_refused_before_it_is_read() {
+        let (here, there) = pair(SocketType::STREAM);
+        rustix::io::write(&here, &u32::MAX.to_le_bytes()).unwrap();
+        let error = receive::<Event>(&there).unwrap_err();
+        assert_eq!(error.to_string(), "a frame of 4294967295 bytes is too long");
+    }
+}
