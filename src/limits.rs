@@ -135,3 +135,11 @@ pub const PIPE_READ_BYTES: usize = 64 * 1024;
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
 /// Longest frame between the server and the launcher, in bytes: a command line as JSON, every byte of it escaped.
 pub const MAX_FRAME_BYTES: usize = 2 * 1024 * 1024;
+/// How long the trivial command at start may take, in milliseconds.
+pub const TRIAL_MS: u64 = 5000;
+/// How long the launcher waits for its supervisors when the server is gone, in milliseconds.
+pub const LAUNCHER_FAREWELL_MS: u64 = 5000;
+/// How long a supervisor waits for processes that it has ended, in milliseconds.
+pub const LAST_PROCESSES_MS: u64 = 2000;
+/// Time between two looks at the memory of a command, in milliseconds.
+pub const MEMORY_WATCH_MS: u64 = 100;

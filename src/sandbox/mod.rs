@@ -3,8 +3,24 @@
 //! `plan` says what the walls shall be, `wire` how the server speaks with the launcher, and the launcher (this program
 //! started again) builds the walls and starts commands inside them. ARCHITECTURE.md shows the processes.
 
+mod cell;
+pub mod fault;
+mod launcher;
 pub mod plan;
+mod program;
+mod reach;
+mod scratch;
+mod supervisor;
+mod sys;
+mod terminal;
+mod watch;
 pub mod wire;
 
+pub use fault::Fault;
+pub use launcher::run as run_launcher;
 pub use plan::{Limits, Network, Place, Plan, PlannedRoot, Tier};
+pub use scratch::Scratch;
 pub use wire::{Denied, Event, Exit, Hello, RawString, Request};
+
+/// The first argument that makes this program the launcher. Only the server uses it.
+pub const LAUNCHER_ARGUMENT: &str = "__launcher";
