@@ -143,3 +143,15 @@ pub const LAUNCHER_FAREWELL_MS: u64 = 5000;
 pub const LAST_PROCESSES_MS: u64 = 2000;
 /// Time between two looks at the memory of a command, in milliseconds.
 pub const MEMORY_WATCH_MS: u64 = 100;
+/// Size of the root file system of commands, in bytes: directories, links and, for root, a copy of public configuration.
+pub const VIEW_ROOT_BYTES: u64 = 64 * 1024 * 1024;
+/// Most that commands may keep in /dev/shm together, in bytes.
+pub const SHARED_MEMORY_BYTES: u64 = 1024 * 1024 * 1024;
+/// Most that is copied of /etc, in bytes.
+pub const MAX_ETC_BYTES: u64 = 32 * 1024 * 1024;
+/// Largest file that is copied of /etc, in bytes.
+pub const MAX_ETC_FILE_BYTES: u64 = 1024 * 1024;
+/// Deepest directory that is copied of /etc.
+pub const MAX_ETC_DEPTH: usize = 16;
+/// Most names that are tried for what is moved aside of a protected path.
+pub const MAX_ASIDE_NAMES: u32 = 1000;

@@ -4,15 +4,20 @@
 //! started again) builds the walls and starts commands inside them. ARCHITECTURE.md shows the processes.
 
 mod cell;
+mod etc;
 pub mod fault;
 mod launcher;
+mod namespaces;
 pub mod plan;
 mod program;
+mod protected;
 mod reach;
+mod routes;
 mod scratch;
 mod supervisor;
 mod sys;
 mod terminal;
+mod view;
 mod watch;
 pub mod wire;
 
