@@ -68,30 +68,29 @@ pub enum Test {
     HasAny(u32),
 }
 
-/// A place in a program that can be jumped to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A place in a program that can be jumped to from above: placing it uses it up.
+#[derive(Debug)]
 pub struct Label(usize);
 
 /// A program in the making.
 #[derive(Debug, Default)]
 pub struct Assembler {
     code: Vec<Instruction>,
-    /// Where each label lies.
-    places: Vec<Option<usize>>,
-    /// Which instruction jumps to which label.
-    jumps: Vec<(usize, Label)>,
+    /// For each label the jumps that wait for its place.
+    waiting: Vec<Vec<usize>>,
 }
 
 impl Assembler {
-    /// A label that lies nowhere yet.
+    /// A label without a place.
     pub fn label(&mut self) -> Label {
-        self.places.push(None);
-        Label(self.places.len() - 1)
+        self.waiting.push(Vec::new());
+        Label(self.waiting.len() - 1)
     }
 
-    /// Says that a label lies here; jumps to it stand above.
+    /// Says that a label lies here.
+    #[expect(clippy::needless_pass_by_value, reason = "nobody shall jump backward to it")]
     pub fn place(&mut self, label: Label) {
-        self.places[label.0] = Some(self.code.len());
+        self.resolve(label.0);
     }
 
     /// Puts a word into the accumulator.
@@ -105,20 +104,20 @@ impl Assembler {
     }
 
     /// Jumps if the test holds.
-    pub fn jump_if(&mut self, test: Test, to: Label) {
+    pub fn jump_if(&mut self, test: Test, to: &Label) {
         self.test(test, 0, 1);
         self.jump(to);
     }
 
     /// Jumps unless the test holds.
-    pub fn jump_unless(&mut self, test: Test, to: Label) {
+    pub fn jump_unless(&mut self, test: Test, to: &Label) {
         self.test(test, 1, 0);
         self.jump(to);
     }
 
     /// Jumps.
-    pub fn jump(&mut self, to: Label) {
-        self.jumps.push((self.code.len(), to));
+    pub fn jump(&mut self, to: &Label) {
+        self.waiting[to.0].push(self.code.len());
         self.plain(JUMP, 0);
     }
 
@@ -127,16 +126,20 @@ impl Assembler {
         self.plain(ANSWER, answer);
     }
 
-    /// The program; `None` if a jump leads backward or nowhere, or if there is a way to its end without an answer.
-    pub fn finish(mut self) -> Option<Program> {
-        if self.code.last()?.code != ANSWER {
-            return None;
+    /// The program, with the answer for whatever comes to its end, where the labels lie that were not placed.
+    pub fn finish(mut self, answer: u32) -> Program {
+        for label in 0..self.waiting.len() {
+            self.resolve(label);
         }
-        for (from, label) in self.jumps {
-            let to = self.places[label.0].filter(|to| *to < self.code.len())?;
-            self.code[from].k = u32::try_from(to.checked_sub(from + 1)?).ok()?;
+        self.answer(answer);
+        Program(self.code)
+    }
+
+    fn resolve(&mut self, label: usize) {
+        let here = self.code.len();
+        for from in self.waiting[label].drain(..) {
+            self.code[from].k = (here - from - 1) as u32;
         }
-        Some(Program(self.code))
     }
 
     fn plain(&mut self, code: u16, k: u32) {
@@ -190,37 +193,24 @@ pub(super) mod tests {
         let mut code = Assembler::default();
         let far = code.label();
         code.load(Word::Number);
-        code.jump_if(Test::Is(7), far);
+        code.jump_if(Test::Is(7), &far);
         for _ in 0..1000 {
             code.and(u32::MAX);
         }
         code.answer(1);
         code.place(far);
-        code.answer(2);
-        let program = code.finish().unwrap();
+        let program = code.finish(2);
         assert_eq!([6, 7, 8].map(|number| run(&program, 0, number, [0; 6])), [1, 2, 1]);
     }
 
     #[test]
-    fn a_program_that_could_run_away_is_none() {
-        let mut open = Assembler::default();
-        open.load(Word::Arch);
-        let mut nowhere = Assembler::default();
-        let label = nowhere.label();
-        nowhere.jump(label);
-        nowhere.answer(0);
-        let mut back = Assembler::default();
-        let start = back.label();
-        back.place(start);
-        back.jump(start);
-        back.answer(0);
-        let mut past = Assembler::default();
-        let end = past.label();
-        past.jump(end);
-        past.answer(0);
-        past.place(end);
-        let all = [Assembler::default(), open, nowhere, back, past];
-        assert_eq!(all.map(Assembler::finish), [const { None }; 5]);
+    fn what_has_no_place_is_the_end() {
+        let mut code = Assembler::default();
+        let nowhere = code.label();
+        code.jump(&nowhere);
+        code.answer(1);
+        assert_eq!(run(&code.finish(2), 0, 0, [0; 6]), 2);
+        assert_eq!(run(&Assembler::default().finish(3), 0, 0, [0; 6]), 3);
     }
 
     proptest! {
@@ -233,27 +223,24 @@ pub(super) mod tests {
                 (Test::HasAny(k), number & k != 0),
             ] {
                 let mut code = Assembler::default();
-                let yes = code.label();
-                let no = code.label();
+                let (yes, no) = (code.label(), code.label());
                 code.load(Word::Number);
-                code.jump_unless(test, no);
-                code.jump_if(test, yes);
+                code.jump_unless(test, &no);
+                code.jump_if(test, &yes);
                 code.place(no);
                 code.answer(0);
                 code.place(yes);
-                code.answer(1);
-                prop_assert_eq!(run(&code.finish().unwrap(), 0, number, [0; 6]), u32::from(expected));
+                prop_assert_eq!(run(&code.finish(1), 0, number, [0; 6]), u32::from(expected));
             }
             let mut args = [0; 6];
             args[usize::from(which)] = argument;
             let mut code = Assembler::default();
             let same = code.label();
             code.load(Word::Low(which));
-            code.jump_if(Test::Is(argument as u32), same);
+            code.jump_if(Test::Is(argument as u32), &same);
             code.answer(0);
             code.place(same);
-            code.answer(1);
-            prop_assert_eq!(run(&code.finish().unwrap(), 0, number, args), 1);
+            prop_assert_eq!(run(&code.finish(1), 0, number, args), 1);
         }
     }
 }

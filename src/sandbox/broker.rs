@@ -190,7 +190,7 @@ fn read_times(target: &Target, times: Times) -> Result<Option<Timestamps>, Errno
     };
     let both = |tv_nsec| {
         let time = Timespec { tv_sec: 0, tv_nsec };
-        Timestamps { last_access: time.clone(), last_modification: time }
+        Timestamps { last_access: time, last_modification: time }
     };
     if address == 0 {
         return Ok(Some(both(libc::UTIME_NOW)));

@@ -151,9 +151,9 @@ pub fn ruleset(rules: &[(BorrowedFd<'_>, Right)], options: &Options) -> Result<R
     if options.abi < LEAST_ABI {
         return Err(Error::TooOld { have: options.abi, need: LEAST_ABI, what: "keep files from being truncated" });
     }
-    let version = version(options);
+    let version = version(*options);
     let files = refused("handle the rights of its version", strict().handle_access(AccessFs::from_all(version)))?;
-    let mut created = created(files, options)?;
+    let mut created = created(files, *options)?;
     for (index, (object, right)) in rules.iter().enumerate() {
         let right = *right;
         let stat = rustix::fs::fstat(object).map_err(|errno| Error::Object { index, right, source: errno.into() })?;
@@ -176,7 +176,7 @@ pub fn scope_only(options: &Options) -> Result<Ruleset, Error> {
     if !(options.scope_signals || options.scope_abstract_sockets || tcp) {
         return Err(Error::Empty);
     }
-    finished(created(strict(), options)?)
+    finished(created(strict(), *options)?)
 }
 
 /// What a right is to Landlock.
@@ -192,7 +192,7 @@ fn granted(right: Right, version: ABI) -> BitFlags<AccessFs> {
     }
 }
 
-fn version(options: &Options) -> ABI {
+fn version(options: Options) -> ABI {
     ABI::from(i32::try_from(options.abi).unwrap_or(i32::MAX))
 }
 
@@ -200,7 +200,7 @@ fn strict() -> landlock::Ruleset {
     landlock::Ruleset::default().set_compatibility(CompatLevel::HardRequirement)
 }
 
-fn created(mut ruleset: landlock::Ruleset, options: &Options) -> Result<RulesetCreated, Error> {
+fn created(mut ruleset: landlock::Ruleset, options: Options) -> Result<RulesetCreated, Error> {
     for (asked, scope, what) in [
         (options.scope_signals, Scope::Signal, "keep signals inside"),
         (options.scope_abstract_sockets, Scope::AbstractUnixSocket, "keep abstract sockets inside"),

@@ -10,7 +10,7 @@
 
 mod table;
 
-use super::bpf::{Assembler, Program, Test, Word};
+use super::bpf::{Assembler, Label, Program, Test, Word};
 use table::{Answer, Clause, Line};
 pub(super) use table::{SYS_FCHMODAT2, SYS_REMOVEXATTRAT, SYS_SETXATTRAT};
 
@@ -23,7 +23,7 @@ const ARCH: u32 = 0xc000_00b7;
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 compile_error!("the table of refused system calls is known for x86_64 and aarch64 only");
 
-/// Numbers from here on are the same calls under other numbers (x32 on x86_64), or none at all.
+/// Numbers from here on are the same calls under other numbers (x32 on `x86_64`), or none at all.
 const FIRST_FOREIGN: u32 = 0x4000_0000;
 
 /// Which network sockets a command may make.
@@ -53,31 +53,29 @@ pub struct Rules {
 /// The filter for these rules.
 pub fn filter(rules: &Rules) -> Program {
     let mut code = Assembler::default();
-    let absent = code.label();
+    let foreign = code.label();
     code.load(Word::Arch);
-    code.jump_unless(Test::Is(ARCH), absent);
+    code.jump_unless(Test::Is(ARCH), &foreign);
     code.load(Word::Number);
-    code.jump_if(Test::AtLeast(FIRST_FOREIGN), absent);
-    for line in table::lines(rules) {
+    code.jump_if(Test::AtLeast(FIRST_FOREIGN), &foreign);
+    for line in table::lines(*rules) {
         add(&mut code, &line);
     }
     code.answer(libc::SECCOMP_RET_ALLOW);
-    code.place(absent);
-    code.answer(errno(libc::ENOSYS));
-    #[expect(clippy::expect_used, reason = "each label is placed once, behind its jumps, and the last step answers")]
-    code.finish().expect("all jumps lead forward")
+    code.place(foreign);
+    code.finish(errno(libc::ENOSYS))
 }
 
 /// The number of the call is in the accumulator before and after.
 fn add(code: &mut Assembler, line: &Line) {
     let (hit, miss, next) = (code.label(), code.label(), code.label());
     for call in line.calls {
-        code.jump_if(Test::Is(*call as u32), hit);
+        code.jump_if(Test::Is(call.cast_unsigned() as u32), &hit);
     }
-    code.jump(next);
+    code.jump(&next);
     code.place(hit);
     for clause in line.when {
-        demand(code, *clause, miss);
+        demand(code, *clause, &miss);
     }
     code.answer(match line.answer {
         Answer::Errno(number) => errno(number),
@@ -89,7 +87,7 @@ fn add(code: &mut Assembler, line: &Line) {
 }
 
 /// Goes on if the clause holds, else to `miss`.
-fn demand(code: &mut Assembler, clause: Clause, miss: super::bpf::Label) {
+fn demand(code: &mut Assembler, clause: Clause, miss: &Label) {
     match clause {
         Clause::Has(argument, bits) => {
             code.load(Word::Low(argument));
@@ -97,7 +95,7 @@ fn demand(code: &mut Assembler, clause: Clause, miss: super::bpf::Label) {
         }
         Clause::In(argument, mask, values) => {
             let holds = code.label();
-            compare(code, argument, mask, values, holds);
+            compare(code, argument, mask, values, &holds);
             code.jump(miss);
             code.place(holds);
         }
@@ -105,7 +103,7 @@ fn demand(code: &mut Assembler, clause: Clause, miss: super::bpf::Label) {
     }
 }
 
-fn compare(code: &mut Assembler, argument: u8, mask: u32, values: &[u32], equal: super::bpf::Label) {
+fn compare(code: &mut Assembler, argument: u8, mask: u32, values: &[u32], equal: &Label) {
     code.load(Word::Low(argument));
     code.and(mask);
     for value in values {
@@ -114,7 +112,7 @@ fn compare(code: &mut Assembler, argument: u8, mask: u32, values: &[u32], equal:
 }
 
 fn errno(number: i32) -> u32 {
-    libc::SECCOMP_RET_ERRNO | (number as u32 & libc::SECCOMP_RET_DATA)
+    libc::SECCOMP_RET_ERRNO | (number.cast_unsigned() & libc::SECCOMP_RET_DATA)
 }
 
 #[cfg(test)]

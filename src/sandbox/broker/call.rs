@@ -80,7 +80,8 @@ pub enum Times {
     Nanos(u64),
 }
 
-/// Reads a call. `None` if it is none of those that the filter leaves to the broker.
+/// Reads a call; the manual page of each names its arguments in this order. `None` if it is none of those that the filter leaves to the broker.
+#[expect(clippy::many_single_char_names, reason = "each call means something else by them")]
 pub fn decode(nr: i32, args: &[u64; 6]) -> Option<Call> {
     let [a, b, c, d, e, f] = *args;
     let owner = |uid: u64, gid: u64| Change::Owner(uid as u32, gid as u32);

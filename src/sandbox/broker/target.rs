@@ -63,7 +63,7 @@ impl Target {
 
     /// At least one byte.
     fn read(&self, address: u64, into: &mut [u8]) -> Result<usize, Errno> {
-        let pid = Pid::from_raw(self.pid as i32);
+        let pid = Pid::from_raw(self.pid.cast_signed());
         let remote = [RemoteIoVec { base: address as usize, len: into.len() }];
         match process_vm_readv(pid, &mut [IoSliceMut::new(into)], &remote) {
             Ok(0) => Err(Errno::FAULT),

@@ -65,20 +65,20 @@ const MAKES_A_FILE: u32 = 0o100 | 0o20_000_000;
 /// The part of a socket's type that is not a flag (`SOCK_TYPE_MASK` of `linux/net.h`).
 const SOCKET_TYPE: u32 = 0xf;
 
-const UNIX: u32 = libc::AF_UNIX as u32;
-const INET: u32 = libc::AF_INET as u32;
-const INET6: u32 = libc::AF_INET6 as u32;
-const NETLINK: u32 = libc::AF_NETLINK as u32;
-const STREAM: u32 = libc::SOCK_STREAM as u32;
-const DGRAM: u32 = libc::SOCK_DGRAM as u32;
-const SEQPACKET: u32 = libc::SOCK_SEQPACKET as u32;
+const UNIX: u32 = libc::AF_UNIX.cast_unsigned();
+const INET: u32 = libc::AF_INET.cast_unsigned();
+const INET6: u32 = libc::AF_INET6.cast_unsigned();
+const NETLINK: u32 = libc::AF_NETLINK.cast_unsigned();
+const STREAM: u32 = libc::SOCK_STREAM.cast_unsigned();
+const DGRAM: u32 = libc::SOCK_DGRAM.cast_unsigned();
+const SEQPACKET: u32 = libc::SOCK_SEQPACKET.cast_unsigned();
 
 const fn line(calls: &'static [c_long], when: &'static [Clause], answer: Answer, why: &'static str) -> Line {
     Line { calls, when, answer, why }
 }
 
 /// The table for these rules, in its order.
-pub(super) fn lines(rules: &Rules) -> Vec<Line> {
+pub(super) fn lines(rules: Rules) -> Vec<Line> {
     let mut lines = COMMON.to_vec();
     lines.extend(if rules.supervised { SUPERVISED } else { ENCLOSED });
     lines.extend(match (rules.sockets, rules.supervised) {
@@ -367,7 +367,7 @@ const INET_SOCKETS: &[Line] = &[
     ),
     line(
         &[libc::SYS_socket],
-        &[In(0, ALL, &[NETLINK]), NotIn(2, ALL, &[libc::NETLINK_ROUTE as u32])],
+        &[In(0, ALL, &[NETLINK]), NotIn(2, ALL, &[libc::NETLINK_ROUTE.cast_unsigned()])],
         EPROTONOSUPPORT,
         "the other protocols of netlink(7) are the system's",
     ),

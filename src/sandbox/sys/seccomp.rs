@@ -1,4 +1,4 @@
-//! seccomp(2) and its notifications, seccomp_unotify(2).
+//! seccomp(2) and its notifications (`seccomp_unotify(2)`).
 #![expect(unsafe_code, reason = "no safe crate loads filters or answers notifications")]
 
 use std::io;
