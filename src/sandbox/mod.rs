@@ -3,9 +3,12 @@
 //! `plan` says what the walls shall be, `wire` how the server speaks with the launcher, and the launcher (this program
 //! started again) builds the walls and starts commands inside them. ARCHITECTURE.md shows the processes.
 
+pub mod bpf;
+pub mod broker;
 mod cell;
 mod etc;
 pub mod fault;
+pub mod landlock;
 mod launcher;
 mod namespaces;
 pub mod plan;
@@ -14,8 +17,9 @@ mod protected;
 mod reach;
 mod routes;
 mod scratch;
+pub mod seccomp;
 mod supervisor;
-mod sys;
+pub mod sys;
 mod terminal;
 mod view;
 mod watch;
