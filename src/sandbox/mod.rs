@@ -22,6 +22,7 @@ mod supervisor;
 pub mod sys;
 mod terminal;
 mod view;
+mod walls;
 mod watch;
 pub mod wire;
 
