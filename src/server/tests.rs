@@ -13,6 +13,7 @@ use crate::exec::Running;
 use crate::fs::Writer;
 use crate::policy::Policy;
 use crate::protocol::{Incoming, Request, ToolReply, parse, render};
+use crate::sandbox::Standing;
 use crate::tools::{Callable, Commands, Context, Descriptor, Hints, Registry, Services, Toolset, Weight};
 
 /// A tool that is not declared, as one from a manifest would be.
@@ -68,7 +69,7 @@ fn session() -> Session {
     registry.add(Box::new(Panics)).unwrap();
     assert_eq!(registry.add(Box::new(Panics)), Err("there are two tools called `panics`".to_owned()));
     let commands = Commands {
-        refused: None,
+        standing: Standing::off(),
         timeout: Duration::from_secs(1),
         max_timeout: Duration::from_secs(1),
         output_cap_bytes: 1,
