@@ -139,6 +139,12 @@ impl Limits {
 
 /// An unknown key is an error that names the nearest known one: left out, a misspelt restriction would be none.
 fn known_keys<T: DeserializeOwned>(value: &Value, prefix: &str) -> Result<()> {
+    // serde would take an array for the fields in their order.
+    if !value.is_object() && !value.is_null() {
+        let place =
+            if prefix.is_empty() { "a profile".to_owned() } else { format!("`{}`", prefix.trim_end_matches('.')) };
+        bail!("{place} must be a JSON object");
+    }
     let known = fields::<T>();
     for key in value.as_object().into_iter().flatten().map(|(key, _)| key) {
         if known.contains(&key.as_str()) {
@@ -218,7 +224,8 @@ mod tests {
         assert!(wrong(r#"{"limits": {"cpu_secs": -1}}"#).contains("invalid value"));
         assert!(wrong(r#"{"network": "internet"}"#).contains("unknown variant `internet`, expected one of `none`"));
         assert!(wrong(r#"{"read_only": ["/a"], "read_only": []}"#).contains("duplicate field `read_only`"));
-        assert!(wrong("[]").contains("invalid type"));
+        assert_eq!(wrong(r#"{"env": []}"#), "`env` must be a JSON object");
+        assert_eq!(wrong("[]"), "a profile must be a JSON object");
     }
 
     #[test]

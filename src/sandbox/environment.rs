@@ -201,8 +201,8 @@ pub fn is_sensitive(name: &OsStr) -> bool {
 
 /// Whether a value can be shown to a person: its name is of the list, and no password is in it.
 pub fn is_harmless(name: &OsStr, value: &OsStr) -> bool {
-    let listed = LIST.iter().any(|(glob, _)| matches(glob, name)) || name == "PATH" || name == "SHELL";
-    listed && !is_sensitive(name) && !has_password(value)
+    let listed = LIST.iter().any(|(listed, _)| name == *listed || (matches(listed, name) && !is_sensitive(name)));
+    (listed || name == "PATH" || name == "SHELL" || name == "HOME") && !has_password(value)
 }
 
 /// `scheme://user:password@host`, anywhere in a value; a name without a password (`ssh://git@host`) is none.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::environment::is_harmless;
 use super::plan::{Network, Plan, PlannedRoot, Tier};
 use super::standing::Standing;
-use super::toolchains::Visible;
+use super::toolchains::{Visible, is_export};
 
 /// Something that the operator asked for in so many words and that no rule of the Landlock tier can hold: its rules add
 /// up, so what is below a read-write directory is read-write.
@@ -208,7 +208,8 @@ fn environment(text: &mut String, plan: &Plan, standing: &Standing) {
         row(text, "TMPDIR", format!("{place}their own, removed with the server"));
     }
     for (name, value) in &plan.environment {
-        let shown = if is_harmless(&name.0, &value.0) { value.as_path().display().to_string() } else { "(set)".into() };
+        let harmless = is_harmless(&name.0, &value.0) || is_export(&name.0);
+        let shown = if harmless { value.as_path().display().to_string() } else { "(set)".into() };
         row(text, name.as_path().display(), shown);
     }
 }

@@ -5,7 +5,7 @@
 //! `credentials.toml`, no `.npmrc`, no `.condarc`, no directory of scripts that somebody wrote for themselves
 //! (`~/bin`, `~/.local/bin`). What is missing the operator adds with `--system`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
 /// What commands see without being asked, read-only and executable; none need exist. `/etc` is the launcher's matter,
@@ -240,6 +240,8 @@ const KINDS: [Kind; 23] = [
     },
 ];
 
+/// Makes cargo take what it has (`net.offline` of its configuration).
+const OFFLINE: &str = "CARGO_NET_OFFLINE";
 /// The names that cargo gives to the public registry, by version of cargo and of the protocol. Other registries may be
 /// private, and their sources are none of a command's business.
 const CRATES_IO: [&str; 4] = [
@@ -274,6 +276,11 @@ pub fn find(
     found
 }
 
+/// Whether a variable is one that [`find`] sets: its value is a path, and no secret.
+pub fn is_export(name: &OsStr) -> bool {
+    name == OFFLINE || KINDS.iter().flat_map(|kind| kind.exports).any(|(export, _)| name == *export)
+}
+
 impl Toolchains {
     fn add(&mut self, kind: &Kind, dir: &Path, exists: impl Fn(&Path) -> bool) {
         let before = self.system.len();
@@ -302,7 +309,7 @@ impl Toolchains {
         }
         if !self.home_links.is_empty() {
             // Without it cargo asks the network first wherever there is no lock file.
-            self.variables.push(("CARGO_NET_OFFLINE".into(), "true".into()));
+            self.variables.push((OFFLINE.into(), "true".into()));
         }
     }
 }
