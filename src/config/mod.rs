@@ -13,6 +13,7 @@ use anyhow::{Context as _, Result, bail};
 use tracing::level_filters::LevelFilter;
 
 pub use commands::SandboxConfig;
+pub use profile::profile_keys;
 
 use commands::World;
 use profile::Profile;

@@ -5,38 +5,58 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use serde::de::{DeserializeOwned, Visitor};
-use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::cli::{self, Home, NetworkArg, Sandbox};
 use crate::limits::MAX_PROFILE_BYTES;
 
 /// The JSON profile. Its directories come after those of the command line; otherwise the command line beats it.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Profile {
+    /// Allowed directories, for reading (a list)
     pub(super) read_only: Vec<PathBuf>,
+    /// Allowed directories, for reading and writing (a list)
     pub(super) read_write: Vec<PathBuf>,
+    /// As --protect (a list)
     pub(super) protect: Vec<PathBuf>,
+    /// As --sandbox
+    #[schemars(with = "String")]
     pub(super) sandbox: Option<Sandbox>,
+    /// As --network
+    #[schemars(with = "String")]
     pub(super) network: Option<NetworkArg>,
+    /// true is `network: "host"`; false is the default
     pub(super) allow_network: Option<bool>,
+    /// false refuses all commands
     pub(super) allow_exec: Option<bool>,
+    /// false refuses all commands too: a shell that may start nothing is of no use
     pub(super) allow_fork: Option<bool>,
+    /// Whether commands see the usual directories of programs; true if `system` is not a list
     pub(super) import_baseline: Option<bool>,
+    /// "default", or a list of the directories of programs that commands see
+    #[schemars(with = "String")]
     pub(super) system: Option<System>,
+    /// false is --no-toolchains; true if commands see the usual directories of programs
     pub(super) toolchains: Option<bool>,
+    /// "private" or "read_only", as --home
+    #[schemars(with = "String")]
     pub(super) home: Option<Home>,
+    /// As --git-identity
     pub(super) git_identity: Option<String>,
+    /// What commands get of the server's environment (an object)
     pub(super) env: Env,
+    /// What commands are held to (an object)
     pub(super) limits: Limits,
+    /// Accepted when it is empty: the rules are in the language of another system's sandbox
     extra_rules: Vec<Value>,
 }
 
 /// Directories of programs.
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "`system` must be \"default\" or a list of directories")]
 pub(super) enum System {
     /// The word for the usual ones.
     Word(SystemWord),
@@ -51,28 +71,42 @@ pub(super) enum SystemWord {
 }
 
 /// What commands get of the server's environment.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Env {
+    /// Names or globs of variables to pass, as --env NAME (a list)
     pub(super) pass: Vec<String>,
+    /// Variables with their values, as --env NAME=VALUE (an object of strings)
     pub(super) set: Map<String, Value>,
+    /// Names or globs of variables that are not passed, whatever `pass` says (a list)
     pub(super) drop: Vec<String>,
 }
 
-/// What commands are held to; each is the flag of the same name (those of `--limit-...` without that word).
-#[derive(Debug, Default, Deserialize)]
+/// What commands are held to; each is the flag of the same name.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Limits {
+    /// As --limit-processes
     pub(super) processes: Option<u64>,
+    /// As --limit-file-bytes
     pub(super) file_bytes: Option<u64>,
+    /// As --limit-cpu-secs
     pub(super) cpu_secs: Option<u64>,
+    /// As --limit-memory-bytes
     pub(super) memory_bytes: Option<u64>,
+    /// As --limit-open-files
     pub(super) open_files: Option<u64>,
+    /// As --max-commands
     pub(super) max_commands: Option<u64>,
+    /// As --max-background-commands
     pub(super) max_background_commands: Option<u64>,
+    /// As --background-output-bytes
     pub(super) background_output_bytes: Option<u64>,
+    /// As --command-timeout-secs
     pub(super) command_timeout_secs: Option<u64>,
+    /// As --max-command-timeout-secs
     pub(super) max_command_timeout_secs: Option<u64>,
+    /// As --output-cap-bytes
     pub(super) output_cap_bytes: Option<u64>,
 }
 
@@ -138,14 +172,15 @@ impl Limits {
 }
 
 /// An unknown key is an error that names the nearest known one: left out, a misspelt restriction would be none.
-fn known_keys<T: DeserializeOwned>(value: &Value, prefix: &str) -> Result<()> {
+fn known_keys<T: JsonSchema>(value: &Value, prefix: &str) -> Result<()> {
     // serde would take an array for the fields in their order.
     if !value.is_object() && !value.is_null() {
         let place =
             if prefix.is_empty() { "a profile".to_owned() } else { format!("`{}`", prefix.trim_end_matches('.')) };
         bail!("{place} must be a JSON object");
     }
-    let known = fields::<T>();
+    let properties = properties::<T>();
+    let known: Vec<&str> = properties.keys().map(String::as_str).collect();
     for key in value.as_object().into_iter().flatten().map(|(key, _)| key) {
         if known.contains(&key.as_str()) {
             continue;
@@ -162,37 +197,25 @@ fn known_keys<T: DeserializeOwned>(value: &Value, prefix: &str) -> Result<()> {
     Ok(())
 }
 
-/// The names of the fields of a struct, as its derived `Deserialize` announces them.
-fn fields<T: DeserializeOwned>() -> &'static [&'static str] {
-    struct Names<'a>(&'a mut &'static [&'static str]);
-
-    impl<'de> Deserializer<'de> for Names<'_> {
-        type Error = serde::de::value::Error;
-
-        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
-            Err(serde::de::Error::custom("only names are asked for"))
-        }
-
-        fn deserialize_struct<V: Visitor<'de>>(
-            self,
-            _: &'static str,
-            fields: &'static [&'static str],
-            visitor: V,
-        ) -> Result<V::Value, Self::Error> {
-            *self.0 = fields;
-            self.deserialize_any(visitor)
-        }
-
-        forward_to_deserialize_any! {
-            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-            newtype_struct seq tuple tuple_struct map enum identifier ignored_any
-        }
+/// The properties that a type declares, each with its schema.
+fn properties<T: JsonSchema>() -> Map<String, Value> {
+    let mut schema = schemars::schema_for!(T).to_value();
+    match schema["properties"].take() {
+        Value::Object(properties) => properties,
+        _ => Map::new(),
     }
+}
 
-    let mut names: &'static [&'static str] = &[];
-    // It fails on purpose as soon as the names are known.
-    let _ = T::deserialize(Names(&mut names));
-    names
+/// Every key of a profile with what it means, in the order of the declarations; keys of objects with a dot.
+pub fn profile_keys() -> Vec<(String, String)> {
+    let mut keys = Vec::new();
+    for (prefix, properties) in
+        [("", properties::<Profile>()), ("env.", properties::<Env>()), ("limits.", properties::<Limits>())]
+    {
+        let described = properties.iter().filter_map(|(key, schema)| Some((key, schema["description"].as_str()?)));
+        keys.extend(described.map(|(key, words)| (format!("{prefix}{key}"), words.replace('\n', " "))));
+    }
+    keys
 }
 
 #[cfg(test)]
@@ -214,6 +237,7 @@ mod tests {
         );
         let memory = "unknown key `limits.memory_mb`; the nearest known one is `limits.memory_bytes`";
         assert_eq!(wrong(r#"{"limits": {"memory_mb": 1}}"#), memory);
+        assert!(wrong(r#"{"system": 1}"#).starts_with("`system` must be \"default\" or a list of directories"));
         assert!(wrong(r#"{"unix_sockets": []}"#).starts_with("unknown key `unix_sockets`"));
     }
 
@@ -226,6 +250,14 @@ mod tests {
         assert!(wrong(r#"{"read_only": ["/a"], "read_only": []}"#).contains("duplicate field `read_only`"));
         assert_eq!(wrong(r#"{"env": []}"#), "`env` must be a JSON object");
         assert_eq!(wrong("[]"), "a profile must be a JSON object");
+    }
+
+    #[test]
+    fn every_key_says_what_it_means() {
+        let keys: Vec<String> = profile_keys().into_iter().map(|(key, _)| key).collect();
+        let all = properties::<Profile>().len() + properties::<Env>().len() + properties::<Limits>().len();
+        assert_eq!((keys.len(), all), (30, 30));
+        assert_eq!((keys[0].as_str(), keys[29].as_str()), ("read_only", "limits.output_cap_bytes"));
     }
 
     #[test]

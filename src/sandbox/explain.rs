@@ -77,7 +77,7 @@ pub fn gaps(plan: &Plan, protected_by_operator: &[&Path]) -> Vec<String> {
                 }),
             );
             gaps.push(
-                "the names, sizes and times of files outside can be asked for (stat), though nothing in them".into(),
+                "commands can ask for size, times and owner of a file outside whose name they know (stat), and for nothing in it".into(),
             );
             if plan.limits.processes.is_some() {
                 gaps.push("the number of processes is not limited".into());
@@ -166,7 +166,8 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
     if plan.roots.is_empty() {
         line(text, "none");
     }
-    text.push_str("\nread-only inside them\n");
+    let held = if plan.tier == Tier::Namespaces { "" } else { " for the file tools" };
+    let _ = writeln!(text, "\nread-only inside them{held}");
     for path in plan.protected.iter().map(|path| path.as_path()) {
         let asked = why.protected_by_operator.contains(&path);
         row(text, if asked { "--protect" } else { "by default" }, path.display());

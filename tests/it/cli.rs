@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use replay::limits;
 use serde_json::{Value, json};
 
 use crate::harness::Server;
@@ -134,7 +135,22 @@ fn help_is_what_it_was() {
     let tree = Tree::new();
     let help = run(tree.root(), &["--help"]);
     assert_eq!(help.status.code(), Some(0));
-    insta::assert_snapshot!("help", String::from_utf8(help.stdout).unwrap());
+    let text = String::from_utf8(help.stdout).unwrap();
+    let defaults = [
+        ("--limit-processes <COUNT>", limits::MAX_COMMAND_PROCESSES),
+        ("--max-commands <COUNT>", limits::MAX_COMMANDS as u64),
+        ("--max-background-commands <COUNT>", limits::MAX_BACKGROUND_COMMANDS as u64),
+        ("--background-output-bytes <BYTES>", limits::BACKGROUND_OUTPUT_BYTES),
+        ("--command-timeout-secs <SECS>", limits::DEFAULT_COMMAND_TIMEOUT_SECS),
+        ("--max-command-timeout-secs <SECS>", limits::MAX_COMMAND_TIMEOUT_SECS),
+        ("--output-cap-bytes <BYTES>", limits::OUTPUT_CAP_BYTES as u64),
+    ];
+    for (flag, default) in defaults {
+        let (_, rest) = text.split_once(&format!("      {flag}\n")).unwrap();
+        let (help, _) = rest.split_once("\n\n").unwrap();
+        assert!(help.contains(&format!("({default} by default)")), "{flag}: {help}");
+    }
+    insta::assert_snapshot!("help", text);
     let tools = run(tree.root(), &["tools"]);
     insta::assert_snapshot!("tools", String::from_utf8(tools.stdout).unwrap());
 }
