@@ -67,7 +67,7 @@ fn serve(config: &Config) -> Result<ExitCode> {
     announce(&server);
     let door = Door::new(Session::new(server.clone()), stdin()?, Writer::new(stdout()?), config.max_line_bytes)?;
     let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
-    let ended = server.services().commands.running.end_all();
+    let ended = server.services().commands.end_all();
     tracing::debug!(ended, "{}", if end == End::Served { "stdin has ended" } else { "stopped by a signal" });
     Ok(ExitCode::SUCCESS)
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 
 use crate::config::Config;
-use crate::exec::Running;
 use crate::fs::Writer;
 use crate::policy::Policy;
 use crate::server::Server;
@@ -19,12 +18,12 @@ pub fn server(config: &Config) -> Result<Arc<Server>> {
         policy,
         writer: Writer::default(),
         commands: Commands {
-            refused: config.commands_refused.clone(),
             timeout: config.command_timeout,
             max_timeout: config.max_command_timeout,
             output_cap_bytes: config.output_cap_bytes,
-            running: Running::new(),
+            ..Commands::refused(config.commands_refused.clone().unwrap_or_default())
         },
     };
-    Ok(Server::new(Registry::declared(&config.toolsets, read_only), services, config.errors))
+    let registry = Registry::declared(&config.toolsets, read_only, services.commands.are_walled());
+    Ok(Server::new(registry, services, config.errors))
 }

@@ -8,3 +8,6 @@ pub mod wire;
 
 pub use plan::{Limits, Network, Place, Plan, PlannedRoot, Tier};
 pub use wire::{Denied, Event, Exit, Hello, RawString, Request};
+
+/// The only argument of this program when it is started as a launcher: no flag, and nothing that a person would type.
+pub const LAUNCHER_ARGUMENT: &str = "__launcher";
