@@ -15,9 +15,18 @@ use replay::limits::MAX_OPEN_FILES;
 use replay::protocol::Revision;
 use replay::server::{Server, Session};
 use replay::transport::{Door, End, Writer};
-use replay::{docs, oneshot, start};
+use replay::{docs, oneshot, sandbox, start};
 
 fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|first| first == sandbox::LAUNCHER_ARGUMENT) {
+        return match sandbox::run_launcher() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(fault) => {
+                report(&anyhow::Error::from(fault).context("the launcher of commands"));
+                ExitCode::FAILURE
+            }
+        };
+    }
     let cli = Cli::parse();
     run(cli).unwrap_or_else(|error| {
         report(&error);

@@ -3,11 +3,33 @@
 //! `plan` says what the walls shall be, `wire` how the server speaks with the launcher, and the launcher (this program
 //! started again) builds the walls and starts commands inside them. ARCHITECTURE.md shows the processes.
 
+pub mod bpf;
+pub mod broker;
+mod cell;
+mod etc;
+pub mod fault;
+pub mod landlock;
+mod launcher;
+mod namespaces;
 pub mod plan;
+mod program;
+mod protected;
+mod reach;
+mod routes;
+mod scratch;
+pub mod seccomp;
+mod supervisor;
+pub mod sys;
+mod terminal;
+mod view;
+mod watch;
 pub mod wire;
 
+pub use fault::Fault;
+pub use launcher::run as run_launcher;
 pub use plan::{Limits, Network, Place, Plan, PlannedRoot, Tier};
+pub use scratch::Scratch;
 pub use wire::{Denied, Event, Exit, Hello, RawString, Request};
 
-/// The only argument of this program when it is started as a launcher: no flag, and nothing that a person would type.
+/// The first argument that makes this program the launcher. Only the server uses it.
 pub const LAUNCHER_ARGUMENT: &str = "__launcher";
