@@ -1,4 +1,5 @@
 #![expect(clippy::disallowed_methods, reason = "tests lay out trees")]
+#![expect(clippy::cast_sign_loss, reason = "registers have no sign")]
 
 use std::ffi::CString;
 use std::fs::{self, File, Metadata};
@@ -80,7 +81,7 @@ struct Given {
     name: CString,
     open: File,
     attribute: CString,
-    value: [u8; 3],
+    value: &'static [u8; 3],
     /// 1,000 and 2,000 seconds, and as much of the next unit.
     times: [i64; 4],
     seconds: [i64; 2],
@@ -88,23 +89,23 @@ struct Given {
 }
 
 impl Given {
-    fn new(path: &Path) -> Box<Self> {
+    fn new(path: &Path) -> Self {
         let text = |path: &Path| CString::new(path.as_os_str().as_bytes()).unwrap();
-        let mut given = Box::new(Self {
+        Self {
             path: text(path),
             dir: File::open(path.parent().unwrap()).unwrap(),
             name: text(Path::new(path.file_name().unwrap())),
             open: File::open(path).unwrap(),
             attribute: c"user.colour".to_owned(),
-            value: *b"red",
+            value: RED,
             times: [1000, 7, 2000, 8],
             seconds: [1000, 2000],
-            structure: [0; 2],
-        });
-        given.structure = [given.value.as_ptr() as u64, 3];
-        given
+            structure: [RED.as_ptr() as u64, 3],
+        }
     }
 }
+
+const RED: &[u8; 3] = b"red";
 
 type Case = (&'static str, c_long, fn(&Given) -> [usize; 6]);
 

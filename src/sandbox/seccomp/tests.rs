@@ -1,3 +1,5 @@
+#![expect(clippy::cast_sign_loss, reason = "registers have no sign")]
+
 use std::collections::BTreeSet;
 
 use libc::c_long;
@@ -9,11 +11,11 @@ use super::*;
 
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const ASK: u32 = libc::SECCOMP_RET_USER_NOTIF;
-const EPERM: u32 = libc::SECCOMP_RET_ERRNO | 1;
-const EACCES: u32 = libc::SECCOMP_RET_ERRNO | 13;
-const EBUSY: u32 = libc::SECCOMP_RET_ERRNO | 16;
-const ENOSYS: u32 = libc::SECCOMP_RET_ERRNO | 38;
-const EPROTONOSUPPORT: u32 = libc::SECCOMP_RET_ERRNO | 93;
+const EPERM: u32 = errno(libc::EPERM);
+const EACCES: u32 = errno(libc::EACCES);
+const EBUSY: u32 = errno(libc::EBUSY);
+const ENOSYS: u32 = errno(libc::ENOSYS);
+const EPROTONOSUPPORT: u32 = errno(libc::EPROTONOSUPPORT);
 /// Bits that the kernel drops from an `int`, which must make no difference.
 const DROPPED: u64 = 0xdead_beef_0000_0000;
 
@@ -188,13 +190,13 @@ fn namespaces_are_not_made() {
     ];
     for flag in new.map(|flag| flag as u32).map(u64::from) {
         assert_eq!(ask(ENCLOSED, libc::SYS_unshare, [flag | 0x200]), EPERM);
-        assert_eq!(ask(ENCLOSED, libc::SYS_clone, [flag | 17]), EPERM);
+        assert_eq!(ask(ENCLOSED, libc::SYS_clone, [flag | 0x11]), EPERM);
     }
     assert_eq!(ask(ENCLOSED, libc::SYS_unshare, [libc::CLONE_NEWTIME as u64]), EPERM);
     assert_eq!(ask(ENCLOSED, libc::SYS_unshare, [libc::CLONE_FILES as u64]), ALLOW);
     let thread = libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_FILES | libc::CLONE_SIGHAND | libc::CLONE_THREAD;
     assert_eq!(ask(ENCLOSED, libc::SYS_clone, [thread as u64]), ALLOW);
-    assert_eq!(ask(ENCLOSED, libc::SYS_clone, [(libc::CLONE_VFORK | 17) as u64]), ALLOW);
+    assert_eq!(ask(ENCLOSED, libc::SYS_clone, [(libc::CLONE_VFORK | libc::SIGCHLD) as u64]), ALLOW);
 }
 
 #[test]

@@ -103,9 +103,8 @@ fn set_filter(program: &Program, flags: libc::c_ulong) -> io::Result<libc::c_lon
 #[cfg(test)]
 pub(in crate::sandbox) fn change(number: libc::c_long, args: [usize; 6]) -> Result<(), i32> {
     assert!(crate::sandbox::broker::decode(number as i32, &args.map(|arg| arg as u64)).is_some());
-    let [a, b, c, d, e, f] = args;
     // SAFETY: these calls only read memory, and the kernel checks every address that it reads from.
-    match unsafe { libc::syscall(number, a, b, c, d, e, f) } {
+    match unsafe { libc::syscall(number, args[0], args[1], args[2], args[3], args[4], args[5]) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error().raw_os_error().unwrap_or(0)),
     }
