@@ -571,3 +571,43 @@ fn a_second_listener_is_refused() {
     let (second, _) = tree.confined(|| install_with_listener(&filter(&rules)).map_err(|error| error.raw_os_error()));
     assert_eq!(second.unwrap_err(), Some(libc::EBUSY));
 }
+
+#[test]
+fn programs_do_their_work_inside_and_none_outside() {
+    let tree = Tree::new();
+    symlink("../out/f", tree.at("in/link")).unwrap();
+    let before = [state(&tree.at("in/kept/f")), state(&tree.at("out/f")), state(&tree.at("out"))];
+    // Other processes than this one, whose memory and descriptors the broker reaches by their numbers alone.
+    let run = |script: &str| {
+        let mut shell = std::process::Command::new("/bin/sh");
+        let output = shell.arg("-c").arg(script).current_dir(tree.at("in")).env("LC_ALL", "C").output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let works = [
+        "cp -p f g && test $(stat -c %a g) = 640",
+        "touch -d '2001-02-03 04:05:06 UTC' g && test $(stat -c %Y g) = 981173106",
+        "install -m 0604 g h && test $(stat -c %a h) = 604",
+        "mkdir -m 2750 x && tar cf t f g h && tar xpf t -C x && test $(stat -c %a x/h) = 604",
+        "mkdir y && cd y && chmod 710 . && chmod +x ../g && test -x ../g",
+        "chown -h $(id -u):$(id -g) link && chmod -R go= x",
+        "exec 3<g; chmod 600 /proc/self/fd/3; chmod 600 /dev/fd/3",
+    ];
+    let fails = [
+        ("chmod 777 ../out/f", "Permission denied"),
+        ("chmod 777 link", "Permission denied"),
+        ("chmod 777 \"$PWD/../out\"", "Permission denied"),
+        ("touch -d 2001-02-03 kept/f", "Permission denied"),
+        ("chown -h $(id -u) kept", "Permission denied"),
+        ("chmod u+s g", "Operation not permitted"),
+        ("exec 3<../out/f; chmod 777 /proc/self/fd/3", "Permission denied"),
+    ];
+    let ((works, fails), denied) = tree.confined(|| (works.map(run), fails.map(|(script, said)| (run(script), said))));
+    for (index, (code, said)) in works.into_iter().enumerate() {
+        assert_eq!((code, said.as_str()), (Some(0), ""), "script {index}");
+    }
+    for ((code, said), expected) in fails {
+        assert_eq!((code, said.contains(expected)), (Some(1), true), "{said}");
+    }
+    assert_eq!([state(&tree.at("in/kept/f")), state(&tree.at("out/f")), state(&tree.at("out"))], before);
+    assert_eq!(denied.len(), 6, "{denied:?}");
+}
