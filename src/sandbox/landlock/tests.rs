@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::thread;
 
 use nix::sys::signal::kill;
-use nix::unistd::{getpid, getppid};
+use nix::unistd::{Pid, getpid};
 use pretty_assertions::assert_eq;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with};
 
@@ -127,12 +127,14 @@ fn scopes_keep_signals_and_abstract_sockets_inside() {
         |signals, sockets| Options { scope_signals: signals, scope_abstract_sockets: sockets, ..files_only() };
     let found = [(true, true), (true, false), (false, true)].map(|(signals, sockets)| {
         within(&scope_only(&options(signals, sockets)).unwrap(), || {
-            let signal = denied(kill(getppid(), None).map_err(io::Error::from));
+            let signal = denied(kill(other, None).map_err(io::Error::from));
             let abstract_socket = denied(connect(socket(), &address).map_err(io::Error::from));
             // Files are nobody's business here.
             (signal, abstract_socket, denied(File::open("/etc/passwd")))
         })
     });
+    process.kill().unwrap();
+    process.wait().unwrap();
     assert_eq!(found, [(true, true, false), (true, false, false), (false, true, false)]);
 }
 
