@@ -123,6 +123,9 @@ fn scopes_keep_signals_and_abstract_sockets_inside() {
     let server = socket();
     bind(&server, &address).unwrap();
     listen(&server, 4).unwrap();
+    // A process of the same user, which nothing else would keep from being signalled.
+    let mut process = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    let other = Pid::from_raw(process.id().cast_signed());
     let options =
         |signals, sockets| Options { scope_signals: signals, scope_abstract_sockets: sockets, ..files_only() };
     let found = [(true, true), (true, false), (false, true)].map(|(signals, sockets)| {
