@@ -1,7 +1,6 @@
 //! Sessions without a transport: what cannot be caused from outside.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use pretty_assertions::assert_eq;
 use serde_json::value::RawValue;
@@ -9,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::{Admission, ErrorStyle, Outbox, Server, Session};
 use crate::error::Error;
-use crate::exec::Running;
 use crate::fs::Writer;
 use crate::policy::Policy;
 use crate::protocol::{Incoming, Request, ToolReply, parse, render};
+use crate::sandbox::Standing;
 use crate::tools::{Callable, Commands, Context, Descriptor, Hints, Registry, Services, Toolset, Weight};
 
 /// A tool that is not declared, as one from a manifest would be.
@@ -64,16 +63,10 @@ impl Outbox for Sent {
 }
 
 fn session() -> Session {
-    let mut registry = Registry::declared(&[Toolset::Files], false);
+    let mut registry = Registry::declared(&[Toolset::Files], false, false);
     registry.add(Box::new(Panics)).unwrap();
     assert_eq!(registry.add(Box::new(Panics)), Err("there are two tools called `panics`".to_owned()));
-    let commands = Commands {
-        refused: None,
-        timeout: Duration::from_secs(1),
-        max_timeout: Duration::from_secs(1),
-        output_cap_bytes: 1,
-        running: Running::new(),
-    };
+    let commands = Commands::refused("this is a test");
     let services = Services { policy: Policy::open(&[], &[]).unwrap(), writer: Writer::default(), commands };
     Session::new(Server::new(registry, services, ErrorStyle::Codes))
 }
@@ -116,7 +109,8 @@ fn a_panic_costs_its_own_request_only() {
     assert_eq!(reply, json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": message}}));
     // The id is free again, and the session goes on.
     let listed = answer(&session, &call(1, "list_allowed_directories"), &sent).unwrap();
-    assert_eq!(listed["result"]["structuredContent"], json!({"directories": []}));
+    let refused = json!({"tier": "none", "refused": "this is a test", "network": "none", "gaps": 0});
+    assert_eq!(listed["result"]["structuredContent"], json!({"directories": [], "sandbox": refused}));
     let progress = json!({"progressToken": "t", "progress": 1, "message": "about to"});
     let expected = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": progress});
     assert_eq!(*sent.0.lock().unwrap(), [expected]);
