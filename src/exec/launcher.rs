@@ -7,7 +7,6 @@
 use std::borrow::Cow;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -37,8 +36,8 @@ pub struct Launcher {
 pub struct Ready {
     /// HOME of commands; `None` for what the environment of the plan says.
     pub home: Option<RawString>,
-    /// TMPDIR of commands.
-    pub tmp: RawString,
+    /// TMPDIR of commands; `None` for what the environment of the plan says.
+    pub tmp: Option<RawString>,
     /// Version of the Landlock interface; `None` if it is not used.
     pub landlock_abi: Option<u32>,
     /// What this tier leaves open on this system, a line each.
@@ -81,8 +80,7 @@ impl LaunchError {
 impl Launcher {
     /// Starts `program` (this program again) as a launcher and has it carry out the plan.
     ///
-    /// It gets an empty environment, a process group of its own (a signal from the terminal is the server's to act on)
-    /// and as descriptors only its socket, `/dev/null` and the server's standard error.
+    /// It gets an empty environment, and its socket, `/dev/null` and the server's standard error as its three streams.
     pub fn start(program: &Path, plan: &Plan) -> Result<(Self, Ready), LaunchError> {
         let (here, there) = pair(SocketType::STREAM).map_err(LaunchError::Start)?;
         let child = Command::new(program)
@@ -90,7 +88,6 @@ impl Launcher {
             .env_clear()
             .stdin(Stdio::from(there))
             .stdout(Stdio::null())
-            .process_group(0)
             .spawn()
             .map_err(LaunchError::Start)?;
         let launcher = Self { socket: Mutex::new(Some(here)), child: Mutex::new(Some(child)) };

@@ -435,7 +435,7 @@ fn greeting(answer: Option<Hello>) -> Result<Ready, LaunchError> {
 
 #[test]
 fn the_launcher_is_greeted_with_the_plan() {
-    let (tmp, gaps) = ("/scratch/tmp".into(), vec!["a gap".to_owned()]);
+    let (tmp, gaps) = (Some("/scratch/tmp".into()), vec!["a gap".to_owned()]);
     let ready = Ready { home: None, tmp, landlock_abi: Some(6), gaps };
     let Ready { home, tmp, landlock_abi, gaps } = ready.clone();
     assert_eq!(greeting(Some(Hello::Ready { home, tmp, landlock_abi, gaps })).unwrap(), ready);
