@@ -28,10 +28,11 @@ pub struct Commands {
     pub walls: Option<Tier>,
     /// Which network commands have.
     pub network: Network,
+    /// Commands that run on after their call; `None` when they are refused. Dropped before
+    /// the launcher, which waits for them.
+    pub background: Option<BackgroundCommands>,
     /// Starts commands; `None` when they are refused.
     pub launcher: Option<Launcher>,
-    /// Commands that run on after their call; `None` when they are refused.
-    pub background: Option<BackgroundCommands>,
     /// Time limit of a command that asks for none.
     pub timeout: Duration,
     /// Largest time limit that a call may ask for.

@@ -445,7 +445,10 @@ fn background_commands_end_with_their_table_and_with_the_launcher() {
         match way {
             "all" => assert_eq!(all.end_all(), 1),
             "dropped" => drop(all),
-            _ => shell.launcher.end(),
+            _ => {
+                assert_eq!(all.end_all(), 1);
+                shell.launcher.end();
+            }
         }
         assert!(numbers.lines().all(ends), "{way}");
     }
