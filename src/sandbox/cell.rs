@@ -1,16 +1,20 @@
 //! What holds each command: one of three ways, built once and used for every command.
 
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 
 use nix::unistd::Pid;
 
+use super::broker::Broker;
+use super::explain::unenforceable;
 use super::fault::{Fault, Step};
 use super::plan::{Network, Plan, Tier};
 use super::program::Start;
 use super::protected::Protected;
-use super::reach::{FirstProcess, Reach};
+use super::reach::{FirstProcess, Reach, SignalScope};
 use super::supervisor::{Standing, Supervisor};
 use super::sys::{self, SingleThread};
+use super::walls::{Walls, writable_on_system};
 use super::wire::{Denied, Event, Hello, RawString, Request, send_event};
 use super::{namespaces, routes, view};
 
@@ -21,31 +25,45 @@ pub struct Cells {
     network: Network,
     /// Below read-write directories.
     protected: Vec<RawString>,
+    /// Where the broker lets metadata be changed.
+    writable: Vec<PathBuf>,
     hello: Hello,
 }
 
 impl Cells {
     /// Builds what the plan says, or says why that cannot be.
     pub fn build(plan: Plan, alone: SingleThread) -> Result<Self, Fault> {
-        let mut home = None;
-        let mut tmp = None;
-        match plan.tier {
-            Tier::Off => {}
+        let scratch = plan.scratch.as_path();
+        let (walls, home, tmp): (_, RawString, RawString) = match plan.tier {
+            Tier::Off => (None, RawString::default(), RawString::default()),
             Tier::Namespaces => {
                 namespaces::enter(&alone, plan.network)?;
                 view::enter(&plan)?;
-                home = plan.private_home.then(|| view::HOME.into());
-                tmp = Some(view::TMP.into());
+                (Some(Walls::in_view(&plan)?), view::HOME.into(), view::TMP.into())
             }
-            Tier::Landlock => return Err(Fault::because("build walls", "not yet")),
-        }
-        let hello = Hello::Ready { home: home.clone(), tmp: tmp.clone(), landlock_abi: None, gaps: Vec::new() };
+            Tier::Landlock => {
+                if let Some(open) = unenforceable(&plan, &[]).first() {
+                    return Err(Fault::because("Landlock", &open.describe()));
+                }
+                (Some(Walls::on_system(&plan)?), scratch.join("home").into(), scratch.join("tmp").into())
+            }
+        };
+        let held = plan.tier != Tier::Off;
+        let home = (held && plan.private_home).then_some(home);
+        let tmp = held.then_some(tmp);
+        let hello = Hello::Ready {
+            home: home.clone(),
+            tmp: tmp.clone(),
+            landlock_abi: walls.as_ref().map(Walls::abi),
+            gaps: Vec::new(),
+        };
+        let writable = writable_on_system(&plan);
         let mut environment = plan.environment;
         for (name, value) in [("HOME", home), ("TMPDIR", tmp)] {
             environment.extend(value.map(|value| (name.into(), value)));
         }
-        let start = Start { tier: plan.tier, limits: plan.limits, environment };
-        Ok(Self { alone, start, network: plan.network, protected: plan.protected, hello })
+        let start = Start { tier: plan.tier, walls, limits: plan.limits, environment };
+        Ok(Self { alone, start, network: plan.network, protected: plan.protected, writable, hello })
     }
 
     /// What the server is told.
@@ -91,13 +109,23 @@ impl Cells {
                 rustix::process::set_child_subreaper(Some(own)).step("PR_SET_CHILD_SUBREAPER")?;
                 Ok((Reach::Descendants, Box::new(Bare)))
             }
-            Tier::Namespaces | Tier::Landlock => {
+            Tier::Namespaces => {
                 let first = FirstProcess::check()
                     .ok_or_else(|| Fault::because("pid namespace", "this process is not the first of one"))?;
                 view::own_proc()?;
                 let protected = self.protected.iter().map(Protected::hold).collect::<Result<_, _>>()?;
                 let refused_before = if self.network == Network::Host { None } else { routes::refused() };
                 Ok((Reach::PidNamespace(first), Box::new(InView { protected, refused_before })))
+            }
+            Tier::Landlock => {
+                let own = rustix::process::getpid();
+                rustix::process::set_child_subreaper(Some(own)).step("PR_SET_CHILD_SUBREAPER")?;
+                self.start.walls.as_ref().map_or(Ok(()), Walls::enter_domain)?;
+                let scope = SignalScope::check()
+                    .ok_or_else(|| Fault::because("Landlock", "signals to other processes are not kept back"))?;
+                let protected = self.protected.iter().map(|path| path.as_path().to_path_buf()).collect();
+                let guarded = Guarded { broker: None, writable: self.writable.clone(), protected };
+                Ok((Reach::Scope(scope), Box::new(guarded)))
             }
         }
     }
@@ -142,5 +170,33 @@ impl Standing for InView {
             denied.push(Denied::Network);
         }
         denied
+    }
+}
+
+/// A command on the system's own root: its changes of metadata are made for it, where they may be made.
+struct Guarded {
+    broker: Option<Broker>,
+    writable: Vec<PathBuf>,
+    protected: Vec<PathBuf>,
+}
+
+impl Standing for Guarded {
+    fn waits_for(&self) -> Option<BorrowedFd<'_>> {
+        self.broker.as_ref().map(AsFd::as_fd)
+    }
+
+    fn serve(&mut self) {
+        // A listener that fails is closed: the calls that wait for it fail in their turn.
+        if self.broker.as_mut().is_some_and(|broker| broker.serve().is_err()) {
+            self.broker = None;
+        }
+    }
+
+    fn take(&mut self, from_program: OwnedFd) {
+        self.broker = Some(Broker::new(from_program, self.writable.clone(), self.protected.clone()));
+    }
+
+    fn close(&mut self, _failed: bool) -> Vec<Denied> {
+        self.broker.as_ref().map(|broker| broker.denied().to_vec()).unwrap_or_default()
     }
 }

@@ -133,10 +133,15 @@ pub fn resolver(network: Network) -> Option<(PathBuf, OwnedFd)> {
     if network != Network::Host {
         return None;
     }
-    let place = std::fs::canonicalize(RESOLV_CONF).ok().filter(|place| !place.starts_with("/etc"))?;
+    let place = resolver_path()?;
     let tree = clone_tree(&place).ok()?;
     sys::mount_setattr(tree.as_fd(), MountAttributes::READ_ONLY, false).ok()?;
     Some((place, tree))
+}
+
+/// Where the system keeps what its resolver is told, if that lies outside /etc.
+pub fn resolver_path() -> Option<PathBuf> {
+    std::fs::canonicalize(RESOLV_CONF).ok().filter(|place| !place.starts_with("/etc"))
 }
 
 /// Tells the resolver that there is nobody to ask, wherever it looks.
@@ -160,6 +165,7 @@ pub fn no_resolver(root: &OwnedFd, text: &str) -> Result<(), Fault> {
                 rustix::mount::OpenTreeFlags::OPEN_TREE_CLONE | rustix::mount::OpenTreeFlags::OPEN_TREE_CLOEXEC,
             )
             .step(step)?;
+            sys::mount_setattr(tree.as_fd(), MountAttributes::READ_ONLY, false).step(step)?;
             move_mount(&tree, "", root, "etc/resolv.conf", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step(step)
         }
         // A link out of /etc leads to nothing here; where it leads, the text is put.

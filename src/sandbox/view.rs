@@ -27,7 +27,7 @@ pub const HOME: &str = "/home/replay";
 pub const TMP: &str = "/tmp";
 
 /// Device files that programs cannot do without, none of which leads to a device.
-const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+pub const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 /// Links below /dev, as every system has them.
 const DEVICE_LINKS: [(&str, &str); 5] = [
     ("/proc/self/fd", "dev/fd"),
@@ -40,7 +40,7 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
 const SKELETON: [&str; 8] = ["proc", "sys", "run", "var", "home", "root", "dev", "mnt"];
 const SKELETON_LINKS: [(&str, &str); 2] = [("/tmp", "var/tmp"), ("/run", "var/run")];
 /// Processor topology, by which runtimes choose their number of threads.
-const SHOWN_OF_SYS: &str = "/sys/devices/system/cpu";
+pub const SHOWN_OF_SYS: &str = "/sys/devices/system/cpu";
 /// Where the resolver of commands without a network is told to ask: an address that is nobody's (RFC 5737), so the
 /// question fails at once and the kernel counts it as a way out that was not there.
 const NO_RESOLVER: &str =
@@ -193,7 +193,7 @@ pub(super) fn clone_tree(from: &Path) -> rustix::io::Result<OwnedFd> {
 }
 
 /// Whether the tree is the directory that policy opened when the server started.
-fn same(tree: &OwnedFd, place: &Place) -> Result<(), Fault> {
+pub fn same(tree: &OwnedFd, place: &Place) -> Result<(), Fault> {
     let stat = fstat(tree).step("fstat")?;
     if (stat.st_dev, stat.st_ino) == (place.dev, place.ino) {
         return Ok(());

@@ -60,7 +60,7 @@ impl Notes {
                 )),
                 Denied::Memory => self.add(format_args!(
                     "ended because its processes together held more memory than a command may; only the operator can \
-                     raise that (--max-memory)"
+                     raise that (--limit-memory-bytes)"
                 )),
                 Denied::Protected(path) => self.add(format_args!(
                     "`{}` is protected: what the command put there has no effect or was taken away",
@@ -78,15 +78,12 @@ impl Notes {
 }
 
 fn no_network(commands: &Commands) -> &'static str {
-    let namespaces = commands.walls == Some(crate::sandbox::Tier::Namespaces);
-    match commands.network {
-        Network::Loopback if namespaces => {
+    match commands.standing.effective_network() {
+        Network::Loopback => {
             "commands have only a loopback of their own (127.0.0.1), shared by all of them; only the operator can give \
              them a network (--allow-network)"
         }
-        Network::None | Network::Loopback => {
-            "commands have no network; only the operator can give them one (--allow-network)"
-        }
+        Network::None => "commands have no network; only the operator can give them one (--allow-network)",
         Network::Host => "the command wanted a kind of network socket that no command gets",
     }
 }
@@ -94,11 +91,11 @@ fn no_network(commands: &Commands) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::Tier;
+    use crate::sandbox::{Standing, Tier};
     use pretty_assertions::assert_eq;
 
     fn said(walls: Tier, network: Network, denied: &[Denied]) -> String {
-        let commands = Commands { walls: Some(walls), network, ..Commands::refused("a test") };
+        let commands = Commands::of(Standing { tier: Some(walls), network, ..Standing::off() });
         let mut notes = Notes::below("", "(no output)");
         notes.add_denied(denied, &commands);
         notes.end(format_args!("exit code: {}", exit_code(Exit::Signal(9))))
@@ -119,7 +116,7 @@ mod tests {
         assert_eq!(
             said(Tier::Off, Network::None, &[Denied::Memory, Denied::Protected("/w/.git/hooks".into())]),
             "(no output)\n[ended because its processes together held more memory than a command may; only the operator \
-             can raise that (--max-memory)]\n[`/w/.git/hooks` is protected: what the command put there has no effect or \
+             can raise that (--limit-memory-bytes)]\n[`/w/.git/hooks` is protected: what the command put there has no effect or \
              was taken away]\n[exit code: 137]"
         );
     }

@@ -66,7 +66,7 @@ impl Tool for ExecuteCommand {
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         let rules = &context.services.commands;
-        if let Some(reason) = &rules.refused {
+        if let Some(reason) = &rules.standing.refused {
             return Err(refused(Self::NAME, reason));
         }
         let directory = directory(context, params.working_directory.as_deref())?;

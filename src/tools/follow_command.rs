@@ -65,7 +65,7 @@ impl Tool for FollowCommand {
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         let rules = &context.services.commands;
-        if let Some(reason) = &rules.refused {
+        if let Some(reason) = &rules.standing.refused {
             return Err(refused(Self::NAME, reason));
         }
         let Some(background) = &rules.background else { return Err(ExecError::NoLauncher.into()) };

@@ -6,7 +6,7 @@ use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;
 use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_COMMAND_TIMEOUT_SECS, OUTPUT_CAP_BYTES};
 use crate::policy::Policy;
-use crate::sandbox::{Network, Tier};
+use crate::sandbox::{Standing, Tier};
 
 /// Made once at start; nothing in it is ever replaced.
 #[derive(Debug)]
@@ -22,12 +22,8 @@ pub struct Services {
 /// The rules for commands.
 #[derive(Debug)]
 pub struct Commands {
-    /// Why commands are refused; `None` when they run.
-    pub refused: Option<String>,
-    /// What holds commands; `None` when they are refused.
-    pub walls: Option<Tier>,
-    /// Which network commands have.
-    pub network: Network,
+    /// What holds commands, or why they are refused.
+    pub standing: Standing,
     /// Commands that run on after their call; `None` when they are refused. Dropped before
     /// the launcher, which waits for them.
     pub background: Option<BackgroundCommands>,
@@ -44,12 +40,10 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// Rules under which no command runs, for this reason.
-    pub fn refused(reason: impl Into<String>) -> Self {
+    /// The usual rules, and nothing yet that starts commands.
+    pub fn of(standing: Standing) -> Self {
         Self {
-            refused: Some(reason.into()),
-            walls: None,
-            network: Network::None,
+            standing,
             launcher: None,
             background: None,
             timeout: Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS),
@@ -61,7 +55,7 @@ impl Commands {
 
     /// Whether a kernel wall stands around commands.
     pub fn are_walled(&self) -> bool {
-        matches!(self.walls, Some(Tier::Namespaces | Tier::Landlock))
+        matches!(self.standing.tier, Some(Tier::Namespaces | Tier::Landlock))
     }
 
     /// Ends every command and the launcher, and lets no new one start. Returns how many commands there were.
