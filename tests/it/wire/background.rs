@@ -118,11 +118,33 @@ fn no_more_run_than_the_operator_allows() {
     let first = start(&mut server, "sleep 60");
     start(&mut server, "sleep 60");
     let full = server.call("execute_command", json!({"command": "sleep 60", "background": true}));
-    let expected = "2 background commands run, which is the most at one time (--max-background-commands): c1, c2\n\
+    let expected = "all 2 places for background commands are taken (--max-background-commands): c1, c2\n\
                     hint: end one of them with follow_command and `end: true`";
     assert_eq!((full.code(), full.failure().unwrap().message), (-32603, expected.to_owned()));
     server.call("follow_command", json!({"commandId": first, "end": true}));
     assert_eq!(start(&mut server, "sleep 60"), "c3");
+}
+
+#[test]
+fn more_commands_than_may_run_wait_and_say_so() {
+    let tree = Tree::new();
+    let allow = format!("{}:rw", tree.root().display());
+    let args = ["--allow", &allow, "--sandbox", "off", "--max-commands", "1"];
+    let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &args);
+    let call = |line: &str, token: &str| json!({"name": "execute_command", "arguments": {"command": line}, "_meta": {"progressToken": token}});
+    let first = server.send("tools/call", call("sleep 60", "first"));
+    // The first has the place once it reports.
+    while server.recv()["params"]["progressToken"] != "first" {}
+    let second = server.send("tools/call", call("echo second", "second"));
+    loop {
+        let message = server.recv();
+        if message["params"]["progressToken"] == "second" {
+            assert_eq!(message["params"]["message"], "waiting for a free place, all 1 are taken");
+            break;
+        }
+    }
+    server.notify("notifications/cancelled", json!({"requestId": first}));
+    assert_eq!(server.reply_to(&second).text(), "second\n[exit code: 0]");
 }
 
 #[test]
