@@ -129,6 +129,9 @@ impl Supervisor<'_> {
                 Order::Kill => {
                     life.terminated = false;
                     self.reach.signal(Signal::SIGKILL);
+                    if life.exit.is_some() && life.birth.is_none() {
+                        return Ok(());
+                    }
                 }
                 Order::Gone => {
                     self.reach.signal(Signal::SIGKILL);

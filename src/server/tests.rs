@@ -66,7 +66,7 @@ fn session() -> Session {
     let mut registry = Registry::declared(&[Toolset::Files], false, false);
     registry.add(Box::new(Panics)).unwrap();
     assert_eq!(registry.add(Box::new(Panics)), Err("there are two tools called `panics`".to_owned()));
-    let commands = Commands::of(Standing::off());
+    let commands = Commands::refused("this is a test");
     let services = Services { policy: Policy::open(&[], &[]).unwrap(), writer: Writer::default(), commands };
     Session::new(Server::new(registry, services, ErrorStyle::Codes))
 }

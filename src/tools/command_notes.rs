@@ -95,7 +95,8 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     fn said(walls: Tier, network: Network, denied: &[Denied]) -> String {
-        let commands = Commands::of(Standing { tier: Some(walls), network, ..Standing::off() });
+        let standing = Standing { tier: Some(walls), network, ..Standing::off() };
+        let commands = Commands { standing, ..Commands::refused("a test") };
         let mut notes = Notes::below("", "(no output)");
         notes.add_denied(denied, &commands);
         notes.end(format_args!("exit code: {}", exit_code(Exit::Signal(9))))

@@ -6,7 +6,7 @@ use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;
 use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_COMMAND_TIMEOUT_SECS, OUTPUT_CAP_BYTES};
 use crate::policy::Policy;
-use crate::sandbox::{Standing, Tier};
+use crate::sandbox::{Scratch, Standing, Tier};
 
 /// Made once at start; nothing in it is ever replaced.
 #[derive(Debug)]
@@ -24,11 +24,13 @@ pub struct Services {
 pub struct Commands {
     /// What holds commands, or why they are refused.
     pub standing: Standing,
-    /// Commands that run on after their call; `None` when they are refused. Dropped before
-    /// the launcher, which waits for them.
+    /// Commands that run on after their call; `None` when they are refused. Dropped before the launcher, which waits for
+    /// them.
     pub background: Option<BackgroundCommands>,
     /// Starts commands; `None` when they are refused.
     pub launcher: Option<Launcher>,
+    /// Holds the lock that says that the private directory of commands is in use.
+    pub scratch: Option<Scratch>,
     /// Time limit of a command that asks for none.
     pub timeout: Duration,
     /// Largest time limit that a call may ask for.
@@ -40,11 +42,12 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// The usual rules, and nothing yet that starts commands.
-    pub fn of(standing: Standing) -> Self {
+    /// Rules under which no command runs, for this reason.
+    pub fn refused(reason: impl Into<String>) -> Self {
         Self {
-            standing,
+            standing: Standing::refused(reason, Vec::new()),
             launcher: None,
+            scratch: None,
             background: None,
             timeout: Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS),
             max_timeout: Duration::from_secs(MAX_COMMAND_TIMEOUT_SECS),
