@@ -256,7 +256,7 @@ fn standard_error_has_the_start_up_line_and_nothing_more_unless_asked() {
     let version = format!("version=\"{}\"", env!("CARGO_PKG_VERSION"));
     let revisions = "revisions=\"2026-07-28,2025-11-25,2025-06-18,2025-03-26,2024-11-05\"";
     let directories = format!("directories=\"{root}:rw\"");
-    for part in [version.as_str(), revisions, directories.as_str(), "wall=\"no kernel wall stands around commands"] {
+    for part in [version.as_str(), revisions, directories.as_str(), "wall=\"commands are refused: no kernel wall"] {
         assert!(stderr.contains(part), "{part} in {stderr}");
     }
 }
