@@ -123,10 +123,40 @@ pub const MAX_COMMAND_TIMEOUT_SECS: u64 = 60;
 pub const KILL_GRACE_MS: u64 = 3000;
 /// Captured output of a command, in bytes for each of its two streams.
 pub const OUTPUT_CAP_BYTES: usize = 512 * 1024;
-/// How long the pipes of an ended command are drained, in milliseconds.
+/// How long an ended command may still hold its output pipes before they are given up, in milliseconds.
 pub const DRAIN_MS: u64 = 100;
-/// How long the ended group of a command is given to let go of its output pipes, in milliseconds.
-pub const PIPE_RELEASE_MS: u64 = 20;
+/// Most that a pipe holds without privileges, in bytes (`/proc/sys/fs/pipe-max-size`, pipe(7)).
+pub const MAX_PIPE_BYTES: usize = 1024 * 1024;
+/// How long a command may take to end after SIGKILL before it is given up, in milliseconds.
+pub const KILL_WAIT_MS: u64 = 5000;
+/// How long a background command may take to begin, in milliseconds.
+pub const COMMAND_START_MS: u64 = 10_000;
+/// How long the launcher may take to build the walls, in milliseconds.
+pub const LAUNCHER_START_MS: u64 = 10_000;
+/// How long the launcher may take to end its commands and itself, in milliseconds.
+pub const LAUNCHER_END_MS: u64 = 5000;
+/// Commands that run at the same time; more wait for a place.
+pub const MAX_COMMANDS: usize = 16;
+/// Background commands that run at the same time.
+pub const MAX_BACKGROUND_COMMANDS: usize = 16;
+/// Background commands that have ended and can still be read.
+pub const KEPT_BACKGROUND_COMMANDS: usize = 16;
+/// Output kept of each background command, in bytes.
+pub const BACKGROUND_OUTPUT_BYTES: u64 = 16 * 1024 * 1024;
+/// Most output of a background command in one reply, in bytes.
+pub const MAX_FOLLOW_BYTES: usize = 64 * 1024;
+/// How long a reply waits for new output of a background command unless the call says otherwise, in seconds.
+pub const DEFAULT_FOLLOW_SECS: u64 = 1;
+/// Longest that a reply waits for new output of a background command, in seconds.
+pub const MAX_FOLLOW_SECS: u64 = 60;
+/// Output of a background command is gathered until none came for so long, in milliseconds: a reply for each line is dear.
+pub const OUTPUT_QUIET_MS: u64 = 50;
+/// Longest that it is gathered, in milliseconds.
+pub const OUTPUT_GATHER_MS: u64 = 500;
+/// Rows of a command's terminal.
+pub const TERMINAL_ROWS: u16 = 24;
+/// Columns of a command's terminal.
+pub const TERMINAL_COLUMNS: u16 = 120;
 /// Time between two progress reports of a running command, in milliseconds.
 pub const COMMAND_PROGRESS_MS: u64 = 500;
 /// Most that is read from a pipe of a command at once, in bytes (a pipe holds that much, pipe(7)).
@@ -135,15 +165,41 @@ pub const PIPE_READ_BYTES: usize = 64 * 1024;
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
 /// Processes and threads that the commands of one server may have together.
 pub const MAX_COMMAND_PROCESSES: u64 = 4096;
-/// Commands that may run at the same time, beside those in the background.
-pub const MAX_COMMANDS: usize = 16;
-/// Commands that may run in the background at the same time.
-pub const MAX_BACKGROUND_COMMANDS: usize = 16;
-/// Output kept of each background command, in bytes.
-pub const BACKGROUND_OUTPUT_BYTES: u64 = 16 * 1024 * 1024;
 /// Added to the likelihood that a command is ended when the system is out of memory (`oom_score_adj`, 0 to 1000).
 pub const COMMAND_OOM_SCORE_ADJ: u16 = 500;
 /// Largest profile that is read, in bytes.
 pub const MAX_PROFILE_BYTES: u64 = 1024 * 1024;
 /// Longest frame between the server and the launcher, in bytes: a command line as JSON, every byte of it escaped.
 pub const MAX_FRAME_BYTES: usize = 2 * 1024 * 1024;
+/// How long the trivial command at start may take, in milliseconds.
+pub const TRIAL_MS: u64 = 5000;
+/// How long the launcher waits for its supervisors when the server is gone, in milliseconds.
+pub const LAUNCHER_FAREWELL_MS: u64 = 5000;
+/// How long a supervisor waits for processes that it has ended, in milliseconds.
+pub const LAST_PROCESSES_MS: u64 = 2000;
+/// Time between two looks at the memory of a command, in milliseconds.
+pub const MEMORY_WATCH_MS: u64 = 100;
+/// Size of the root file system of commands, in bytes: directories, links and, for root, a copy of public configuration.
+pub const VIEW_ROOT_BYTES: u64 = 64 * 1024 * 1024;
+/// Most that commands may keep in /dev/shm together, in bytes.
+pub const SHARED_MEMORY_BYTES: u64 = 1024 * 1024 * 1024;
+/// Most that is copied of /etc, in bytes.
+pub const MAX_ETC_BYTES: u64 = 32 * 1024 * 1024;
+/// Largest file that is copied of /etc, in bytes.
+pub const MAX_ETC_FILE_BYTES: u64 = 1024 * 1024;
+/// Deepest directory that is copied of /etc.
+pub const MAX_ETC_DEPTH: usize = 16;
+/// Most names that are tried for what is moved aside of a protected path.
+pub const MAX_ASIDE_NAMES: u32 = 1000;
+/// Most entries of `/etc` that get a rule of their own.
+pub const MAX_PUBLIC_ENTRIES: usize = 4096;
+/// Files and directories looked at to find them.
+pub const MAX_PUBLIC_VISITS: usize = 65_536;
+/// Most refusals that the result of one command tells of.
+pub const MAX_DENIED: usize = 16;
+/// Longest name of an extended attribute, in bytes (`XATTR_NAME_MAX` of `linux/limits.h`).
+pub const MAX_XATTR_NAME_BYTES: usize = 255;
+/// Longest value of an extended attribute, in bytes (`XATTR_SIZE_MAX` of `linux/limits.h`).
+pub const MAX_XATTR_VALUE_BYTES: usize = 65_536;
+/// What a refusal shows of a path, in bytes: even as JSON with everything escaped all of them fit into one packet.
+pub const MAX_DENIED_PATH_BYTES: usize = 512;

@@ -4,15 +4,42 @@
 //! started again) builds the walls and starts commands inside them. `environment` and `toolchains` say what commands get
 //! of the server's surroundings, `standing` and `explain` what came of it. ARCHITECTURE.md shows the processes.
 
+pub mod bpf;
+pub mod broker;
+mod cell;
 pub mod environment;
+mod etc;
 pub mod explain;
+pub mod fault;
+pub mod landlock;
+mod launcher;
+mod namespaces;
 pub mod plan;
+mod program;
+mod protected;
+mod reach;
+mod routes;
+mod scratch;
+pub mod seccomp;
 pub mod standing;
+mod supervisor;
+pub mod sys;
+mod terminal;
 pub mod toolchains;
+mod view;
+mod walls;
+mod watch;
 pub mod wire;
 
 pub use environment::EnvRules;
+pub use fault::Fault;
+pub use launcher::run as run_launcher;
 pub use plan::{Limits, Network, Place, Plan, PlannedRoot, Tier};
+pub use scratch::Scratch;
 pub use standing::Standing;
 pub use toolchains::Visible;
+pub use walls::hold_server;
 pub use wire::{Denied, Event, Exit, Hello, RawString, Request};
+
+/// The first argument that makes this program the launcher. Only the server uses it.
+pub const LAUNCHER_ARGUMENT: &str = "__launcher";

@@ -84,10 +84,10 @@ impl<'de> Deserialize<'de> for RawString {
 pub enum Hello {
     /// The walls stand, and a trivial command ran inside them.
     Ready {
-        /// HOME of commands.
+        /// HOME of commands, if it is a private one.
         home: Option<RawString>,
-        /// TMPDIR of commands.
-        tmp: RawString,
+        /// TMPDIR of commands, if it is a private one.
+        tmp: Option<RawString>,
         /// Version of the Landlock interface; `None` if it is not used.
         landlock_abi: Option<u32>,
         /// What this tier leaves open on this system, a line each.

@@ -1,0 +1,45 @@
+//! What went wrong while walls were built or a program was started: the step, and what the kernel said.
+
+use std::io;
+
+use thiserror::Error;
+
+/// One failed step.
+#[derive(Debug, Error)]
+#[error("{step}: {source}")]
+pub struct Fault {
+    /// What was tried, as in `mount /proc`.
+    pub step: String,
+    /// What came of it.
+    pub source: io::Error,
+}
+
+impl Fault {
+    /// A step that failed for a reason that is not the kernel's.
+    pub fn because(step: impl Into<String>, reason: &str) -> Self {
+        Self { step: step.into(), source: io::Error::other(reason.to_owned()) }
+    }
+
+    /// The number of errno(3); EIO if there is none.
+    pub fn errno(&self) -> i32 {
+        self.source.raw_os_error().unwrap_or(libc::EIO)
+    }
+}
+
+/// Names the step that a result comes from.
+pub trait Step<T> {
+    /// The result, with `step` in its error.
+    fn step(self, step: &str) -> Result<T, Fault>;
+    /// As [`Step::step`], with a name that is only made if it is needed.
+    fn step_with(self, step: impl FnOnce() -> String) -> Result<T, Fault>;
+}
+
+impl<T, E: Into<io::Error>> Step<T> for Result<T, E> {
+    fn step(self, step: &str) -> Result<T, Fault> {
+        self.step_with(|| step.to_owned())
+    }
+
+    fn step_with(self, step: impl FnOnce() -> String) -> Result<T, Fault> {
+        self.map_err(|error| Fault { step: step(), source: error.into() })
+    }
+}

@@ -1,0 +1,182 @@
+//! The launcher: this program, started again by the server before it walls itself in.
+//!
+//! One thread and a few megabytes, so that a copy of it costs little whatever the size of the server. It builds what all
+//! commands share, tries it with a trivial command, and then makes one supervisor for each request. When the server is
+//! gone it waits for the supervisors, which know it too, removes the private directory and ends.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
+
+use super::cell::Cells;
+use super::fault::{Fault, Step};
+use super::plan::{Place, Plan};
+use super::scratch::Ground;
+use super::supervisor::wait_for;
+use super::sys::{self, SingleThread};
+use super::wire::{self, Event, Exit, Hello, Request, receive_event};
+use crate::limits::{LAUNCHER_FAREWELL_MS, TRIAL_MS};
+
+/// The whole life of the launcher. Standard input is the socket to the server.
+///
+/// Fails when the server cannot be spoken with; that walls cannot be built is told to the server.
+pub fn run() -> Result<(), Fault> {
+    // What the server's client left open is nobody's business here.
+    sys::close_from(3).step("close_range")?;
+    let alone = SingleThread::check().step("count threads")?;
+    // A terminal's interrupt is for the server; this process ends when the server does.
+    rustix::process::setsid().step("setsid")?;
+    let server = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).step("the server's socket")?;
+    // The server gave /dev/null as standard output.
+    rustix::stdio::dup2_stdin(rustix::stdio::stdout()).step("stdin")?;
+    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }).step("limit Core")?;
+    let mut child = SigSet::empty();
+    child.add(Signal::SIGCHLD);
+    child.thread_block().step("block SIGCHLD")?;
+    let children = SignalFd::with_flags(&child, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).step("signalfd")?;
+    let Some((plan, _)) = wire::receive::<Plan>(&server).step("hear the plan")? else { return Ok(()) };
+    let ground = Ground::hold(&plan.scratch)?;
+    let built = Cells::build(plan, alone).and_then(|cells| {
+        set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
+        Ok(Launcher { server: server.try_clone().step("dup")?, children, ground, cells })
+    });
+    let attempted = built.and_then(Launcher::attempt);
+    match attempted {
+        Ok(launcher) => {
+            wire::send(&server, launcher.cells.hello(), &[]).step("answer the server")?;
+            drop(server);
+            launcher.serve();
+            Ok(())
+        }
+        Err(fault) => {
+            let reason = fault.to_string();
+            wire::send(&server, &Hello::Cannot { reason }, &[]).step("answer the server")
+        }
+    }
+}
+
+struct Launcher {
+    server: OwnedFd,
+    children: SignalFd,
+    ground: Ground,
+    cells: Cells,
+}
+
+impl Launcher {
+    /// Runs a trivial command the whole way: what cannot do that is not standing.
+    fn attempt(mut self) -> Result<Self, Fault> {
+        let trial = || Fault::because("a trivial command inside the walls", "it did not come to an end in time");
+        let (here, there) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).step("socketpair")?;
+        let null = || rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3).step("dup");
+        let stdio = vec![null()?, null()?, null()?];
+        let root = rustix::fs::stat("/").step("stat /")?;
+        let request = Request {
+            argv: ["/bin/sh", "-c", ":"].map(Into::into).to_vec(),
+            dir: Place { path: "/".into(), dev: root.st_dev, ino: root.st_ino },
+            environment: Vec::new(),
+            stdin: true,
+            terminal: None,
+            announce: false,
+        };
+        self = self.launch(request, there, stdio)?;
+        let until = Instant::now() + Duration::from_millis(TRIAL_MS);
+        while !wait_for([Some(here.as_fd())], Some(until.saturating_duration_since(Instant::now())))?[0] {
+            if Instant::now() >= until {
+                return Err(trial());
+            }
+        }
+        match receive_event(&here).step("hear the trivial command")? {
+            Some((Event::Ended { exit: Exit::Code(0), left: 0, .. }, _)) => Ok(self),
+            Some((Event::Refused { step, errno }, _)) => {
+                Err(Fault { step, source: std::io::Error::from_raw_os_error(errno) })
+            }
+            Some((event, _)) => Err(Fault::because("a trivial command inside the walls", &format!("{event:?}"))),
+            None => Err(Fault::because("a trivial command inside the walls", "its supervisor ended")),
+        }
+    }
+
+    /// Serves requests until the server is gone.
+    fn serve(mut self) {
+        loop {
+            let Ok([server, child]) = wait_for([Some(self.server.as_fd()), Some(self.children.as_fd())], None) else {
+                break;
+            };
+            if child {
+                self.reap();
+            }
+            if !server {
+                continue;
+            }
+            // What comes here decides what is run: anything unexpected ends the server's trust in it, and ours in the server.
+            let Ok(Some((request, fds))) = wire::receive::<Request>(&self.server) else { break };
+            let mut fds = fds.into_iter();
+            let Some(command) = fds.next() else { break };
+            match self.launch(request, command, fds.collect()) {
+                Ok(launcher) => self = launcher,
+                Err(_) => return,
+            }
+        }
+        self.farewell();
+    }
+
+    /// Makes the supervisor of one command; what goes wrong is told on the command's own socket.
+    fn launch(self, mut request: Request, command: OwnedFd, mut stdio: Vec<OwnedFd>) -> Result<Self, Fault> {
+        if !request.stdin && request.terminal.is_none() {
+            match rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3) {
+                Ok(null) => stdio.insert(0, null),
+                Err(_) => request.argv.clear(),
+            }
+        }
+        match self.cells.copy() {
+            Ok(Some(_)) => Ok(self),
+            Ok(None) => {
+                let Self { server, children, ground, cells } = self;
+                // Nobody below may keep the server's socket, or a way out, open.
+                drop((server, children, ground));
+                cells.live(&request, command, stdio)
+            }
+            Err(fault) => {
+                let refused = Event::Refused { step: fault.step.clone(), errno: fault.errno() };
+                let _ = wire::send_event(&command, &refused, None);
+                Ok(self)
+            }
+        }
+    }
+
+    fn reap(&self) {
+        while self.children.read_signal().is_ok_and(|signal| signal.is_some()) {}
+        while matches!(waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)), Ok(status) if status != WaitStatus::StillAlive)
+        {
+        }
+    }
+
+    /// The server is gone: its ends of all commands are closed, so the supervisors end them. Then nothing is left to
+    /// keep the private directory for.
+    fn farewell(self) {
+        let Self { server, children, ground, cells } = self;
+        drop(server);
+        let until = Instant::now() + Duration::from_millis(LAUNCHER_FAREWELL_MS);
+        loop {
+            while children.read_signal().is_ok_and(|signal| signal.is_some()) {}
+            match waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::StillAlive) => {}
+                Ok(_) => continue,
+                Err(_) => break,
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let _ = wait_for([Some(children.as_fd())], Some(left));
+        }
+        cells.leave();
+        ground.remove();
+    }
+}

@@ -1,0 +1,189 @@
+//! From the copy of a supervisor to the program of a command: the last steps before execve(2).
+
+use std::convert::Infallible;
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::{AsFd, OwnedFd};
+
+use nix::sys::signal::SigSet;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat2};
+use rustix::io::Errno;
+use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, clear_ambient_capability_set, remove_capability_from_bounding_set, set_capabilities,
+    set_no_new_privs,
+};
+
+use super::fault::{Fault, Step};
+use super::plan::{Limits, Place, Tier};
+use super::sys;
+use super::walls::Walls;
+use super::wire::{Event, RawString, Request, send_event};
+
+/// What root keeps of its powers: to work on files of others inside the walls, as it expects to. The walls bound what
+/// files those are.
+const KEPT_BY_ROOT: CapabilitySet =
+    CapabilitySet::CHOWN.union(CapabilitySet::DAC_OVERRIDE).union(CapabilitySet::FOWNER);
+
+/// The three streams of a program.
+#[derive(Debug)]
+pub enum Streams {
+    /// A descriptor each.
+    Separate([OwnedFd; 3]),
+    /// The program's side of a terminal for all three; it becomes its controlling terminal.
+    Terminal(OwnedFd),
+}
+
+/// What every program of this launcher is started with.
+#[derive(Debug)]
+pub struct Start {
+    /// How it is held.
+    pub tier: Tier,
+    /// What it is put behind.
+    pub walls: Option<Walls>,
+    /// What it is held to.
+    pub limits: Limits,
+    /// The environment, HOME and TMPDIR included.
+    pub environment: Vec<(RawString, RawString)>,
+}
+
+impl Start {
+    /// Becomes the program. On failure [`Event::Refused`] goes to `birth` and the process ends; otherwise `birth` is
+    /// closed by the execution of the program. The listener of supervised calls goes there before, with
+    /// [`Event::Started`].
+    pub fn become_program(&self, request: &Request, streams: &Streams, birth: &OwnedFd) -> ! {
+        let Err(fault) = self.go(request, streams, birth);
+        let refused = Event::Refused { step: fault.step.clone(), errno: fault.errno() };
+        let _ = send_event(birth, &refused, None);
+        sys::exit_now(127)
+    }
+
+    fn go(&self, request: &Request, streams: &Streams, birth: &OwnedFd) -> Result<Infallible, Fault> {
+        let program = argument(request.argv.first().ok_or_else(|| Fault::because("argv", "it is empty"))?)?;
+        let arguments = request.argv.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
+        let environment = self.variables(request)?;
+        attach(streams)?;
+        sys::default_signals();
+        SigSet::empty().thread_set_mask().step("unblock signals")?;
+        // The supervisor is not dumpable, and what is not may not write below its own /proc.
+        set_dumpable_behavior(DumpableBehavior::Dumpable).step("PR_SET_DUMPABLE")?;
+        limit(&self.limits, self.tier)?;
+        enter(&request.dir)?;
+        if let Some(walls) = &self.walls {
+            drop_capabilities().step("drop capabilities")?;
+            set_no_new_privs(true).step("PR_SET_NO_NEW_PRIVS")?;
+            if let Some(listener) = walls.enter()? {
+                send_event(birth, &Event::Started, Some(listener.as_fd())).step("hand the listener over")?;
+            }
+        }
+        sys::close_on_exec_from(3).step("close_range")?;
+        let Err(error) = nix::unistd::execve(&program, &arguments, &environment);
+        Err(error).step_with(|| format!("execute `{}`", program.to_string_lossy()))
+    }
+
+    /// The plan's variables, and the request's instead where they have the same name.
+    fn variables(&self, request: &Request) -> Result<Vec<CString>, Fault> {
+        let own = |name: &RawString| request.environment.iter().any(|(other, _)| other == name);
+        let planned = self.environment.iter().filter(|(name, _)| !own(name));
+        planned
+            .chain(&request.environment)
+            .map(|(name, value)| {
+                let mut variable = name.0.clone();
+                variable.push("=");
+                variable.push(&value.0);
+                argument(&variable.into())
+            })
+            .collect()
+    }
+}
+
+fn argument(text: &RawString) -> Result<CString, Fault> {
+    CString::new(text.as_bytes()).map_err(|_| Fault::because("arguments", "a NUL byte cannot be part of one"))
+}
+
+/// A session of its own, so that no terminal of the server is its controlling one, and the three streams.
+fn attach(streams: &Streams) -> Result<(), Fault> {
+    rustix::process::setsid().step("setsid")?;
+    let [stdin, stdout, stderr] = match streams {
+        Streams::Separate(streams) => streams.each_ref(),
+        Streams::Terminal(terminal) => {
+            rustix::process::ioctl_tiocsctty(terminal).step("TIOCSCTTY")?;
+            [terminal; 3]
+        }
+    };
+    dup2_stdin(stdin).step("stdin")?;
+    dup2_stdout(stdout).step("stdout")?;
+    dup2_stderr(stderr).step("stderr")
+}
+
+fn limit(limits: &Limits, tier: Tier) -> Result<(), Fault> {
+    let hard = |value: u64| Rlimit { current: Some(value), maximum: Some(value) };
+    let mut wanted = vec![(Resource::Core, Some(hard(0)))];
+    wanted.push((Resource::Fsize, limits.file_bytes.map(hard)));
+    wanted.push((Resource::Cpu, limits.cpu_secs.map(hard)));
+    let nofile = getrlimit(Resource::Nofile).maximum;
+    let soft = |value: u64| Rlimit { current: Some(value.min(nofile.unwrap_or(value))), maximum: nofile };
+    wanted.push((Resource::Nofile, limits.open_files.map(soft)));
+    if tier == Tier::Namespaces {
+        wanted.push((Resource::Nproc, limits.processes.map(hard)));
+    }
+    for (resource, limit) in wanted {
+        if let Some(mut limit) = limit {
+            // A limit that is already lower stays.
+            let most = getrlimit(resource).maximum;
+            if let Some(most) = most {
+                limit.current = limit.current.map(|value| value.min(most));
+                limit.maximum = limit.maximum.map(|value| value.min(most));
+            }
+            setrlimit(resource, limit).step_with(|| format!("limit {resource:?}"))?;
+        }
+    }
+    // No wall: a system that does not let it be raised runs the command all the same.
+    #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
+    let _ = File::options()
+        .write(true)
+        .open("/proc/self/oom_score_adj")
+        .and_then(|mut file| file.write_all(limits.oom_score_adj.to_string().as_bytes()));
+    Ok(())
+}
+
+/// Goes to the working directory by its path, as this process sees it, and only if it still is the one that was checked.
+///
+/// A descriptor would not do: it would lead into the mounts of the process that opened it, outside all walls.
+fn enter(place: &Place) -> Result<(), Fault> {
+    let moved = |source: io::Error| Fault { step: "the working directory was moved or replaced".into(), source };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    #[expect(clippy::disallowed_methods, reason = "the place was checked by policy, and is compared with it here")]
+    let dir = openat2(CWD, place.path.as_path(), flags, Mode::empty(), resolve).map_err(|errno| moved(errno.into()))?;
+    let stat = fstat(&dir).step("fstat")?;
+    if (stat.st_dev, stat.st_ino) != (place.dev, place.ino) {
+        return Err(moved(Errno::STALE.into()));
+    }
+    rustix::process::fchdir(dir.as_fd()).step("fchdir")
+}
+
+/// Drops all powers of root but [`KEPT_BY_ROOT`]; anybody else keeps none at all.
+fn drop_capabilities() -> io::Result<()> {
+    let kept = if rustix::process::geteuid().is_root() { KEPT_BY_ROOT } else { CapabilitySet::empty() };
+    clear_ambient_capability_set()?;
+    for number in 0..u64::BITS {
+        let one = CapabilitySet::from_bits_retain(1 << number);
+        if kept.contains(one) {
+            continue;
+        }
+        match remove_capability_from_bounding_set(one) {
+            // The first number that this kernel does not know.
+            Err(Errno::INVAL) => break,
+            // Who has no powers may not drop them either, and no_new_privs keeps it so.
+            Err(Errno::PERM) if !rustix::process::geteuid().is_root() => break,
+            result => result?,
+        }
+    }
+    let sets = rustix::thread::capabilities(None)?;
+    let kept = kept & sets.permitted;
+    set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() })?;
+    Ok(())
+}

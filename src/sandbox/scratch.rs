@@ -1,0 +1,195 @@
+//! The private directory of one server's commands: HOME and TMPDIR live in it.
+#![expect(clippy::disallowed_methods, reason = "the directory is the program's own, made and removed here")]
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{
+    AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, ResolveFlags, chmodat, fchmod, flock, mkdirat, openat, openat2,
+    symlinkat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::fault::{Fault, Step};
+use super::wire::RawString;
+
+/// What the name of every such directory begins with.
+const PREFIX: &str = "replay-scratch-";
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const PRIVATE: Mode = Mode::RWXU;
+
+/// A private directory while the server lives. The lock on it says so to others.
+#[derive(Debug)]
+pub struct Scratch {
+    path: PathBuf,
+    handle: OwnedFd,
+}
+
+impl Scratch {
+    /// Makes one below `parent`, with `home` and `tmp` in it, and removes those of servers that are gone.
+    pub fn create(parent: &Path) -> Result<Self, Fault> {
+        let parent = std::fs::canonicalize(parent).step_with(|| format!("find `{}`", parent.display()))?;
+        sweep(&parent);
+        let mut random = [0; 8];
+        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty()).step("getrandom")?;
+        let path = parent.join(format!("{PREFIX}{:016x}", u64::from_ne_bytes(random)));
+        let made = || format!("make `{}`", path.display());
+        mkdirat(CWD, &path, PRIVATE).step_with(made)?;
+        let handle = openat(CWD, &path, DIRECTORY, Mode::empty()).step_with(made)?;
+        flock(&handle, FlockOperation::NonBlockingLockExclusive).step_with(made)?;
+        for name in ["home", "tmp"] {
+            mkdirat(&handle, name, PRIVATE).step_with(made)?;
+        }
+        Ok(Self { path, handle })
+    }
+
+    /// Links in the home, each from a place below it to an absolute path.
+    pub fn link_in_home(&self, links: &[(PathBuf, PathBuf)]) -> Result<(), Fault> {
+        for (name, target) in links {
+            let fault = || format!("link `{}` in the private home", name.display());
+            let place = Path::new("home").join(name);
+            let mut made = PathBuf::from("home");
+            for part in name.parent().unwrap_or(Path::new("")).components() {
+                made.push(part);
+                match mkdirat(&self.handle, &made, PRIVATE) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(errno) => return Err(errno).step_with(fault),
+                }
+            }
+            symlinkat(target, &self.handle, &place).step_with(fault)?;
+        }
+        Ok(())
+    }
+
+    /// Where it is: absolute, without links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl AsFd for Scratch {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+}
+
+/// The launcher's hold on the directory: a way to remove it that does not depend on what the launcher sees by then.
+#[derive(Debug)]
+pub struct Ground {
+    parent: OwnedFd,
+    name: CString,
+}
+
+impl Ground {
+    /// Opens the directory's parent.
+    pub fn hold(scratch: &RawString) -> Result<Self, Fault> {
+        let path = scratch.as_path();
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(Fault::because("the private directory", "it has no parent"));
+        };
+        let parent = openat(CWD, parent, DIRECTORY, Mode::empty()).step("open the private directory's parent")?;
+        let name = CString::new(name.as_bytes()).step("the private directory's name")?;
+        Ok(Self { parent, name })
+    }
+
+    /// Removes the directory with everything in it, as far as that can be.
+    pub fn remove(self) {
+        remove(&self.parent, &self.name);
+    }
+}
+
+/// Removes the directories below `parent` that nobody holds a lock on: their servers were killed.
+fn sweep(parent: &Path) {
+    let Ok(handle) = openat(CWD, parent, DIRECTORY, Mode::empty()) else { return };
+    let Ok(entries) = Dir::read_from(&handle) else { return };
+    for entry in entries.flatten() {
+        if !entry.file_name().to_bytes().starts_with(PREFIX.as_bytes()) {
+            continue;
+        }
+        let Ok(scratch) = openat(&handle, entry.file_name(), DIRECTORY, Mode::empty()) else { continue };
+        // A directory of another user cannot be locked or removed, and one that was just made is locked in a moment.
+        let own = rustix::fs::fstat(&scratch).is_ok_and(|stat| stat.st_uid == rustix::process::geteuid().as_raw());
+        let made = rustix::fs::statat(&scratch, "tmp", AtFlags::SYMLINK_NOFOLLOW).is_ok();
+        if own && made && flock(&scratch, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            remove(&handle, entry.file_name());
+        }
+    }
+}
+
+/// Removes a directory tree by handle: links are removed and never followed, mounts are never entered. What cannot be
+/// removed stays.
+///
+/// Without recursion: a command can nest deeper than a stack goes.
+fn remove(parent: &OwnedFd, name: &CStr) {
+    let Ok(top) = Level::open(parent.as_fd(), name) else { return };
+    let mut levels = vec![top];
+    while let Some(level) = levels.last_mut() {
+        if let Some(next) = level.directories.pop() {
+            if let Ok(below) = Level::open(level.handle.as_fd(), &next) {
+                levels.push(below);
+            }
+            continue;
+        }
+        let Some(done) = levels.pop() else { return };
+        let above = levels.last().map_or(parent, |level| &level.handle);
+        let _ = unlinkat(above, &done.name, AtFlags::REMOVEDIR);
+    }
+}
+
+/// One directory on the way down, emptied of everything but its directories.
+struct Level {
+    handle: OwnedFd,
+    name: CString,
+    directories: Vec<CString>,
+}
+
+impl Level {
+    fn open(parent: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<Self> {
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+        let open = || openat2(parent, name, DIRECTORY, Mode::empty(), resolve);
+        let handle = open().or_else(|errno| {
+            // A command may have taken its own rights away.
+            chmodat(parent, name, PRIVATE, AtFlags::empty()).map_err(|_| errno)?;
+            open()
+        })?;
+        let _ = fchmod(&handle, PRIVATE);
+        let mut directories = Vec::new();
+        for entry in Dir::read_from(&handle)?.flatten() {
+            let name = entry.file_name();
+            let special = matches!(name.to_bytes(), b"." | b"..");
+            if !special && unlinkat(&handle, name, AtFlags::empty()).is_err() {
+                directories.push(name.to_owned());
+            }
+        }
+        Ok(Self { handle, name: name.to_owned(), directories })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_directory_of_nobody_goes_with_the_next_start_and_one_in_use_stays() {
+        let parent = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("file"), "stays").unwrap();
+        let used = Scratch::create(parent.path()).unwrap();
+        let left = Scratch::create(parent.path()).unwrap().path().to_path_buf();
+        fs::create_dir_all(left.join("home/a/b")).unwrap();
+        fs::write(left.join("home/a/b/file"), "x").unwrap();
+        symlink(outside.path(), left.join("home/a/link")).unwrap();
+        fs::set_permissions(left.join("home/a"), fs::Permissions::from_mode(0)).unwrap();
+        let other = Scratch::create(parent.path()).unwrap();
+        assert!(!left.try_exists().unwrap());
+        assert!(used.path().join("home").is_dir() && other.path().join("tmp").is_dir());
+        assert_eq!(fs::read_to_string(outside.path().join("file")).unwrap(), "stays");
+        Ground::hold(&used.path().into()).unwrap().remove();
+        assert!(!used.path().try_exists().unwrap());
+    }
+}

@@ -1,0 +1,259 @@
+//! The process above one command: starts the program, listens to the server, and ends what the program leaves behind.
+//!
+//! In namespaces it is number 1 of the command's pid namespace, otherwise a guard. It never says that a command is over
+//! before it has reaped the last process of it.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno as NixErrno;
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+
+use super::fault::{Fault, Step};
+use super::program::{Start, Streams};
+use super::reach::Reach;
+use super::sys::{self, SingleThread};
+use super::terminal;
+use super::watch::Watch;
+use super::wire::{Denied, Event, Exit, KILL, Request, TERMINATE, receive_event, send_event};
+use crate::limits::{LAST_PROCESSES_MS, MEMORY_WATCH_MS};
+
+/// What the walls of this command need while it runs.
+pub trait Standing {
+    /// A descriptor to wait for, beside the supervisor's own.
+    fn waits_for(&self) -> Option<BorrowedFd<'_>>;
+    /// Does what the descriptor is ready for.
+    fn serve(&mut self);
+    /// Takes the descriptor that came from the program's side of the walls.
+    fn take(&mut self, from_program: OwnedFd);
+    /// The command is over; `failed` if its program was. What the walls refused to it.
+    fn close(&mut self, failed: bool) -> Vec<Denied>;
+}
+
+/// One command, from its start to its end.
+pub struct Supervisor<'a> {
+    /// How its processes are reached.
+    pub reach: Reach,
+    /// The server's side of the command.
+    pub server: OwnedFd,
+    /// How programs are started.
+    pub start: &'a Start,
+    /// This process may be copied.
+    pub alone: &'a SingleThread,
+    /// What its walls need.
+    pub standing: Box<dyn Standing>,
+}
+
+impl Supervisor<'_> {
+    /// Runs the command and tells the server; returns when nothing of it is left.
+    pub fn run(mut self, request: &Request, stdio: Vec<OwnedFd>) {
+        if let Err(fault) = self.supervise(request, stdio) {
+            self.reach.signal(Signal::SIGKILL);
+            let refused = Event::Refused { step: fault.step.clone(), errno: fault.errno() };
+            let _ = send_event(&self.server, &refused, None);
+        }
+    }
+
+    fn supervise(&mut self, request: &Request, stdio: Vec<OwnedFd>) -> Result<(), Fault> {
+        let mut child = SigSet::empty();
+        child.add(Signal::SIGCHLD);
+        child.thread_block().step("block SIGCHLD")?;
+        let children = SignalFd::with_flags(&child, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).step("signalfd")?;
+        let (streams, master) = match request.terminal {
+            Some((rows, columns)) => {
+                let (program, server) = terminal::open(rows, columns)?;
+                (Streams::Terminal(program), Some(server))
+            }
+            None => (separate(stdio)?, None),
+        };
+        let (birth, program_birth) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).step("socketpair")?;
+        let program = match sys::fork(self.alone).step("fork")? {
+            Some(program) => program,
+            None => self.start.become_program(request, &streams, &program_birth),
+        };
+        drop((streams, program_birth));
+        // Only now: the program's side has work below /proc/self before it executes.
+        set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
+        let mut life = Life { program, birth: Some(birth), master, exit: None, over: None };
+        self.follow(request, &mut life, &children)?;
+        let Some(exit) = life.exit else { return Ok(()) };
+        let left = self.end_rest(&children);
+        let mut denied = self.standing.close(exit != Exit::Code(0));
+        denied.extend(life.over);
+        let _ = send_event(&self.server, &Event::Ended { exit, left, denied }, None);
+        Ok(())
+    }
+
+    /// Waits until the program has ended (`life.exit`) or the server is gone.
+    fn follow(&mut self, request: &Request, life: &mut Life, children: &SignalFd) -> Result<(), Fault> {
+        let mut watch = self.start.limits.memory_bytes.map(Watch::new);
+        loop {
+            let [child, server, standing, birth] = {
+                let fds = [
+                    Some(children.as_fd()),
+                    Some(self.server.as_fd()),
+                    self.standing.waits_for(),
+                    life.birth.as_ref().map(AsFd::as_fd),
+                ];
+                wait_for(fds, watch.as_ref().map(|_| Duration::from_millis(MEMORY_WATCH_MS)))?
+            };
+            if birth {
+                self.born(request, life)?;
+            }
+            if standing {
+                self.standing.serve();
+            }
+            if child {
+                while children.read_signal().is_ok_and(|signal| signal.is_some()) {}
+                reap(life);
+            }
+            if life.exit.is_some() && life.birth.is_none() {
+                return Ok(());
+            }
+            if server && !self.obey() {
+                self.reach.signal(Signal::SIGKILL);
+                self.end_rest(children);
+                life.exit = None;
+                return Ok(());
+            }
+            if let Some(watch) = &mut watch
+                && life.over.is_none()
+                && watch.is_over()
+            {
+                life.over = Some(Denied::Memory);
+                self.reach.signal(Signal::SIGKILL);
+            }
+        }
+    }
+
+    /// Hears from the program's side before it executes: a descriptor of its walls, a failure, or the end, which means
+    /// that the program runs.
+    fn born(&mut self, request: &Request, life: &mut Life) -> Result<(), Fault> {
+        let Some(birth) = &life.birth else { return Ok(()) };
+        match receive_event(birth).step("start the program")? {
+            Some((Event::Refused { step, errno }, _)) => {
+                Err(Fault { step, source: io::Error::from_raw_os_error(errno) })
+            }
+            Some((_, Some(descriptor))) => {
+                self.standing.take(descriptor);
+                Ok(())
+            }
+            Some((_, None)) => Err(Fault::because("start the program", "it said something unexpected")),
+            None => {
+                life.birth = None;
+                let master = life.master.take();
+                if request.announce || master.is_some() {
+                    let _ = send_event(&self.server, &Event::Started, master.as_ref().map(AsFd::as_fd));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Does what the server asks for; false if the server is gone.
+    fn obey(&self) -> bool {
+        let mut order = [0; 16];
+        match rustix::io::read(&self.server, &mut order) {
+            Ok(0) => false,
+            Ok(_) if order[0] == TERMINATE => {
+                self.reach.signal(Signal::SIGTERM);
+                true
+            }
+            Ok(_) if order[0] == KILL => {
+                self.reach.signal(Signal::SIGKILL);
+                true
+            }
+            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => true,
+            Err(_) => false,
+        }
+    }
+
+    /// Ends what the program left behind, and returns how many processes that were. A process that the kernel does not
+    /// let go of is waited for only so long; it can do nothing any more.
+    fn end_rest(&mut self, children: &SignalFd) -> u32 {
+        // What has ended by itself meanwhile is not counted.
+        while matches!(waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)), Ok(status) if status != WaitStatus::StillAlive)
+        {
+        }
+        let until = Instant::now() + Duration::from_millis(LAST_PROCESSES_MS);
+        let mut left = 0;
+        loop {
+            self.reach.signal(Signal::SIGKILL);
+            loop {
+                match waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)) {
+                    Ok(WaitStatus::StillAlive) => break,
+                    Ok(_) => left += 1,
+                    Err(NixErrno::EINTR) => {}
+                    // ECHILD: nobody is left, which is the proof.
+                    Err(_) => return left,
+                }
+            }
+            if Instant::now() >= until {
+                return left;
+            }
+            // Without bounds somebody may have been born unseen, so look again soon.
+            let pause = Duration::from_millis(if self.reach.is_atomic() { LAST_PROCESSES_MS } else { 1 });
+            let _ = wait_for([Some(children.as_fd())], Some(pause));
+            while children.read_signal().is_ok_and(|signal| signal.is_some()) {}
+        }
+    }
+}
+
+/// The program while it runs.
+struct Life {
+    program: Pid,
+    /// Until the program is executed.
+    birth: Option<OwnedFd>,
+    /// The server's side of the terminal, until it is sent.
+    master: Option<OwnedFd>,
+    exit: Option<Exit>,
+    over: Option<Denied>,
+}
+
+/// Reaps whoever has ended, until it is the program's turn.
+fn reap(life: &mut Life) {
+    while life.exit.is_none() {
+        let (pid, exit) = match waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::Exited(pid, code)) => (pid, Exit::Code(code)),
+            Ok(WaitStatus::Signaled(pid, signal, _)) => (pid, Exit::Signal(signal as i32)),
+            Err(NixErrno::EINTR) => continue,
+            _ => return,
+        };
+        if life.program == pid {
+            life.exit = Some(exit);
+        }
+    }
+}
+
+/// The three streams out of what came with the request: one for standard input only if it was announced.
+fn separate(stdio: Vec<OwnedFd>) -> Result<Streams, Fault> {
+    let streams: [OwnedFd; 3] =
+        stdio.try_into().map_err(|_| Fault::because("streams", "the request has not the descriptors it speaks of"))?;
+    Ok(Streams::Separate(streams))
+}
+
+/// Waits until one of `fds` is readable or closed, or the time is over; which ones are.
+pub fn wait_for<const N: usize>(
+    fds: [Option<BorrowedFd<'_>>; N],
+    timeout: Option<Duration>,
+) -> Result<[bool; N], Fault> {
+    let mut polled: Vec<PollFd<'_>> =
+        fds.iter().flatten().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+    let timeout = timeout.map(|timeout| Timespec::try_from(timeout).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 }));
+    match poll(&mut polled, timeout.as_ref()) {
+        Ok(_) => {}
+        Err(Errno::INTR) => return Ok([false; N]),
+        Err(errno) => return Err(errno).step("poll"),
+    }
+    let mut polled = polled.iter();
+    Ok(fds.map(|fd| fd.is_some() && polled.next().is_some_and(|fd| !fd.revents().is_empty())))
+}

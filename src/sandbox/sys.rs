@@ -1,0 +1,151 @@
+//! The system calls that no safe crate offers. All `unsafe` of the sandbox is here and in the files below `sys/`.
+#![expect(unsafe_code, reason = "raw system calls; each block says why it is sound")]
+
+pub mod landlock;
+pub mod seccomp;
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::ptr;
+
+use nix::unistd::{ForkResult, Pid};
+use rustix::thread::UnshareFlags;
+
+/// What [`mount_setattr`] may set (mount_setattr(2)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MountAttributes(u64);
+
+impl MountAttributes {
+    /// Nothing can be changed through this mount.
+    pub const READ_ONLY: Self = Self(libc::MOUNT_ATTR_RDONLY);
+    /// Set-user-ID bits and file capabilities mean nothing.
+    pub const NO_SET_UID: Self = Self(libc::MOUNT_ATTR_NOSUID);
+    /// Device nodes cannot be opened.
+    pub const NO_DEVICES: Self = Self(libc::MOUNT_ATTR_NODEV);
+
+    /// Both.
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// Proof that this process has one thread. Who holds it starts no other.
+#[derive(Debug)]
+pub struct SingleThread(());
+
+impl SingleThread {
+    /// Counts the threads of this process; fails if it has more than one.
+    pub fn check() -> io::Result<Self> {
+        #[expect(clippy::disallowed_methods, reason = "the kernel's own list of this process's threads")]
+        let threads = std::fs::read_dir("/proc/self/task")?.count();
+        if threads == 1 {
+            return Ok(Self(()));
+        }
+        Err(io::Error::new(io::ErrorKind::Unsupported, "a process with several threads cannot be copied"))
+    }
+}
+
+/// Makes a copy of this process. `None` in the copy.
+pub fn fork(_alone: &SingleThread) -> io::Result<Option<Pid>> {
+    // SAFETY: this thread is the only one, so the copy is a whole program: no lock is held by a thread that it lacks, and
+    // it may allocate and lock as it likes.
+    match unsafe { nix::unistd::fork() }? {
+        ForkResult::Parent { child } => Ok(Some(child)),
+        ForkResult::Child => Ok(None),
+    }
+}
+
+/// Makes a copy of this process that is number 1 of a new pid namespace and has a mount namespace of its own. `None` in
+/// the copy.
+///
+/// unshare(2) could do it only once: a process whose children already go to another pid namespace may not ask again.
+pub fn fork_into_namespaces(_alone: &SingleThread) -> io::Result<Option<Pid>> {
+    let flags = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::SIGCHLD;
+    // SAFETY: without CLONE_VM and with no stack given this is fork(2), and as there this thread is the only one. The C
+    // library is not told, so its record of this thread's number is the parent's in the copy; only raising a signal to
+    // oneself reads it, and nothing here does. Arguments 2 to 5 are pointers that these flags do not use; their order
+    // differs between architectures, and all are zero.
+    let result = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
+    check(result)?;
+    Ok((result != 0).then(|| Pid::from_raw(result as i32)))
+}
+
+/// Gives this process namespaces of its own (unshare(2)). It has one thread and shares nothing with it, so only
+/// namespace flags make sense.
+pub fn unshare(flags: UnshareFlags) -> io::Result<()> {
+    let namespaces = UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWIPC | UnshareFlags::NEWNET;
+    debug_assert!(namespaces.contains(flags));
+    // SAFETY: unsafe because CLONE_FILES would split the table of descriptors under other threads; it is not among the
+    // flags that are let through.
+    Ok(unsafe { rustix::thread::unshare_unsafe(flags & namespaces) }?)
+}
+
+/// Ends this process at once: no destructors, no handlers. For a copy that must not go on as its parent.
+pub fn exit_now(code: i32) -> ! {
+    // SAFETY: _exit(2) is always possible, and nothing runs after it.
+    unsafe { libc::_exit(code) }
+}
+
+/// Closes every descriptor from `first` on.
+///
+/// For a process that has just been started or copied and knows that nobody uses them; an `OwnedFd` among them must
+/// never be dropped afterwards.
+pub fn close_from(first: u32) -> io::Result<()> {
+    close_range(first, 0)
+}
+
+/// Marks every descriptor from `first` on to be closed when another program is executed.
+pub fn close_on_exec_from(first: u32) -> io::Result<()> {
+    close_range(first, libc::CLOSE_RANGE_CLOEXEC)
+}
+
+fn close_range(first: u32, flags: u32) -> io::Result<()> {
+    // SAFETY: takes three numbers and touches no memory of this process.
+    let result = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, flags) };
+    check(result)
+}
+
+/// Every signal does again what it does by default.
+pub fn default_signals() {
+    for signal in 1..=libc::SIGRTMAX() {
+        // SAFETY: SIG_DFL runs no code of this process. The failures are the two that cannot be changed, and the C
+        // library's own.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
+/// Sets attributes on the mount behind `mount`, and on those below it if `recursive`.
+pub fn mount_setattr(mount: BorrowedFd<'_>, attributes: MountAttributes, recursive: bool) -> io::Result<()> {
+    // struct mount_attr: what to set, what to clear, propagation, a user namespace.
+    let change = [attributes.0, 0, 0, 0];
+    let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
+    // SAFETY: `change` lives through the call and its size goes with it; the empty path is a C string.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            mount.as_raw_fd(),
+            c"".as_ptr(),
+            flags,
+            ptr::from_ref(&change),
+            size_of_val(&change),
+        )
+    };
+    check(result)
+}
+
+/// Switches the loopback device of this network namespace on. `socket` is any socket of a network family.
+pub fn loopback_up(socket: impl AsFd) -> io::Result<()> {
+    // SAFETY: all fields are numbers or bytes, for which zero is a value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+        *to = (*from).cast_signed();
+    }
+    request.ifr_ifru.ifru_flags = libc::IFF_UP as i16;
+    // SAFETY: netdevice(7): reads one ifreq, whose name ends with a zero.
+    let result = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::SIOCSIFFLAGS, ptr::from_mut(&mut request)) };
+    check(result.into())
+}
+
+fn check(result: libc::c_long) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
