@@ -53,7 +53,7 @@ fn rust_needs_its_proxies_and_its_toolchains_and_builds_from_what_is_there() {
     assert_eq!(found.home_links, [link(index), link(cache)]);
 
     let online = Machine { offline_caches: false, ..machine }.find(&gone);
-    assert_eq!((paths(&online).len(), online.home_links.len()), (3, 0));
+    assert_eq!((paths(&online).len(), online.home_links.len()), (4, 0));
     assert_eq!(variables(&online), [("RUSTUP_HOME", "/home/me/.rustup")]);
 }
 
