@@ -84,7 +84,7 @@ fn commands(config: &Config, policy: &Policy) -> Result<Commands> {
         }
     }
     let reasons: Vec<String> = tried.iter().map(|(tier, reason)| format!("{}: {reason}", tier.as_str())).collect();
-    Ok(bounds(Standing::refused(format!("no wall can be built around them ({})", reasons.join("; ")), tried)))
+    Ok(bounds(Standing::refused(format!("no wall can be built for them ({})", reasons.join("; ")), tried)))
 }
 
 fn launch(config: &Config, policy: &Policy, tier: Tier) -> Result<(Standing, Launcher, Scratch)> {
