@@ -52,7 +52,8 @@ fn commands_are_refused_when_no_wall_can_hold_what_was_asked_for() {
     let own = tree.text("own");
     let message = format!(
         "error -32603: execute_command is refused: no wall can be built for them (landlock: `{own}` cannot be kept \
-         read-only (--protect))\nhint: use the file tools; the operator can allow commands without a wall with --sandbox off\n"
+         read-only (--protect), because rules of Landlock only add rights; leave it out, give a narrower read-write \
+         directory, or run where user namespaces work)\nhint: use the file tools; the operator can allow commands without a wall with --sandbox off\n"
     );
     assert_eq!(parts(&refused), (Some(1), message, String::new()));
     assert!(!tree.has("x"));
