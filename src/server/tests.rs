@@ -11,7 +11,6 @@ use crate::error::Error;
 use crate::fs::Writer;
 use crate::policy::Policy;
 use crate::protocol::{Incoming, Request, ToolReply, parse, render};
-use crate::sandbox::Standing;
 use crate::tools::{Callable, Commands, Context, Descriptor, Hints, Registry, Services, Toolset, Weight};
 
 /// A tool that is not declared, as one from a manifest would be.
