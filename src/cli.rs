@@ -163,10 +163,17 @@ pub enum Command {
 }
 
 /// `replay sandbox ...`.
-#[derive(Clone, Copy, Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 pub enum SandboxAction {
     /// Print what holds commands and what does not: every rule and why it is there, limits, environment, gaps
     Explain,
+    /// Run a program inside the walls, with this terminal or these pipes as its own; the exit status is the program's
+    #[command(after_help = "Example: replay sandbox run --allow .:rw -- sh -c 'ls -la /'")]
+    Run {
+        /// The program and its arguments, after `--`
+        #[arg(required = true, last = true, value_name = "PROGRAM")]
+        program: Vec<OsString>,
+    },
 }
 
 /// For completions; a name that is none of them is an error of the command line.
