@@ -85,7 +85,7 @@ impl Launcher {
             terminal: None,
             announce: false,
         };
-        self = self.launch(request, there, stdio)?;
+        self = self.launch(&request, there, stdio)?;
         let until = Instant::now() + Duration::from_millis(TRIAL_MS);
         while !wait_for([Some(here.as_fd())], Some(until.saturating_duration_since(Instant::now())))?[0] {
             if Instant::now() >= until {
@@ -104,10 +104,7 @@ impl Launcher {
 
     /// Serves requests until the server is gone.
     fn serve(mut self) {
-        loop {
-            let Ok([server, child]) = wait_for([Some(self.server.as_fd()), Some(self.children.as_fd())], None) else {
-                break;
-            };
+        while let Ok([server, child]) = wait_for([Some(self.server.as_fd()), Some(self.children.as_fd())], None) {
             if child {
                 self.reap();
             }
@@ -118,7 +115,7 @@ impl Launcher {
             let Ok(Some((request, fds))) = wire::receive::<Request>(&self.server) else { break };
             let mut fds = fds.into_iter();
             let Some(command) = fds.next() else { break };
-            match self.launch(request, command, fds.collect()) {
+            match self.launch(&request, command, fds.collect()) {
                 Ok(launcher) => self = launcher,
                 Err(_) => return,
             }
@@ -127,20 +124,19 @@ impl Launcher {
     }
 
     /// Makes the supervisor of one command; what goes wrong is told on the command's own socket.
-    fn launch(self, mut request: Request, command: OwnedFd, mut stdio: Vec<OwnedFd>) -> Result<Self, Fault> {
-        if !request.stdin && request.terminal.is_none() {
-            match rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3) {
-                Ok(null) => stdio.insert(0, null),
-                Err(_) => request.argv.clear(),
-            }
-        }
-        match self.cells.copy() {
+    fn launch(self, request: &Request, command: OwnedFd, mut stdio: Vec<OwnedFd>) -> Result<Self, Fault> {
+        let null = if !request.stdin && request.terminal.is_none() {
+            rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).step("dup").map(|null| stdio.insert(0, null))
+        } else {
+            Ok(())
+        };
+        match null.and_then(|()| self.cells.copy()) {
             Ok(Some(_)) => Ok(self),
             Ok(None) => {
                 let Self { server, children, ground, cells } = self;
                 // Nobody below may keep the server's socket, or a way out, open.
                 drop((server, children, ground));
-                cells.live(&request, command, stdio)
+                cells.live(request, command, stdio)
             }
             Err(fault) => {
                 let refused = Event::Refused { step: fault.step.clone(), errno: fault.errno() };

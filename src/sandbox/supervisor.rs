@@ -76,9 +76,8 @@ impl Supervisor<'_> {
         };
         let (birth, program_birth) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).step("socketpair")?;
-        let program = match sys::fork(self.alone).step("fork")? {
-            Some(program) => program,
-            None => self.start.become_program(request, &streams, &program_birth),
+        let Some(program) = sys::fork(self.alone).step("fork")? else {
+            self.start.become_program(request, &streams, &program_birth)
         };
         drop((streams, program_birth));
         // Only now: the program's side has work below /proc/self before it executes.
