@@ -6,7 +6,9 @@
 
 pub mod bpf;
 pub mod broker;
+mod capabilities;
 mod cell;
+mod children;
 pub mod environment;
 mod etc;
 pub mod explain;

@@ -57,10 +57,8 @@ impl Walls {
         for path in [Path::new("/proc"), Path::new(view::SHOWN_OF_SYS)] {
             find(path, Right::Read);
         }
-        if plan.network == Network::Host {
-            if let Some(path) = etc::resolver_path() {
-                find(&path, Right::Read);
-            }
+        if let Some(path) = etc::resolver_path().filter(|_| plan.network == Network::Host) {
+            find(&path, Right::Read);
         }
         rules.extend(devices());
         for name in ["home", "tmp"] {
