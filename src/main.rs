@@ -13,6 +13,7 @@ use replay::cli::{Cli, Command};
 use replay::config::Config;
 use replay::limits::MAX_OPEN_FILES;
 use replay::protocol::Revision;
+use replay::sandbox::attack;
 use replay::server::{Server, Session};
 use replay::transport::{Door, End, Writer};
 use replay::{docs, oneshot, sandbox, start};
@@ -26,6 +27,9 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         };
+    }
+    if std::env::args_os().nth(1).is_some_and(|first| first == attack::ATTACK_ARGUMENT) {
+        return attack::inside(&std::env::args().nth(2).unwrap_or_default());
     }
     let cli = Cli::parse();
     run(cli).unwrap_or_else(|error| {

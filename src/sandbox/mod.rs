@@ -3,6 +3,7 @@
 //! `plan` says what the walls shall be, `wire` how the server speaks with the launcher, and the launcher (this program
 //! started again) builds the walls and starts commands inside them. ARCHITECTURE.md shows the processes.
 
+pub mod attack;
 mod cell;
 pub mod fault;
 mod launcher;

@@ -1,6 +1,8 @@
 //! The system calls that no safe crate offers. All `unsafe` of the sandbox is here and in the files below `sys/`.
 #![expect(unsafe_code, reason = "raw system calls; each block says why it is sound")]
 
+pub mod attack;
+
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::ptr;
