@@ -143,3 +143,27 @@ pub const LAUNCHER_FAREWELL_MS: u64 = 5000;
 pub const LAST_PROCESSES_MS: u64 = 2000;
 /// Time between two looks at the memory of a command, in milliseconds.
 pub const MEMORY_WATCH_MS: u64 = 100;
+/// Size of the root file system of commands, in bytes: directories, links and, for root, a copy of public configuration.
+pub const VIEW_ROOT_BYTES: u64 = 64 * 1024 * 1024;
+/// Most that commands may keep in /dev/shm together, in bytes.
+pub const SHARED_MEMORY_BYTES: u64 = 1024 * 1024 * 1024;
+/// Most that is copied of /etc, in bytes.
+pub const MAX_ETC_BYTES: u64 = 32 * 1024 * 1024;
+/// Largest file that is copied of /etc, in bytes.
+pub const MAX_ETC_FILE_BYTES: u64 = 1024 * 1024;
+/// Deepest directory that is copied of /etc.
+pub const MAX_ETC_DEPTH: usize = 16;
+/// Most names that are tried for what is moved aside of a protected path.
+pub const MAX_ASIDE_NAMES: u32 = 1000;
+/// Most entries of `/etc` that get a rule of their own.
+pub const MAX_PUBLIC_ENTRIES: usize = 4096;
+/// Files and directories looked at to find them.
+pub const MAX_PUBLIC_VISITS: usize = 65_536;
+/// Most refusals that the result of one command tells of.
+pub const MAX_DENIED: usize = 16;
+/// Longest name of an extended attribute, in bytes (`XATTR_NAME_MAX` of `linux/limits.h`).
+pub const MAX_XATTR_NAME_BYTES: usize = 255;
+/// Longest value of an extended attribute, in bytes (`XATTR_SIZE_MAX` of `linux/limits.h`).
+pub const MAX_XATTR_VALUE_BYTES: usize = 65_536;
+/// What a refusal shows of a path, in bytes: even as JSON with everything escaped all of them fit into one packet.
+pub const MAX_DENIED_PATH_BYTES: usize = 512;

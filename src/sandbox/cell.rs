@@ -1,47 +1,88 @@
 //! What holds each command: one of three ways, built once and used for every command.
 
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 
 use nix::unistd::Pid;
 
+use super::broker::Broker;
 use super::fault::{Fault, Step};
-use super::plan::{Plan, Tier};
+use super::plan::{Network, Plan, Tier};
 use super::program::Start;
-use super::reach::Reach;
+use super::protected::Protected;
+use super::reach::{FirstProcess, Reach, SignalScope};
 use super::supervisor::{Standing, Supervisor};
 use super::sys::{self, SingleThread};
+use super::walls::{Walls, writable_on_system};
 use super::wire::{Denied, Event, Hello, RawString, Request, send_event};
+use super::{namespaces, routes, view};
 
 /// What all commands of a server share.
 pub struct Cells {
     alone: SingleThread,
     start: Start,
-    home: Option<RawString>,
-    tmp: Option<RawString>,
+    network: Network,
+    /// Below read-write directories.
+    protected: Vec<RawString>,
+    /// Where the broker lets metadata be changed.
+    writable: Vec<PathBuf>,
+    hello: Hello,
 }
 
 impl Cells {
     /// Builds what the plan says, or says why that cannot be.
     pub fn build(plan: Plan, alone: SingleThread) -> Result<Self, Fault> {
-        match plan.tier {
-            Tier::Off => Ok(Self::off(plan, alone)),
-            Tier::Namespaces | Tier::Landlock => Err(Fault::because("build walls", "this system has none")),
+        let scratch = plan.scratch.as_path();
+        let (walls, home, tmp): (_, RawString, RawString) = match plan.tier {
+            Tier::Off => (None, RawString::default(), RawString::default()),
+            Tier::Namespaces => {
+                namespaces::enter(&alone, plan.network)?;
+                view::enter(&plan)?;
+                (Some(Walls::in_view(&plan)?), view::HOME.into(), view::TMP.into())
+            }
+            Tier::Landlock => {
+                if let Some(open) = unenforceable(&plan).first() {
+                    return Err(Fault::because("Landlock", open));
+                }
+                (Some(Walls::on_system(&plan)?), scratch.join("home").into(), scratch.join("tmp").into())
+            }
+        };
+        let held = plan.tier != Tier::Off;
+        let home = (held && plan.private_home).then_some(home);
+        let tmp = held.then_some(tmp);
+        let hello = Hello::Ready {
+            home: home.clone(),
+            tmp: tmp.clone(),
+            landlock_abi: walls.as_ref().map(Walls::abi),
+            gaps: Vec::new(),
+        };
+        let writable = writable_on_system(&plan);
+        let mut environment = plan.environment;
+        for (name, value) in [("HOME", home), ("TMPDIR", tmp)] {
+            environment.extend(value.map(|value| (name.into(), value)));
         }
-    }
-
-    fn off(plan: Plan, alone: SingleThread) -> Self {
-        let start = Start { tier: plan.tier, limits: plan.limits, environment: plan.environment };
-        Self { alone, start, home: None, tmp: None }
+        let start = Start { tier: plan.tier, walls, limits: plan.limits, environment };
+        Ok(Self { alone, start, network: plan.network, protected: plan.protected, writable, hello })
     }
 
     /// What the server is told.
-    pub fn hello(&self) -> Hello {
-        Hello::Ready { home: self.home.clone(), tmp: self.tmp.clone(), landlock_abi: None, gaps: Vec::new() }
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// Lets go of the private directory, so that it can be removed. No command runs any more.
+    pub fn leave(self) {
+        if self.start.tier == Tier::Namespaces {
+            view::leave();
+        }
     }
 
     /// Makes the copy of this process that will be a supervisor. `None` in the copy.
     pub fn copy(&self) -> Result<Option<Pid>, Fault> {
-        sys::fork(&self.alone).step("fork")
+        match self.start.tier {
+            Tier::Namespaces => sys::fork_into_namespaces(&self.alone).step("fork into namespaces"),
+            Tier::Landlock | Tier::Off => sys::fork(&self.alone).step("fork"),
+        }
     }
 
     /// The life of the copy.
@@ -61,15 +102,38 @@ impl Cells {
 
     /// What a supervisor does before it starts the program.
     fn enter(&self) -> Result<(Reach, Box<dyn Standing>), Fault> {
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid())).step("PR_SET_CHILD_SUBREAPER")?;
-        Ok((Reach::Descendants, Box::new(Nothing)))
+        match self.start.tier {
+            Tier::Off => {
+                let own = rustix::process::getpid();
+                rustix::process::set_child_subreaper(Some(own)).step("PR_SET_CHILD_SUBREAPER")?;
+                Ok((Reach::Descendants, Box::new(Bare)))
+            }
+            Tier::Namespaces => {
+                let first = FirstProcess::check()
+                    .ok_or_else(|| Fault::because("pid namespace", "this process is not the first of one"))?;
+                view::own_proc()?;
+                let protected = self.protected.iter().map(Protected::hold).collect::<Result<_, _>>()?;
+                let refused_before = if self.network == Network::Host { None } else { routes::refused() };
+                Ok((Reach::PidNamespace(first), Box::new(InView { protected, refused_before })))
+            }
+            Tier::Landlock => {
+                let own = rustix::process::getpid();
+                rustix::process::set_child_subreaper(Some(own)).step("PR_SET_CHILD_SUBREAPER")?;
+                self.start.walls.as_ref().map_or(Ok(()), Walls::enter_domain)?;
+                let scope = SignalScope::check()
+                    .ok_or_else(|| Fault::because("Landlock", "signals to other processes are not kept back"))?;
+                let protected = self.protected.iter().map(|path| path.as_path().to_path_buf()).collect();
+                let guarded = Guarded { broker: None, writable: self.writable.clone(), protected };
+                Ok((Reach::Scope(scope), Box::new(guarded)))
+            }
+        }
     }
 }
 
 /// No wall: nothing to serve and nothing to tell.
-struct Nothing;
+struct Bare;
 
-impl Standing for Nothing {
+impl Standing for Bare {
     fn waits_for(&self) -> Option<BorrowedFd<'_>> {
         None
     }
@@ -80,5 +144,58 @@ impl Standing for Nothing {
 
     fn close(&mut self, _failed: bool) -> Vec<Denied> {
         Vec::new()
+    }
+}
+
+/// A command in its own root.
+struct InView {
+    protected: Vec<Protected>,
+    /// The kernel's count of ways out that were not there, when the command began.
+    refused_before: Option<u64>,
+}
+
+impl Standing for InView {
+    fn waits_for(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    fn serve(&mut self) {}
+
+    fn take(&mut self, _from_program: OwnedFd) {}
+
+    fn close(&mut self, failed: bool) -> Vec<Denied> {
+        let mut denied: Vec<Denied> = self.protected.iter().filter_map(Protected::settle).collect();
+        if failed && self.refused_before.is_some() && routes::refused() > self.refused_before {
+            denied.push(Denied::Network);
+        }
+        denied
+    }
+}
+
+/// A command on the system's own root: its changes of metadata are made for it, where they may be made.
+struct Guarded {
+    broker: Option<Broker>,
+    writable: Vec<PathBuf>,
+    protected: Vec<PathBuf>,
+}
+
+impl Standing for Guarded {
+    fn waits_for(&self) -> Option<BorrowedFd<'_>> {
+        self.broker.as_ref().map(AsFd::as_fd)
+    }
+
+    fn serve(&mut self) {
+        // A listener that fails is closed: the calls that wait for it fail in their turn.
+        if self.broker.as_mut().is_some_and(|broker| broker.serve().is_err()) {
+            self.broker = None;
+        }
+    }
+
+    fn take(&mut self, from_program: OwnedFd) {
+        self.broker = Some(Broker::new(from_program, self.writable.clone(), self.protected.clone()));
+    }
+
+    fn close(&mut self, _failed: bool) -> Vec<Denied> {
+        self.broker.as_ref().map(|broker| broker.denied().to_vec()).unwrap_or_default()
     }
 }

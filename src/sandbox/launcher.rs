@@ -49,7 +49,7 @@ pub fn run() -> Result<(), Fault> {
     let attempted = built.and_then(Launcher::attempt);
     match attempted {
         Ok(launcher) => {
-            wire::send(&server, &launcher.cells.hello(), &[]).step("answer the server")?;
+            wire::send(&server, launcher.cells.hello(), &[]).step("answer the server")?;
             drop(server);
             launcher.serve();
             Ok(())
@@ -160,7 +160,7 @@ impl Launcher {
     /// The server is gone: its ends of all commands are closed, so the supervisors end them. Then nothing is left to
     /// keep the private directory for.
     fn farewell(self) {
-        let Self { server, children, ground, cells: _cells } = self;
+        let Self { server, children, ground, cells } = self;
         drop(server);
         let until = Instant::now() + Duration::from_millis(LAUNCHER_FAREWELL_MS);
         loop {
@@ -176,6 +176,7 @@ impl Launcher {
             }
             let _ = wait_for([Some(children.as_fd())], Some(left));
         }
+        cells.leave();
         ground.remove();
     }
 }

@@ -3,17 +3,30 @@
 //! `plan` says what the walls shall be, `wire` how the server speaks with the launcher, and the launcher (this program
 //! started again) builds the walls and starts commands inside them. ARCHITECTURE.md shows the processes.
 
+<<<<<<< HEAD
 pub mod attack;
+=======
+pub mod bpf;
+pub mod broker;
+>>>>>>> main
 mod cell;
+mod etc;
 pub mod fault;
+pub mod landlock;
 mod launcher;
+mod namespaces;
 pub mod plan;
 mod program;
+mod protected;
 mod reach;
+mod routes;
 mod scratch;
+pub mod seccomp;
 mod supervisor;
-mod sys;
+pub mod sys;
 mod terminal;
+mod view;
+mod walls;
 mod watch;
 pub mod wire;
 

@@ -19,6 +19,7 @@ use rustix::thread::{
 use super::fault::{Fault, Step};
 use super::plan::{Limits, Place, Tier};
 use super::sys;
+use super::walls::Walls;
 use super::wire::{Event, RawString, Request, send_event};
 
 /// What root keeps of its powers: to work on files of others inside the walls, as it expects to. The walls bound what
@@ -40,6 +41,8 @@ pub enum Streams {
 pub struct Start {
     /// How it is held.
     pub tier: Tier,
+    /// What it is put behind.
+    pub walls: Option<Walls>,
     /// What it is held to.
     pub limits: Limits,
     /// The environment, HOME and TMPDIR included.
@@ -48,15 +51,16 @@ pub struct Start {
 
 impl Start {
     /// Becomes the program. On failure [`Event::Refused`] goes to `birth` and the process ends; otherwise `birth` is
-    /// closed by the execution of the program.
+    /// closed by the execution of the program. The listener of supervised calls goes there before, with
+    /// [`Event::Started`].
     pub fn become_program(&self, request: &Request, streams: &Streams, birth: &OwnedFd) -> ! {
-        let Err(fault) = self.go(request, streams);
+        let Err(fault) = self.go(request, streams, birth);
         let refused = Event::Refused { step: fault.step.clone(), errno: fault.errno() };
         let _ = send_event(birth, &refused, None);
         sys::exit_now(127)
     }
 
-    fn go(&self, request: &Request, streams: &Streams) -> Result<Infallible, Fault> {
+    fn go(&self, request: &Request, streams: &Streams, birth: &OwnedFd) -> Result<Infallible, Fault> {
         let program = argument(request.argv.first().ok_or_else(|| Fault::because("argv", "it is empty"))?)?;
         let arguments = request.argv.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
         let environment = self.variables(request)?;
@@ -67,9 +71,12 @@ impl Start {
         set_dumpable_behavior(DumpableBehavior::Dumpable).step("PR_SET_DUMPABLE")?;
         limit(&self.limits, self.tier)?;
         enter(&request.dir)?;
-        if self.tier != Tier::Off {
+        if let Some(walls) = &self.walls {
             drop_capabilities().step("drop capabilities")?;
             set_no_new_privs(true).step("PR_SET_NO_NEW_PRIVS")?;
+            if let Some(listener) = walls.enter()? {
+                send_event(birth, &Event::Started, Some(listener.as_fd())).step("hand the listener over")?;
+            }
         }
         sys::close_on_exec_from(3).step("close_range")?;
         let Err(error) = nix::unistd::execve(&program, &arguments, &environment);

@@ -1,11 +1,14 @@
 //! The private directory of one server's commands: HOME and TMPDIR live in it.
 #![expect(clippy::disallowed_methods, reason = "the directory is the program's own, made and removed here")]
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, chmodat, flock, mkdirat, openat, unlinkat,
+    AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, ResolveFlags, chmodat, fchmod, flock, mkdirat, openat, openat2,
+    unlinkat,
 };
 
 use super::fault::{Fault, Step};
@@ -48,7 +51,7 @@ impl Scratch {
 }
 
 impl AsFd for Scratch {
-    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
         self.handle.as_fd()
     }
 }
@@ -57,7 +60,7 @@ impl AsFd for Scratch {
 #[derive(Debug)]
 pub struct Ground {
     parent: OwnedFd,
-    name: PathBuf,
+    name: CString,
 }
 
 impl Ground {
@@ -68,7 +71,8 @@ impl Ground {
             return Err(Fault::because("the private directory", "it has no parent"));
         };
         let parent = openat(CWD, parent, DIRECTORY, Mode::empty()).step("open the private directory's parent")?;
-        Ok(Self { parent, name: name.into() })
+        let name = CString::new(name.as_bytes()).step("the private directory's name")?;
+        Ok(Self { parent, name })
     }
 
     /// Removes the directory with everything in it, as far as that can be.
@@ -95,47 +99,78 @@ fn sweep(parent: &Path) {
     }
 }
 
-/// Removes a directory tree by handle. Links are removed, never followed.
-fn remove(parent: &OwnedFd, name: impl rustix::path::Arg + Copy) {
-    if let Ok(handle) = open_for_removal(parent, name) {
-        empty(&handle);
+/// Removes a directory tree by handle: links are removed and never followed, mounts are never entered. What cannot be
+/// removed stays.
+///
+/// Without recursion: a command can nest deeper than a stack goes.
+fn remove(parent: &OwnedFd, name: &CStr) {
+    let Ok(top) = Level::open(parent.as_fd(), name) else { return };
+    let mut levels = vec![top];
+    while let Some(level) = levels.last_mut() {
+        if let Some(next) = level.directories.pop() {
+            if let Ok(below) = Level::open(level.handle.as_fd(), &next) {
+                levels.push(below);
+            }
+            continue;
+        }
+        let Some(done) = levels.pop() else { return };
+        let above = levels.last().map_or(parent, |level| &level.handle);
+        let _ = unlinkat(above, &done.name, AtFlags::REMOVEDIR);
     }
-    let _ = unlinkat(parent, name, AtFlags::REMOVEDIR);
 }
 
-fn open_for_removal(parent: &OwnedFd, name: impl rustix::path::Arg + Copy) -> rustix::io::Result<OwnedFd> {
-    openat(parent, name, DIRECTORY, Mode::empty()).or_else(|errno| {
-        // A command may have taken its own rights away.
-        chmodat(parent, name, PRIVATE, AtFlags::empty()).map_err(|_| errno)?;
-        openat(parent, name, DIRECTORY, Mode::empty())
-    })
+/// One directory on the way down, emptied of everything but its directories.
+struct Level {
+    handle: OwnedFd,
+    name: CString,
+    directories: Vec<CString>,
 }
 
-/// Empties a directory, deepest first, without recursion: a command can nest deeper than a stack goes.
-fn empty(top: &OwnedFd) {
-    let Ok(top) = top.try_clone() else { return };
-    let mut open = vec![top];
-    while let Some(dir) = open.last() {
-        let mut below = None;
-        let _ = rustix::fs::fchmod(dir, PRIVATE);
-        let Ok(entries) = Dir::read_from(dir) else { return };
-        for entry in entries.flatten() {
+impl Level {
+    fn open(parent: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<Self> {
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+        let open = || openat2(parent, name, DIRECTORY, Mode::empty(), resolve);
+        let handle = open().or_else(|errno| {
+            // A command may have taken its own rights away.
+            chmodat(parent, name, PRIVATE, AtFlags::empty()).map_err(|_| errno)?;
+            open()
+        })?;
+        let _ = fchmod(&handle, PRIVATE);
+        let mut directories = Vec::new();
+        for entry in Dir::read_from(&handle)?.flatten() {
             let name = entry.file_name();
-            if matches!(name.to_bytes(), b"." | b"..") {
-                continue;
-            }
-            let is_dir = matches!(entry.file_type(), FileType::Directory | FileType::Unknown);
-            if unlinkat(dir, name, AtFlags::empty()).is_ok() {
-                continue;
-            }
-            if is_dir && unlinkat(dir, name, AtFlags::REMOVEDIR).is_err() {
-                below = below.or_else(|| open_for_removal(dir, name).ok());
+            let special = matches!(name.to_bytes(), b"." | b"..");
+            if !special && unlinkat(&handle, name, AtFlags::empty()).is_err() {
+                directories.push(name.to_owned());
             }
         }
-        match below {
-            // Its own entry goes when this directory is read again.
-            Some(dir) if open.len() < crate::limits::MAX_WALK_DEPTH => open.push(dir),
-            _ => drop(open.pop()),
-        }
+        Ok(Self { handle, name: name.to_owned(), directories })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_directory_of_nobody_goes_with_the_next_start_and_one_in_use_stays() {
+        let parent = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("file"), "stays").unwrap();
+        let used = Scratch::create(parent.path()).unwrap();
+        let left = Scratch::create(parent.path()).unwrap().path().to_path_buf();
+        fs::create_dir_all(left.join("home/a/b")).unwrap();
+        fs::write(left.join("home/a/b/file"), "x").unwrap();
+        symlink(outside.path(), left.join("home/a/link")).unwrap();
+        fs::set_permissions(left.join("home/a"), fs::Permissions::from_mode(0)).unwrap();
+        let other = Scratch::create(parent.path()).unwrap();
+        assert!(!left.try_exists().unwrap());
+        assert!(used.path().join("home").is_dir() && other.path().join("tmp").is_dir());
+        assert_eq!(fs::read_to_string(outside.path().join("file")).unwrap(), "stays");
+        Ground::hold(&used.path().into()).unwrap().remove();
+        assert!(!used.path().try_exists().unwrap());
     }
 }

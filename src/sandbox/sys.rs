@@ -2,6 +2,8 @@
 #![expect(unsafe_code, reason = "raw system calls; each block says why it is sound")]
 
 pub mod attack;
+pub mod landlock;
+pub mod seccomp;
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -54,14 +56,25 @@ pub fn fork(_alone: &SingleThread) -> io::Result<Option<Pid>> {
     }
 }
 
+/// Makes a copy of this process that is number 1 of a new pid namespace and has a mount namespace of its own. `None` in
+/// the copy.
+///
+/// unshare(2) could do it only once: a process whose children already go to another pid namespace may not ask again.
+pub fn fork_into_namespaces(_alone: &SingleThread) -> io::Result<Option<Pid>> {
+    let flags = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::SIGCHLD;
+    // SAFETY: without CLONE_VM and with no stack given this is fork(2), and as there this thread is the only one. The C
+    // library is not told, so its record of this thread's number is the parent's in the copy; only raising a signal to
+    // oneself reads it, and nothing here does. Arguments 2 to 5 are pointers that these flags do not use; their order
+    // differs between architectures, and all are zero.
+    let result = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
+    check(result)?;
+    Ok((result != 0).then(|| Pid::from_raw(result as i32)))
+}
+
 /// Gives this process namespaces of its own (unshare(2)). It has one thread and shares nothing with it, so only
 /// namespace flags make sense.
 pub fn unshare(flags: UnshareFlags) -> io::Result<()> {
-    let namespaces = UnshareFlags::NEWUSER
-        | UnshareFlags::NEWNS
-        | UnshareFlags::NEWPID
-        | UnshareFlags::NEWIPC
-        | UnshareFlags::NEWNET;
+    let namespaces = UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWIPC | UnshareFlags::NEWNET;
     debug_assert!(namespaces.contains(flags));
     // SAFETY: unsafe because CLONE_FILES would split the table of descriptors under other threads; it is not among the
     // flags that are let through.

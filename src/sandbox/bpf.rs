@@ -1,0 +1,246 @@
+//! Classic BPF programs for seccomp(2), put together with labels: nobody counts instructions.
+//!
+//! A conditional jump of classic BPF reaches 255 instructions. Here each one only steps over the unconditional jump
+//! behind it, which reaches everything, so there is no distance to run out of.
+
+/// Load a word of `struct seccomp_data` (`BPF_LD | BPF_W | BPF_ABS`).
+const LOAD: u16 = 0x20;
+/// Keep some bits of the accumulator (`BPF_ALU | BPF_AND | BPF_K`).
+const AND: u16 = 0x54;
+/// Jump (`BPF_JMP | BPF_JA`).
+const JUMP: u16 = 0x05;
+/// End with a constant (`BPF_RET | BPF_K`).
+const ANSWER: u16 = 0x06;
+
+/// One instruction, as `struct sock_filter` of `linux/filter.h`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    /// What it does.
+    pub code: u16,
+    /// Instructions stepped over when a test holds.
+    pub jt: u8,
+    /// Instructions stepped over when it does not.
+    pub jf: u8,
+    /// The constant.
+    pub k: u32,
+}
+
+/// A finished program: every jump leads forward, to an instruction of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program(Vec<Instruction>);
+
+impl Program {
+    /// The instructions in their order.
+    pub fn instructions(&self) -> &[Instruction] {
+        &self.0
+    }
+}
+
+/// A word of `struct seccomp_data` (seccomp(2)); both architectures that are supported are little endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// The number of the system call.
+    Number,
+    /// The calling convention (`AUDIT_ARCH_*`).
+    Arch,
+    /// The lower half of argument 0 to 5.
+    Low(u8),
+}
+
+impl Word {
+    fn offset(self) -> u32 {
+        match self {
+            Self::Number => 0,
+            Self::Arch => 4,
+            Self::Low(argument) => 16 + 8 * u32::from(argument),
+        }
+    }
+}
+
+/// A question about the accumulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Test {
+    /// It is this number (`BPF_JEQ`).
+    Is(u32),
+    /// It is this number or a greater one (`BPF_JGE`).
+    AtLeast(u32),
+    /// It has one of these bits (`BPF_JSET`).
+    HasAny(u32),
+}
+
+/// A place in a program that can be jumped to from above: placing it uses it up.
+#[derive(Debug)]
+pub struct Label(usize);
+
+/// A program in the making.
+#[derive(Debug, Default)]
+pub struct Assembler {
+    code: Vec<Instruction>,
+    /// For each label the jumps that wait for its place.
+    waiting: Vec<Vec<usize>>,
+}
+
+impl Assembler {
+    /// A label without a place.
+    pub fn label(&mut self) -> Label {
+        self.waiting.push(Vec::new());
+        Label(self.waiting.len() - 1)
+    }
+
+    /// Says that a label lies here.
+    #[expect(clippy::needless_pass_by_value, reason = "nobody shall jump backward to it")]
+    pub fn place(&mut self, label: Label) {
+        self.resolve(label.0);
+    }
+
+    /// Puts a word into the accumulator.
+    pub fn load(&mut self, word: Word) {
+        self.plain(LOAD, word.offset());
+    }
+
+    /// Keeps only these bits of the accumulator.
+    pub fn and(&mut self, mask: u32) {
+        self.plain(AND, mask);
+    }
+
+    /// Jumps if the test holds.
+    pub fn jump_if(&mut self, test: Test, to: &Label) {
+        self.test(test, 0, 1);
+        self.jump(to);
+    }
+
+    /// Jumps unless the test holds.
+    pub fn jump_unless(&mut self, test: Test, to: &Label) {
+        self.test(test, 1, 0);
+        self.jump(to);
+    }
+
+    /// Jumps.
+    pub fn jump(&mut self, to: &Label) {
+        self.waiting[to.0].push(self.code.len());
+        self.plain(JUMP, 0);
+    }
+
+    /// Ends the program with an answer to the kernel (`SECCOMP_RET_*`).
+    pub fn answer(&mut self, answer: u32) {
+        self.plain(ANSWER, answer);
+    }
+
+    /// The program, with the answer for whatever comes to its end, where the labels lie that were not placed.
+    pub fn finish(mut self, answer: u32) -> Program {
+        for label in 0..self.waiting.len() {
+            self.resolve(label);
+        }
+        self.answer(answer);
+        Program(self.code)
+    }
+
+    fn resolve(&mut self, label: usize) {
+        let here = self.code.len();
+        for from in self.waiting[label].drain(..) {
+            self.code[from].k = (here - from - 1) as u32;
+        }
+    }
+
+    fn plain(&mut self, code: u16, k: u32) {
+        self.code.push(Instruction { code, jt: 0, jf: 0, k });
+    }
+
+    fn test(&mut self, test: Test, jt: u8, jf: u8) {
+        let (code, k) = match test {
+            Test::Is(k) => (0x15, k),
+            Test::AtLeast(k) => (0x35, k),
+            Test::HasAny(k) => (0x45, k),
+        };
+        self.code.push(Instruction { code, jt, jf, k });
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use proptest::prelude::*;
+
+    /// What the kernel would answer: classic BPF as `linux/filter.h` has it, the part that [`Assembler`] uses.
+    pub(crate) fn run(program: &Program, arch: u32, number: u32, args: [u64; 6]) -> u32 {
+        let word = |offset: u32| match offset {
+            0 => number,
+            4 => arch,
+            16..64 if offset % 8 == 0 => args[(offset as usize - 16) / 8] as u32,
+            _ => panic!("word {offset} is not loaded by any filter"),
+        };
+        let (mut at, mut accumulator) = (0, 0);
+        loop {
+            let Instruction { code, jt, jf, k } = program.instructions()[at];
+            at += 1;
+            let mut branch = |holds: bool| at += usize::from(if holds { jt } else { jf });
+            match code {
+                0x20 => accumulator = word(k),
+                0x54 => accumulator &= k,
+                0x05 => at += k as usize,
+                0x06 => return k,
+                0x15 => branch(accumulator == k),
+                0x35 => branch(accumulator >= k),
+                0x45 => branch(accumulator & k != 0),
+                _ => panic!("no instruction {code:#x}"),
+            }
+        }
+    }
+
+    #[test]
+    fn jumps_reach_any_distance() {
+        let mut code = Assembler::default();
+        let far = code.label();
+        code.load(Word::Number);
+        code.jump_if(Test::Is(7), &far);
+        for _ in 0..1000 {
+            code.and(u32::MAX);
+        }
+        code.answer(1);
+        code.place(far);
+        let program = code.finish(2);
+        assert_eq!([6, 7, 8].map(|number| run(&program, 0, number, [0; 6])), [1, 2, 1]);
+    }
+
+    #[test]
+    fn what_has_no_place_is_the_end() {
+        let mut code = Assembler::default();
+        let nowhere = code.label();
+        code.jump(&nowhere);
+        code.answer(1);
+        assert_eq!(run(&code.finish(2), 0, 0, [0; 6]), 2);
+        assert_eq!(run(&Assembler::default().finish(3), 0, 0, [0; 6]), 3);
+    }
+
+    proptest! {
+        #[test]
+        fn tests_are_what_they_say(number: u32, k: u32, argument: u64, which in 0_u8..6) {
+            for (test, expected) in [
+                (Test::Is(k), number == k),
+                (Test::Is(number), true),
+                (Test::AtLeast(k), number >= k),
+                (Test::HasAny(k), number & k != 0),
+            ] {
+                let mut code = Assembler::default();
+                let (yes, no) = (code.label(), code.label());
+                code.load(Word::Number);
+                code.jump_unless(test, &no);
+                code.jump_if(test, &yes);
+                code.place(no);
+                code.answer(0);
+                code.place(yes);
+                prop_assert_eq!(run(&code.finish(1), 0, number, [0; 6]), u32::from(expected));
+            }
+            let mut args = [0; 6];
+            args[usize::from(which)] = argument;
+            let mut code = Assembler::default();
+            let same = code.label();
+            code.load(Word::Low(which));
+            code.jump_if(Test::Is(argument as u32), &same);
+            code.answer(0);
+            code.place(same);
+            prop_assert_eq!(run(&code.finish(1), 0, number, args), 1);
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The metadata broker of commands that have no namespaces around them.
+//!
+//! Landlock does not mediate chmod(2), chown(2), utimensat(2), setxattr(2) and their like. The filter (`supervised`) hands
+//! such a call to the command's supervisor, which carries it out itself or refuses it. It reads the path once, opens the
+//! object, looks where that *descriptor* is, and changes what the descriptor stands for: between the look and the change
+//! there is no name that somebody could put something else under. The kernel never goes on with the caller's own call.
+//!
+//! The supervisor runs as the same user, so it can do no more than the caller could; it must hold no more capabilities
+//! either.
+
+mod call;
+mod target;
+
+use std::ffi::{CString, OsStr};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{
+    AtFlags, CWD, FileType, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags, chmod, chownat, fstat, readlinkat,
+    removexattr, setxattr, utimensat,
+};
+use rustix::io::Errno;
+
+use super::sys::seccomp::{Notification, receive, respond, still_valid};
+use super::wire::{Denied, RawString};
+use crate::limits::{MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_XATTR_NAME_BYTES, MAX_XATTR_VALUE_BYTES};
+pub use call::{Call, Change, Object, Times, decode};
+use target::{Target, link};
+
+/// Bytes of `struct xattr_args` of `linux/xattr.h`: a pointer, a size and flags.
+const XATTR_ARGS_BYTES: usize = 16;
+/// The most that the kernel takes for a structure that may grow.
+const MAX_STRUCTURE_BYTES: u64 = 4096;
+
+/// Serves the calls of one command.
+#[derive(Debug)]
+pub struct Broker {
+    listener: OwnedFd,
+    writable: Vec<PathBuf>,
+    read_only: Vec<PathBuf>,
+    denied: Vec<Denied>,
+}
+
+/// A change whose arguments have been read.
+enum Ready {
+    Mode(u32),
+    Owner(Option<Uid>, Option<Gid>),
+    Times(Timestamps),
+    Set(CString, Vec<u8>, XattrFlags),
+    Remove(CString),
+}
+
+impl Broker {
+    /// A broker that reads the calls from `listener` (see
+    /// [`install_with_listener`](super::sys::seccomp::install_with_listener)) and lets change what lies at or below
+    /// `writable`, but not at or below `read_only`. True paths; where both say something, the longer one counts, and of
+    /// the same path that it is read-only.
+    pub fn new(listener: OwnedFd, writable: Vec<PathBuf>, read_only: Vec<PathBuf>) -> Self {
+        Self { listener, writable, read_only, denied: Vec::new() }
+    }
+
+    /// Waits for a call and answers it; one that was given up meanwhile is no error.
+    ///
+    /// Blocks unless poll(2) has said that the listener can be read.
+    pub fn serve(&mut self) -> io::Result<()> {
+        let gone = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::Interrupted => Ok(()),
+            _ => Err(error),
+        };
+        let asked = match receive(&self.listener) {
+            Ok(asked) => asked,
+            Err(error) => return gone(error),
+        };
+        let answer = match decode(asked.nr, &asked.args) {
+            None => Err(Errno::NOSYS),
+            Some(Call::Invalid(number)) => Err(Errno::from_raw_os_error(number)),
+            Some(Call::Socket) => {
+                self.record(Denied::Network);
+                Err(Errno::ACCESS)
+            }
+            Some(Call::Change(object, change)) => self.change(&asked, object, change),
+        };
+        let answer = answer.map(|()| 0).map_err(Errno::raw_os_error);
+        respond(&self.listener, asked.id, answer).or_else(gone)
+    }
+
+    /// What was refused because of where it lies, and whether a network was asked for: each thing once, the first ones.
+    pub fn denied(&self) -> &[Denied] {
+        &self.denied
+    }
+
+    fn record(&mut self, denied: Denied) {
+        if self.denied.len() < MAX_DENIED && !self.denied.contains(&denied) {
+            self.denied.push(denied);
+        }
+    }
+
+    /// Does the kernel's work, in the kernel's order, so that errors are the kernel's too.
+    fn change(&mut self, asked: &Notification, object: Object, change: Change) -> Result<(), Errno> {
+        let target = Target::new(asked.pid)?;
+        let Some(ready) = prepare(&target, change)? else { return Ok(()) };
+        let (opened, path) = target.open(object)?;
+        // Everything above was read by the number of a thread. Only if the caller still waits, it was the caller's.
+        if !still_valid(&self.listener, asked.id) {
+            return Err(Errno::SRCH);
+        }
+        let place = readlinkat(CWD, link(&opened), Vec::new())?;
+        let status = fstat(&opened)?;
+        if !self.may_change(place.to_bytes(), status.st_nlink == 0, FileType::from_raw_mode(status.st_mode)) {
+            let mut shown = path.unwrap_or_else(|| place.into_bytes());
+            shown.truncate(MAX_DENIED_PATH_BYTES);
+            self.record(Denied::Metadata(RawString::from(OsStr::from_bytes(&shown))));
+            return Err(Errno::ACCESS);
+        }
+        apply(&ready, &opened, FileType::from_raw_mode(status.st_mode))
+    }
+
+    /// Whether what the kernel calls `place` (proc(5), `/proc/PID/fd`) is the command's to change.
+    fn may_change(&self, place: &[u8], without_names: bool, kind: FileType) -> bool {
+        if !place.starts_with(b"/") {
+            // Something like `(unreachable)/etc` is a path as well, so what is none has to be recognised.
+            return match kind {
+                FileType::Fifo => place.starts_with(b"pipe:["),
+                FileType::Socket => place.starts_with(b"socket:["),
+                _ => place.starts_with(b"anon_inode:"),
+            };
+        }
+        let below = |roots: &[PathBuf], place: &[u8]| {
+            let place = Path::new(OsStr::from_bytes(place));
+            let found = roots.iter().filter(|root| place.starts_with(root));
+            found.map(|root| root.as_os_str().len()).max()
+        };
+        // A deleted file has this behind its old path. A file can also really be called so.
+        let former = place.strip_suffix(b" (deleted)");
+        if former.is_some() && without_names && place.starts_with(b"/memfd:") {
+            return true;
+        }
+        let allowed = |place| below(&self.writable, place) > below(&self.read_only, place);
+        allowed(place) && former.is_none_or(allowed)
+    }
+}
+
+impl AsFd for Broker {
+    /// To wait for calls with poll(2). `POLLHUP`: nobody is left who could make one.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
+}
+
+/// Reads what the arguments point to; `None` if there is nothing to do, whatever the object.
+fn prepare(target: &Target, change: Change) -> Result<Option<Ready>, Errno> {
+    Ok(Some(match change {
+        Change::Mode(mode) => Ready::Mode(mode & 0o7777),
+        Change::Owner(uid, gid) => Ready::Owner(
+            Some(uid).filter(|uid| *uid != u32::MAX).map(Uid::from_raw),
+            Some(gid).filter(|gid| *gid != u32::MAX).map(Gid::from_raw),
+        ),
+        Change::Times(times) => match read_times(target, times)? {
+            Some(times) => Ready::Times(times),
+            None => return Ok(None),
+        },
+        Change::Set { name, value, size, flags } => read_attribute(target, name, value, size, flags)?,
+        Change::SetAt { name, structure, size } => {
+            if size < XATTR_ARGS_BYTES as u64 {
+                return Err(Errno::INVAL);
+            }
+            if size > MAX_STRUCTURE_BYTES {
+                return Err(Errno::TOOBIG);
+            }
+            let bytes = target.bytes(structure, size as usize)?;
+            let (known, more) = bytes.split_at(XATTR_ARGS_BYTES);
+            if more.iter().any(|byte| *byte != 0) {
+                return Err(Errno::TOOBIG);
+            }
+            let sizes = word(known, 1);
+            read_attribute(target, name, word(known, 0), sizes & u64::from(u32::MAX), sizes >> 32)?
+        }
+        Change::Remove { name } => Ready::Remove(read_name(target, name)?),
+    }))
+}
+
+/// `None` if both times shall stay, to which the kernel agrees before it looks at the path.
+fn read_times(target: &Target, times: Times) -> Result<Option<Timestamps>, Errno> {
+    const MICROS_PER_SEC: i64 = 1_000_000;
+    let (address, count) = match times {
+        Times::Seconds(address) => (address, 2),
+        Times::Micros(address) | Times::Nanos(address) => (address, 4),
+    };
+    let both = |tv_nsec| {
+        let time = Timespec { tv_sec: 0, tv_nsec };
+        Timestamps { last_access: time, last_modification: time }
+    };
+    if address == 0 {
+        return Ok(Some(both(libc::UTIME_NOW)));
+    }
+    let bytes = target.bytes(address, count * 8)?;
+    let number = |index| word(&bytes, index).cast_signed();
+    let mut pairs = match times {
+        Times::Seconds(_) => [(number(0), 0), (number(1), 0)],
+        Times::Micros(_) | Times::Nanos(_) => [(number(0), number(1)), (number(2), number(3))],
+    };
+    if matches!(times, Times::Micros(_)) {
+        for (_, part) in &mut pairs {
+            // Else some number of microseconds would be one of the words that nanoseconds can be.
+            if !(0..MICROS_PER_SEC).contains(part) {
+                return Err(Errno::INVAL);
+            }
+            *part *= 1000;
+        }
+    }
+    if pairs.iter().all(|(_, nanos)| *nanos == libc::UTIME_OMIT) {
+        return Ok(None);
+    }
+    let [last_access, last_modification] = pairs.map(|(tv_sec, tv_nsec)| Timespec { tv_sec, tv_nsec });
+    Ok(Some(Timestamps { last_access, last_modification }))
+}
+
+fn read_attribute(target: &Target, name: u64, value: u64, size: u64, flags: u64) -> Result<Ready, Errno> {
+    let flags = XattrFlags::from_bits(flags as u32).ok_or(Errno::INVAL)?;
+    if flags.bits() & !(XattrFlags::CREATE | XattrFlags::REPLACE).bits() != 0 {
+        return Err(Errno::INVAL);
+    }
+    let name = read_name(target, name)?;
+    if size > MAX_XATTR_VALUE_BYTES as u64 {
+        return Err(Errno::TOOBIG);
+    }
+    Ok(Ready::Set(name, target.bytes(value, size as usize)?, flags))
+}
+
+fn read_name(target: &Target, address: u64) -> Result<CString, Errno> {
+    let name = target.text(address, MAX_XATTR_NAME_BYTES)?.filter(|name| !name.is_empty()).ok_or(Errno::RANGE)?;
+    CString::new(name).map_err(|_| Errno::RANGE)
+}
+
+/// The number at this place of a row of eight-byte numbers; 0 behind its end.
+fn word(bytes: &[u8], index: usize) -> u64 {
+    bytes.as_chunks().0.get(index).map_or(0, |word| u64::from_ne_bytes(*word))
+}
+
+/// Changes what a descriptor stands for. Its link in `/proc` leads to the object itself, even if that is a link.
+fn apply(ready: &Ready, opened: &OwnedFd, kind: FileType) -> Result<(), Errno> {
+    let link = link(opened);
+    match ready {
+        // On a directory the second bit hands down the group. On a program it is a way out through whoever runs it, as
+        // the first is everywhere.
+        Ready::Mode(mode) if mode & libc::S_ISUID != 0 => Err(Errno::PERM),
+        Ready::Mode(mode) if kind != FileType::Directory && mode & 0o2010 == 0o2010 => Err(Errno::PERM),
+        Ready::Mode(mode) => chmod(link, Mode::from_raw_mode(*mode)),
+        Ready::Owner(uid, gid) => chownat(CWD, link, *uid, *gid, AtFlags::empty()),
+        Ready::Times(times) => utimensat(CWD, link, times, AtFlags::empty()),
+        // Capabilities of programs, labels, and what only the system may know.
+        Ready::Set(name, ..) | Ready::Remove(name) if is_of_the_system(name) => Err(Errno::PERM),
+        Ready::Set(name, value, flags) => setxattr(link, name, value, *flags),
+        Ready::Remove(name) => removexattr(link, name),
+    }
+}
+
+fn is_of_the_system(name: &CString) -> bool {
+    [b"security.".as_slice(), b"trusted."].iter().any(|prefix| name.as_bytes().starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! What a call asks for, read from its number and arguments alone.
+
+use libc::{AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_NOFOLLOW, EINVAL, c_long};
+
+use crate::sandbox::seccomp::{SYS_FCHMODAT2, SYS_REMOVEXATTRAT, SYS_SETXATTRAT};
+
+/// A call that the filter leaves to the broker. Addresses are of the caller's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// socket(2) of a network family that the command does not have.
+    Socket,
+    /// The kernel would answer this number of errno(3) before it looks at anything else.
+    Invalid(i32),
+    /// A change of metadata.
+    Change(Object, Change),
+}
+
+/// What shall be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Object {
+    /// What the caller has open under this number, not with `O_PATH`.
+    Descriptor(i32),
+    /// What a path leads to.
+    Path {
+        /// Where a relative one begins: a descriptor of the caller, or `AT_FDCWD`.
+        dir: i32,
+        /// Where it stands.
+        address: u64,
+        /// Whether a link at its end is followed.
+        follow: bool,
+        /// Whether an empty one means `dir` itself.
+        empty: bool,
+    },
+}
+
+/// What shall be done with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// chmod(2).
+    Mode(u32),
+    /// chown(2); `u32::MAX` leaves one as it is.
+    Owner(u32, u32),
+    /// utimensat(2) and what was before it.
+    Times(Times),
+    /// setxattr(2).
+    Set {
+        /// Where the name stands.
+        name: u64,
+        /// Where the value stands.
+        value: u64,
+        /// Bytes of the value.
+        size: u64,
+        /// `XATTR_CREATE`, `XATTR_REPLACE`.
+        flags: u64,
+    },
+    /// setxattrat(2), whose value, size and flags are a structure in memory.
+    SetAt {
+        /// Where the name stands.
+        name: u64,
+        /// Where the structure stands.
+        structure: u64,
+        /// Its bytes.
+        size: u64,
+    },
+    /// removexattr(2).
+    Remove {
+        /// Where the name stands.
+        name: u64,
+    },
+}
+
+/// Where the two times stand, and what they are; address 0: now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Times {
+    /// Seconds (`struct utimbuf`).
+    Seconds(u64),
+    /// Seconds and microseconds (`struct timeval`).
+    Micros(u64),
+    /// Seconds and nanoseconds (`struct timespec`).
+    Nanos(u64),
+}
+
+/// Reads a call; the manual page of each names its arguments in this order. `None` if it is none of those that the filter leaves to the broker.
+#[expect(clippy::many_single_char_names, reason = "each call means something else by them")]
+pub fn decode(nr: i32, args: &[u64; 6]) -> Option<Call> {
+    let [a, b, c, d, e, f] = *args;
+    let owner = |uid: u64, gid: u64| Change::Owner(uid as u32, gid as u32);
+    let set = |name, value, size, flags| Change::Set { name, value, size, flags };
+    Some(match c_long::from(nr) {
+        libc::SYS_socket => Call::Socket,
+        libc::SYS_fchmod => descriptor(a, Change::Mode(b as u32)),
+        libc::SYS_fchmodat => at(a, b, 0, Change::Mode(c as u32)),
+        SYS_FCHMODAT2 => at(a, b, d, Change::Mode(c as u32)),
+        libc::SYS_fchown => descriptor(a, owner(b, c)),
+        libc::SYS_fchownat => at(a, b, e, owner(c, d)),
+        libc::SYS_utimensat => times(a, b, d, Times::Nanos(c)),
+        libc::SYS_setxattr => path(a, true, set(b, c, d, e)),
+        libc::SYS_lsetxattr => path(a, false, set(b, c, d, e)),
+        libc::SYS_fsetxattr => descriptor(a, set(b, c, d, e)),
+        SYS_SETXATTRAT => attribute_at(a, b, c, Change::SetAt { name: d, structure: e, size: f }),
+        libc::SYS_removexattr => path(a, true, Change::Remove { name: b }),
+        libc::SYS_lremovexattr => path(a, false, Change::Remove { name: b }),
+        libc::SYS_fremovexattr => descriptor(a, Change::Remove { name: b }),
+        SYS_REMOVEXATTRAT => attribute_at(a, b, c, Change::Remove { name: d }),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_chmod => path(a, true, Change::Mode(b as u32)),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_chown => path(a, true, owner(b, c)),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_lchown => path(a, false, owner(b, c)),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_utime => path(a, true, Change::Times(Times::Seconds(b))),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_utimes => path(a, true, Change::Times(Times::Micros(b))),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_futimesat => times(a, b, 0, Times::Micros(c)),
+        _ => return None,
+    })
+}
+
+fn descriptor(fd: u64, change: Change) -> Call {
+    Call::Change(Object::Descriptor(fd as i32), change)
+}
+
+fn path(address: u64, follow: bool, change: Change) -> Call {
+    Call::Change(Object::Path { dir: AT_FDCWD, address, follow, empty: false }, change)
+}
+
+fn at(dir: u64, address: u64, flags: u64, change: Change) -> Call {
+    let flags = flags as i32;
+    if flags & !(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) != 0 {
+        return Call::Invalid(EINVAL);
+    }
+    let (follow, empty) = (flags & AT_SYMLINK_NOFOLLOW == 0, flags & AT_EMPTY_PATH != 0);
+    Call::Change(Object::Path { dir: dir as i32, address, follow, empty }, change)
+}
+
+/// Without a path these mean the descriptor itself (utimensat(2), "C library/kernel differences").
+fn times(dir: u64, address: u64, flags: u64, times: Times) -> Call {
+    if address != 0 || dir as i32 == AT_FDCWD {
+        at(dir, address, flags, Change::Times(times))
+    } else if flags as i32 == 0 {
+        descriptor(dir, Change::Times(times))
+    } else {
+        Call::Invalid(EINVAL)
+    }
+}
+
+/// With `AT_EMPTY_PATH` these take no path as an empty one.
+fn attribute_at(dir: u64, address: u64, flags: u64, change: Change) -> Call {
+    if address == 0 && flags as i32 == AT_EMPTY_PATH {
+        descriptor(dir, change)
+    } else {
+        at(dir, address, flags, change)
+    }
+}

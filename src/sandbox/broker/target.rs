@@ -1,0 +1,154 @@
+//! The thread that waits for an answer: its memory, and what its paths and descriptors mean.
+#![expect(clippy::disallowed_methods, reason = "opens what the command named, in its place, to look where it is")]
+
+use std::ffi::OsStr;
+use std::io::IoSliceMut;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use nix::sys::uio::{RemoteIoVec, process_vm_readv};
+use nix::unistd::Pid;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::io::Errno;
+
+use super::call::Object;
+use crate::limits::MAX_PATH_BYTES;
+
+/// Memory is readable or not by whole pages, and none are smaller.
+const PAGE_BYTES: u64 = 4096;
+/// Enough of `/proc/PID/fdinfo/N` to hold its first two lines.
+const FDINFO_BYTES: usize = 128;
+
+/// A thread, held by its directory in `/proc`: a number alone could be given to another one.
+pub(super) struct Target {
+    pid: u32,
+    proc: OwnedFd,
+}
+
+impl Target {
+    /// What has this number now. It is the caller only if the caller still waits after this.
+    pub(super) fn new(pid: u32) -> Result<Self, Errno> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self { pid, proc: openat(CWD, format!("/proc/{pid}"), flags, Mode::empty())? })
+    }
+
+    /// This many bytes from an address on.
+    pub(super) fn bytes(&self, address: u64, count: usize) -> Result<Vec<u8>, Errno> {
+        let mut bytes = vec![0; count];
+        let mut got = 0;
+        while got < count {
+            got += self.read(address.wrapping_add(got as u64), &mut bytes[got..])?;
+        }
+        Ok(bytes)
+    }
+
+    /// The text from an address on, up to its NUL, which stands behind at most `limit` bytes; `None` if it does not.
+    pub(super) fn text(&self, address: u64, limit: usize) -> Result<Option<Vec<u8>>, Errno> {
+        let mut text = vec![0; limit + 1];
+        let mut got = 0;
+        while got < text.len() {
+            let from = address.wrapping_add(got as u64);
+            // Not past a page: the next one need not be there.
+            let until = text.len().min(got + (PAGE_BYTES - from % PAGE_BYTES) as usize);
+            let more = self.read(from, &mut text[got..until])?;
+            if let Some(end) = memchr::memchr(0, &text[got..got + more]) {
+                text.truncate(got + end);
+                return Ok(Some(text));
+            }
+            got += more;
+        }
+        Ok(None)
+    }
+
+    /// At least one byte.
+    fn read(&self, address: u64, into: &mut [u8]) -> Result<usize, Errno> {
+        let pid = Pid::from_raw(self.pid.cast_signed());
+        let remote = [RemoteIoVec { base: address as usize, len: into.len() }];
+        match process_vm_readv(pid, &mut [IoSliceMut::new(into)], &remote) {
+            Ok(0) => Err(Errno::FAULT),
+            Ok(got) => Ok(got),
+            Err(error) => Err(Errno::from_raw_os_error(error as i32)),
+        }
+    }
+
+    /// Opens (`O_PATH`) what the call names, and says what it called it, if by a path.
+    pub(super) fn open(&self, object: Object) -> Result<(OwnedFd, Option<Vec<u8>>), Errno> {
+        let (dir, address, follow, empty) = match object {
+            Object::Descriptor(fd) if self.is_only_a_path(fd) => return Err(Errno::BADF),
+            Object::Descriptor(fd) => return Ok((self.descriptor(fd)?, None)),
+            Object::Path { dir, address, follow, empty } => (dir, address, follow, empty),
+        };
+        let path = self.text(address, MAX_PATH_BYTES)?.ok_or(Errno::NAMETOOLONG)?;
+        if path.is_empty() {
+            return if empty { Ok((self.base(dir)?, None)) } else { Err(Errno::NOENT) };
+        }
+        let opened = match own_descriptor(&path, self.pid) {
+            // C libraries spell it so when the kernel lacks a call on descriptors.
+            Some(fd) if follow => self.descriptor(fd).map_err(|_| Errno::NOENT)?,
+            Some(_) => return Err(Errno::PERM),
+            None => self.walk(dir, &path, follow)?,
+        };
+        Ok((opened, Some(path)))
+    }
+
+    /// Follows a path from where the caller stands. Links that procfs makes up (`/proc/self/cwd`) would mean this process
+    /// instead of the caller: they end the walk with `ELOOP`.
+    fn walk(&self, dir: i32, path: &[u8], follow: bool) -> Result<OwnedFd, Errno> {
+        let mut flags = OFlags::PATH | OFlags::CLOEXEC;
+        flags.set(OFlags::NOFOLLOW, !follow);
+        let absolute = path.starts_with(b"/");
+        let base = if absolute { None } else { Some(self.base(dir)?) };
+        let base = base.as_ref().map_or(CWD, AsFd::as_fd);
+        openat2(base, Path::new(OsStr::from_bytes(path)), flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS)
+    }
+
+    /// Where relative paths begin.
+    fn base(&self, dir: i32) -> Result<OwnedFd, Errno> {
+        if dir == libc::AT_FDCWD { self.inside("cwd") } else { self.descriptor(dir) }
+    }
+
+    fn descriptor(&self, fd: i32) -> Result<OwnedFd, Errno> {
+        if fd < 0 {
+            return Err(Errno::BADF);
+        }
+        self.inside(&format!("fd/{fd}")).map_err(|errno| if errno == Errno::NOENT { Errno::BADF } else { errno })
+    }
+
+    /// Opens what a link in its directory of `/proc` stands for.
+    fn inside(&self, name: &str) -> Result<OwnedFd, Errno> {
+        openat(&self.proc, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+    }
+
+    /// Whether it has this descriptor from `O_PATH`, with which nothing can be changed (open(2)).
+    fn is_only_a_path(&self, fd: i32) -> bool {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let Ok(info) = openat(&self.proc, format!("fdinfo/{fd}"), flags, Mode::empty()) else { return false };
+        let mut text = [0; FDINFO_BYTES];
+        let Ok(got) = rustix::io::read(&info, &mut text[..]) else { return false };
+        let text = String::from_utf8_lossy(&text[..got]);
+        let flags = text.lines().find_map(|line| u32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
+        flags.is_some_and(|flags| flags & OFlags::PATH.bits() != 0)
+    }
+}
+
+/// Which descriptor of its own a thread means by a path.
+fn own_descriptor(path: &[u8], pid: u32) -> Option<i32> {
+    let path = std::str::from_utf8(path).ok()?;
+    let number = match path {
+        "/dev/stdin" => "0",
+        "/dev/stdout" => "1",
+        "/dev/stderr" => "2",
+        _ => ["/proc/self/fd/", "/proc/thread-self/fd/", "/dev/fd/"]
+            .iter()
+            .find_map(|prefix| path.strip_prefix(prefix))
+            .or_else(|| path.strip_prefix(&format!("/proc/{pid}/fd/")))?,
+    };
+    let plain = number == "0" || number.starts_with(|first: char| ('1'..='9').contains(&first));
+    number.parse().ok().filter(|_| plain)
+}
+
+/// Where this process finds what a descriptor of its own stands for, whatever that is now called.
+pub(super) fn link(fd: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", fd.as_raw_fd())
+}

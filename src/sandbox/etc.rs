@@ -1,0 +1,192 @@
+//! The system's configuration as commands see it.
+//!
+//! Anybody but root gets /etc itself, read-only: the rights on its files decide. Root may read them all, so root's
+//! commands get a copy of what everybody may read. Masks over the rest would not do: a file that is replaced outside, as
+//! passwd(1) does with /etc/shadow, takes the mask of its name away.
+#![expect(clippy::disallowed_methods, reason = "the system's own configuration, read before any command runs")]
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, fchmod, fstat, mkdirat, openat, readlinkat, sendfile, symlinkat,
+    unlinkat,
+};
+use rustix::mount::{MoveMountFlags, move_mount};
+
+use super::fault::{Fault, Step};
+use super::plan::Network;
+use super::sys::{self, MountAttributes};
+use super::view::{clone_tree, directory};
+use crate::limits::{MAX_ETC_BYTES, MAX_ETC_DEPTH, MAX_ETC_FILE_BYTES};
+
+const RESOLV_CONF: &str = "/etc/resolv.conf";
+
+/// Where /etc comes from.
+pub enum Source {
+    /// The system's own.
+    Mount(OwnedFd),
+    /// A copy of what is public in it.
+    Copy(OwnedFd),
+}
+
+impl Source {
+    /// Depends on who this is.
+    pub fn choose() -> Result<Self, Fault> {
+        if rustix::process::geteuid().is_root() {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            return openat(CWD, "/etc", flags, Mode::empty()).step("open /etc").map(Self::Copy);
+        }
+        let tree = clone_tree(Path::new("/etc")).step("mount /etc")?;
+        let attributes = MountAttributes::READ_ONLY.and(MountAttributes::NO_SET_UID).and(MountAttributes::NO_DEVICES);
+        sys::mount_setattr(tree.as_fd(), attributes, true).step("mount /etc")?;
+        Ok(Self::Mount(tree))
+    }
+
+    /// Puts it below the new root.
+    pub fn put(&self, root: &OwnedFd) -> Result<(), Fault> {
+        directory(root, Path::new("etc"))?;
+        match self {
+            Self::Mount(tree) => {
+                move_mount(tree, "", root, "etc", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step("mount /etc")
+            }
+            Self::Copy(from) => {
+                let to = open_dir(root, Path::new("etc")).step("open /etc")?;
+                let mut room = MAX_ETC_BYTES;
+                copy(from, &to, &mut room, MAX_ETC_DEPTH);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn open_dir(at: &OwnedFd, name: &Path) -> rustix::io::Result<OwnedFd> {
+    openat(at, name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Copies what everybody may read: what cannot be copied is not there, which is the safe side.
+fn copy(from: &OwnedFd, to: &OwnedFd, room: &mut u64, depth: usize) {
+    let Ok(entries) = Dir::read_from(from) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        match entry.file_type() {
+            FileType::Symlink => {
+                if let Ok(target) = readlinkat(from, name, Vec::new()) {
+                    let _ = symlinkat(target, to, name);
+                }
+            }
+            FileType::Directory if depth > 0 => {
+                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let Ok(below) = openat(from, name, flags, Mode::empty()) else { continue };
+                if !is_public(&below, 0o005) || mkdirat(to, name, Mode::from_raw_mode(0o755)).is_err() {
+                    continue;
+                }
+                if let Ok(made) = openat(to, name, flags, Mode::empty()) {
+                    copy(&below, &made, room, depth - 1);
+                }
+            }
+            FileType::RegularFile => {
+                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+                let Ok(file) = openat(from, name, flags, Mode::empty()) else { continue };
+                if is_public(&file, 0o004) {
+                    copy_file(&file, to, name, room);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_public(file: &OwnedFd, bits: u32) -> bool {
+    fstat(file).is_ok_and(|stat| stat.st_mode & bits == bits)
+}
+
+fn copy_file(file: &OwnedFd, to: &OwnedFd, name: &std::ffi::CStr, room: &mut u64) {
+    let Ok(stat) = fstat(file) else { return };
+    let bytes = stat.st_size.cast_unsigned();
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || bytes > MAX_ETC_FILE_BYTES.min(*room) {
+        return;
+    }
+    *room -= bytes;
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    let Ok(copy) = openat(to, name, flags, Mode::from_raw_mode(0o644)) else { return };
+    let mut left = bytes as usize;
+    while left > 0 {
+        match sendfile(&copy, file, None, left) {
+            Ok(0) | Err(_) => break,
+            Ok(sent) => left -= sent,
+        }
+    }
+    if left > 0 {
+        let _ = unlinkat(to, name, AtFlags::empty());
+    } else if stat.st_mode & 0o111 != 0 {
+        let _ = fchmod(&copy, Mode::from_raw_mode(0o755));
+    }
+}
+
+/// What the resolver is told on the system, if that lies outside /etc, and where: commands that have the system's
+/// network need it there.
+pub fn resolver(network: Network) -> Option<(PathBuf, OwnedFd)> {
+    if network != Network::Host {
+        return None;
+    }
+    let place = resolver_path()?;
+    let tree = clone_tree(&place).ok()?;
+    sys::mount_setattr(tree.as_fd(), MountAttributes::READ_ONLY, false).ok()?;
+    Some((place, tree))
+}
+
+/// Where the system keeps what its resolver is told, if that lies outside /etc.
+pub fn resolver_path() -> Option<PathBuf> {
+    std::fs::canonicalize(RESOLV_CONF).ok().filter(|place| !place.starts_with("/etc"))
+}
+
+/// Tells the resolver that there is nobody to ask, wherever it looks.
+pub fn no_resolver(root: &OwnedFd, text: &str) -> Result<(), Fault> {
+    let step = "put a resolv.conf";
+    let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = openat(root, "run/resolv.conf", flags, Mode::from_raw_mode(0o644)).step(step)?;
+    rustix::io::write(&file, text.as_bytes()).step(step)?;
+    let Ok(stat) = rustix::fs::statat(root, "etc/resolv.conf", AtFlags::SYMLINK_NOFOLLOW) else { return Ok(()) };
+    match FileType::from_raw_mode(stat.st_mode) {
+        // In a copy it is a file like any other; over a mounted one goes a mount.
+        FileType::RegularFile => {
+            if let Ok(own) =
+                openat(root, "etc/resolv.conf", OFlags::WRONLY | OFlags::TRUNC | OFlags::CLOEXEC, Mode::empty())
+            {
+                return rustix::io::write(&own, text.as_bytes()).step(step).map(drop);
+            }
+            let tree = rustix::mount::open_tree(
+                root,
+                "run/resolv.conf",
+                rustix::mount::OpenTreeFlags::OPEN_TREE_CLONE | rustix::mount::OpenTreeFlags::OPEN_TREE_CLOEXEC,
+            )
+            .step(step)?;
+            sys::mount_setattr(tree.as_fd(), MountAttributes::READ_ONLY, false).step(step)?;
+            move_mount(&tree, "", root, "etc/resolv.conf", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step(step)
+        }
+        // A link out of /etc leads to nothing here; where it leads, the text is put.
+        FileType::Symlink => {
+            let target = readlinkat(root, "etc/resolv.conf", Vec::new()).step(step)?;
+            let target = Path::new("/etc").join(std::ffi::OsStr::new(target.to_str().unwrap_or_default()));
+            let mut place = PathBuf::new();
+            for part in target.components() {
+                match part {
+                    std::path::Component::ParentDir => drop(place.pop()),
+                    std::path::Component::Normal(name) => place.push(name),
+                    _ => {}
+                }
+            }
+            if place.starts_with("etc") || place.as_os_str().is_empty() {
+                return Ok(());
+            }
+            directory(root, place.parent().unwrap_or(Path::new("")))?;
+            let file = openat(root, &place, flags, Mode::from_raw_mode(0o644)).step(step)?;
+            rustix::io::write(&file, text.as_bytes()).step(step).map(drop)
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,119 @@
+//! The seccomp(2) filter of commands: default allow, and a table of refusals (`table.rs`) in which each line says why.
+//!
+//! Default allow, because this is one wall of several and not the one that keeps files: Landlock and, where there are any,
+//! the namespaces decide what can be reached at all, and a system call that is newer than this table reaches no more than
+//! they let it. A list of what is allowed would have to be right about every program that anybody runs, and would fail
+//! when their C library begins to use something new. What the table holds is what those walls do not mediate: calls on
+//! other processes and on the system as a whole, sockets, and parts of the kernel with a record of holes. Families and
+//! types of sockets are the exception: there the list says what is allowed, because families come by the dozen and are
+//! loaded on demand.
+
+mod table;
+
+use super::bpf::{Assembler, Label, Program, Test, Word};
+use table::{Answer, Clause, Line};
+pub(super) use table::{SYS_FCHMODAT2, SYS_REMOVEXATTRAT, SYS_SETXATTRAT};
+
+/// The calling convention that the filter knows; a call by any other is answered `ENOSYS`.
+#[cfg(target_arch = "x86_64")]
+const ARCH: u32 = 0xc000_003e;
+/// The calling convention that the filter knows; a call by any other is answered `ENOSYS`.
+#[cfg(target_arch = "aarch64")]
+const ARCH: u32 = 0xc000_00b7;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+compile_error!("the table of refused system calls is known for x86_64 and aarch64 only");
+
+/// Numbers from here on are the same calls under other numbers (x32 on `x86_64`), or none at all.
+const FIRST_FOREIGN: u32 = 0x4000_0000;
+
+/// Which network sockets a command may make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sockets {
+    /// None.
+    None,
+    /// TCP, UDP and what belongs to them over IPv4 and IPv6, and the netlink(7) family that tells about interfaces and
+    /// routes. Never raw ones.
+    Inet,
+}
+
+/// What a command's filter depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Network sockets.
+    pub sockets: Sockets,
+    /// Whether it may make unix(7) sockets that have, or connect to, a name. Unnamed pairs of connected ones it may
+    /// always make: event loops need them.
+    pub unix: bool,
+    /// Whether there are no namespaces around it: other processes of the user are in sight then, and changes of
+    /// metadata, which Landlock does not mediate, go to the [broker](super::broker). Such a filter must be loaded with
+    /// [`install_with_listener`](super::sys::seccomp::install_with_listener).
+    pub supervised: bool,
+}
+
+/// The filter for these rules.
+pub fn filter(rules: &Rules) -> Program {
+    let mut code = Assembler::default();
+    let foreign = code.label();
+    code.load(Word::Arch);
+    code.jump_unless(Test::Is(ARCH), &foreign);
+    code.load(Word::Number);
+    code.jump_if(Test::AtLeast(FIRST_FOREIGN), &foreign);
+    for line in table::lines(*rules) {
+        add(&mut code, &line);
+    }
+    code.answer(libc::SECCOMP_RET_ALLOW);
+    code.place(foreign);
+    code.finish(errno(libc::ENOSYS))
+}
+
+/// The number of the call is in the accumulator before and after.
+fn add(code: &mut Assembler, line: &Line) {
+    let (hit, miss, next) = (code.label(), code.label(), code.label());
+    for call in line.calls {
+        code.jump_if(Test::Is(call.cast_unsigned() as u32), &hit);
+    }
+    code.jump(&next);
+    code.place(hit);
+    for clause in line.when {
+        demand(code, *clause, &miss);
+    }
+    code.answer(match line.answer {
+        Answer::Errno(number) => errno(number),
+        Answer::Ask => libc::SECCOMP_RET_USER_NOTIF,
+    });
+    code.place(miss);
+    code.load(Word::Number);
+    code.place(next);
+}
+
+/// Goes on if the clause holds, else to `miss`.
+fn demand(code: &mut Assembler, clause: Clause, miss: &Label) {
+    match clause {
+        Clause::Has(argument, bits) => {
+            code.load(Word::Low(argument));
+            code.jump_unless(Test::HasAny(bits), miss);
+        }
+        Clause::In(argument, mask, values) => {
+            let holds = code.label();
+            compare(code, argument, mask, values, &holds);
+            code.jump(miss);
+            code.place(holds);
+        }
+        Clause::NotIn(argument, mask, values) => compare(code, argument, mask, values, miss),
+    }
+}
+
+fn compare(code: &mut Assembler, argument: u8, mask: u32, values: &[u32], equal: &Label) {
+    code.load(Word::Low(argument));
+    code.and(mask);
+    for value in values {
+        code.jump_if(Test::Is(*value), equal);
+    }
+}
+
+fn errno(number: i32) -> u32 {
+    libc::SECCOMP_RET_ERRNO | (number.cast_unsigned() & libc::SECCOMP_RET_DATA)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,381 @@
+//! Which system calls are refused, when, with which answer, and why.
+//!
+//! Arguments are compared by their lower halves: every one that is looked at here is an `int` to the kernel, which drops
+//! the rest.
+
+use libc::c_long;
+
+use super::{Rules, Sockets};
+
+/// What the caller gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// This error.
+    Errno(i32),
+    /// What the supervisor decides.
+    Ask,
+}
+
+/// A condition on an argument (0 to 5).
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Clause {
+    /// It has one of these bits.
+    Has(u8, u32),
+    /// What the mask leaves of it is one of these.
+    In(u8, u32, &'static [u32]),
+    /// What the mask leaves of it is none of these.
+    NotIn(u8, u32, &'static [u32]),
+}
+use Clause::{Has, In, NotIn};
+
+/// A refusal. The first line whose calls and clauses fit decides.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
+    pub(super) calls: &'static [c_long],
+    /// All must hold; none: always.
+    pub(super) when: &'static [Clause],
+    pub(super) answer: Answer,
+    /// Read by people, and by the test that there is one.
+    #[cfg_attr(not(test), expect(dead_code, reason = "each line says why it is there"))]
+    pub(super) why: &'static str,
+}
+
+const ALL: u32 = u32::MAX;
+const EPERM: Answer = Answer::Errno(libc::EPERM);
+const EACCES: Answer = Answer::Errno(libc::EACCES);
+const EBUSY: Answer = Answer::Errno(libc::EBUSY);
+const ENOSYS: Answer = Answer::Errno(libc::ENOSYS);
+const EPROTONOSUPPORT: Answer = Answer::Errno(libc::EPROTONOSUPPORT);
+
+// Numbers that the libc crate does not have on every architecture; from 424 on they are the same on all.
+pub(in crate::sandbox) const SYS_FCHMODAT2: c_long = 452;
+pub(in crate::sandbox) const SYS_SETXATTRAT: c_long = 463;
+pub(in crate::sandbox) const SYS_REMOVEXATTRAT: c_long = 466;
+const SYS_OPEN_TREE_ATTR: c_long = 467;
+const SYS_FILE_SETATTR: c_long = 469;
+
+/// `CLONE_NEWNS`, `NEWCGROUP`, `NEWUTS`, `NEWIPC`, `NEWUSER`, `NEWPID` and `NEWNET`.
+const NEW_NAMESPACES: u32 = 0x7e02_0000;
+/// `CLONE_NEWTIME`; in the flags of clone(2) these bits are the signal sent at the end.
+const NEW_TIME: u32 = 0x80;
+const FILE_TYPE: u32 = libc::S_IFMT;
+const SET_USER_ID: u32 = libc::S_ISUID;
+/// `O_CREAT`, and the bit that is `O_TMPFILE`'s own: without them open(2) has no mode.
+const MAKES_A_FILE: u32 = 0o100 | 0o20_000_000;
+/// The part of a socket's type that is not a flag (`SOCK_TYPE_MASK` of `linux/net.h`).
+const SOCKET_TYPE: u32 = 0xf;
+
+const UNIX: u32 = libc::AF_UNIX.cast_unsigned();
+const INET: u32 = libc::AF_INET.cast_unsigned();
+const INET6: u32 = libc::AF_INET6.cast_unsigned();
+const NETLINK: u32 = libc::AF_NETLINK.cast_unsigned();
+const STREAM: u32 = libc::SOCK_STREAM.cast_unsigned();
+const DGRAM: u32 = libc::SOCK_DGRAM.cast_unsigned();
+const SEQPACKET: u32 = libc::SOCK_SEQPACKET.cast_unsigned();
+
+const fn line(calls: &'static [c_long], when: &'static [Clause], answer: Answer, why: &'static str) -> Line {
+    Line { calls, when, answer, why }
+}
+
+/// The table for these rules, in its order.
+pub(super) fn lines(rules: Rules) -> Vec<Line> {
+    let mut lines = COMMON.to_vec();
+    lines.extend(if rules.supervised { SUPERVISED } else { ENCLOSED });
+    lines.extend(match (rules.sockets, rules.supervised) {
+        (Sockets::Inet, _) => INET_SOCKETS,
+        (Sockets::None, true) => ASKED_SOCKETS,
+        (Sockets::None, false) => &[],
+    });
+    let families: &[Clause] = match (rules.sockets, rules.unix) {
+        (Sockets::None, false) => &[],
+        (Sockets::None, true) => &[NotIn(0, ALL, &[UNIX])],
+        (Sockets::Inet, false) => &[NotIn(0, ALL, &[INET, INET6, NETLINK])],
+        (Sockets::Inet, true) => &[NotIn(0, ALL, &[UNIX, INET, INET6, NETLINK])],
+    };
+    lines.push(line(&[libc::SYS_socket], families, EACCES, "a family that is not allowed"));
+    if !rules.unix {
+        lines.push(line(
+            &[libc::SYS_socketpair],
+            &[NotIn(1, SOCKET_TYPE, &[STREAM, SEQPACKET])],
+            EACCES,
+            "one of a pair that is not connected can send to any name (raw ones are datagrams to the kernel)",
+        ));
+    }
+    lines.push(line(
+        &[libc::SYS_socketpair],
+        &[NotIn(0, ALL, &[UNIX])],
+        EACCES,
+        "no other family is known to need pairs",
+    ));
+    lines
+}
+
+const COMMON: &[Line] = &[
+    // Parts of the kernel with a record of holes, or that go around filters.
+    line(
+        &[libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register],
+        &[],
+        EPERM,
+        "does other calls' work where no filter sees it; the kernel's own switch answers the same",
+    ),
+    line(&[libc::SYS_bpf], &[], EPERM, "programs for the kernel"),
+    line(&[libc::SYS_perf_event_open], &[], EPERM, "looks into other processes and the kernel"),
+    line(&[libc::SYS_userfaultfd], &[], EPERM, "holds the kernel in the middle of a copy: a tool of attacks on it"),
+    line(
+        &[libc::SYS_add_key, libc::SYS_request_key, libc::SYS_keyctl],
+        &[],
+        EPERM,
+        "keyrings belong to the user and the session, and know no namespace or Landlock domain",
+    ),
+    line(&[libc::SYS_kcmp], &[], EPERM, "compares the kernel's own pointers"),
+    line(&[libc::SYS_process_madvise], &[], EPERM, "steers the memory of other processes"),
+    line(&[libc::SYS_move_pages, libc::SYS_migrate_pages], &[], EPERM, "moves the memory of other processes"),
+    line(&[libc::SYS_fanotify_init], &[], EPERM, "watches, or decides about, accesses of the whole system"),
+    line(
+        #[cfg(target_arch = "x86_64")]
+        &[libc::SYS_lookup_dcookie, libc::SYS_nfsservctl, libc::SYS_uselib, libc::SYS__sysctl],
+        #[cfg(target_arch = "aarch64")]
+        &[libc::SYS_lookup_dcookie, libc::SYS_nfsservctl],
+        &[],
+        ENOSYS,
+        "newer kernels have them no more",
+    ),
+    // The system as a whole.
+    line(&[libc::SYS_kexec_load, libc::SYS_kexec_file_load, libc::SYS_reboot], &[], EPERM, "another kernel, or none"),
+    line(
+        &[libc::SYS_init_module, libc::SYS_finit_module, libc::SYS_delete_module],
+        &[],
+        EPERM,
+        "programs for the kernel",
+    ),
+    line(&[libc::SYS_swapon, libc::SYS_swapoff], &[], EPERM, "the system's memory"),
+    line(&[libc::SYS_acct], &[], EPERM, "writes a file about every process"),
+    line(&[libc::SYS_quotactl, libc::SYS_quotactl_fd], &[], EPERM, "limits of file systems"),
+    line(
+        &[libc::SYS_settimeofday, libc::SYS_clock_settime],
+        &[],
+        EPERM,
+        "the system's clock (adjtimex(2) stays: it mostly reads, and to set it needs a capability)",
+    ),
+    line(&[libc::SYS_sethostname, libc::SYS_setdomainname], &[], EPERM, "the system's name"),
+    line(&[libc::SYS_syslog], &[], EPERM, "the kernel's log holds addresses and other users' doings"),
+    line(&[libc::SYS_vhangup], &[], EPERM, "hangs up a terminal for everybody"),
+    #[cfg(target_arch = "x86_64")]
+    line(&[libc::SYS_iopl, libc::SYS_ioperm], &[], EPERM, "the hardware"),
+    // What is where.
+    line(
+        &[
+            libc::SYS_mount,
+            libc::SYS_umount2,
+            libc::SYS_pivot_root,
+            libc::SYS_open_tree,
+            SYS_OPEN_TREE_ATTR,
+            libc::SYS_move_mount,
+            libc::SYS_fsopen,
+            libc::SYS_fsconfig,
+            libc::SYS_fsmount,
+            libc::SYS_fspick,
+            libc::SYS_mount_setattr,
+        ],
+        &[],
+        EPERM,
+        "walls are made of mounts, and rules about paths mean the mounts that they were made for",
+    ),
+    line(&[libc::SYS_chroot], &[], EPERM, "another root makes paths mean something else than the walls take them for"),
+    line(&[libc::SYS_open_by_handle_at], &[], EPERM, "opens by inode number, whatever the path"),
+    line(&[libc::SYS_setns], &[], EPERM, "other namespaces are outside"),
+    line(
+        &[libc::SYS_unshare],
+        &[Has(0, NEW_NAMESPACES | NEW_TIME)],
+        EPERM,
+        "in a user namespace of its own it would have all capabilities, and with them most of the kernel to attack",
+    ),
+    line(&[libc::SYS_clone], &[Has(0, NEW_NAMESPACES)], EPERM, "the same"),
+    line(
+        &[libc::SYS_clone3],
+        &[],
+        ENOSYS,
+        "the same, but its flags lie in memory, which a filter cannot read; C libraries fall back to clone(2)",
+    ),
+    line(
+        &[libc::SYS_personality],
+        // PER_LINUX32 and UNAME26 change what uname(2) says, ADDR_NO_RANDOMIZE is for debuggers; all bits set only asks.
+        &[Has(0, !(0x8 | 0x0002_0000 | 0x0004_0000)), NotIn(0, ALL, &[u32::MAX])],
+        EPERM,
+        "old programs' habits, some of which make memory less safe",
+    ),
+    line(
+        &[libc::SYS_ioctl],
+        &[In(1, ALL, &[0x5412, 0x541c])],
+        EPERM,
+        "TIOCSTI and TIOCLINUX type into a terminal as if a person did",
+    ),
+    line(
+        &[libc::SYS_ioctl],
+        &[In(1, ALL, &[0x5423])],
+        EPERM,
+        "TIOCSETD loads line disciplines, modules with a record of holes",
+    ),
+    // A set-user-ID file is a way out through whoever runs it. Made by openat2(2), whose mode lies in memory, one would be
+    // empty, and loses the bit with its first byte: writing, truncating, allocating and cloning all take it away from
+    // those without CAP_FSETID, as commands are. So that call can stay; these lines only say no sooner.
+    #[cfg(target_arch = "x86_64")]
+    line(&[libc::SYS_chmod], &[Has(1, SET_USER_ID)], EPERM, "a set-user-ID file is a way out through whoever runs it"),
+    line(&[libc::SYS_fchmod], &[Has(1, SET_USER_ID)], EPERM, "the same"),
+    line(&[libc::SYS_fchmodat, SYS_FCHMODAT2], &[Has(2, SET_USER_ID)], EPERM, "the same"),
+    #[cfg(target_arch = "x86_64")]
+    line(&[libc::SYS_open], &[Has(1, MAKES_A_FILE), Has(2, SET_USER_ID)], EPERM, "the same"),
+    line(&[libc::SYS_openat], &[Has(2, MAKES_A_FILE), Has(3, SET_USER_ID)], EPERM, "the same"),
+    #[cfg(target_arch = "x86_64")]
+    line(&[libc::SYS_creat, libc::SYS_mkdir, libc::SYS_mknod], &[Has(1, SET_USER_ID)], EPERM, "the same"),
+    line(&[libc::SYS_mkdirat, libc::SYS_mknodat], &[Has(2, SET_USER_ID)], EPERM, "the same"),
+    #[cfg(target_arch = "x86_64")]
+    line(&[libc::SYS_mknod], &[In(1, FILE_TYPE, &[libc::S_IFBLK, libc::S_IFCHR])], EPERM, "a device is not a file"),
+    line(&[libc::SYS_mknodat], &[In(2, FILE_TYPE, &[libc::S_IFBLK, libc::S_IFCHR])], EPERM, "a device is not a file"),
+];
+
+/// With namespaces: the only process in sight that is not the command's is its supervisor, number 1.
+const ENCLOSED: &[Line] = &[
+    line(
+        &[
+            libc::SYS_prlimit64,
+            libc::SYS_sched_setaffinity,
+            libc::SYS_sched_setscheduler,
+            libc::SYS_sched_setparam,
+            libc::SYS_sched_setattr,
+        ],
+        &[In(0, ALL, &[1])],
+        EPERM,
+        "its supervisor",
+    ),
+    line(&[libc::SYS_setpriority, libc::SYS_ioprio_set], &[In(1, ALL, &[1])], EPERM, "its supervisor"),
+    OF_A_USER,
+    IO_OF_A_USER,
+];
+
+const OF_A_USER: Line =
+    line(&[libc::SYS_setpriority], &[In(0, ALL, &[2])], EPERM, "PRIO_USER means all of the user's processes");
+const IO_OF_A_USER: Line =
+    line(&[libc::SYS_ioprio_set], &[In(0, ALL, &[3])], EPERM, "IOPRIO_WHO_USER means all of the user's processes");
+
+/// Without namespaces: everything of the user is in sight.
+const SUPERVISED: &[Line] = &[
+    line(
+        &[
+            libc::SYS_prlimit64,
+            libc::SYS_sched_setaffinity,
+            libc::SYS_sched_setscheduler,
+            libc::SYS_sched_setparam,
+            libc::SYS_sched_setattr,
+        ],
+        &[NotIn(0, ALL, &[0])],
+        EPERM,
+        "other processes, which Landlock does not keep from it; 0 is the caller",
+    ),
+    line(
+        &[libc::SYS_setpriority, libc::SYS_ioprio_set],
+        &[NotIn(1, ALL, &[0])],
+        EPERM,
+        "other processes; 0 is the caller",
+    ),
+    OF_A_USER,
+    IO_OF_A_USER,
+    line(
+        &[
+            libc::SYS_shmget,
+            libc::SYS_shmat,
+            libc::SYS_shmctl,
+            libc::SYS_semget,
+            libc::SYS_semop,
+            libc::SYS_semtimedop,
+            libc::SYS_semctl,
+            libc::SYS_msgget,
+            libc::SYS_msgsnd,
+            libc::SYS_msgrcv,
+            libc::SYS_msgctl,
+        ],
+        &[],
+        ENOSYS,
+        "memory and queues of other processes by number, which Landlock does not know; kernels can be built without",
+    ),
+    line(&[libc::SYS_mq_open, libc::SYS_mq_unlink], &[], ENOSYS, "queues of other processes by name; the same"),
+    line(
+        &[libc::SYS_seccomp],
+        &[Has(1, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER as u32)],
+        EBUSY,
+        "a listener of its own could let pass what is asked of the supervisor. Other filters can only refuse more",
+    ),
+    #[cfg(target_arch = "x86_64")]
+    line(
+        &[libc::SYS_chmod, libc::SYS_chown, libc::SYS_lchown, libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat],
+        &[],
+        Answer::Ask,
+        "metadata, which Landlock does not mediate",
+    ),
+    line(
+        &[
+            libc::SYS_fchmod,
+            libc::SYS_fchmodat,
+            SYS_FCHMODAT2,
+            libc::SYS_fchown,
+            libc::SYS_fchownat,
+            libc::SYS_utimensat,
+            libc::SYS_setxattr,
+            libc::SYS_lsetxattr,
+            libc::SYS_fsetxattr,
+            SYS_SETXATTRAT,
+            libc::SYS_removexattr,
+            libc::SYS_lremovexattr,
+            libc::SYS_fremovexattr,
+            SYS_REMOVEXATTRAT,
+        ],
+        &[],
+        Answer::Ask,
+        "metadata, which Landlock does not mediate",
+    ),
+    line(&[SYS_FILE_SETATTR], &[], EPERM, "attributes of inodes, for which the next line refuses the old ways"),
+    line(
+        &[libc::SYS_ioctl],
+        // FS_IOC_SETFLAGS, FS_IOC_SETVERSION, EXT4_IOC_SETVERSION, FS_IOC_FSSETXATTR, FS_IOC_ENABLE_VERITY,
+        // FS_IOC_SET_ENCRYPTION_POLICY, FAT_IOCTL_SET_ATTRIBUTES
+        &[In(1, ALL, &[0x4008_6602, 0x4008_7602, 0x4008_6604, 0x401c_5820, 0x4080_6685, 0x800c_6613, 0x4004_7211])],
+        EPERM,
+        "they change inodes of the user through descriptors that may only read",
+    ),
+    line(
+        &[libc::SYS_ioctl],
+        // Those of Btrfs are all of type 0x94, but FICLONE, FICLONERANGE and FIDEDUPERANGE, which cp(1) uses.
+        &[In(1, 0xff00, &[0x9400]), NotIn(1, ALL, &[0x4004_9409, 0x4020_940d, 0xc018_9436])],
+        EPERM,
+        "subvolumes are made and removed through descriptors that may only read, and Landlock does not see it",
+    ),
+];
+
+const INET_SOCKETS: &[Line] = &[
+    line(
+        &[libc::SYS_socket],
+        &[In(0, ALL, &[INET, INET6]), NotIn(1, SOCKET_TYPE, &[STREAM, DGRAM])],
+        EPERM,
+        "raw sockets and packets read and forge other programs' traffic",
+    ),
+    line(
+        &[libc::SYS_socket],
+        // Any, ICMP, TCP, UDP, ICMPv6, UDP-Lite, MPTCP.
+        &[In(0, ALL, &[INET, INET6]), NotIn(2, ALL, &[0, 1, 6, 17, 58, 136, 262])],
+        EPROTONOSUPPORT,
+        "rare protocols are loaded on demand, and have a record of holes",
+    ),
+    line(
+        &[libc::SYS_socket],
+        &[In(0, ALL, &[NETLINK]), NotIn(2, ALL, &[libc::NETLINK_ROUTE.cast_unsigned()])],
+        EPROTONOSUPPORT,
+        "the other protocols of netlink(7) are the system's",
+    ),
+];
+
+const ASKED_SOCKETS: &[Line] = &[line(
+    &[libc::SYS_socket],
+    &[In(0, ALL, &[INET, INET6])],
+    Answer::Ask,
+    "the answer is always no, but the result of the command can say so",
+)];

@@ -1,0 +1,100 @@
+//! seccomp(2) and its notifications (`seccomp_unotify(2)`).
+#![expect(unsafe_code, reason = "no safe crate loads filters or answers notifications")]
+
+use std::io;
+use std::mem;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::sandbox::bpf::Program;
+
+/// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP` of `linux/seccomp.h`: the supervisor and its charge take turns, so the kernel
+/// may leave them on one processor.
+const SYNC_WAKE_UP: u64 = 1;
+
+/// A system call that waits for an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Notification {
+    /// Names the wait; no two are the same.
+    pub id: u64,
+    /// The thread that waits, as this process's pid namespace numbers it.
+    pub pid: u32,
+    /// The number of the call.
+    pub nr: i32,
+    /// Its arguments.
+    pub args: [u64; 6],
+}
+
+/// Puts a filter on the calling thread and all that it starts later. It must have given up new privileges.
+pub fn install(program: &Program) -> io::Result<()> {
+    set_filter(program, 0).map(drop)
+}
+
+/// Puts a filter on the calling thread and all that it starts later; its notifications are read from what is returned.
+///
+/// A thread has at most one such listener: the second is an error (`EBUSY`).
+pub fn install_with_listener(program: &Program) -> io::Result<OwnedFd> {
+    let listen = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    // Since Linux 5.19 a call that was taken up ends only with its answer or its thread, so a signal does not repeat it.
+    let fd = match set_filter(program, listen | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV) {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => set_filter(program, listen)?,
+        other => other?,
+    };
+    let fd = i32::try_from(fd).map_err(io::Error::other)?;
+    // SAFETY: the kernel has just made this descriptor, with close-on-exec set; nobody else knows it.
+    let listener = unsafe { OwnedFd::from_raw_fd(fd) };
+    // SAFETY: the call takes a number. Without it (before Linux 6.6) things are only slower, so its result is no matter.
+    unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP) };
+    Ok(listener)
+}
+
+/// Takes up the next call that waits; blocks until there is one.
+///
+/// [`io::ErrorKind::NotFound`] if it was gone before it could be taken up.
+pub fn receive(listener: &OwnedFd) -> io::Result<Notification> {
+    // The kernel writes a structure of the size that the number of the ioctl says.
+    // SAFETY: plain numbers, for which all bytes zero are a value; the kernel asks for zeroes.
+    let mut raw: libc::seccomp_notif = unsafe { mem::zeroed() };
+    // SAFETY: `raw` is what this ioctl fills, and lives past the call.
+    let done = unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut raw) };
+    if done < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(Notification { id: raw.id, pid: raw.pid, nr: raw.data.nr, args: raw.data.args })
+}
+
+/// Answers a call in the kernel's place: a value, or a number of errno(3) that is not 0. The call itself is never carried
+/// out: what its arguments point to may have changed since it was judged.
+///
+/// [`io::ErrorKind::NotFound`] if nobody waits for it any more.
+pub fn respond(listener: &OwnedFd, id: u64, answer: Result<i64, i32>) -> io::Result<()> {
+    let (val, error) = match answer {
+        Ok(value) => (value, 0),
+        Err(errno) => (0, -errno.abs()),
+    };
+    let mut raw = libc::seccomp_notif_resp { id, val, error, flags: 0 };
+    // SAFETY: `raw` is what this ioctl reads, and lives past the call.
+    match unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut raw) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Whether the thread still waits for this answer. What was read of it before is then its own, and not of another
+/// process that got its number.
+pub fn still_valid(listener: &OwnedFd, id: u64) -> bool {
+    // SAFETY: the ioctl reads one number, which lives past the call.
+    unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &raw const id) == 0 }
+}
+
+fn set_filter(program: &Program, flags: libc::c_ulong) -> io::Result<libc::c_long> {
+    let mut code: Vec<libc::sock_filter> = program
+        .instructions()
+        .iter()
+        .map(|step| libc::sock_filter { code: step.code, jt: step.jt, jf: step.jf, k: step.k })
+        .collect();
+    let len = u16::try_from(code.len()).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let program = libc::sock_fprog { len, filter: code.as_mut_ptr() };
+    // SAFETY: `program` points to `len` instructions, which live past the call; the kernel copies and checks them.
+    let done = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program) };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(done) }
+}

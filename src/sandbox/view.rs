@@ -1,0 +1,290 @@
+//! The root of its own: what commands see in place of the system's root. Only what is put here exists for them.
+//!
+//! Built once, in the launcher's mount namespace, from copies of mounts (open_tree(2)); then the launcher goes to live in
+//! it, and the system's root is gone from its sight. Each command gets a copy of it with a /proc of its own.
+#![expect(clippy::disallowed_methods, reason = "the view is put together from the system's own directories")]
+
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, mkdirat, open, openat, readlinkat, statat, symlinkat};
+use rustix::io::Errno;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
+    fsconfig_create, fsconfig_set_string, fsmount, fsopen, mount_change, move_mount, open_tree, unmount,
+};
+
+use super::etc;
+use super::fault::{Fault, Step};
+use super::plan::{Network, Place, Plan};
+use super::sys::{self, MountAttributes};
+use crate::limits::{SHARED_MEMORY_BYTES, VIEW_ROOT_BYTES};
+
+/// HOME of commands.
+pub const HOME: &str = "/home/replay";
+/// TMPDIR of commands.
+pub const TMP: &str = "/tmp";
+
+/// Device files that programs cannot do without, none of which leads to a device.
+pub const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+/// Links below /dev, as every system has them.
+const DEVICE_LINKS: [(&str, &str); 5] = [
+    ("/proc/self/fd", "dev/fd"),
+    ("/proc/self/fd/0", "dev/stdin"),
+    ("/proc/self/fd/1", "dev/stdout"),
+    ("/proc/self/fd/2", "dev/stderr"),
+    ("pts/ptmx", "dev/ptmx"),
+];
+/// Empty directories that programs expect to find, and links among them.
+const SKELETON: [&str; 8] = ["proc", "sys", "run", "var", "home", "root", "dev", "mnt"];
+const SKELETON_LINKS: [(&str, &str); 2] = [("/tmp", "var/tmp"), ("/run", "var/run")];
+/// Processor topology, by which runtimes choose their number of threads.
+pub const SHOWN_OF_SYS: &str = "/sys/devices/system/cpu";
+/// Where the resolver of commands without a network is told to ask: an address that is nobody's (RFC 5737), so the
+/// question fails at once and the kernel counts it as a way out that was not there.
+const NO_RESOLVER: &str =
+    "# commands have no network beyond their own loopback\nnameserver 192.0.2.1\noptions timeout:1 attempts:1\n";
+
+/// A mount waiting for its place.
+struct Piece {
+    place: PathBuf,
+    tree: OwnedFd,
+    is_dir: bool,
+}
+
+/// Builds the view, enters it, and lets go of the system's root.
+pub fn enter(plan: &Plan) -> Result<(), Fault> {
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).step("make mounts private")?;
+    let pieces = pieces(plan)?;
+    let links = system_links(plan);
+    let etc = etc::Source::choose()?;
+    let resolver = etc::resolver(plan.network);
+    // The private directory is the one place that surely exists and that nobody needs to see by its path.
+    let root = file_system("tmpfs", &[("mode", "0755"), ("size", &VIEW_ROOT_BYTES.to_string())], no_devices())?;
+    move_mount(&root, "", CWD, plan.scratch.as_path(), MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+        .step("mount the new root")?;
+    let root = open(plan.scratch.as_path(), OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .step("open the new root")?;
+    for name in SKELETON {
+        directory(&root, Path::new(name))?;
+    }
+    for (to, at) in SKELETON_LINKS.iter().chain(&DEVICE_LINKS) {
+        symlinkat(*to, &root, *at).step_with(|| format!("link /{at}"))?;
+    }
+    for (to, at) in links {
+        symlinkat(&to, &root, below_root(&at)).step_with(|| format!("link {}", at.display()))?;
+    }
+    etc.put(&root)?;
+    for piece in pieces {
+        put(&root, &piece)?;
+    }
+    if plan.network == Network::Host {
+        if let Some((place, tree)) = resolver {
+            put(&root, &Piece { place, tree, is_dir: false })?;
+        }
+    } else {
+        etc::no_resolver(&root, NO_RESOLVER)?;
+    }
+    terminals_and_memory(&root)?;
+    rustix::process::fchdir(&root).step("fchdir")?;
+    rustix::process::pivot_root(".", ".").step("pivot_root")?;
+    unmount(".", UnmountFlags::DETACH).step("unmount the system's root")?;
+    rustix::process::chdir("/").step("chdir /")?;
+    let root = open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).step("open /")?;
+    sys::mount_setattr(root.as_fd(), MountAttributes::READ_ONLY, false).step("make the new root read-only")
+}
+
+/// Takes the private directory out of the view: what something is mounted on cannot be removed.
+pub fn leave() {
+    for place in [TMP, HOME] {
+        let _ = unmount(place, UnmountFlags::DETACH);
+    }
+}
+
+/// Gives the calling process, number 1 of its pid namespace and in a mount namespace of its own, a /proc of that
+/// namespace in the place of the launcher's.
+pub fn own_proc() -> Result<(), Fault> {
+    // A new one is given only to who still sees a whole one, so the old one goes second (mount_too_revealing in the
+    // kernel's fs/namespace.c).
+    let flags =
+        MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    let proc = file_system("proc", &[], flags)?;
+    unmount("/proc", UnmountFlags::DETACH).step("unmount the old /proc")?;
+    move_mount(&proc, "", CWD, "/proc", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step("mount /proc")
+}
+
+/// Makes what is at `path` now read-only in this mount namespace. False if nothing is there, or a link.
+pub fn make_read_only(path: &Path) -> Result<bool, Fault> {
+    let fault = || format!("make `{}` read-only", path.display());
+    let tree = match clone_tree(path) {
+        Ok(tree) => tree,
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return Ok(false),
+        Err(errno) => return Err(errno).step_with(fault),
+    };
+    if FileType::from_raw_mode(fstat(&tree).step_with(fault)?.st_mode) == FileType::Symlink {
+        return Ok(false);
+    }
+    sys::mount_setattr(tree.as_fd(), MountAttributes::READ_ONLY, true).step_with(fault)?;
+    move_mount(&tree, "", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step_with(fault)?;
+    Ok(true)
+}
+
+/// Everything that is mounted, outer places first, allowed directories over anything of the same path.
+fn pieces(plan: &Plan) -> Result<Vec<Piece>, Fault> {
+    let read_only = MountAttributes::READ_ONLY.and(MountAttributes::NO_SET_UID).and(MountAttributes::NO_DEVICES);
+    let writable = MountAttributes::NO_SET_UID.and(MountAttributes::NO_DEVICES);
+    let mut pieces = Vec::new();
+    let inside = |path: &Path| plan.roots.iter().any(|root| path.starts_with(root.place.path.as_path()));
+    for path in plan.system.iter().map(super::wire::RawString::as_path) {
+        if !is_link(path) && !inside(path) {
+            pieces.extend(piece(path, path, read_only)?);
+        }
+    }
+    pieces.extend(piece(Path::new(SHOWN_OF_SYS), Path::new(SHOWN_OF_SYS), read_only)?);
+    for device in DEVICES.map(Path::new) {
+        pieces.extend(piece(device, device, MountAttributes::NO_SET_UID)?);
+    }
+    pieces.extend(piece(Path::new("/proc"), Path::new("/proc"), writable)?);
+    let scratch = plan.scratch.as_path();
+    for (name, place) in [("tmp", TMP), ("home", HOME)] {
+        let from = scratch.join(name);
+        let piece = piece(&from, Path::new(place), writable)?;
+        pieces.push(piece.ok_or_else(|| missing(&from))?);
+    }
+    pieces.sort_by_key(|piece| piece.place.components().count());
+    let mut roots: Vec<_> = plan.roots.iter().collect();
+    roots.sort_by_key(|root| root.place.path.as_path().components().count());
+    for root in roots {
+        let path = root.place.path.as_path();
+        let attributes = if root.writable { writable } else { read_only };
+        let piece = piece(path, path, attributes)?.ok_or_else(|| missing(path))?;
+        same(&piece.tree, &root.place)?;
+        pieces.push(piece);
+    }
+    // Stable: of two with as many components, an allowed directory stays the later one.
+    pieces.sort_by_key(|piece| piece.place.components().count());
+    Ok(pieces)
+}
+
+fn missing(path: &Path) -> Fault {
+    Fault { step: format!("mount `{}`", path.display()), source: Errno::NOENT.into() }
+}
+
+/// A copy of what is mounted at and below `from`; `None` if nothing is there.
+fn piece(from: &Path, place: &Path, attributes: MountAttributes) -> Result<Option<Piece>, Fault> {
+    let fault = || format!("mount `{}`", from.display());
+    let tree = match clone_tree(from) {
+        Ok(tree) => tree,
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+        Err(errno) => return Err(errno).step_with(fault),
+    };
+    let kind = FileType::from_raw_mode(fstat(&tree).step_with(fault)?.st_mode);
+    sys::mount_setattr(tree.as_fd(), attributes, true).step_with(fault)?;
+    Ok(Some(Piece { place: place.into(), tree, is_dir: kind == FileType::Directory }))
+}
+
+pub(super) fn clone_tree(from: &Path) -> rustix::io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
+    open_tree(CWD, from, flags)
+}
+
+/// Whether the tree is the directory that policy opened when the server started.
+pub fn same(tree: &OwnedFd, place: &Place) -> Result<(), Fault> {
+    let stat = fstat(tree).step("fstat")?;
+    if (stat.st_dev, stat.st_ino) == (place.dev, place.ino) {
+        return Ok(());
+    }
+    let path = place.path.as_path().display();
+    Err(Fault::because(format!("mount `{path}`"), "another directory took its name while the server started"))
+}
+
+fn is_link(path: &Path) -> bool {
+    rustix::fs::lstat(path).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
+}
+
+/// `/bin -> usr/bin` and its like.
+fn system_links(plan: &Plan) -> Vec<(PathBuf, PathBuf)> {
+    let links = plan.system.iter().map(super::wire::RawString::as_path).filter(|path| is_link(path));
+    links
+        .filter_map(|path| {
+            let to = readlinkat(CWD, path, Vec::new()).ok()?;
+            Some((OsStr::new(to.to_str().ok()?).into(), path.into()))
+        })
+        .collect()
+}
+
+/// A path relative to the new root.
+fn below_root(path: &Path) -> &Path {
+    path.strip_prefix("/").unwrap_or(path)
+}
+
+/// Mounts a piece at its place, which is made if it is not there.
+fn put(root: &OwnedFd, piece: &Piece) -> Result<(), Fault> {
+    let at = below_root(&piece.place);
+    let fault = || format!("mount `{}`", piece.place.display());
+    if piece.is_dir {
+        directory(root, at)?;
+    } else {
+        if let Some(parent) = at.parent() {
+            directory(root, parent)?;
+        }
+        match openat(root, at, OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC, Mode::RUSR) {
+            Ok(_) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno).step_with(fault),
+        }
+    }
+    move_mount(&piece.tree, "", root, at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step_with(fault)
+}
+
+/// Makes a directory below the new root, and those above it.
+pub(super) fn directory(root: &OwnedFd, at: &Path) -> Result<(), Fault> {
+    let mut made = PathBuf::new();
+    for part in at.components() {
+        made.push(part);
+        match mkdirat(root, &made, Mode::from_raw_mode(0o755)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            // Below something read-only: whether it is there shows when it is used.
+            Err(Errno::ROFS | Errno::ACCESS) if statat(root, &made, AtFlags::empty()).is_ok() => {}
+            Err(errno) => return Err(errno).step_with(|| format!("make `/{}`", made.display())),
+        }
+    }
+    Ok(())
+}
+
+/// Terminals and shared memory that only the commands of this server have.
+fn terminals_and_memory(root: &OwnedFd) -> Result<(), Fault> {
+    let no_set_uid = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    let memory = SHARED_MEMORY_BYTES.to_string();
+    let pts = file_system("devpts", &[("ptmxmode", "0666"), ("mode", "0620")], no_set_uid)?;
+    let shm = file_system("tmpfs", &[("mode", "1777"), ("size", &memory), ("nr_inodes", "65536")], no_devices())?;
+    for (tree, at) in [(pts, "dev/pts"), (shm, "dev/shm")] {
+        directory(root, Path::new(at))?;
+        move_mount(&tree, "", root, at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+            .step_with(|| format!("mount /{at}"))?;
+    }
+    Ok(())
+}
+
+fn no_devices() -> MountAttrFlags {
+    MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV
+}
+
+/// A file system of its own, mounted nowhere yet.
+fn file_system(kind: &str, options: &[(&str, &str)], attributes: MountAttrFlags) -> Result<OwnedFd, Fault> {
+    let fault = || format!("make a {kind}");
+    let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC).step_with(fault)?;
+    for (key, value) in options {
+        fsconfig_set_string(context.as_fd(), *key, *value).step_with(fault)?;
+    }
+    fsconfig_create(context.as_fd()).step_with(fault)?;
+    fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes).step_with(fault)
+}
+
+/// Handles of the places that commands may write to, in the view; for the rules of Landlock.
+pub fn open_path(path: &Path) -> Result<OwnedFd, Fault> {
+    open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).step_with(|| format!("open `{}`", path.display()))
+}

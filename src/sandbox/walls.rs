@@ -1,0 +1,123 @@
+//! The Landlock rules and the filter of each tier: what is put on every program, whatever it is.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use super::bpf::Program;
+use super::fault::{Fault, Step};
+use super::landlock::{self, Options, Right, Ruleset, SCOPES_ABI, abi, public_entries};
+use super::plan::{Network, Plan};
+use super::seccomp::{self, Rules, Sockets};
+use super::sys;
+use super::{etc, view};
+
+/// What a program is held by, beside the view.
+#[derive(Debug)]
+pub struct Walls {
+    ruleset: Ruleset,
+    filter: Program,
+    supervised: bool,
+    abi: u32,
+}
+
+impl Walls {
+    /// For programs in the view. The launcher already lives there, so paths are as commands see them.
+    pub fn in_view(plan: &Plan) -> Result<Self, Fault> {
+        let abi = version()?;
+        let mut rules = vec![open("/", Right::ReadExecute)?];
+        for place in [view::TMP, view::HOME, "/dev/shm"] {
+            rules.push(open(place, Right::Write)?);
+        }
+        rules.extend(devices());
+        rules.push(open("/dev/pts", Right::Terminal)?);
+        for root in plan.roots.iter().filter(|root| root.writable) {
+            rules.push(open(root.place.path.as_path(), Right::Write)?);
+        }
+        let scopes = abi >= SCOPES_ABI;
+        let host = plan.network == Network::Host;
+        // On a network of its own it can only meet sockets of other commands.
+        let options = Options { scope_signals: scopes, scope_abstract_sockets: scopes && host, refuse_tcp: false, abi };
+        let filter = seccomp::filter(&Rules { sockets: Sockets::Inet, unix: scopes || !host, supervised: false });
+        Ok(Self { ruleset: ruleset(&rules, &options)?, filter, supervised: false, abi })
+    }
+
+    /// For programs on the system's own root.
+    pub fn on_system(plan: &Plan) -> Result<Self, Fault> {
+        let abi = version()?;
+        let mut rules = Vec::new();
+        let mut find = |path: &Path, right| rules.extend(open(path, right).ok());
+        for path in &plan.system {
+            find(path.as_path(), Right::ReadExecute);
+        }
+        for path in public_entries(Path::new("/etc")) {
+            find(&path, Right::Read);
+        }
+        for path in [Path::new("/proc"), Path::new(view::SHOWN_OF_SYS)] {
+            find(path, Right::Read);
+        }
+        if plan.network == Network::Host {
+            etc::resolver_path().iter().for_each(|path| find(path, Right::Read));
+        }
+        rules.extend(devices());
+        for name in ["home", "tmp"] {
+            rules.push(open(plan.scratch.as_path().join(name), Right::Write)?);
+        }
+        for root in &plan.roots {
+            let right = if root.writable { Right::Write } else { Right::ReadExecute };
+            let rule = open(root.place.path.as_path(), right)?;
+            view::same(&rule.0, &root.place)?;
+            rules.push(rule);
+        }
+        let host = plan.network == Network::Host;
+        let options = Options { scope_signals: true, scope_abstract_sockets: true, refuse_tcp: !host, abi };
+        let sockets = if host { Sockets::Inet } else { Sockets::None };
+        let filter = seccomp::filter(&Rules { sockets, unix: false, supervised: true });
+        Ok(Self { ruleset: ruleset(&rules, &options)?, filter, supervised: true, abi })
+    }
+
+    /// Version of Landlock that they are made for.
+    pub fn abi(&self) -> u32 {
+        self.abi
+    }
+
+    /// Enters the domain alone: a supervisor that shall be bounded like its command, but make its own calls.
+    pub fn enter_domain(&self) -> Result<(), Fault> {
+        self.ruleset.restrict().step("enter the Landlock domain")
+    }
+
+    /// Puts this process behind the walls for good. If calls are supervised, the listener for its supervisor.
+    pub fn enter(&self) -> Result<Option<OwnedFd>, Fault> {
+        self.enter_domain()?;
+        if self.supervised {
+            return sys::seccomp::install_with_listener(&self.filter).step("install the filter").map(Some);
+        }
+        sys::seccomp::install(&self.filter).step("install the filter").map(|()| None)
+    }
+}
+
+type Rule = (OwnedFd, Right);
+
+fn open(path: impl AsRef<Path>, right: Right) -> Result<Rule, Fault> {
+    Ok((view::open_path(path.as_ref())?, right))
+}
+
+/// Devices that exist, each with what programs need of it.
+fn devices() -> Vec<Rule> {
+    let right = |path: &str| if path == "/dev/tty" { Right::Terminal } else { Right::Device };
+    view::DEVICES.iter().filter_map(|path| open(path, right(path)).ok()).collect()
+}
+
+fn version() -> Result<u32, Fault> {
+    abi().ok_or_else(|| Fault::because("Landlock", "this kernel does not have it, or it is switched off"))
+}
+
+fn ruleset(rules: &[Rule], options: &Options) -> Result<Ruleset, Fault> {
+    let rules: Vec<(BorrowedFd<'_>, Right)> = rules.iter().map(|(fd, right)| (fd.as_fd(), *right)).collect();
+    landlock::ruleset(&rules, options).map_err(|error| Fault::because("Landlock", &error.to_string()))
+}
+
+/// The directories that commands may write to on the system's own root, for the broker.
+pub fn writable_on_system(plan: &Plan) -> Vec<PathBuf> {
+    let roots = plan.roots.iter().filter(|root| root.writable).map(|root| root.place.path.as_path().to_path_buf());
+    roots.chain(["home", "tmp"].map(|name| plan.scratch.as_path().join(name))).collect()
+}
