@@ -3,12 +3,9 @@
 //! `plan` says what the walls shall be, `wire` how the server speaks with the launcher, and the launcher (this program
 //! started again) builds the walls and starts commands inside them. ARCHITECTURE.md shows the processes.
 
-<<<<<<< HEAD
 pub mod attack;
-=======
 pub mod bpf;
 pub mod broker;
->>>>>>> main
 mod cell;
 mod etc;
 pub mod fault;

@@ -26,4 +26,5 @@ mod laws;
 mod layers;
 mod schema;
 mod tree;
+mod walls;
 mod wire;
