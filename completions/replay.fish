@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server allow= allow-read= allow-write= sandbox-profile= protect= sandbox= tools= errors= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-line-bytes= log-level= h/help V/version
+    string join \n mcp-server allow= allow-read= allow-write= sandbox-profile= protect= sandbox= network= allow-network env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= max-commands= max-background-commands= background-output-bytes= tools= errors= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-line-bytes= log-level= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -29,16 +29,34 @@ complete -c replay -n "__fish_replay_needs_command" -l allow-read -d 'Allow a di
 complete -c replay -n "__fish_replay_needs_command" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_needs_command" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l protect -d 'Keep a path below an allowed directory read-only for the file tools, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are' -r -F
-complete -c replay -n "__fish_replay_needs_command" -l sandbox -d 'The kernel wall around commands. `require` refuses commands for as long as there is none; `off` runs them without one' -r -f -a "require\t'No wall, no command'
+complete -c replay -n "__fish_replay_needs_command" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
+namespaces\t'A root of its own in namespaces, or no command'
+landlock\t'Landlock on the system\'s own root, or no command'
 off\t'Run commands without a wall'"
+complete -c replay -n "__fish_replay_needs_command" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
+loopback\t'127.0.0.1 and ::1 of their own'
+host\t'The system\'s'"
+complete -c replay -n "__fish_replay_needs_command" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
+complete -c replay -n "__fish_replay_needs_command" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
+read-only\t'The real one; whatever it holds can be read'"
+complete -c replay -n "__fish_replay_needs_command" -l git-identity -d 'Author and committer of the commits that commands make' -r
+complete -c replay -n "__fish_replay_needs_command" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_needs_command" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it' -r
+complete -c replay -n "__fish_replay_needs_command" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
+complete -c replay -n "__fish_replay_needs_command" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_needs_command" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_needs_command" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_needs_command" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_needs_command" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_needs_command" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds' -r
-complete -c replay -n "__fish_replay_needs_command" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds' -r
-complete -c replay -n "__fish_replay_needs_command" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams' -r
+complete -c replay -n "__fish_replay_needs_command" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
 complete -c replay -n "__fish_replay_needs_command" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
@@ -47,10 +65,13 @@ info\t'The start-up line'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_needs_command" -l mcp-server -d 'Serve the Model Context Protocol on stdin and stdout'
+complete -c replay -n "__fish_replay_needs_command" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_needs_command" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
 complete -c replay -n "__fish_replay_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_needs_command" -s V -l version -d 'Print version'
 complete -c replay -n "__fish_replay_needs_command" -f -a "call" -d 'Run one tool and print what it answers; the exit status is 1 when the tool failed'
 complete -c replay -n "__fish_replay_needs_command" -f -a "tools" -d 'List the tools'
+complete -c replay -n "__fish_replay_needs_command" -f -a "sandbox" -d 'Look at the walls around commands'
 complete -c replay -n "__fish_replay_needs_command" -f -a "generate" -d 'Print a document that is derived from the declarations'
 complete -c replay -n "__fish_replay_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
@@ -58,16 +79,34 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l allow-read -d 'Al
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand call" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand call" -l protect -d 'Keep a path below an allowed directory read-only for the file tools, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are' -r -F
-complete -c replay -n "__fish_replay_using_subcommand call" -l sandbox -d 'The kernel wall around commands. `require` refuses commands for as long as there is none; `off` runs them without one' -r -f -a "require\t'No wall, no command'
+complete -c replay -n "__fish_replay_using_subcommand call" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
+namespaces\t'A root of its own in namespaces, or no command'
+landlock\t'Landlock on the system\'s own root, or no command'
 off\t'Run commands without a wall'"
+complete -c replay -n "__fish_replay_using_subcommand call" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
+loopback\t'127.0.0.1 and ::1 of their own'
+host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand call" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
+read-only\t'The real one; whatever it holds can be read'"
+complete -c replay -n "__fish_replay_using_subcommand call" -l git-identity -d 'Author and committer of the commits that commands make' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand call" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand call" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
@@ -76,22 +115,42 @@ info\t'The start-up line'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l json -d 'Print the whole result as JSON instead of its text'
+complete -c replay -n "__fish_replay_using_subcommand call" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand call" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
 complete -c replay -n "__fish_replay_using_subcommand call" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand tools" -l protect -d 'Keep a path below an allowed directory read-only for the file tools, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are' -r -F
-complete -c replay -n "__fish_replay_using_subcommand tools" -l sandbox -d 'The kernel wall around commands. `require` refuses commands for as long as there is none; `off` runs them without one' -r -f -a "require\t'No wall, no command'
+complete -c replay -n "__fish_replay_using_subcommand tools" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
+namespaces\t'A root of its own in namespaces, or no command'
+landlock\t'Landlock on the system\'s own root, or no command'
 off\t'Run commands without a wall'"
+complete -c replay -n "__fish_replay_using_subcommand tools" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
+loopback\t'127.0.0.1 and ::1 of their own'
+host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand tools" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
+read-only\t'The real one; whatever it holds can be read'"
+complete -c replay -n "__fish_replay_using_subcommand tools" -l git-identity -d 'Author and committer of the commits that commands make' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand tools" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
@@ -100,22 +159,132 @@ info\t'The start-up line'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l json -d 'Print the list as clients get it, schemas included'
+complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand tools" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
 complete -c replay -n "__fish_replay_using_subcommand tools" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l protect -d 'Keep a path below an allowed directory read-only for the file tools, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
+namespaces\t'A root of its own in namespaces, or no command'
+landlock\t'Landlock on the system\'s own root, or no command'
+off\t'Run commands without a wall'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
+loopback\t'127.0.0.1 and ::1 of their own'
+host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
+read-only\t'The real one; whatever it holds can be read'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l git-identity -d 'Author and committer of the commits that commands make' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+command\t'`execute_command`'
+all\t'Every set'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+error\t'The server\'s own faults'
+warn\t'What an operator should know'
+info\t'The start-up line'
+debug\t'Every call, and cancellations'
+trace\t'Everything'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -f -a "explain" -d 'Print what holds commands and what does not: every rule and why it is there, limits, environment, gaps'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l protect -d 'Keep a path below an allowed directory read-only for the file tools, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
+namespaces\t'A root of its own in namespaces, or no command'
+landlock\t'Landlock on the system\'s own root, or no command'
+off\t'Run commands without a wall'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
+loopback\t'127.0.0.1 and ::1 of their own'
+host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
+read-only\t'The real one; whatever it holds can be read'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l git-identity -d 'Author and committer of the commits that commands make' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+command\t'`execute_command`'
+all\t'Every set'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+error\t'The server\'s own faults'
+warn\t'What an operator should know'
+info\t'The start-up line'
+debug\t'Every call, and cancellations'
+trace\t'Everything'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from help" -f -a "explain" -d 'Print what holds commands and what does not: every rule and why it is there, limits, environment, gaps'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand generate" -l protect -d 'Keep a path below an allowed directory read-only for the file tools, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are' -r -F
-complete -c replay -n "__fish_replay_using_subcommand generate" -l sandbox -d 'The kernel wall around commands. `require` refuses commands for as long as there is none; `off` runs them without one' -r -f -a "require\t'No wall, no command'
+complete -c replay -n "__fish_replay_using_subcommand generate" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
+namespaces\t'A root of its own in namespaces, or no command'
+landlock\t'Landlock on the system\'s own root, or no command'
 off\t'Run commands without a wall'"
+complete -c replay -n "__fish_replay_using_subcommand generate" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
+loopback\t'127.0.0.1 and ::1 of their own'
+host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand generate" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
+read-only\t'The real one; whatever it holds can be read'"
+complete -c replay -n "__fish_replay_using_subcommand generate" -l git-identity -d 'Author and committer of the commits that commands make' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand generate" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
@@ -123,8 +292,12 @@ warn\t'What an operator should know'
 info\t'The start-up line'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
+complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand generate" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
 complete -c replay -n "__fish_replay_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools generate help" -f -a "call" -d 'Run one tool and print what it answers; the exit status is 1 when the tool failed'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools generate help" -f -a "tools" -d 'List the tools'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools generate help" -f -a "generate" -d 'Print a document that is derived from the declarations'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools sandbox generate help" -f -a "call" -d 'Run one tool and print what it answers; the exit status is 1 when the tool failed'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools sandbox generate help" -f -a "tools" -d 'List the tools'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools sandbox generate help" -f -a "sandbox" -d 'Look at the walls around commands'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools sandbox generate help" -f -a "generate" -d 'Print a document that is derived from the declarations'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools sandbox generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from sandbox" -f -a "explain" -d 'Print what holds commands and what does not: every rule and why it is there, limits, environment, gaps'

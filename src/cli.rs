@@ -1,10 +1,12 @@
 //! argv as it was typed: the one declaration of flags, from which help, man page and completions are derived.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use serde::Deserialize;
 
 use crate::limits;
 use crate::tools::TOOLS;
@@ -47,10 +49,58 @@ pub struct Options {
     /// that programs trust, such as .git/hooks, always are
     #[arg(long, global = true, value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     pub protect: Vec<PathBuf>,
-    /// The kernel wall around commands. `require` refuses commands for as long as there is none; `off` runs them
-    /// without one
-    #[arg(long, global = true, value_enum, default_value_t = Sandbox::Require, value_name = "MODE")]
-    pub sandbox: Sandbox,
+    /// The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands
+    /// when there is none; `off` runs them without one
+    #[arg(long, global = true, value_enum, value_name = "MODE")]
+    pub sandbox: Option<Sandbox>,
+    /// The network of commands: a loopback of their own by default, which only `namespaces` can give
+    #[arg(long, global = true, value_enum, value_name = "KIND")]
+    pub network: Option<NetworkArg>,
+    /// Give commands the system's network; the same as --network host
+    #[arg(long, global = true)]
+    pub allow_network: bool,
+    /// Pass a variable of the server's environment to commands (a name, or a glob with `*`), or set one. Repeatable; a
+    /// glob never passes names such as *TOKEN* or *_KEY, an exact name does
+    #[arg(long, global = true, value_name = "NAME|NAME=VALUE")]
+    pub env: Vec<OsString>,
+    /// HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is
+    /// in it, for reading
+    #[arg(long, global = true, value_enum, value_name = "KIND")]
+    pub home: Option<Home>,
+    /// Author and committer of the commits that commands make
+    #[arg(long, global = true, value_name = "NAME <MAIL>")]
+    pub git_identity: Option<String>,
+    /// Show commands one more directory of programs, read-only. Repeatable
+    #[arg(long, global = true, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub system: Vec<PathBuf>,
+    /// Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and
+    /// pyenv
+    #[arg(long, global = true)]
+    pub no_toolchains: bool,
+    /// Processes and threads of all commands together (4096 by default); only `namespaces` can hold it
+    #[arg(long, global = true, value_name = "COUNT", value_parser = PROCESSES.parser())]
+    pub limit_processes: Option<u64>,
+    /// Largest file that commands may write, in bytes
+    #[arg(long, global = true, value_name = "BYTES", value_parser = FILE_BYTES.parser())]
+    pub limit_file_bytes: Option<u64>,
+    /// Processor time of each process of a command, in seconds
+    #[arg(long, global = true, value_name = "SECS", value_parser = CPU_SECS.parser())]
+    pub limit_cpu_secs: Option<u64>,
+    /// Memory of all processes of a command together, in bytes
+    #[arg(long, global = true, value_name = "BYTES", value_parser = MEMORY_BYTES.parser())]
+    pub limit_memory_bytes: Option<u64>,
+    /// Open files of each process of a command
+    #[arg(long, global = true, value_name = "COUNT", value_parser = OPEN_FILES.parser())]
+    pub limit_open_files: Option<u64>,
+    /// Commands that may run at the same time (16 by default)
+    #[arg(long, global = true, value_name = "COUNT", value_parser = COMMANDS.parser())]
+    pub max_commands: Option<u64>,
+    /// Commands that may run in the background at the same time (16 by default)
+    #[arg(long, global = true, value_name = "COUNT", value_parser = COMMANDS.parser())]
+    pub max_background_commands: Option<u64>,
+    /// Output kept of each background command, in bytes (16777216 by default)
+    #[arg(long, global = true, value_name = "BYTES", value_parser = OUTPUT_BYTES.parser())]
+    pub background_output_bytes: Option<u64>,
     /// Which sets of tools to serve
     #[arg(long, global = true, value_enum, value_delimiter = ',', value_name = "SET,...",
         default_values_t = [ToolsetArg::Files, ToolsetArg::Command])]
@@ -59,17 +109,15 @@ pub struct Options {
     /// isError, for clients that hide protocol errors from their model
     #[arg(long, global = true, value_enum, default_value_t = Errors::Codes, value_name = "STYLE")]
     pub errors: Errors,
-    /// Time limit of a command that asks for none, in seconds
-    #[arg(long, global = true, value_name = "SECS", default_value_t = limits::DEFAULT_COMMAND_TIMEOUT_SECS,
-        value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    pub command_timeout_secs: u64,
-    /// Largest time limit that a command may ask for, in seconds
-    #[arg(long, global = true, value_name = "SECS", default_value_t = limits::MAX_COMMAND_TIMEOUT_SECS,
-        value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    pub max_command_timeout_secs: u64,
-    /// Output kept of a command, in bytes for each of its two streams
-    #[arg(long, global = true, value_name = "BYTES", default_value_t = limits::OUTPUT_CAP_BYTES)]
-    pub output_cap_bytes: usize,
+    /// Time limit of a command that asks for none, in seconds (30 by default)
+    #[arg(long, global = true, value_name = "SECS", value_parser = TIMEOUT_SECS.parser())]
+    pub command_timeout_secs: Option<u64>,
+    /// Largest time limit that a command may ask for, in seconds (60 by default)
+    #[arg(long, global = true, value_name = "SECS", value_parser = TIMEOUT_SECS.parser())]
+    pub max_command_timeout_secs: Option<u64>,
+    /// Output kept of a command, in bytes for each of its two streams (524288 by default)
+    #[arg(long, global = true, value_name = "BYTES", value_parser = OUTPUT_BYTES.parser())]
+    pub output_cap_bytes: Option<u64>,
     /// Longest message accepted on stdin, in bytes
     #[arg(long, global = true, value_name = "BYTES", default_value_t = limits::MAX_LINE_BYTES)]
     pub max_line_bytes: usize,
@@ -99,12 +147,25 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Look at the walls around commands
+    Sandbox {
+        /// What to do
+        #[command(subcommand)]
+        action: SandboxAction,
+    },
     /// Print a document that is derived from the declarations
     #[command(hide = true)]
     Generate {
         /// Which one
         document: Document,
     },
+}
+
+/// `replay sandbox ...`.
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub enum SandboxAction {
+    /// Print what holds commands and what does not: every rule and why it is there, limits, environment, gaps
+    Explain,
 }
 
 /// For completions; a name that is none of them is an error of the command line.
@@ -142,13 +203,75 @@ impl Document {
 }
 
 /// `--sandbox`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Sandbox {
-    /// No wall, no command
+    /// The best walls that can be built here, or no command
     Require,
+    /// A root of its own in namespaces, or no command
+    Namespaces,
+    /// Landlock on the system's own root, or no command
+    Landlock,
     /// Run commands without a wall
     Off,
 }
+
+/// `--network`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NetworkArg {
+    /// None at all
+    None,
+    /// 127.0.0.1 and ::1 of their own
+    Loopback,
+    /// The system's
+    Host,
+}
+
+/// `--home`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Home {
+    /// Empty at start, writable, removed with the server
+    Private,
+    /// The real one; whatever it holds can be read
+    #[value(alias = "read_only")]
+    ReadOnly,
+}
+
+/// What a number may be, on the command line and in the profile.
+#[derive(Clone, Copy, Debug)]
+pub struct Range {
+    /// Least.
+    pub min: u64,
+    /// Most.
+    pub max: u64,
+}
+
+impl Range {
+    fn parser(self) -> clap::builder::RangedU64ValueParser {
+        clap::value_parser!(u64).range(self.min..=self.max)
+    }
+}
+
+/// A shell with a pipeline needs a few; the most is `PID_MAX_LIMIT` of proc(5).
+pub const PROCESSES: Range = Range { min: 8, max: 4_194_304 };
+/// Below a page nothing useful can be written.
+pub const FILE_BYTES: Range = Range { min: 4096, max: MAX_BYTES };
+/// Up to a day.
+pub const CPU_SECS: Range = Range { min: 1, max: 86_400 };
+/// A shell and its tools need some.
+pub const MEMORY_BYTES: Range = Range { min: 16 * 1024 * 1024, max: MAX_BYTES };
+/// The most is what the kernel allows by default (`fs.nr_open`, proc(5)).
+pub const OPEN_FILES: Range = Range { min: 32, max: 1_048_576 };
+/// Commands at the same time.
+pub const COMMANDS: Range = Range { min: 1, max: 1024 };
+/// Output that is kept.
+pub const OUTPUT_BYTES: Range = Range { min: 1024, max: 1 << 30 };
+/// Up to a day.
+pub const TIMEOUT_SECS: Range = Range { min: 1, max: 86_400 };
+/// 1 PiB: more is a slip of the finger.
+const MAX_BYTES: u64 = 1 << 50;
 
 /// `--tools`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -8,6 +8,7 @@ use clap::CommandFactory as _;
 use serde_json::Value;
 
 use crate::cli::{Cli, Document};
+use crate::config::profile_keys;
 use crate::tools::{Descriptor, Hints, TOOLS};
 
 /// One document, as it is committed.
@@ -62,7 +63,7 @@ fn parameters(schema: &Value) -> impl Iterator<Item = (String, bool, &Value)> {
 /// subcommands told in place: it only names pages that would have to be there beside this one.
 fn man(command: clap::Command) -> Result<String> {
     const SYNOPSIS: &str = ".SH SYNOPSIS\n\\fBreplay \\-\\-mcp\\-server\\fR [\\fIOPTIONS\\fR]\n.br\n\\fBreplay call\\fR \
-        [\\fIOPTIONS\\fR] \\fITOOL\\fR [\\fIKEY=VALUE\\fR... | \\fIJSON\\fR]\n.br\n\\fBreplay tools\\fR [\\fB\\-\\-json\\fR]\n";
+        [\\fIOPTIONS\\fR] \\fITOOL\\fR [\\fIKEY=VALUE\\fR... | \\fIJSON\\fR]\n.br\n\\fBreplay tools\\fR [\\fB\\-\\-json\\fR]\n.br\n\\fBreplay sandbox explain\\fR [\\fIOPTIONS\\fR]\n";
     const STATUS: &str = ".SH \"EXIT STATUS\"\n0 when all went well, 1 when the tool failed, 2 when the arguments are wrong or \
         the program cannot start.\n.SH EXAMPLES\n.nf\nreplay \\-\\-mcp\\-server \\-\\-allow /home/me/project:rw\nreplay call \
         grep_files regex=\\(aqfn main\\(aq directory=src \\-\\-allow .\n.fi\n.SH \"SEE ALSO\"\n.BR replay\\-tools (7)\n";
@@ -74,14 +75,37 @@ fn man(command: clap::Command) -> Result<String> {
     let (_, rest) = rest.split_once(".SH DESCRIPTION").context("no description")?;
     let (options, rest) = rest.split_once(".SH SUBCOMMANDS").context("no subcommands")?;
     let (_, version) = rest.split_once(".SH VERSION").context("no version")?;
-    Ok(format!("{head}{SYNOPSIS}.SH DESCRIPTION{options}{commands}{STATUS}.SH VERSION{version}"))
+    Ok(format!("{head}{SYNOPSIS}.SH DESCRIPTION{options}{commands}{}{STATUS}.SH VERSION{version}", man_profile()))
+}
+
+/// The keys of the profile.
+fn man_profile() -> String {
+    let mut text = String::from(
+        ".SH PROFILE\nA JSON object with any of these keys (those of an object are written with a dot); a key that is not \
+         known is an error. Relative paths are taken from the working directory. What is said on the command line counts \
+         instead; lists are added to those of the command line.\n",
+    );
+    for (key, words) in profile_keys() {
+        let _ = writeln!(text, ".TP\n\\fB{}\\fR\n{}", roff(&key), roff(&words));
+    }
+    text
 }
 
 fn man_commands(command: &clap::Command) -> String {
     let mut text = String::from(".SH COMMANDS\n");
+    man_command(&mut text, command, "replay");
+    text
+}
+
+fn man_command(text: &mut String, command: &clap::Command, path: &str) {
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        let path = format!("{path} {}", sub.get_name());
+        if sub.has_subcommands() {
+            man_command(text, sub, &path);
+            continue;
+        }
         let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
-        let _ = writeln!(text, ".SS replay {}\n{}.", sub.get_name(), roff(&about));
+        let _ = writeln!(text, ".SS {path}\n{}.", roff(&about));
         for arg in sub.get_arguments() {
             let name = match (arg.get_long(), arg.get_value_names()) {
                 (Some(long), _) => format!("\\fB{}\\fR", roff(&format!("--{long}"))),
@@ -92,7 +116,6 @@ fn man_commands(command: &clap::Command) -> String {
             let _ = writeln!(text, ".TP\n{name}\n{}", roff(&help));
         }
     }
-    text
 }
 
 fn man_tools() -> String {

@@ -21,3 +21,4 @@ pub mod start;
 pub mod text;
 pub mod tools;
 pub mod transport;
+pub mod walls;

@@ -133,6 +133,18 @@ pub const COMMAND_PROGRESS_MS: u64 = 500;
 pub const PIPE_READ_BYTES: usize = 64 * 1024;
 /// Longest command line, in bytes (`MAX_ARG_STRLEN` of execve(2), less its final NUL).
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
+/// Processes and threads that the commands of one server may have together.
+pub const MAX_COMMAND_PROCESSES: u64 = 4096;
+/// Commands that may run at the same time, beside those in the background.
+pub const MAX_COMMANDS: usize = 16;
+/// Commands that may run in the background at the same time.
+pub const MAX_BACKGROUND_COMMANDS: usize = 16;
+/// Output kept of each background command, in bytes.
+pub const BACKGROUND_OUTPUT_BYTES: u64 = 16 * 1024 * 1024;
+/// Added to the likelihood that a command is ended when the system is out of memory (`oom_score_adj`, 0 to 1000).
+pub const COMMAND_OOM_SCORE_ADJ: u16 = 500;
+/// Largest profile that is read, in bytes.
+pub const MAX_PROFILE_BYTES: u64 = 1024 * 1024;
 /// Longest frame between the server and the launcher, in bytes: a command line as JSON, every byte of it escaped.
 pub const MAX_FRAME_BYTES: usize = 2 * 1024 * 1024;
 /// How long the trivial command at start may take, in milliseconds.

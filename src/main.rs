@@ -9,14 +9,14 @@ use clap::Parser as _;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-use replay::cli::{Cli, Command};
+use replay::cli::{Cli, Command, SandboxAction};
 use replay::config::Config;
 use replay::limits::MAX_OPEN_FILES;
 use replay::protocol::Revision;
-use replay::sandbox::attack;
+use replay::sandbox::{Tier, attack};
 use replay::server::{Server, Session};
 use replay::transport::{Door, End, Writer};
-use replay::{docs, oneshot, sandbox, start};
+use replay::{docs, oneshot, sandbox, start, walls};
 
 fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == sandbox::LAUNCHER_ARGUMENT) {
@@ -60,6 +60,14 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let answer = oneshot::call(&start::server(&config)?, &tool, &arguments, json)?;
             std::io::stdout().write_all(&answer.output)?;
             Ok(if answer.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        }
+        Some(Command::Sandbox { action: SandboxAction::Explain }) => {
+            let config = Config::resolve(&cli.options)?;
+            let server = start::server(&config)?;
+            let services = server.services();
+            let text = walls::explain(&config, &services.policy, &services.commands.standing)?;
+            std::io::stdout().write_all(text.as_bytes())?;
+            Ok(ExitCode::SUCCESS)
         }
         None => serve(&Config::resolve(&cli.options)?),
     }
@@ -105,15 +113,17 @@ fn announce(server: &Server) {
         .iter()
         .map(|root| format!("{}:{}", root.path().display(), if root.writable() { "rw" } else { "ro" }))
         .collect();
-    let wall = services.commands.refused.as_deref().unwrap_or("off: commands run outside any kernel wall");
-    if services.commands.refused.is_none() {
+    let standing = &services.commands.standing;
+    let wall = standing.word();
+    if standing.tier == Some(Tier::Off) {
         tracing::warn!("commands run outside any kernel wall (--sandbox off)");
     }
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         revisions = Revision::ALL.map(Revision::as_str).join(","),
         directories = directories.join(" "),
-        wall,
+        wall = &*wall,
+        network = standing.effective_network().as_str(),
         "serving"
     );
 }

@@ -100,15 +100,16 @@ impl Policy {
     /// Each path as given and, where it goes through a link today, the place that it leads to.
     fn protected_paths(&self, asked: &[PathBuf]) -> Result<Vec<Protected>, StartError> {
         let writable = self.roots.iter().filter(|root| root.writable);
-        let defaults = writable.flat_map(|root| PROTECTED_BY_DEFAULT.map(|name| (root.path.join(name), true)));
-        let asked = asked.iter().map(|path| Ok((absolute(path)?, false)));
+        let defaults = writable.flat_map(|root| PROTECTED_BY_DEFAULT.map(|name| (root.path.join(name), false)));
+        let asked = asked.iter().map(|path| Ok((absolute(path)?, true)));
         let mut all: Vec<Protected> = Vec::new();
         for path in defaults.map(Ok).chain(asked) {
-            let (path, any_case) = path?;
+            let (path, asked) = path?;
             let led_to = self.look_for(&path).map(|spot| below(&spot.place, &spot.tail));
             for path in std::iter::once(path).chain(led_to.ok()) {
-                if all.iter().all(|known| known.path != path) {
-                    all.push(Protected { path, any_case });
+                match all.iter_mut().find(|known| known.path == path) {
+                    Some(known) => known.asked |= asked,
+                    None => all.push(Protected { path, any_case: !asked, asked }),
                 }
             }
         }

@@ -63,6 +63,11 @@ impl Policy {
         self.rules.protected.iter().map(|p| p.path.as_path())
     }
 
+    /// Those of the protected paths that the operator named.
+    pub fn protected_by_operator(&self) -> impl Iterator<Item = &Path> {
+        self.rules.protected.iter().filter(|p| p.asked).map(|p| p.path.as_path())
+    }
+
     /// The absolute path that `requested` stands for, cleaned as text (`..` is kept); nothing is looked at.
     ///
     /// Errors: empty, a NUL byte, too long, or relative without any allowed directory.

@@ -44,6 +44,8 @@ pub(super) struct Protected {
     pub(super) path: PathBuf,
     /// The defaults are read by programs that may look on a filesystem without letter case, so `.GIT/hooks` is one of them.
     pub(super) any_case: bool,
+    /// Whether the operator named it, beside or instead of the defaults.
+    pub(super) asked: bool,
 }
 
 impl Protected {
@@ -182,8 +184,8 @@ mod tests {
     #[test]
     fn protected_paths_cover_what_is_below_and_know_what_is_above() {
         let mut rules = rules(&[("/w", true)]);
-        rules.protected.push(Protected { path: "/w/.git/hooks".into(), any_case: true });
-        rules.protected.push(Protected { path: "/w/keys".into(), any_case: false });
+        rules.protected.push(Protected { path: "/w/.git/hooks".into(), any_case: true, asked: false });
+        rules.protected.push(Protected { path: "/w/keys".into(), any_case: false, asked: true });
         let protecting = |p: &str| rules.protecting(Path::new(p)).is_some();
         assert_eq!(
             ["/w/.git/hooks/x", "/w/.GIT/Hooks", "/w/.git", "/w/.git/hooksx", "/w/keys", "/w/Keys"].map(protecting),

@@ -1,13 +1,16 @@
 //! The kernel walls around everything that runs for an agent.
 //!
 //! `plan` says what the walls shall be, `wire` how the server speaks with the launcher, and the launcher (this program
-//! started again) builds the walls and starts commands inside them. ARCHITECTURE.md shows the processes.
+//! started again) builds the walls and starts commands inside them. `environment` and `toolchains` say what commands get
+//! of the server's surroundings, `standing` and `explain` what came of it. ARCHITECTURE.md shows the processes.
 
 pub mod attack;
 pub mod bpf;
 pub mod broker;
 mod cell;
+pub mod environment;
 mod etc;
+pub mod explain;
 pub mod fault;
 pub mod landlock;
 mod launcher;
@@ -19,18 +22,23 @@ mod reach;
 mod routes;
 mod scratch;
 pub mod seccomp;
+pub mod standing;
 mod supervisor;
 pub mod sys;
 mod terminal;
+pub mod toolchains;
 mod view;
 mod walls;
 mod watch;
 pub mod wire;
 
+pub use environment::EnvRules;
 pub use fault::Fault;
 pub use launcher::run as run_launcher;
 pub use plan::{Limits, Network, Place, Plan, PlannedRoot, Tier};
 pub use scratch::Scratch;
+pub use standing::Standing;
+pub use toolchains::Visible;
 pub use wire::{Denied, Event, Exit, Hello, RawString, Request};
 
 /// The first argument that makes this program the launcher. Only the server uses it.

@@ -32,13 +32,14 @@ pub fn instructions(services: &Services, registry: &Registry) -> String {
     } else {
         "Nothing can be changed. "
     });
-    text.push_str(match (commands, services.commands.refused.is_none()) {
-        (true, true) => {
-            "Use execute_command for builds and tests, not for reading or editing. It runs OUTSIDE any kernel wall: the \
-             operator switched it off with --sandbox off."
-        }
-        (true, false) => "execute_command is refused: no kernel wall stands around it.",
-        (false, _) => "There is no shell.",
-    });
+    if !commands {
+        text.push_str("There is no shell.");
+        return text;
+    }
+    let standing = &services.commands.standing;
+    if standing.refused.is_none() {
+        text.push_str("Use execute_command for builds and tests, not for reading or editing. ");
+    }
+    text.push_str(&standing.instruction());
     text
 }

@@ -13,6 +13,7 @@ use crate::exec::Running;
 use crate::fs::Writer;
 use crate::policy::Policy;
 use crate::protocol::{Incoming, Request, ToolReply, parse, render};
+use crate::sandbox::Standing;
 use crate::tools::{Callable, Commands, Context, Descriptor, Hints, Registry, Services, Toolset, Weight};
 
 /// A tool that is not declared, as one from a manifest would be.
@@ -68,7 +69,7 @@ fn session() -> Session {
     registry.add(Box::new(Panics)).unwrap();
     assert_eq!(registry.add(Box::new(Panics)), Err("there are two tools called `panics`".to_owned()));
     let commands = Commands {
-        refused: None,
+        standing: Standing::off(),
         timeout: Duration::from_secs(1),
         max_timeout: Duration::from_secs(1),
         output_cap_bytes: 1,
@@ -116,7 +117,8 @@ fn a_panic_costs_its_own_request_only() {
     assert_eq!(reply, json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": message}}));
     // The id is free again, and the session goes on.
     let listed = answer(&session, &call(1, "list_allowed_directories"), &sent).unwrap();
-    assert_eq!(listed["result"]["structuredContent"], json!({"directories": []}));
+    let off = json!({"tier": "off", "network": "host", "gaps": 0});
+    assert_eq!(listed["result"]["structuredContent"], json!({"directories": [], "sandbox": off}));
     let progress = json!({"progressToken": "t", "progress": 1, "message": "about to"});
     let expected = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": progress});
     assert_eq!(*sent.0.lock().unwrap(), [expected]);

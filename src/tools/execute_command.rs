@@ -55,7 +55,7 @@ impl Tool for ExecuteCommand {
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         let rules = &context.services.commands;
-        if let Some(reason) = &rules.refused {
+        if let Some(reason) = &rules.standing.refused {
             return Err(Error::Refused {
                 what: "execute_command",
                 reason: reason.clone(),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
+use crate::sandbox::{Standing, Tier};
 use crate::text::escape::show_path;
 
 /// Lists the allowed directories, the project directory first.
@@ -18,6 +19,35 @@ pub struct Params {}
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Output {
     directories: Vec<Directory>,
+    sandbox: Sandbox,
+}
+
+/// What holds commands.
+#[derive(Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sandbox {
+    /// namespaces, landlock, off, or none when commands are refused
+    tier: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
+    /// none, loopback or host
+    network: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    landlock_abi: Option<u32>,
+    /// How many things are known not to be held; `replay sandbox explain` names them
+    gaps: usize,
+}
+
+impl Sandbox {
+    fn of(standing: &Standing) -> Self {
+        Self {
+            tier: standing.tier.map_or("none", Tier::as_str),
+            refused: standing.refused.clone(),
+            network: standing.effective_network().as_str(),
+            landlock_abi: standing.landlock_abi,
+            gaps: standing.gaps.len(),
+        }
+    }
 }
 
 /// One directory.
@@ -56,6 +86,6 @@ impl Tool for ListAllowedDirectories {
         } else {
             lines.join("\n")
         };
-        Ok(Reply::text(text).with(Output { directories }))
+        Ok(Reply::text(text).with(Output { directories, sandbox: Sandbox::of(&context.services.commands.standing) }))
     }
 }

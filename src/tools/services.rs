@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::exec::Running;
 use crate::fs::Writer;
 use crate::policy::Policy;
+use crate::sandbox::Standing;
 
 /// Made once at start; nothing in it is ever replaced.
 #[derive(Debug)]
@@ -20,8 +21,8 @@ pub struct Services {
 /// The rules for commands.
 #[derive(Debug)]
 pub struct Commands {
-    /// Why commands are refused; `None` when they run.
-    pub refused: Option<String>,
+    /// What holds commands, or why they are refused.
+    pub standing: Standing,
     /// Time limit of a command that asks for none.
     pub timeout: Duration,
     /// Largest time limit that a call may ask for.

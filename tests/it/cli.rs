@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use replay::limits;
 use serde_json::{Value, json};
 
 use crate::harness::Server;
@@ -58,6 +59,9 @@ fn a_start_that_cannot_be_says_why() {
     let tree = Tree::new();
     tree.file("file", "")
         .file("unknown.json", r#"{"read_onyl": []}"#)
+        .file("zero.json", r#"{"limits": {"processes": 0}}"#)
+        .file("disagree.json", r#"{"allow_network": true, "network": "loopback"}"#)
+        .file("baseline.json", r#"{"system": "default", "import_baseline": false}"#)
         .file("rules.json", r#"{"extra_rules": ["(deny)"]}"#);
     let cases = [
         (vec!["--allow", "nowhere"], "nowhere` does not exist"),
@@ -65,10 +69,28 @@ fn a_start_that_cannot_be_says_why() {
         (vec!["--allow", ""], "a value is required"),
         (vec!["--allow", "/proc"], "belongs to the kernel"),
         (vec!["--allow", "file"], "is not a directory"),
-        (vec!["--sandbox-profile", "unknown.json"], "unknown field `read_onyl`, expected one of `read_only`"),
+        (vec!["--sandbox-profile", "unknown.json"], "unknown key `read_onyl`; the nearest known one is `read_only`"),
         (vec!["--sandbox-profile", "rules.json"], "Linux cannot enforce"),
         (vec!["--sandbox-profile", "nowhere.json"], "cannot be read"),
         (vec!["--command-timeout-secs", "100"], "--max-command-timeout-secs is 60"),
+        (vec!["--allow-network", "--network", "none"], "--allow-network is the same as --network host"),
+        (vec!["--network", "loopback", "--sandbox", "off"], "only a wall can keep commands from the network"),
+        (vec!["--network", "internet"], "[possible values: none, loopback, host]"),
+        (vec!["--sandbox", "on"], "[possible values: require, namespaces, landlock, off]"),
+        (vec!["--env", "=1"], "is no name of a variable"),
+        (vec!["--env", "TMPDIR=/tmp"], "it is always private"),
+        (vec!["--git-identity", "somebody"], "is not of the form `Name <mail>`"),
+        (vec!["--system", "nowhere"], "nowhere` does not exist"),
+        (vec!["--system", "/proc"], "belongs to the kernel"),
+        (vec!["--allow", ".:rw", "--system", "."], "lies in the allowed directory"),
+        (vec!["--home", "read-only"], "HOME is not set"),
+        (vec!["--limit-processes", "0"], "0 is not in 8..=4194304"),
+        (vec!["--limit-memory-bytes", "1"], "is not in 16777216.."),
+        (vec!["--limit-file-bytes", "1G"], "invalid digit"),
+        (vec!["--max-commands", "0"], "0 is not in 1..=1024"),
+        (vec!["--sandbox-profile", "zero.json"], "`limits.processes` is 0, and must be from 8 to 4194304"),
+        (vec!["--sandbox-profile", "disagree.json"], "the profile's `allow_network` is true and its `network` says"),
+        (vec!["--sandbox-profile", "baseline.json"], "its `import_baseline` is false"),
     ];
     for (arguments, reason) in cases {
         let output = run(tree.root(), &[&["--mcp-server"], arguments.as_slice()].concat());
@@ -96,7 +118,7 @@ fn without_directories_everything_is_refused_with_a_hint() {
     let tree = Tree::new();
     let mut server = Server::open(&tree, "2025-11-25", &[]);
     let listed = server.call("list_allowed_directories", json!({}));
-    assert_eq!(listed.result()["structuredContent"], json!({"directories": []}));
+    assert_eq!(listed.result()["structuredContent"]["directories"], json!([]));
     for (tool, path) in [("read_file", "/etc/hostname"), ("list_directory", "."), ("write_file", "a")] {
         let failure = server.call(tool, json!({"path": path, "content": ""})).failure();
         let failure = failure.or_else(|| server.call(tool, json!({"path": path})).failure()).unwrap();
@@ -113,7 +135,22 @@ fn help_is_what_it_was() {
     let tree = Tree::new();
     let help = run(tree.root(), &["--help"]);
     assert_eq!(help.status.code(), Some(0));
-    insta::assert_snapshot!("help", String::from_utf8(help.stdout).unwrap());
+    let text = String::from_utf8(help.stdout).unwrap();
+    let defaults = [
+        ("--limit-processes <COUNT>", limits::MAX_COMMAND_PROCESSES),
+        ("--max-commands <COUNT>", limits::MAX_COMMANDS as u64),
+        ("--max-background-commands <COUNT>", limits::MAX_BACKGROUND_COMMANDS as u64),
+        ("--background-output-bytes <BYTES>", limits::BACKGROUND_OUTPUT_BYTES),
+        ("--command-timeout-secs <SECS>", limits::DEFAULT_COMMAND_TIMEOUT_SECS),
+        ("--max-command-timeout-secs <SECS>", limits::MAX_COMMAND_TIMEOUT_SECS),
+        ("--output-cap-bytes <BYTES>", limits::OUTPUT_CAP_BYTES as u64),
+    ];
+    for (flag, default) in defaults {
+        let (_, rest) = text.split_once(&format!("      {flag}\n")).unwrap();
+        let (help, _) = rest.split_once("\n\n").unwrap();
+        assert!(help.contains(&format!("({default} by default)")), "{flag}: {help}");
+    }
+    insta::assert_snapshot!("help", text);
     let tools = run(tree.root(), &["tools"]);
     insta::assert_snapshot!("tools", String::from_utf8(tools.stdout).unwrap());
 }
@@ -148,4 +185,43 @@ fn what_agents_mean_is_understood_or_explained() {
     let edits = json!([{"oldText": "a()", "newText": "b()"}]);
     let preview = server.call("edit_file", json!({"path": "a.rs", "edits": edits, "dryRun": true}));
     assert_eq!(preview.result()["structuredContent"]["diff"], preview.text());
+}
+
+#[test]
+fn the_walls_are_explained() {
+    let tree = Tree::new();
+    tree.dir("work/docs").file("profile.json", json!({"env": {"set": {"MY_KEY": "hidden"}}}).to_string());
+    let arguments = [
+        "sandbox",
+        "explain",
+        "--allow",
+        "work:rw",
+        "--allow",
+        "work/docs",
+        "--protect",
+        "work/keys",
+        "--sandbox-profile",
+        "profile.json",
+        "--limit-cpu-secs",
+        "60",
+        "--sandbox",
+        "off",
+    ];
+    let (status, stdout, stderr) = parts(&run(tree.root(), &arguments));
+    assert_eq!((status, stderr.as_str()), (Some(0), ""));
+    let (work, docs, keys) = (tree.text("work"), tree.text("work/docs"), tree.text("work/keys"));
+    for line in [
+        "tier                     off: commands run outside any kernel wall",
+        &format!("read-write               {work}"),
+        &format!("read-only                {docs}"),
+        &format!("by default               {work}/.git/hooks"),
+        &format!("--protect                {keys}"),
+        "MY_KEY                   (set)",
+        "PATH                     /usr/bin:/bin",
+        "processor time           60 seconds for each process",
+        "commands can do whatever the server's user can",
+    ] {
+        assert!(stdout.lines().any(|shown| shown.trim() == line), "{line}\n{stdout}");
+    }
+    assert!(!stdout.contains("hidden"), "{stdout}");
 }

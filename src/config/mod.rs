@@ -1,16 +1,25 @@
 //! Cli -> Config: what was typed, resolved against the world. May fail; reads the environment, which nothing else does.
 #![expect(clippy::disallowed_methods, reason = "start-up reads the environment and the operator's own profile")]
 
+mod commands;
+mod profile;
+
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use serde::Deserialize;
 use tracing::level_filters::LevelFilter;
 
-use crate::cli::{Errors, LogLevel, Options, Sandbox, ToolsetArg};
+pub use commands::SandboxConfig;
+pub use profile::profile_keys;
+
+use commands::World;
+use profile::Profile;
+
+use crate::cli::{Errors, LogLevel, Options, ToolsetArg};
+use crate::limits;
 use crate::policy::{Access, Grant};
 use crate::server::ErrorStyle;
 use crate::tools::Toolset;
@@ -20,10 +29,10 @@ use crate::tools::Toolset;
 pub struct Config {
     /// The allowed directories in the order given.
     pub grants: Vec<Grant>,
-    /// Paths to keep read-only.
+    /// Paths to keep read-only, beside the defaults.
     pub protect: Vec<PathBuf>,
-    /// Why commands are refused; `None` when they run.
-    pub commands_refused: Option<String>,
+    /// What the walls around commands shall be.
+    pub sandbox: SandboxConfig,
     /// The sets to serve.
     pub toolsets: Vec<Toolset>,
     /// How tools' failures are reported.
@@ -34,29 +43,23 @@ pub struct Config {
     pub max_command_timeout: Duration,
     /// Output kept of each stream.
     pub output_cap_bytes: usize,
+    /// Commands at the same time, beside those in the background.
+    pub max_commands: usize,
+    /// Commands in the background at the same time.
+    pub max_background_commands: usize,
+    /// Output kept of each background command.
+    pub background_output_bytes: u64,
     /// Longest message.
     pub max_line_bytes: usize,
     /// Least severity logged.
     pub log_level: LevelFilter,
 }
 
-/// The JSON profile. Its directories come after those of the command line.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Profile {
-    read_only: Vec<PathBuf>,
-    read_write: Vec<PathBuf>,
-    import_baseline: Option<bool>,
-    allow_network: Option<bool>,
-    allow_exec: Option<bool>,
-    allow_fork: Option<bool>,
-    extra_rules: Vec<serde_json::Value>,
-}
-
 impl Config {
     /// Resolves relative paths against the working directory and reads the profile.
     pub fn resolve(options: &Options) -> Result<Self> {
         let here = std::env::current_dir().context("the working directory cannot be read")?;
+        let world = World { here: here.clone(), vars: std::env::vars_os().collect() };
         let profile = options.sandbox_profile.as_deref().map(Profile::load).transpose()?.unwrap_or_default();
         let mut grants = Vec::new();
         for allow in &options.allow {
@@ -69,25 +72,33 @@ impl Config {
         grant(&options.allow_write, Access::ReadWrite);
         grant(&profile.read_write, Access::ReadWrite);
         grant(&profile.read_only, Access::ReadOnly);
-        if options.command_timeout_secs > options.max_command_timeout_secs {
-            bail!(
-                "--command-timeout-secs is {} and --max-command-timeout-secs is {}; the first must not be more",
-                options.command_timeout_secs,
-                options.max_command_timeout_secs
-            );
-        }
+        let asked = &profile.limits;
+        let timeout_secs = options.command_timeout_secs.or(asked.command_timeout_secs);
+        let max_timeout_secs = options.max_command_timeout_secs.or(asked.max_command_timeout_secs);
+        let (timeout_secs, max_timeout_secs) = timeouts(timeout_secs, max_timeout_secs)?;
+        let output_cap_bytes = options.output_cap_bytes.or(asked.output_cap_bytes);
+        let background_output_bytes = options.background_output_bytes.or(asked.background_output_bytes);
+        let count =
+            |typed: Option<u64>, asked: Option<u64>, usual| typed.or(asked).map_or(usual, |count| count as usize);
         Ok(Self {
+            protect: options.protect.iter().chain(&profile.protect).map(|path| absolute(&here, path)).collect(),
+            sandbox: SandboxConfig::resolve(options, &profile, &world, &grants)?,
             grants,
-            protect: options.protect.iter().map(|path| absolute(&here, path)).collect(),
-            commands_refused: commands_refused(options.sandbox, &profile),
             toolsets: toolsets(&options.tools),
             errors: match options.errors {
                 Errors::Codes => ErrorStyle::Codes,
                 Errors::Results => ErrorStyle::Results,
             },
-            command_timeout: Duration::from_secs(options.command_timeout_secs),
-            max_command_timeout: Duration::from_secs(options.max_command_timeout_secs),
-            output_cap_bytes: options.output_cap_bytes,
+            command_timeout: Duration::from_secs(timeout_secs),
+            max_command_timeout: Duration::from_secs(max_timeout_secs),
+            output_cap_bytes: count(output_cap_bytes, None, limits::OUTPUT_CAP_BYTES),
+            max_commands: count(options.max_commands, asked.max_commands, limits::MAX_COMMANDS),
+            max_background_commands: count(
+                options.max_background_commands,
+                asked.max_background_commands,
+                limits::MAX_BACKGROUND_COMMANDS,
+            ),
+            background_output_bytes: background_output_bytes.unwrap_or(limits::BACKGROUND_OUTPUT_BYTES),
             max_line_bytes: options.max_line_bytes,
             log_level: match options.log_level {
                 LogLevel::Off => LevelFilter::OFF,
@@ -101,41 +112,18 @@ impl Config {
     }
 }
 
-impl Profile {
-    fn load(path: &Path) -> Result<Self> {
-        let shown = path.display();
-        let text = std::fs::read_to_string(path).with_context(|| format!("the profile `{shown}` cannot be read"))?;
-        let profile: Self =
-            serde_json::from_str(&text).with_context(|| format!("the profile `{shown}` is not what it should be"))?;
-        if !profile.extra_rules.is_empty() {
-            bail!(
-                "the profile `{shown}` has `extra_rules`: they are in the language of another system's sandbox, which \
-                 Linux cannot enforce; say the same with `read_only` and `read_write`, and leave the list empty"
-            );
+/// Both time limits, in seconds. A default that was not asked for gives way to the other one.
+fn timeouts(asked: Option<u64>, most: Option<u64>) -> Result<(u64, u64)> {
+    let (asked, most) = match (asked, most) {
+        (None, Some(most)) => (limits::DEFAULT_COMMAND_TIMEOUT_SECS.min(most), most),
+        (asked, most) => {
+            (asked.unwrap_or(limits::DEFAULT_COMMAND_TIMEOUT_SECS), most.unwrap_or(limits::MAX_COMMAND_TIMEOUT_SECS))
         }
-        Ok(profile)
+    };
+    if asked > most {
+        bail!("--command-timeout-secs is {asked} and --max-command-timeout-secs is {most}; the first must not be more");
     }
-}
-
-/// No wall stands yet that could hold a shell, so it takes the operator's word to run one.
-fn commands_refused(sandbox: Sandbox, profile: &Profile) -> Option<String> {
-    if profile.allow_exec == Some(false) {
-        return Some("the profile says `allow_exec: false`".to_owned());
-    }
-    match sandbox {
-        Sandbox::Off => {
-            if profile.allow_network == Some(false) || profile.allow_fork == Some(false) {
-                return Some(
-                    "the profile forbids network or processes, which only a wall can enforce, and it is off".to_owned(),
-                );
-            }
-            None
-        }
-        Sandbox::Require => Some(
-            "no kernel wall stands around commands in this version, and the operator requires one (--sandbox require)"
-                .to_owned(),
-        ),
-    }
+    Ok((asked, most))
 }
 
 fn toolsets(args: &[ToolsetArg]) -> Vec<Toolset> {
@@ -183,11 +171,5 @@ mod tests {
         assert_eq!(grant("/a:rw:rw"), ("/a:rw".into(), Access::ReadWrite));
         assert_eq!(grant("/a :rw"), ("/a ".into(), Access::ReadWrite));
         assert!(suffixed(here, Path::new(":rw")).is_err());
-    }
-
-    #[test]
-    fn a_profile_names_its_unknown_key() {
-        let error = serde_json::from_str::<Profile>(r#"{"read_onyl": []}"#).unwrap_err().to_string();
-        assert!(error.contains("read_onyl") && error.contains("read_only"), "{error}");
     }
 }

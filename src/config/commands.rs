@@ -1,0 +1,312 @@
+//! What commands are held by and what they get: the command line and the profile, made one, for the walls.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
+use super::absolute;
+use super::profile::{Profile, System};
+use crate::cli::{Home, NetworkArg, Options, Sandbox};
+use crate::limits;
+use crate::policy::Grant;
+use crate::sandbox::toolchains::{self, SYSTEM, Surroundings, Toolchains};
+use crate::sandbox::{EnvRules, Limits, Network, Visible, environment};
+
+/// Why something is visible: the operator named it.
+const BY_FLAG: &str = "--system";
+const BY_PROFILE: &str = "`system` of the profile";
+
+/// What the walls around commands shall be, as far as it does not depend on the tier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SandboxConfig {
+    /// Which walls are asked for.
+    pub mode: Sandbox,
+    /// The network of commands; [`Network::Host`] without walls.
+    pub network: Network,
+    /// What one command is held to.
+    pub limits: Limits,
+    /// Whether commands get a HOME of their own; otherwise `environment` holds the server's.
+    pub private_home: bool,
+    /// The environment of every command. Without HOME and TMPDIR, but for what `private_home` says, and without walls
+    /// with both.
+    pub environment: Vec<(OsString, OsString)>,
+    /// What commands see, read-only and executable, each with the reason; none need exist.
+    pub system: Vec<Visible>,
+    /// Links to make in the private home (where, below it) to something in `system`.
+    pub home_links: Vec<(PathBuf, PathBuf)>,
+    /// Why commands are refused whatever walls there are; `None` when the walls decide.
+    pub refused: Option<String>,
+}
+
+/// What of the process this depends on.
+pub(super) struct World {
+    /// The working directory.
+    pub(super) here: PathBuf,
+    /// The server's environment.
+    pub(super) vars: Vec<(OsString, OsString)>,
+}
+
+impl World {
+    fn variable(&self, name: &str) -> Option<OsString> {
+        self.vars.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    }
+
+    fn home(&self) -> Option<PathBuf> {
+        self.variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home.parent().is_some())
+    }
+}
+
+impl SandboxConfig {
+    /// Fails on contradictions and on what cannot be.
+    pub(super) fn resolve(options: &Options, profile: &Profile, world: &World, grants: &[Grant]) -> Result<Self> {
+        let mode = options.sandbox.or(profile.sandbox).unwrap_or(Sandbox::Require);
+        let network = network(options, profile, mode)?;
+        let home = options.home.or(profile.home).unwrap_or(Home::Private);
+        let private_home = mode != Sandbox::Off && home == Home::Private;
+        let roots = true_roots(grants);
+        let usual = usual_system(profile)?;
+        let mut found = Toolchains::default();
+        if mode != Sandbox::Off {
+            let wanted = !options.no_toolchains && profile.toolchains.unwrap_or(usual);
+            if let Some(home) = world.home().filter(|_| wanted) {
+                found = toolchains(world, &home, private_home && network != Network::Host);
+            }
+            found.system.splice(0..0, system(options, profile, world, usual)?);
+            if !private_home {
+                let path = world.home().context("--home read-only: HOME is not set to a directory")?;
+                found.system.push(Visible { path, why: "the real home" });
+            }
+            check_system(&found.system, &roots)?;
+            // Commands see these already, with the rights of the allowed directory.
+            found.system.retain(|seen| !roots.iter().any(|root| seen.path.starts_with(root)));
+        }
+        let rules = env_rules(options, profile, &found, &roots, mode)?;
+        let mut environment = environment::scrub(world.vars.iter().cloned(), &rules);
+        let kept: &[&str] = match (mode, private_home) {
+            (Sandbox::Off, _) => &["HOME", "TMPDIR"],
+            (_, false) => &["HOME"],
+            (_, true) => &[],
+        };
+        environment.extend(kept.iter().filter_map(|name| Some((name.into(), world.variable(name)?))));
+        Ok(Self {
+            mode,
+            network,
+            limits: limits(options, profile),
+            private_home,
+            environment,
+            refused: refused(profile, mode, &found.system),
+            home_links: found.home_links,
+            system: found.system,
+        })
+    }
+}
+
+/// The command line, else the profile, else loopback. Either may say it twice, but not differently.
+fn network(options: &Options, profile: &Profile, mode: Sandbox) -> Result<Network> {
+    if options.allow_network && options.network.is_some_and(|network| network != NetworkArg::Host) {
+        bail!("--allow-network is the same as --network host, and --network says otherwise; leave one of them out");
+    }
+    if let (Some(allow), Some(network)) = (profile.allow_network, profile.network)
+        && allow != (network == NetworkArg::Host)
+    {
+        bail!("the profile's `allow_network` is {allow} and its `network` says otherwise; leave one of them out");
+    }
+    let typed = if options.allow_network { Some(NetworkArg::Host) } else { options.network };
+    let allowed = profile.allow_network.map(|allow| if allow { NetworkArg::Host } else { NetworkArg::Loopback });
+    let asked = typed.or(profile.network).or(allowed);
+    if mode == Sandbox::Off {
+        if asked.is_some_and(|network| network != NetworkArg::Host) {
+            bail!(
+                "only a wall can keep commands from the network, and it is switched off (sandbox off); say --network host, \
+                 or leave the wall on"
+            );
+        }
+        return Ok(Network::Host);
+    }
+    Ok(match asked.unwrap_or(NetworkArg::Loopback) {
+        NetworkArg::None => Network::None,
+        NetworkArg::Loopback => Network::Loopback,
+        NetworkArg::Host => Network::Host,
+    })
+}
+
+fn limits(options: &Options, profile: &Profile) -> Limits {
+    let profile = &profile.limits;
+    Limits {
+        processes: options.limit_processes.or(profile.processes).or(Some(limits::MAX_COMMAND_PROCESSES)),
+        file_bytes: options.limit_file_bytes.or(profile.file_bytes),
+        cpu_secs: options.limit_cpu_secs.or(profile.cpu_secs),
+        memory_bytes: options.limit_memory_bytes.or(profile.memory_bytes),
+        open_files: options.limit_open_files.or(profile.open_files),
+        oom_score_adj: limits::COMMAND_OOM_SCORE_ADJ,
+    }
+}
+
+/// Whether commands see what they usually see of the system.
+fn usual_system(profile: &Profile) -> Result<bool> {
+    match (&profile.system, profile.import_baseline) {
+        (Some(System::Word(_)), Some(false)) => {
+            bail!("the profile's `system` is `default` and its `import_baseline` is false; leave one of them out")
+        }
+        (Some(System::Dirs(_)), asked) => Ok(asked == Some(true)),
+        (_, asked) => Ok(asked.unwrap_or(true)),
+    }
+}
+
+fn system(options: &Options, profile: &Profile, world: &World, usual: bool) -> Result<Vec<Visible>> {
+    let mut system: Vec<Visible> = Vec::new();
+    if usual {
+        system.extend(SYSTEM.map(|path| Visible { path: path.into(), why: "the system's programs" }));
+    }
+    if let Some(System::Dirs(dirs)) = &profile.system {
+        system.extend(dirs.iter().map(|dir| Visible { path: absolute(&world.here, dir), why: BY_PROFILE }));
+    }
+    for dir in &options.system {
+        let path = absolute(&world.here, dir);
+        if std::fs::metadata(&path).is_err() {
+            bail!("--system `{}` does not exist or cannot be looked at", path.display());
+        }
+        system.push(Visible { path, why: BY_FLAG });
+    }
+    Ok(system)
+}
+
+fn toolchains(world: &World, home: &Path, offline_caches: bool) -> Toolchains {
+    let path: Vec<PathBuf> = std::env::split_paths(&world.variable("PATH").unwrap_or_default()).collect();
+    let surroundings = Surroundings { home, path: &path, offline_caches };
+    toolchains::find(surroundings, |name| world.variable(name), |path| std::fs::symlink_metadata(path).is_ok())
+}
+
+/// By what the operator typed and, where it goes through links, by what that is now.
+fn true_roots(grants: &[Grant]) -> Vec<PathBuf> {
+    let mut roots: Vec<PathBuf> = Vec::new();
+    for grant in grants {
+        for path in [Some(grant.path.clone()), std::fs::canonicalize(&grant.path).ok()].into_iter().flatten() {
+            if !path.as_os_str().is_empty() && !roots.contains(&path) {
+                roots.push(path);
+            }
+        }
+    }
+    roots
+}
+
+/// What the operator named: a slip would show commands everything, or would not be read-only as it looks.
+fn check_system(system: &[Visible], roots: &[PathBuf]) -> Result<()> {
+    for Visible { path, why } in system.iter().filter(|seen| [BY_FLAG, BY_PROFILE].contains(&seen.why)) {
+        let shown = path.display();
+        if path.parent().is_none() || ["/proc", "/sys", "/dev"].iter().any(|tree| path.starts_with(tree)) {
+            bail!("`{shown}` ({why}) cannot be a directory of programs: it is the whole disk or belongs to the kernel");
+        }
+        if let Some(root) = roots.iter().find(|root| path.starts_with(root)) {
+            bail!(
+                "`{shown}` ({why}) lies in the allowed directory `{}`, whose rights it has; to keep it read-only give it as \
+                 --protect",
+                root.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+fn env_rules(
+    options: &Options,
+    profile: &Profile,
+    found: &Toolchains,
+    roots: &[PathBuf],
+    mode: Sandbox,
+) -> Result<EnvRules> {
+    let mut rules = EnvRules { drop: profile.env.drop.clone(), ..EnvRules::default() };
+    rules.visible = (mode != Sandbox::Off).then(|| {
+        let seen = found.system.iter().map(|seen| seen.path.clone());
+        // Certificates lie there.
+        seen.chain(roots.iter().cloned()).chain(["/etc".into()]).collect()
+    });
+    rules.set.extend(found.variables.iter().cloned());
+    if let Some(identity) = options.git_identity.as_ref().or(profile.git_identity.as_ref()) {
+        rules.set.extend(git_identity(identity)?);
+    }
+    for name in &profile.env.pass {
+        rules.pass.push(passable(name, "env.pass")?);
+    }
+    for (name, value) in &profile.env.set {
+        let Value::String(value) = value else { bail!("the profile's `env.set.{name}` must be a string") };
+        rules.set.push(settable(name.into(), value.into())?);
+    }
+    for typed in &options.env {
+        let bytes = typed.as_bytes();
+        match memchr::memchr(b'=', bytes) {
+            Some(end) => {
+                let [name, value] = [&bytes[..end], &bytes[end + 1..]].map(|part| OsString::from_vec(part.to_vec()));
+                rules.set.push(settable(name, value)?);
+            }
+            None => {
+                let name = typed.to_str().with_context(|| format!("--env `{}` is not UTF-8", typed.display()))?;
+                rules.pass.push(passable(name, "--env")?);
+            }
+        }
+    }
+    Ok(rules)
+}
+
+/// HOME and TMPDIR say where the walls put them.
+fn own(name: &OsStr) -> Result<()> {
+    if name == "HOME" || name == "TMPDIR" {
+        let remedy =
+            if name == "HOME" { "--home read-only shows commands the real one" } else { "it is always private" };
+        bail!("`{}` of commands is not taken from the environment: {remedy}", name.display());
+    }
+    Ok(())
+}
+
+fn passable(name: &str, by: &str) -> Result<String> {
+    if !environment::is_name(OsStr::new(name)) {
+        bail!("`{by}`: `{name}` is no name of a variable");
+    }
+    own(OsStr::new(name))?;
+    Ok(name.to_owned())
+}
+
+fn settable(name: OsString, value: OsString) -> Result<(OsString, OsString)> {
+    if !environment::is_name(&name) || value.as_bytes().contains(&0) {
+        bail!("`{}` is no name of a variable, or its value holds a NUL byte", name.display());
+    }
+    own(&name)?;
+    Ok((name, value))
+}
+
+/// The four variables that git takes an identity from (git-commit(1)).
+fn git_identity(identity: &str) -> Result<[(OsString, OsString); 4]> {
+    let parts = identity.strip_suffix('>').and_then(|rest| rest.split_once('<'));
+    let plain = |text: &str| !text.is_empty() && !text.contains(['<', '>', '\n', '\0']);
+    match parts.map(|(name, mail)| (name.trim(), mail.trim())) {
+        Some((name, mail)) if plain(name) && plain(mail) => Ok([
+            ("GIT_AUTHOR_NAME".into(), name.into()),
+            ("GIT_AUTHOR_EMAIL".into(), mail.into()),
+            ("GIT_COMMITTER_NAME".into(), name.into()),
+            ("GIT_COMMITTER_EMAIL".into(), mail.into()),
+        ]),
+        _ => bail!("the git identity `{identity}` is not of the form `Name <mail>`"),
+    }
+}
+
+/// What no wall can make good.
+fn refused(profile: &Profile, mode: Sandbox, system: &[Visible]) -> Option<String> {
+    let reason = if profile.allow_exec == Some(false) {
+        "the profile says `allow_exec: false`"
+    } else if profile.allow_fork == Some(false) {
+        "the profile says `allow_fork: false`, and a shell that may start nothing is of no use; `limits.processes` holds \
+         the number of processes"
+    } else if mode != Sandbox::Off && system.is_empty() {
+        "the profile says `import_baseline: false` and names no directory of programs (`system`), so there is no shell"
+    } else {
+        return None;
+    };
+    Some(reason.to_owned())
+}
+
+#[cfg(test)]
+#[path = "commands_tests.rs"]
+mod tests;

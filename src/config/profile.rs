@@ -1,0 +1,278 @@
+//! The operator's JSON profile: its keys, and the words for what is wrong with it.
+
+use std::fmt::Write as _;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::cli::{self, Home, NetworkArg, Sandbox};
+use crate::limits::MAX_PROFILE_BYTES;
+
+/// The JSON profile. Its directories come after those of the command line; otherwise the command line beats it.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Profile {
+    /// Allowed directories, for reading (a list)
+    pub(super) read_only: Vec<PathBuf>,
+    /// Allowed directories, for reading and writing (a list)
+    pub(super) read_write: Vec<PathBuf>,
+    /// As --protect (a list)
+    pub(super) protect: Vec<PathBuf>,
+    /// As --sandbox
+    #[schemars(with = "String")]
+    pub(super) sandbox: Option<Sandbox>,
+    /// As --network
+    #[schemars(with = "String")]
+    pub(super) network: Option<NetworkArg>,
+    /// true is `network: "host"`; false is the default
+    pub(super) allow_network: Option<bool>,
+    /// false refuses all commands
+    pub(super) allow_exec: Option<bool>,
+    /// false refuses all commands too: a shell that may start nothing is of no use
+    pub(super) allow_fork: Option<bool>,
+    /// Whether commands see the usual directories of programs; true if `system` is not a list
+    pub(super) import_baseline: Option<bool>,
+    /// "default", or a list of the directories of programs that commands see
+    #[schemars(with = "String")]
+    pub(super) system: Option<System>,
+    /// false is --no-toolchains; true if commands see the usual directories of programs
+    pub(super) toolchains: Option<bool>,
+    /// "private" or "read_only", as --home
+    #[schemars(with = "String")]
+    pub(super) home: Option<Home>,
+    /// As --git-identity
+    pub(super) git_identity: Option<String>,
+    /// What commands get of the server's environment (an object)
+    pub(super) env: Env,
+    /// What commands are held to (an object)
+    pub(super) limits: Limits,
+    /// Accepted when it is empty: the rules are in the language of another system's sandbox
+    extra_rules: Vec<Value>,
+}
+
+/// Directories of programs.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "`system` must be \"default\" or a list of directories")]
+pub(super) enum System {
+    /// The word for the usual ones.
+    Word(SystemWord),
+    /// These and no others, unless `import_baseline` adds the usual ones.
+    Dirs(Vec<PathBuf>),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum SystemWord {
+    Default,
+}
+
+/// What commands get of the server's environment.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Env {
+    /// Names or globs of variables to pass, as --env NAME (a list)
+    pub(super) pass: Vec<String>,
+    /// Variables with their values, as --env NAME=VALUE (an object of strings)
+    pub(super) set: Map<String, Value>,
+    /// Names or globs of variables that are not passed, whatever `pass` says (a list)
+    pub(super) drop: Vec<String>,
+}
+
+/// What commands are held to; each is the flag of the same name.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Limits {
+    /// As --limit-processes
+    pub(super) processes: Option<u64>,
+    /// As --limit-file-bytes
+    pub(super) file_bytes: Option<u64>,
+    /// As --limit-cpu-secs
+    pub(super) cpu_secs: Option<u64>,
+    /// As --limit-memory-bytes
+    pub(super) memory_bytes: Option<u64>,
+    /// As --limit-open-files
+    pub(super) open_files: Option<u64>,
+    /// As --max-commands
+    pub(super) max_commands: Option<u64>,
+    /// As --max-background-commands
+    pub(super) max_background_commands: Option<u64>,
+    /// As --background-output-bytes
+    pub(super) background_output_bytes: Option<u64>,
+    /// As --command-timeout-secs
+    pub(super) command_timeout_secs: Option<u64>,
+    /// As --max-command-timeout-secs
+    pub(super) max_command_timeout_secs: Option<u64>,
+    /// As --output-cap-bytes
+    pub(super) output_cap_bytes: Option<u64>,
+}
+
+impl Profile {
+    /// Reads and checks a profile.
+    pub(super) fn load(path: &Path) -> Result<Self> {
+        let shown = path.display();
+        Self::parse(&read(path).with_context(|| format!("the profile `{shown}` cannot be read"))?)
+            .with_context(|| format!("the profile `{shown}` is not what it should be"))
+    }
+
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        let value: Value = serde_json::from_str(text)?;
+        known_keys::<Self>(&value, "")?;
+        known_keys::<Env>(&value["env"], "env.")?;
+        known_keys::<Limits>(&value["limits"], "limits.")?;
+        let profile: Self = serde_json::from_str(text)?;
+        if !profile.extra_rules.is_empty() {
+            bail!(
+                "`extra_rules` are in the language of another system's sandbox, which Linux cannot enforce; say the same \
+                 with `read_only` and `read_write`, and leave the list empty"
+            );
+        }
+        profile.limits.check()?;
+        Ok(profile)
+    }
+}
+
+/// A profile is small: something that has no end is none.
+fn read(path: &Path) -> Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(MAX_PROFILE_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_PROFILE_BYTES {
+        bail!("it is longer than {MAX_PROFILE_BYTES} bytes");
+    }
+    Ok(text)
+}
+
+impl Limits {
+    fn check(&self) -> Result<()> {
+        let all = [
+            ("processes", self.processes, cli::PROCESSES),
+            ("file_bytes", self.file_bytes, cli::FILE_BYTES),
+            ("cpu_secs", self.cpu_secs, cli::CPU_SECS),
+            ("memory_bytes", self.memory_bytes, cli::MEMORY_BYTES),
+            ("open_files", self.open_files, cli::OPEN_FILES),
+            ("max_commands", self.max_commands, cli::COMMANDS),
+            ("max_background_commands", self.max_background_commands, cli::COMMANDS),
+            ("background_output_bytes", self.background_output_bytes, cli::OUTPUT_BYTES),
+            ("command_timeout_secs", self.command_timeout_secs, cli::TIMEOUT_SECS),
+            ("max_command_timeout_secs", self.max_command_timeout_secs, cli::TIMEOUT_SECS),
+            ("output_cap_bytes", self.output_cap_bytes, cli::OUTPUT_BYTES),
+        ];
+        for (name, value, range) in all {
+            if let Some(value) = value
+                && !(range.min..=range.max).contains(&value)
+            {
+                bail!("`limits.{name}` is {value}, and must be from {} to {}", range.min, range.max);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An unknown key is an error that names the nearest known one: left out, a misspelt restriction would be none.
+fn known_keys<T: JsonSchema>(value: &Value, prefix: &str) -> Result<()> {
+    // serde would take an array for the fields in their order.
+    if !value.is_object() && !value.is_null() {
+        let place =
+            if prefix.is_empty() { "a profile".to_owned() } else { format!("`{}`", prefix.trim_end_matches('.')) };
+        bail!("{place} must be a JSON object");
+    }
+    let properties = properties::<T>();
+    let known: Vec<&str> = properties.keys().map(String::as_str).collect();
+    for key in value.as_object().into_iter().flatten().map(|(key, _)| key) {
+        if known.contains(&key.as_str()) {
+            continue;
+        }
+        let mut message = format!("unknown key `{prefix}{key}`");
+        let nearest = known.iter().map(|known| (strsim::damerau_levenshtein(known, &key.to_lowercase()), known)).min();
+        // Writing to a String cannot fail.
+        let _ = match nearest.filter(|(distance, known)| *distance <= known.len() / 2) {
+            Some((_, known)) => write!(message, "; the nearest known one is `{prefix}{known}`"),
+            None => write!(message, "; known are `{}`", known.join("`, `")),
+        };
+        bail!(message);
+    }
+    Ok(())
+}
+
+/// The properties that a type declares, each with its schema.
+fn properties<T: JsonSchema>() -> Map<String, Value> {
+    let mut schema = schemars::schema_for!(T).to_value();
+    match schema["properties"].take() {
+        Value::Object(properties) => properties,
+        _ => Map::new(),
+    }
+}
+
+/// Every key of a profile with what it means, in the order of the declarations; keys of objects with a dot.
+pub fn profile_keys() -> Vec<(String, String)> {
+    let mut keys = Vec::new();
+    for (prefix, properties) in
+        [("", properties::<Profile>()), ("env.", properties::<Env>()), ("limits.", properties::<Limits>())]
+    {
+        let described = properties.iter().filter_map(|(key, schema)| Some((key, schema["description"].as_str()?)));
+        keys.extend(described.map(|(key, words)| (format!("{prefix}{key}"), words.replace('\n', " "))));
+    }
+    keys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn wrong(text: &str) -> String {
+        format!("{:#}", Profile::parse(text).unwrap_err())
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_that_names_the_nearest() {
+        assert_eq!(wrong(r#"{"read_onyl": []}"#), "unknown key `read_onyl`; the nearest known one is `read_only`");
+        assert_eq!(wrong(r#"{"env": {"pas": []}}"#), "unknown key `env.pas`; the nearest known one is `env.pass`");
+        assert_eq!(
+            wrong(r#"{"env": {"zzzzzzzz": []}}"#),
+            "unknown key `env.zzzzzzzz`; known are `pass`, `set`, `drop`"
+        );
+        let memory = "unknown key `limits.memory_mb`; the nearest known one is `limits.memory_bytes`";
+        assert_eq!(wrong(r#"{"limits": {"memory_mb": 1}}"#), memory);
+        assert!(wrong(r#"{"system": 1}"#).starts_with("`system` must be \"default\" or a list of directories"));
+        assert!(wrong(r#"{"unix_sockets": []}"#).starts_with("unknown key `unix_sockets`"));
+    }
+
+    #[test]
+    fn values_are_checked() {
+        let zero = "`limits.processes` is 0, and must be from 8 to 4194304";
+        assert_eq!(wrong(r#"{"limits": {"processes": 0}}"#), zero);
+        assert!(wrong(r#"{"limits": {"cpu_secs": -1}}"#).contains("invalid value"));
+        assert!(wrong(r#"{"network": "internet"}"#).contains("unknown variant `internet`, expected one of `none`"));
+        assert!(wrong(r#"{"read_only": ["/a"], "read_only": []}"#).contains("duplicate field `read_only`"));
+        assert_eq!(wrong(r#"{"env": []}"#), "`env` must be a JSON object");
+        assert_eq!(wrong("[]"), "a profile must be a JSON object");
+    }
+
+    #[test]
+    fn every_key_says_what_it_means() {
+        let keys: Vec<String> = profile_keys().into_iter().map(|(key, _)| key).collect();
+        let all = properties::<Profile>().len() + properties::<Env>().len() + properties::<Limits>().len();
+        assert_eq!((keys.len(), all), (30, 30));
+        assert_eq!((keys[0].as_str(), keys[29].as_str()), ("read_only", "limits.output_cap_bytes"));
+    }
+
+    #[test]
+    fn every_key_is_understood() {
+        let profile = Profile::parse(
+            r#"{"read_only": ["/a"], "read_write": ["/b"], "protect": ["/b/c"], "sandbox": "namespaces",
+                "network": "none", "allow_network": false, "allow_exec": true, "allow_fork": true, "import_baseline": true,
+                "system": "default", "toolchains": true, "home": "read_only", "git_identity": "A <a@b>",
+                "env": {"pass": ["A"], "set": {"B": "1"}, "drop": ["C*"]}, "limits": {"cpu_secs": 5}, "extra_rules": []}"#,
+        )
+        .unwrap();
+        assert_eq!(profile.home, Some(Home::ReadOnly));
+        assert!(matches!(profile.system, Some(System::Word(SystemWord::Default))));
+        assert_eq!(profile.limits.cpu_secs, Some(5));
+        let dirs = Profile::parse(r#"{"system": ["/usr"]}"#).unwrap().system;
+        assert!(matches!(dirs, Some(System::Dirs(dirs)) if dirs == [Path::new("/usr")]));
+    }
+}

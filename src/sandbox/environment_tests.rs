@@ -1,0 +1,155 @@
+//! Laws and cases of the environment of commands.
+
+use pretty_assertions::assert_eq;
+use proptest::prelude::*;
+
+use super::*;
+
+fn text(vars: &[(&str, &str)], rules: &EnvRules) -> Vec<String> {
+    let vars = vars.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+    let show = |(name, value): (OsString, OsString)| format!("{}={}", name.display(), value.display());
+    scrub(vars, rules).into_iter().map(show).collect()
+}
+
+fn rules(pass: &[&str], drop: &[&str], set: &[(&str, &str)]) -> EnvRules {
+    let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    EnvRules {
+        pass: owned(pass),
+        drop: owned(drop),
+        set: set.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
+        visible: Some(["/usr", "/bin", "/work", "/home/me/.local/bin/uv"].map(PathBuf::from).to_vec()),
+    }
+}
+
+#[test]
+fn what_is_not_known_is_left_out() {
+    let vars = [
+        ("LANG", "de_DE.UTF-8"),
+        ("LC_TIME", "C"),
+        ("LC_API_TOKEN", "hidden"),
+        ("SHELL", "/home/me/bin/zsh"),
+        ("EDITOR", "vim"),
+        ("AWS_SECRET_ACCESS_KEY", "x"),
+        ("HOME", "/home/me"),
+        ("TMPDIR", "/tmp/me"),
+        ("SSH_AUTH_SOCK", "/run/agent"),
+        ("LD_PRELOAD", "/x.so"),
+        ("https_proxy", "http://proxy:3128"),
+        ("HTTPS_PROXY", "http://me:pass@proxy:3128"),
+        ("JAVA_HOME", "/usr/lib/jvm/17"),
+        ("GOROOT", "/home/me/go-sdk"),
+        ("PATH", "/home/me/bin:/usr/bin::bin:/work/x:/usr/bin:/usr/../etc:/home/me/.local/bin:/usrx"),
+    ];
+    let kept = [
+        "LANG=de_DE.UTF-8",
+        "LC_TIME=C",
+        "https_proxy=http://proxy:3128",
+        "JAVA_HOME=/usr/lib/jvm/17",
+        "SHELL=/bin/sh",
+        "PATH=/usr/bin:/work/x:/home/me/.local/bin",
+    ];
+    assert_eq!(text(&vars, &rules(&[], &[], &[])), kept);
+}
+
+#[test]
+fn a_glob_passes_no_secret_and_an_exact_name_does() {
+    let vars = [
+        ("MY_NAME", "n"),
+        ("MY_TOKEN", "t"),
+        ("my_password", "p"),
+        ("DATABASE_URL", "postgres://me:pass@db/x"),
+        ("REMOTE", "ssh://git@host/x"),
+        ("PWD", "/work"),
+    ];
+    assert_eq!(
+        text(&vars, &rules(&["*"], &[], &[])),
+        ["MY_NAME=n", "REMOTE=ssh://git@host/x", "SHELL=/bin/sh", &format!("PATH={FALLBACK_PATH}")]
+    );
+    let exact = text(&vars, &rules(&["MY_TOKEN", "DATABASE_URL"], &[], &[]));
+    assert_eq!(exact[..2], ["MY_TOKEN=t", "DATABASE_URL=postgres://me:pass@db/x"]);
+}
+
+#[test]
+fn drop_beats_pass_and_set_beats_both() {
+    let vars = [("LANG", "C"), ("TERM", "xterm"), ("A", "1"), ("PATH", "/usr/bin")];
+    let asked = rules(&["A"], &["A", "LANG", "SHELL", "T*"], &[("TERM", "dumb"), ("TERM", "vt100"), ("PATH", "/x")]);
+    assert_eq!(text(&vars, &asked), ["TERM=vt100", "PATH=/x"]);
+    let dropped = text(&vars, &rules(&[], &["*"], &[]));
+    assert_eq!(dropped, [format!("PATH={FALLBACK_PATH}")]);
+}
+
+#[test]
+fn without_walls_every_directory_is_visible() {
+    let rules = EnvRules::default();
+    assert_eq!(text(&[("PATH", "/home/me/bin:/usr/bin:.")], &rules), ["SHELL=/bin/sh", "PATH=/home/me/bin:/usr/bin"]);
+}
+
+#[test]
+fn stars_match_any_text() {
+    let yes = [("*", ""), ("*", "A"), ("A*", "A"), ("*A", "BA"), ("*A*B*", "xAyBz"), ("A*A", "AA"), ("AB", "AB")];
+    let no = [("A", "AB"), ("A*A", "A"), ("*AB*BC", "ABC"), ("", "A"), ("*_KEY", "_KEYS")];
+    assert!(yes.iter().all(|(glob, name)| matches(glob, OsStr::new(name))));
+    assert_eq!(no.map(|(glob, name)| matches(glob, OsStr::new(name))), [false; 5]);
+}
+
+/// Names made of the pieces that matter.
+fn names() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "A", "LC_", "TOKEN", "_KEY", "SECRET", "LANG", "PATH", "HOME", "GIT_", "LD_", "my", "_", "TMPDIR", "SSH_",
+        "ENV", "TERM", "CC",
+    ]);
+    prop::collection::vec(piece, 0..3).prop_map(|pieces| pieces.concat())
+}
+
+fn globs() -> impl Strategy<Value = Vec<String>> {
+    let glob = (names(), 0..4_u8).prop_map(|(name, kind)| match kind {
+        0 => name,
+        1 => format!("{name}*"),
+        2 => format!("*{name}"),
+        _ => format!("*{name}*"),
+    });
+    prop::collection::vec(glob, 0..4)
+}
+
+fn pairs() -> impl Strategy<Value = Vec<(OsString, OsString)>> {
+    let value = prop::sample::select(vec!["", "x", "/usr/bin:/etc", "http://a:b@c/d", "/work:/work", ":", "../x"]);
+    prop::collection::vec((names(), value).prop_map(|(name, value)| (name.into(), value.into())), 0..12)
+}
+
+proptest! {
+    #[test]
+    fn the_laws_hold(vars in pairs(), pass in globs(), drop in globs(), set in pairs()) {
+        let rules = EnvRules { pass, drop, set, visible: rules(&[], &[], &[]).visible };
+        let kept = scrub(vars.iter().cloned(), &rules);
+        let is_set = |name: &OsStr| rules.set.iter().any(|(set, _)| set == name);
+
+        for (index, (name, value)) in kept.iter().enumerate() {
+            prop_assert!(kept[..index].iter().all(|(known, _)| known != name), "{name:?} is there twice");
+            prop_assert!(is_name(name));
+            if is_set(name) {
+                let last = rules.set.iter().rfind(|(set, _)| set == name).unwrap();
+                prop_assert_eq!(value, &last.1);
+                continue;
+            }
+            let dropped = rules.drop.iter().any(|glob| matches(glob, name));
+            prop_assert!(!dropped || name == "PATH", "{name:?} is dropped");
+            let exact = rules.pass.iter().any(|pass| name == pass.as_str());
+            prop_assert!(exact || !is_sensitive(name), "{name:?} is sensitive");
+            prop_assert!(exact || !has_password(value), "{value:?} has a password");
+            prop_assert!(exact || !["HOME", "TMPDIR", "ENV"].iter().any(|own| name == *own), "{name:?}");
+        }
+        for (name, _) in rules.set.iter().filter(|(name, _)| is_name(name)) {
+            prop_assert!(kept.iter().any(|(known, _)| known == name), "{name:?} is set");
+        }
+        if !is_set(OsStr::new("PATH")) {
+            let (_, path) = kept.iter().find(|(name, _)| name == "PATH").unwrap();
+            let entries: Vec<_> = std::env::split_paths(path).collect();
+            prop_assert!(!entries.is_empty());
+            for entry in &entries {
+                let seen = is_visible(entry, &rules) || path == FALLBACK_PATH;
+                prop_assert!(entry.is_absolute() && seen, "{entry:?}");
+            }
+        }
+        prop_assert_eq!(scrub(kept.iter().cloned(), &rules), kept);
+    }
+}

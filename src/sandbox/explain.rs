@@ -1,0 +1,237 @@
+//! The walls in words: the text of `replay sandbox explain`, and what a tier cannot do of a plan. Functions of plain data.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::environment::is_harmless;
+use super::plan::{Network, Plan, PlannedRoot, Tier};
+use super::standing::Standing;
+use super::toolchains::{Visible, is_export};
+
+/// Something that the operator asked for in so many words and that no rule of the Landlock tier can hold: its rules add
+/// up, so what is below a read-write directory is read-write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unenforceable {
+    /// A path given with `--protect`.
+    Protected {
+        /// Absolute.
+        path: PathBuf,
+    },
+    /// An allowed directory that is read-only.
+    ReadOnlyRoot {
+        /// Its true path.
+        path: PathBuf,
+        /// The read-write one that it lies in.
+        inside: PathBuf,
+    },
+}
+
+impl Unenforceable {
+    /// For the reason of a refusal.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Protected { path } => format!("`{}` cannot be kept read-only (--protect)", path.display()),
+            Self::ReadOnlyRoot { path, inside } => {
+                format!("`{}` cannot be read-only inside `{}`, which is read-write", path.display(), inside.display())
+            }
+        }
+    }
+}
+
+/// What of a plan its tier cannot hold, of what the operator named; commands must then be refused. Of the paths that are
+/// protected by default it is a gap, which [`gaps`] names.
+pub fn unenforceable(plan: &Plan, protected_by_operator: &[&Path]) -> Vec<Unenforceable> {
+    if plan.tier != Tier::Landlock {
+        return Vec::new();
+    }
+    let protected = protected_by_operator.iter().filter(|path| is_writable(plan, path));
+    let protected = protected.map(|path| Unenforceable::Protected { path: path.to_path_buf() });
+    let nested = plan.roots.iter().filter(|root| !root.writable).filter_map(|root| {
+        let path = root.place.path.as_path();
+        let inside = writable_over(plan, path)?.place.path.as_path().to_path_buf();
+        Some(Unenforceable::ReadOnlyRoot { path: path.to_path_buf(), inside })
+    });
+    protected.chain(nested).collect()
+}
+
+/// A read-write directory over a path, whatever lies between.
+fn writable_over<'a>(plan: &'a Plan, path: &Path) -> Option<&'a PlannedRoot> {
+    plan.roots.iter().find(|root| root.writable && path.starts_with(root.place.path.as_path()))
+}
+
+fn is_writable(plan: &Plan, path: &Path) -> bool {
+    writable_over(plan, path).is_some()
+}
+
+/// What a tier leaves open of this plan, a line each; what it leaves open on this system the launcher knows.
+pub fn gaps(plan: &Plan, protected_by_operator: &[&Path]) -> Vec<String> {
+    let mut gaps: Vec<String> =
+        unenforceable(plan, protected_by_operator).iter().map(Unenforceable::describe).collect();
+    match plan.tier {
+        Tier::Namespaces => {}
+        Tier::Landlock => {
+            let open = |path: &&Path| is_writable(plan, path) && !protected_by_operator.contains(path);
+            gaps.extend(
+                plan.protected.iter().map(|path| path.as_path()).filter(open).map(|path| {
+                    format!("commands can write `{}`, which the file tools keep read-only", path.display())
+                }),
+            );
+            gaps.push(
+                "commands can ask for size, times and owner of a file outside whose name they know (stat), and for nothing in it".into(),
+            );
+            if plan.limits.processes.is_some() {
+                gaps.push("the number of processes is not limited".into());
+            }
+            if plan.network == Network::Loopback {
+                gaps.push("there is no loopback of their own, so commands have no network at all".into());
+            }
+        }
+        Tier::Off => gaps.push("commands can do whatever the server's user can".into()),
+    }
+    gaps
+}
+
+/// The reasons behind a plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Why<'a> {
+    /// Name, release and machine of the kernel.
+    pub kernel: &'a str,
+    /// What commands see beside the allowed directories, and why.
+    pub system: &'a [Visible],
+    /// The protected paths that are not there by default.
+    pub protected_by_operator: &'a [&'a Path],
+}
+
+/// Every rule, limit and gap, for a person.
+pub fn explain(plan: &Plan, standing: &Standing, why: &Why<'_>) -> String {
+    let mut text = String::new();
+    heading(&mut text, plan, standing, why.kernel);
+    rules(&mut text, plan, why);
+    environment(&mut text, plan, standing);
+    limits(&mut text, plan);
+    text.push_str("\nnot held\n");
+    let mut open = standing.gaps.clone();
+    open.extend(gaps(plan, why.protected_by_operator).into_iter().filter(|gap| !standing.gaps.contains(gap)));
+    for gap in &open {
+        line(&mut text, gap);
+    }
+    if open.is_empty() {
+        line(&mut text, "nothing that is known");
+    }
+    text
+}
+
+/// Writing to a String cannot fail.
+fn line(text: &mut String, words: impl std::fmt::Display) {
+    let _ = writeln!(text, "  {words}");
+}
+
+fn row(text: &mut String, name: impl std::fmt::Display, words: impl std::fmt::Display) {
+    let name = name.to_string();
+    let _ = writeln!(text, "  {name:<24} {words}");
+}
+
+fn heading(text: &mut String, plan: &Plan, standing: &Standing, kernel: &str) {
+    text.push_str("walls\n");
+    match (&standing.refused, standing.tier) {
+        (Some(reason), _) => {
+            row(text, "commands", format!("refused: {reason}"));
+            row(text, "shown below", format!("the rules that `{}` would have", plan.tier.as_str()));
+        }
+        (None, Some(Tier::Off)) => row(text, "tier", "off: commands run outside any kernel wall"),
+        (None, _) => row(text, "tier", plan.tier.as_str()),
+    }
+    for (tier, reason) in &standing.tried {
+        row(text, format!("not {}", tier.as_str()), reason);
+    }
+    row(text, "kernel", kernel);
+    match standing.landlock_abi {
+        Some(abi) => row(text, "Landlock", format!("version {abi} of its interface")),
+        None => row(text, "Landlock", "not in use"),
+    }
+    let shown = Standing { tier: Some(plan.tier), network: plan.network, ..standing.clone() };
+    let network = match shown.effective_network() {
+        Network::None => "none",
+        Network::Loopback => "loopback: one of their own, which all commands of a server share",
+        Network::Host => "host: the system's",
+    };
+    row(text, "network", network);
+}
+
+fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
+    text.push_str("\nallowed directories\n");
+    for root in &plan.roots {
+        row(text, rights(root.writable), root.place.path.as_path().display());
+    }
+    if plan.roots.is_empty() {
+        line(text, "none");
+    }
+    let held = if plan.tier == Tier::Namespaces { "" } else { " for the file tools" };
+    let _ = writeln!(text, "\nread-only inside them{held}");
+    for path in plan.protected.iter().map(|path| path.as_path()) {
+        let asked = why.protected_by_operator.contains(&path);
+        row(text, if asked { "--protect" } else { "by default" }, path.display());
+    }
+    if plan.protected.is_empty() {
+        line(text, "nothing");
+    }
+    if plan.tier == Tier::Off {
+        return;
+    }
+    text.push_str("\nprograms, read-only (as far as they exist)\n");
+    for seen in why.system {
+        row(text, seen.why, seen.path.display());
+    }
+    text.push_str("\nbeside them\n");
+    row(text, "/etc", "read-only, what everybody may read");
+    match plan.tier {
+        Tier::Namespaces => {
+            row(text, "/tmp, /dev/shm", "read-write, their own, shared by the commands of a server");
+            row(text, "/proc", "their own processes alone");
+            row(text, "/dev", "null, zero, full, random, urandom, tty and their own terminals");
+        }
+        Tier::Landlock | Tier::Off => row(text, "TMPDIR", "read-write, their own, shared by the commands of a server"),
+    }
+}
+
+const fn rights(writable: bool) -> &'static str {
+    if writable { "read-write" } else { "read-only" }
+}
+
+fn environment(text: &mut String, plan: &Plan, standing: &Standing) {
+    text.push_str("\nenvironment\n");
+    if plan.private_home {
+        let place = standing.home.as_ref().map(|home| format!("{}: ", home.as_path().display())).unwrap_or_default();
+        row(text, "HOME", format!("{place}their own, empty at start, removed with the server"));
+    }
+    if plan.tier != Tier::Off {
+        let place = standing.tmp.as_ref().map(|tmp| format!("{}: ", tmp.as_path().display())).unwrap_or_default();
+        row(text, "TMPDIR", format!("{place}their own, removed with the server"));
+    }
+    for (name, value) in &plan.environment {
+        let harmless = is_harmless(&name.0, &value.0) || is_export(&name.0);
+        let shown = if harmless { value.as_path().display().to_string() } else { "(set)".into() };
+        row(text, name.as_path().display(), shown);
+    }
+}
+
+fn limits(text: &mut String, plan: &Plan) {
+    let limits = &plan.limits;
+    let held = plan.tier == Tier::Namespaces;
+    text.push_str("\nlimits\n");
+    let mut limit = |name: &str, value: Option<u64>, unit: &str| match value {
+        Some(value) => row(text, name, format!("{value} {unit}")),
+        None => row(text, name, "as the server itself"),
+    };
+    limit("processes", limits.processes.filter(|_| held), "of all commands together");
+    limit("largest file", limits.file_bytes, "bytes");
+    limit("processor time", limits.cpu_secs, "seconds for each process");
+    limit("memory", limits.memory_bytes, "bytes for all processes of a command");
+    limit("open files", limits.open_files, "for each process");
+    limit("core dumps", Some(0), "bytes");
+    limit("oom_score_adj", Some(limits.oom_score_adj.into()), "of 1000");
+}
+
+#[cfg(test)]
+#[path = "explain_tests.rs"]
+mod tests;

@@ -1,0 +1,102 @@
+//! What a person reads about the walls, and what a tier cannot hold.
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+use crate::sandbox::plan::{Limits, Place};
+
+fn root(path: &str, writable: bool) -> PlannedRoot {
+    PlannedRoot { place: Place { path: path.into(), dev: 1, ino: 2 }, writable }
+}
+
+fn plan(tier: Tier) -> Plan {
+    Plan {
+        tier,
+        network: Network::Loopback,
+        roots: vec![root("/work", true), root("/work/docs", false), root("/ro", false), root("/ro/rw", true)],
+        protected: ["/work/.git/hooks", "/work/keys", "/ro/keys", "/work/docs/x"].map(Into::into).to_vec(),
+        system: vec!["/usr".into(), "/home/me/.cargo/bin".into()],
+        scratch: "/tmp/scratch".into(),
+        private_home: true,
+        environment: [("LANG", "C"), ("MY_TOKEN", "hidden"), ("RUSTUP_HOME", "/home/me/.rustup")]
+            .map(|(name, value)| (name.into(), value.into()))
+            .to_vec(),
+        limits: Limits { processes: Some(4096), file_bytes: Some(1024), oom_score_adj: 500, ..Limits::default() },
+    }
+}
+
+fn asked() -> [&'static Path; 2] {
+    ["/work/keys", "/ro/keys"].map(Path::new)
+}
+
+#[test]
+fn landlock_cannot_take_away_below_what_it_gives() {
+    let protected = Unenforceable::Protected { path: "/work/keys".into() };
+    let nested = Unenforceable::ReadOnlyRoot { path: "/work/docs".into(), inside: "/work".into() };
+    assert_eq!(unenforceable(&plan(Tier::Landlock), &asked()), [protected.clone(), nested.clone()]);
+    assert_eq!(protected.describe(), "`/work/keys` cannot be kept read-only (--protect)");
+    assert_eq!(nested.describe(), "`/work/docs` cannot be read-only inside `/work`, which is read-write");
+    assert_eq!(unenforceable(&plan(Tier::Namespaces), &asked()), []);
+    let gaps = gaps(&plan(Tier::Landlock), &asked());
+    assert_eq!(
+        gaps[2..4],
+        [
+            "commands can write `/work/.git/hooks`, which the file tools keep read-only",
+            "commands can write `/work/docs/x`, which the file tools keep read-only"
+        ]
+    );
+    assert_eq!(gaps.len(), 7);
+}
+
+fn explained(plan: &Plan, standing: &Standing) -> String {
+    let visible = |path: &str, why| Visible { path: path.into(), why };
+    let system = [visible("/usr", "the system's programs"), visible("/home/me/.cargo/bin", "Rust (cargo)")];
+    let why = Why { kernel: "Linux 6.18 (x86_64)", system: &system, protected_by_operator: &asked() };
+    explain(plan, standing, &why)
+}
+
+#[test]
+fn everything_is_explained() {
+    let standing = Standing {
+        tier: Some(Tier::Namespaces),
+        network: Network::Loopback,
+        private_home: true,
+        home: Some("/home/replay".into()),
+        tmp: Some("/tmp".into()),
+        landlock_abi: Some(7),
+        ..Standing::off()
+    };
+    insta::assert_snapshot!("namespaces", explained(&plan(Tier::Namespaces), &standing));
+    let standing = Standing {
+        tier: Some(Tier::Landlock),
+        tried: vec![(Tier::Namespaces, "user namespaces are forbidden here".to_owned())],
+        home: Some("/tmp/scratch/home".into()),
+        tmp: Some("/tmp/scratch/tmp".into()),
+        gaps: vec!["the kernel does not say who opened a terminal".to_owned()],
+        ..standing
+    };
+    insta::assert_snapshot!("landlock", explained(&plan(Tier::Landlock), &standing));
+}
+
+#[test]
+fn no_walls_are_explained_too() {
+    let off = explained(&plan(Tier::Off), &Standing::off());
+    assert!(off.contains("off: commands run outside any kernel wall"), "{off}");
+    assert!(off.contains("commands can do whatever the server's user can"), "{off}");
+    let tried = vec![(Tier::Namespaces, "EPERM".to_owned()), (Tier::Landlock, "ENOSYS".to_owned())];
+    let refused = explained(&plan(Tier::Namespaces), &Standing::refused("no walls can be built", tried));
+    let head: Vec<&str> = refused.lines().take(7).collect();
+    assert_eq!(
+        head,
+        [
+            "walls",
+            "  commands                 refused: no walls can be built",
+            "  shown below              the rules that `namespaces` would have",
+            "  not namespaces           EPERM",
+            "  not landlock             ENOSYS",
+            "  kernel                   Linux 6.18 (x86_64)",
+            "  Landlock                 not in use",
+        ]
+    );
+    assert!(!refused.contains("hidden"), "{refused}");
+}
