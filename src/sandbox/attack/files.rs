@@ -175,9 +175,9 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
             through("")
         })
     }),
-    attempt("write to programs of the system", "open(2) of /bin/sh and ld.so.preload for writing", |_| {
+    attempt("write to programs of the system", "open(2) of a program and ld.so.preload for writing", |_| {
         any(
-            ["/bin/sh", "/etc/passwd", "/etc/ld.so.preload", "/etc/hosts"].map(|path| (path.to_owned(), path)),
+            ["/usr/bin/true", "/etc/passwd", "/etc/ld.so.preload", "/etc/hosts"].map(|path| (path.to_owned(), path)),
             |path| {
                 OpenOptions::new().append(true).open(path)?;
                 through("")

@@ -52,13 +52,12 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     attempt("files by the working directory of others", "/proc/PID/cwd", |s| {
         any(s.others(), |pid| s.reads(format!("/proc/{pid}/cwd/secret")))
     }),
-    attempt("descriptors of others by procfs", "/proc/PID/fd, listed and read", |s| {
+    attempt("descriptors of others by procfs", "/proc/PID/fd, what they are, and read", |s| {
         any(s.others(), |pid| {
             if pid == s.victim {
                 return s.reads(format!("/proc/{pid}/fd/{HELD_DESCRIPTOR}"));
             }
-            let count = fs::read_dir(format!("/proc/{pid}/fd"))?.count();
-            through(format!("{count} listed"))
+            through(fs::read_link(format!("/proc/{pid}/fd/1"))?.display().to_string())
         })
     }),
     attempt("descriptor information of others", "/proc/PID/fdinfo", |s| {
@@ -76,8 +75,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         let all =
             s.others().into_iter().flat_map(|(who, pid)| files.map(|file| (format!("{file} of {who}"), (pid, file))));
         any(all, |(pid, file)| {
-            // In a pid namespace of its own these are about the supervisor, whose mounts are the command's.
-            if s.own_processes() && pid == s.supervisor && file == "mountinfo" {
+            if file == "mountinfo" && fs::read(format!("/proc/{pid}/{file}"))? == fs::read("/proc/self/mountinfo")? {
                 return held("its own mounts");
             }
             some(pid, file)

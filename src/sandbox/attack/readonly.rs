@@ -31,33 +31,18 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         }
         through("")
     }),
-    attempt("remove in a read-only directory", "unlink(2)", |s| done(fs::remove_file(file(s)))),
-    attempt("rename in a read-only directory", "rename(2)", |s| done(fs::rename(file(s), s.ro.join("renamed")))),
     attempt("make things in a read-only directory", "mkdir(2), symlink(2) and link(2)", |s| {
         fs::create_dir(s.ro.join("made"))
             .or_else(|_| symlink("/", s.ro.join("link")))
             .or_else(|_| fs::hard_link(file(s), s.ro.join("hard-link")))?;
         through("")
     }),
-    attempt("move into a read-only directory", "rename(2) and link(2) from a writable one", |s| {
-        let mine = s.rw.join("to-read-only");
-        fs::write(&mine, "x")?;
-        fs::hard_link(&mine, s.ro.join("linked-in")).or_else(|_| fs::rename(&mine, s.ro.join("moved-in")))?;
-        through("")
-    }),
-    attempt("move out of a read-only directory", "rename(2) and an exchange into a writable one", |s| {
-        let mine = s.rw.join("to-exchange-read-only");
-        fs::write(&mine, "x")?;
-        if fs::rename(file(s), s.rw.join("from-read-only")).is_err() {
-            rustix::fs::renameat_with(CWD, &mine, CWD, file(s), RenameFlags::EXCHANGE)?;
-        }
-        through("")
-    }),
     attempt("hard link out of a read-only directory", "link(2) into a writable one, where it could be written", |s| {
         done(fs::hard_link(file(s), s.rw.join("hard-link-read-only")))
     }),
     attempt("hard link a read-only descriptor", "linkat(2) of /proc/self/fd into a writable directory", |s| {
-        let shown = format!("/proc/self/fd/{}", File::open(file(s))?.as_raw_fd());
+        let open = File::open(file(s))?;
+        let shown = format!("/proc/self/fd/{}", open.as_raw_fd());
         rustix::fs::linkat(CWD, shown, CWD, s.rw.join("hard-link-descriptor"), AtFlags::SYMLINK_FOLLOW)?;
         through("")
     }),
@@ -119,6 +104,22 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
             ("file_setattr", &|| sys::file_setattr(&text(&file(s))?).map(drop).map_err(Into::into)),
         ])
     }),
+    attempt("move into a read-only directory", "rename(2) and link(2) from a writable one", |s| {
+        let mine = s.rw.join("to-read-only");
+        fs::write(&mine, "x")?;
+        fs::hard_link(&mine, s.ro.join("linked-in")).or_else(|_| fs::rename(&mine, s.ro.join("moved-in")))?;
+        through("")
+    }),
+    attempt("rename in a read-only directory", "rename(2)", |s| done(fs::rename(file(s), s.ro.join("renamed")))),
+    attempt("move out of a read-only directory", "rename(2) and an exchange into a writable one", |s| {
+        let mine = s.rw.join("to-exchange-read-only");
+        fs::write(&mine, "x")?;
+        if fs::rename(file(s), s.rw.join("from-read-only")).is_err() {
+            rustix::fs::renameat_with(CWD, &mine, CWD, file(s), RenameFlags::EXCHANGE)?;
+        }
+        through("")
+    }),
+    attempt("remove in a read-only directory", "unlink(2)", |s| done(fs::remove_file(file(s)))),
 ];
 
 fn file(stage: &Stage) -> std::path::PathBuf {

@@ -68,6 +68,9 @@ fn own(act: impl Fn(&File) -> std::io::Result<()>) -> super::Try {
     let terminal = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOCTTY).open(name)?;
     let _ = rustix::process::setsid();
     kernel::take_terminal(terminal.as_fd())?;
-    act(&terminal)?;
+    let acted = act(&terminal);
+    // Closing it would end this process, the leader of its session, before it can say how it went.
+    std::mem::forget(master);
+    acted?;
     through("typed")
 }
