@@ -123,10 +123,40 @@ pub const MAX_COMMAND_TIMEOUT_SECS: u64 = 60;
 pub const KILL_GRACE_MS: u64 = 3000;
 /// Captured output of a command, in bytes for each of its two streams.
 pub const OUTPUT_CAP_BYTES: usize = 512 * 1024;
-/// How long the pipes of an ended command are drained, in milliseconds.
+/// How long an ended command may still hold its output pipes before they are given up, in milliseconds.
 pub const DRAIN_MS: u64 = 100;
-/// How long the ended group of a command is given to let go of its output pipes, in milliseconds.
-pub const PIPE_RELEASE_MS: u64 = 20;
+/// Most that a pipe holds without privileges, in bytes (`/proc/sys/fs/pipe-max-size`, pipe(7)).
+pub const MAX_PIPE_BYTES: usize = 1024 * 1024;
+/// How long a command may take to end after SIGKILL before it is given up, in milliseconds.
+pub const KILL_WAIT_MS: u64 = 5000;
+/// How long a background command may take to begin, in milliseconds.
+pub const COMMAND_START_MS: u64 = 10_000;
+/// How long the launcher may take to build the walls, in milliseconds.
+pub const LAUNCHER_START_MS: u64 = 10_000;
+/// How long the launcher may take to end its commands and itself, in milliseconds.
+pub const LAUNCHER_END_MS: u64 = 5000;
+/// Commands that run at the same time; more wait for a place.
+pub const MAX_COMMANDS: usize = 16;
+/// Background commands that run at the same time.
+pub const MAX_BACKGROUND_COMMANDS: usize = 16;
+/// Background commands that have ended and can still be read.
+pub const KEPT_BACKGROUND_COMMANDS: usize = 16;
+/// Output kept of each background command, in bytes.
+pub const BACKGROUND_OUTPUT_BYTES: u64 = 16 * 1024 * 1024;
+/// Most output of a background command in one reply, in bytes.
+pub const MAX_FOLLOW_BYTES: usize = 64 * 1024;
+/// How long a reply waits for new output of a background command unless the call says otherwise, in seconds.
+pub const DEFAULT_FOLLOW_SECS: u64 = 1;
+/// Longest that a reply waits for new output of a background command, in seconds.
+pub const MAX_FOLLOW_SECS: u64 = 60;
+/// Output of a background command is gathered until none came for so long, in milliseconds: a reply for each line is dear.
+pub const OUTPUT_QUIET_MS: u64 = 50;
+/// Longest that it is gathered, in milliseconds.
+pub const OUTPUT_GATHER_MS: u64 = 500;
+/// Rows of a command's terminal.
+pub const TERMINAL_ROWS: u16 = 24;
+/// Columns of a command's terminal.
+pub const TERMINAL_COLUMNS: u16 = 120;
 /// Time between two progress reports of a running command, in milliseconds.
 pub const COMMAND_PROGRESS_MS: u64 = 500;
 /// Most that is read from a pipe of a command at once, in bytes (a pipe holds that much, pipe(7)).
@@ -135,12 +165,6 @@ pub const PIPE_READ_BYTES: usize = 64 * 1024;
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
 /// Processes and threads that the commands of one server may have together.
 pub const MAX_COMMAND_PROCESSES: u64 = 4096;
-/// Commands that may run at the same time, beside those in the background.
-pub const MAX_COMMANDS: usize = 16;
-/// Commands that may run in the background at the same time.
-pub const MAX_BACKGROUND_COMMANDS: usize = 16;
-/// Output kept of each background command, in bytes.
-pub const BACKGROUND_OUTPUT_BYTES: u64 = 16 * 1024 * 1024;
 /// Added to the likelihood that a command is ended when the system is out of memory (`oom_score_adj`, 0 to 1000).
 pub const COMMAND_OOM_SCORE_ADJ: u16 = 500;
 /// Largest profile that is read, in bytes.

@@ -55,9 +55,12 @@ fn run(cli: Cli) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Some(Command::Call { tool, arguments, json }) => {
-            let config = Config::resolve(&cli.options)?;
+            let config = Config::resolve(&cli.options)?.for_tool(&tool);
             logging(&config);
-            let answer = oneshot::call(&start::server(&config)?, &tool, &arguments, json)?;
+            let server = start::server(&config)?;
+            own_walls(&server);
+            let answer = oneshot::call(&server, &tool, &arguments, json)?;
+            server.services().commands.end_all();
             std::io::stdout().write_all(&answer.output)?;
             Ok(if answer.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
         }
@@ -85,12 +88,23 @@ fn serve(config: &Config) -> Result<ExitCode> {
     logging(config);
     raise_open_files();
     let server = start::server(config)?;
-    announce(&server);
+    announce(&server, &own_walls(&server));
     let door = Door::new(Session::new(server.clone()), stdin()?, Writer::new(stdout()?), config.max_line_bytes)?;
     let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
-    let ended = server.services().commands.running.end_all();
+    let ended = server.services().commands.end_all();
     tracing::debug!(ended, "{}", if end == End::Served { "stdin has ended" } else { "stopped by a signal" });
     Ok(ExitCode::SUCCESS)
+}
+
+/// The server's own domain, as the start-up line shows it.
+fn own_walls(server: &Server) -> String {
+    match start::wall_in(server.services()) {
+        Ok(abi) => format!("landlock {abi}"),
+        Err(fault) => {
+            tracing::warn!("the server itself has no second wall: {fault}");
+            "none".to_owned()
+        }
+    }
 }
 
 /// An atomic edit of many files holds each of them open; the soft limit of most systems is 1024.
@@ -105,7 +119,7 @@ fn raise_open_files() {
 }
 
 /// The start-up line: what this is, what it speaks, what it may touch, and what stands around commands.
-fn announce(server: &Server) {
+fn announce(server: &Server, own_wall: &str) {
     let services = server.services();
     let directories: Vec<String> = services
         .policy
@@ -123,6 +137,7 @@ fn announce(server: &Server) {
         revisions = Revision::ALL.map(Revision::as_str).join(","),
         directories = directories.join(" "),
         wall = &*wall,
+        own_wall,
         network = standing.effective_network().as_str(),
         "serving"
     );

@@ -1,45 +1,110 @@
-//! Config -> server: opens the allowed directories and puts the parts together.
+//! Config -> server: opens the allowed directories, builds the walls and puts the parts together.
 
+use std::os::fd::AsFd;
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
+use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
 use crate::cli::Sandbox;
 use crate::config::Config;
-use crate::exec::Running;
+use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;
-use crate::policy::Policy;
-use crate::sandbox::Standing;
+use crate::policy::{Policy, Root};
+use crate::sandbox::explain::{Unenforceable, gaps, unenforceable};
+use crate::sandbox::{Fault, Scratch, Standing, Tier, hold_server};
 use crate::server::Server;
-use crate::tools::{Commands, Registry, Services};
+use crate::tools::{Commands, Registry, Services, Toolset};
+use crate::walls;
 
-/// The server that this configuration asks for. Fails when a directory cannot be opened.
+/// This program, for the launcher; also after its file was replaced.
+const OWN_PROGRAM: &str = "/proc/self/exe";
+
+/// The server that this configuration asks for. Fails when a directory cannot be opened; that no wall can be built is a
+/// refusal of commands.
 pub fn server(config: &Config) -> Result<Arc<Server>> {
     let policy = Policy::open(&config.grants, &config.protect).context("cannot start")?;
-    let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(crate::policy::Root::writable);
-    let standing = standing(config);
-    let services = Services {
-        policy,
-        writer: Writer::default(),
-        commands: Commands {
-            standing,
-            timeout: config.command_timeout,
-            max_timeout: config.max_command_timeout,
-            output_cap_bytes: config.output_cap_bytes,
-            running: Running::new(),
-        },
+    let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(Root::writable);
+    let commands = if config.toolsets.contains(&Toolset::Command) {
+        commands(config, &policy)?
+    } else {
+        Commands::refused("the set of tools has no commands")
     };
-    Ok(Server::new(Registry::declared(&config.toolsets, read_only), services, config.errors))
+    let registry = Registry::declared(&config.toolsets, read_only, commands.are_walled());
+    let services = Services { policy, writer: Writer::default(), commands };
+    Ok(Server::new(registry, services, config.errors))
 }
 
-/// No wall stands yet that could hold a shell, so it takes the operator's word to run one.
-fn standing(config: &Config) -> Standing {
-    match (&config.sandbox.refused, config.sandbox.mode) {
-        (Some(reason), _) => Standing::refused(reason.clone(), Vec::new()),
-        (None, Sandbox::Off) => Standing::off(),
-        (None, Sandbox::Require | Sandbox::Namespaces | Sandbox::Landlock) => Standing::refused(
-            "no kernel wall stands around commands in this version, and the operator requires one (--sandbox require)",
-            Vec::new(),
-        ),
+/// Puts this process behind walls of its own. Before it starts a thread, and after the launcher, which must stay outside:
+/// what descends from a process in a Landlock domain can never mount anything.
+///
+/// The version of Landlock, or why there is no domain.
+pub fn wall_in(services: &Services) -> Result<u32, Fault> {
+    // Both only make it harder to look into this process: nothing depends on them.
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    let roots: Vec<_> = services.policy.roots().iter().map(|root| (root.as_fd(), root.writable())).collect();
+    hold_server(&roots, services.commands.scratch.as_ref().map(AsFd::as_fd))
+}
+
+/// Starts the launcher of the best tier that can be built here, of those that the operator lets it be.
+fn commands(config: &Config, policy: &Policy) -> Result<Commands> {
+    let bounds = |standing: Standing| Commands {
+        standing,
+        timeout: config.command_timeout,
+        max_timeout: config.max_command_timeout,
+        output_cap_bytes: config.output_cap_bytes,
+        running: Running::new(config.max_commands),
+        ..Commands::refused("")
+    };
+    if let Some(reason) = &config.sandbox.refused {
+        return Ok(bounds(Standing::refused(reason.clone(), Vec::new())));
     }
+    let tiers: &[Tier] = match config.sandbox.mode {
+        Sandbox::Require => &[Tier::Namespaces, Tier::Landlock],
+        Sandbox::Namespaces => &[Tier::Namespaces],
+        Sandbox::Landlock => &[Tier::Landlock],
+        Sandbox::Off => &[Tier::Off],
+    };
+    let mut tried = Vec::new();
+    for &tier in tiers {
+        match launch(config, policy, tier) {
+            Ok((standing, launcher, scratch)) => {
+                let dir = scratch.as_fd().try_clone_to_owned().context("the private directory")?;
+                let (most, bytes) = (config.max_background_commands, config.background_output_bytes);
+                return Ok(Commands {
+                    launcher: Some(launcher),
+                    background: Some(BackgroundCommands::new(dir, most, bytes)),
+                    scratch: Some(scratch),
+                    ..bounds(Standing { tried, ..standing })
+                });
+            }
+            Err(error) => tried.push((tier, format!("{error:#}"))),
+        }
+    }
+    let reasons: Vec<String> = tried.iter().map(|(tier, reason)| format!("{}: {reason}", tier.as_str())).collect();
+    Ok(bounds(Standing::refused(format!("no wall can be built around them ({})", reasons.join("; ")), tried)))
+}
+
+fn launch(config: &Config, policy: &Policy, tier: Tier) -> Result<(Standing, Launcher, Scratch)> {
+    let asked: Vec<&Path> = policy.protected_by_operator().collect();
+    let scratch = Scratch::create(&config.temporary).context("no private directory for commands")?;
+    scratch.link_in_home(&config.sandbox.home_links)?;
+    let plan = walls::plan(config, policy, tier, scratch.path())?;
+    let open: Vec<String> = unenforceable(&plan, &asked).iter().map(Unenforceable::describe).collect();
+    anyhow::ensure!(open.is_empty(), "{}", open.join(", "));
+    let (launcher, ready) = Launcher::start(Path::new(OWN_PROGRAM), &plan)?;
+    let standing = Standing {
+        tier: Some(tier),
+        refused: None,
+        tried: Vec::new(),
+        network: config.sandbox.network,
+        private_home: config.sandbox.private_home,
+        home: ready.home,
+        tmp: ready.tmp,
+        landlock_abi: ready.landlock_abi,
+        gaps: gaps(&plan, &asked).into_iter().chain(ready.gaps).collect(),
+    };
+    Ok((standing, launcher, scratch))
 }

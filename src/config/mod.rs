@@ -22,7 +22,7 @@ use crate::cli::{Errors, LogLevel, Options, ToolsetArg};
 use crate::limits;
 use crate::policy::{Access, Grant};
 use crate::server::ErrorStyle;
-use crate::tools::Toolset;
+use crate::tools::{TOOLS, Toolset};
 
 /// Everything the program needs to know, with nothing left to look up.
 #[derive(Debug)]
@@ -33,6 +33,8 @@ pub struct Config {
     pub protect: Vec<PathBuf>,
     /// What the walls around commands shall be.
     pub sandbox: SandboxConfig,
+    /// Where the private directory of commands is made.
+    pub temporary: PathBuf,
     /// The sets to serve.
     pub toolsets: Vec<Toolset>,
     /// How tools' failures are reported.
@@ -83,6 +85,7 @@ impl Config {
         Ok(Self {
             protect: options.protect.iter().chain(&profile.protect).map(|path| absolute(&here, path)).collect(),
             sandbox: SandboxConfig::resolve(options, &profile, &world, &grants)?,
+            temporary: std::env::temp_dir(),
             grants,
             toolsets: toolsets(&options.tools),
             errors: match options.errors {
@@ -109,6 +112,17 @@ impl Config {
                 LogLevel::Trace => LevelFilter::TRACE,
             },
         })
+    }
+}
+
+impl Config {
+    /// The same for one call: walls are built only for a tool that needs them.
+    pub fn for_tool(mut self, tool: &str) -> Self {
+        let set = TOOLS.iter().map(|make| make()).find(|known| known.name() == tool).map(|known| known.toolset());
+        if set.is_some_and(|set| set != Toolset::Command) {
+            self.toolsets.retain(|set| *set != Toolset::Command);
+        }
+        self
     }
 }
 

@@ -31,7 +31,7 @@ impl Captured {
 }
 
 /// `bytes` without an unfinished UTF-8 sequence at its end; bytes that are wrong anyway stay.
-fn without_partial_character(bytes: &[u8]) -> &[u8] {
+pub(super) fn without_partial_character(bytes: &[u8]) -> &[u8] {
     // A sequence has at most four bytes, so an unfinished one begins within the last three.
     let from = bytes.len().saturating_sub(3);
     for start in (from..bytes.len()).rev() {

@@ -1,39 +1,59 @@
-//! The only process door: runs one shell command in its own process group and ends all of it.
+//! The only process door: starts the launcher, hands it one command after the other, and follows each to its end.
 //!
-//! Everything waits in one `poll` over the two pipes, a pidfd of the shell and the cancel token, so
-//! nothing depends on the end of a pipe that some grandchild may hold open. A group is signalled only
-//! while its leader is not yet reaped: until then the kernel cannot give the number to anybody else.
+//! A command is a [`Job`]: a socket to the supervisor that runs and ends it. Everything waits in one `poll` over that
+//! socket, the output and the cancel token. When the supervisor says that the command has ended nothing of it is alive,
+//! so its output is at its end, and nothing here depends on a process number or on who holds a pipe.
 
+mod background;
 mod capture;
-mod leader;
+mod job;
+mod launcher;
+mod place;
+mod pump;
+mod ring;
 mod run;
 mod running;
+mod streams;
+mod wait;
 
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use thiserror::Error;
 
 use crate::limits::MAX_COMMAND_BYTES;
+use crate::sandbox::{Place, Request};
 
+pub use crate::sandbox::{Denied, Exit};
+pub use background::{Background, BackgroundCommands, Ending, State};
 pub use capture::Captured;
-pub use run::run;
+pub use job::{Job, News};
+pub use launcher::{LaunchError, Launcher, Ready};
+pub use place::place_of;
+pub use ring::Page;
+pub use run::{Stage, run};
 pub use running::Running;
 
-/// One command line for `/bin/sh -c`, and what it is held to.
-#[derive(Clone, Copy, Debug)]
+/// One command line for `/bin/sh -c`.
+#[derive(Clone, Debug)]
 pub struct Command<'a> {
     /// The text given to the shell as it stands.
     pub line: &'a str,
-    /// Handle of the working directory (`O_PATH` is enough). The child goes there through the handle,
-    /// so a directory renamed or replaced since the check changes nothing.
-    pub dir: BorrowedFd<'a>,
-    /// Time until the group gets SIGTERM.
+    /// The working directory, from [`place_of`] a checked handle: another one that has taken its name since is refused.
+    pub dir: Place,
+    /// Rows and columns of the terminal that the command gets; `None` for pipes.
+    pub terminal: Option<(u16, u16)>,
+}
+
+/// What a command that is waited for is held to.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Time until everything of it gets SIGTERM.
     pub timeout: Duration,
     /// Time from SIGTERM to SIGKILL.
     pub grace: Duration,
@@ -41,19 +61,10 @@ pub struct Command<'a> {
     pub output_cap_bytes: usize,
 }
 
-/// How the shell ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// It exited with this code (0 to 255).
-    Code(i32),
-    /// A signal with this number ended it.
-    Signal(i32),
-}
-
 /// What a command left behind when it was over, however it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// What it wrote to its standard output.
+    /// What it wrote to its standard output, or to its terminal.
     pub stdout: Captured,
     /// What it wrote to its standard error.
     pub stderr: Captured,
@@ -63,9 +74,10 @@ pub struct Outcome {
     pub timed_out: bool,
     /// The call was cancelled before the shell was done.
     pub cancelled: bool,
-    /// Some process outside the group still held an output pipe when the reply was made: it left the
-    /// group (`setsid`), and what it writes from now on is lost.
-    pub pipe_held: bool,
+    /// Processes that were still there when the shell ended, and were ended with it.
+    pub left: u32,
+    /// What the walls refused to it, each thing once.
+    pub denied: Vec<Denied>,
 }
 
 /// Why a command was not run to an end.
@@ -84,11 +96,44 @@ pub enum ExecError {
         bytes: usize,
     },
     /// The shell did not start.
-    #[error("cannot start `/bin/sh`: {0}")]
-    Start(#[source] io::Error),
-    /// The kernel refused something that the run needs (a pipe, a pidfd, `poll`).
+    #[error("cannot start the command: {step}: {source}")]
+    Refused {
+        /// What failed.
+        step: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// As many commands run as may, and none ended in time.
+    #[error("{most} commands run, which is the most at one time (--max-commands), and none ended within the timeout")]
+    NoPlace {
+        /// How many may run.
+        most: usize,
+    },
+    /// As many background commands run as may.
+    #[error(
+        "{most} background commands run, which is the most at one time (--max-background-commands): {}", ids.join(", ")
+    )]
+    NoBackgroundPlace {
+        /// How many may run.
+        most: usize,
+        /// Those that do.
+        ids: Vec<String>,
+    },
+    /// There is no launcher any more.
+    #[error("the launcher of commands has ended, and no command can be started without it")]
+    NoLauncher,
+    /// The supervisor has gone without a last word.
+    #[error("the process that watched over the command has vanished; how the command ended is not known")]
+    Vanished,
+    /// Something of the command is there still, seconds after SIGKILL.
+    #[error("the command does not end, not even by SIGKILL; it may hang inside the kernel")]
+    Stuck,
+    /// The kernel refused something that the run needs (a pipe, `poll`), or the supervisor is not understood.
     #[error("cannot follow the command: {0}")]
     Follow(#[source] io::Error),
+    /// The call was cancelled before the command began.
+    #[error("the call was cancelled")]
+    Cancelled,
     /// The server is ending its commands and starts no new ones.
     #[error("the server is shutting down and starts no more commands")]
     ShuttingDown,
@@ -97,10 +142,50 @@ pub enum ExecError {
 impl ExecError {
     /// What to do next, if there is something the caller can do.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
-        match self {
-            Self::Nul { .. } => Some("write the byte as an escape, for example with `printf '\\0'`".into()),
-            Self::TooLong { .. } => Some("write the script to a file with `write_file` and run that file".into()),
-            Self::Start(_) | Self::Follow(_) | Self::ShuttingDown => None,
+        Some(match self {
+            Self::Nul { .. } => "write the byte as an escape, for example with `printf '\\0'`".into(),
+            Self::TooLong { .. } => "write the script to a file with `write_file` and run that file".into(),
+            Self::NoPlace { .. } => "wait for the commands that run, or cancel one, then try again".into(),
+            Self::NoBackgroundPlace { .. } => "end one of them with follow_command and `end: true`".into(),
+            Self::NoLauncher => "the server must be restarted; the file tools work on".into(),
+            Self::Vanished => "look at what the command did before it is run again".into(),
+            Self::Refused { .. } | Self::Stuck | Self::Follow(_) | Self::Cancelled | Self::ShuttingDown => return None,
+        })
+    }
+
+    fn follow(errno: Errno) -> Self {
+        Self::Follow(errno.into())
+    }
+
+    /// What a supervisor says of a program that it could not start.
+    fn refused(step: String, errno: i32) -> Self {
+        Self::Refused { step, source: io::Error::from_raw_os_error(errno) }
+    }
+
+    /// What a supervisor says that has nothing to say at this point.
+    fn out_of_turn() -> Self {
+        Self::Follow(io::Error::new(io::ErrorKind::InvalidData, "its supervisor speaks out of turn"))
+    }
+}
+
+impl Command<'_> {
+    /// The request for the launcher. Fails when the kernel could not take the line.
+    fn request(&self, stdin: bool, announce: bool) -> Result<Request, ExecError> {
+        if let Some(offset) = self.line.bytes().position(|byte| byte == 0) {
+            return Err(ExecError::Nul { offset });
         }
+        if self.line.len() > MAX_COMMAND_BYTES {
+            return Err(ExecError::TooLong { bytes: self.line.len() });
+        }
+        let environment = self.terminal.map(|_| ("TERM".into(), "xterm-256color".into()));
+        Ok(Request {
+            argv: ["/bin/sh", "-c", self.line].map(Into::into).into(),
+            dir: self.dir.clone(),
+            environment: environment.into_iter().collect(),
+            stdin: stdin && self.terminal.is_none(),
+            terminal: self.terminal,
+            // A terminal comes back with the announcement.
+            announce: announce || self.terminal.is_some(),
+        })
     }
 }

@@ -1,309 +1,450 @@
-//! Real shells, each test bounded by the time limit of its command.
-#![expect(clippy::disallowed_methods, reason = "tests lay out trees")]
+//! The client against a scripted launcher and scripted supervisors. No process is started here; real shells are in
+//! `tests/it/commands.rs`.
 
-use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use pretty_assertions::assert_eq;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Mode, OFlags};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair};
 
 use super::*;
 use crate::cancel::CancelToken;
-use crate::limits::{KILL_GRACE_MS, OUTPUT_CAP_BYTES};
+use crate::sandbox::wire::{receive, send, send_event};
+use crate::sandbox::{Event, Hello, Limits, Network, Plan, Tier};
 
 const LONG: Duration = Duration::from_secs(20);
 
-fn handle(path: &std::path::Path) -> OwnedFd {
-    rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).unwrap()
+/// The supervisor's side of one command.
+struct Peer {
+    request: Request,
+    control: OwnedFd,
+    streams: Vec<OwnedFd>,
 }
 
-struct Shell {
-    dir: OwnedFd,
-    timeout: Duration,
-    grace: Duration,
-    cap: usize,
-    cancel: CancelToken,
-    running: Running,
-}
-
-impl Shell {
-    fn new() -> Self {
-        Self {
-            dir: handle(std::path::Path::new("/")),
-            timeout: LONG,
-            grace: Duration::from_millis(KILL_GRACE_MS),
-            cap: OUTPUT_CAP_BYTES,
-            cancel: CancelToken::new(),
-            running: Running::new(),
+impl Peer {
+    fn write(&self, stream: usize, bytes: &[u8]) {
+        let mut done = 0;
+        while done < bytes.len() {
+            done += rustix::io::write(&self.streams[stream], &bytes[done..]).unwrap();
         }
     }
 
-    fn try_run(&self, line: &str) -> Result<Outcome, ExecError> {
-        self.watched(line, &mut |_, _| {})
+    fn say(&self, event: &Event) {
+        send_event(&self.control, event, None).unwrap();
     }
 
-    fn watched(&self, line: &str, on_progress: &mut dyn FnMut(Duration, u64)) -> Result<Outcome, ExecError> {
-        let command = Command {
-            line,
-            dir: self.dir.as_fd(),
-            timeout: self.timeout,
-            grace: self.grace,
-            output_cap_bytes: self.cap,
-        };
-        let outcome = run(&command, &self.running, &self.cancel, on_progress);
-        assert!(self.running.is_empty(), "a command that is over left the table");
-        outcome
+    fn end(self, exit: Exit) {
+        self.streams.into_iter().for_each(drop);
+        send_event(&self.control, &Event::Ended { exit, left: 0, denied: vec![] }, None).unwrap();
+        // Until the server has closed its side.
+        while recv(&self.control, &mut [0_u8; 8][..], RecvFlags::empty()).is_ok_and(|(got, _)| got > 0) {}
     }
 
-    fn run(&self, line: &str) -> Outcome {
-        self.try_run(line).unwrap()
+    /// The next word of the server; `None` at its end.
+    fn hear(&self) -> Option<u8> {
+        let mut word = [0; 1];
+        let (got, _) = recv(&self.control, &mut word[..], RecvFlags::empty()).unwrap();
+        (got > 0).then_some(word[0])
     }
 }
 
-fn whole(text: &str) -> Captured {
-    Captured { bytes: text.as_bytes().to_vec(), total_bytes: text.len() as u64, truncated: false }
-}
-
-fn done(stdout: &str, stderr: &str, exit: Exit) -> Outcome {
-    Outcome { stdout: whole(stdout), stderr: whole(stderr), exit, timed_out: false, cancelled: false, pipe_held: false }
-}
-
-/// Descriptors of this process above 2 that a child gets: what the test runner's parent left open. Nothing
-/// that the program opens itself may be among them.
-fn inheritable() -> Vec<u32> {
-    let flags = |entry: fs::DirEntry| {
-        let fd = entry.file_name().to_str()?.parse().ok().filter(|fd| *fd > 2)?;
-        let info = fs::read_to_string(entry.path()).ok()?;
-        let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
-        let close_on_exec = u64::from_str_radix(flags.trim(), 8).ok()? & 0o2_000_000 != 0;
-        (!close_on_exec).then_some(fd)
-    };
-    fs::read_dir("/proc/self/fdinfo").unwrap().filter_map(|entry| flags(entry.unwrap())).collect()
-}
-
-/// Waits until the process with this number has ended; whether it did within ten seconds.
-fn ends(number: &str) -> bool {
-    let pid = Pid::from_raw(number.trim().parse().unwrap()).unwrap();
-    let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) else { return true };
-    let mut fds = [PollFd::new(&pidfd, PollFlags::IN)];
-    poll(&mut fds, Some(&Timespec { tv_sec: 10, tv_nsec: 0 })).unwrap() == 1
-}
-
-#[test]
-fn gives_both_streams_and_the_exit_code() {
-    let shell = Shell::new();
-    assert_eq!(shell.run("echo out; echo err >&2; exit 7"), done("out\n", "err\n", Exit::Code(7)));
-    assert_eq!(shell.run("true"), done("", "", Exit::Code(0)));
-    assert_eq!(shell.run("no-such-program-here 2>/dev/null"), done("", "", Exit::Code(127)));
-    assert_eq!(shell.run("kill -SEGV $$"), done("", "", Exit::Signal(11)));
-}
-
-#[test]
-fn gets_no_input_no_descriptors_and_the_default_signals() {
-    let shell = Shell::new();
-    assert_eq!(shell.run("cat; readlink /proc/self/fd/0"), done("/dev/null\n", "", Exit::Code(0)));
-    let own = inheritable();
-    let listed = shell.run("ls /proc/self/fd").stdout.text().into_owned();
-    let mut given: Vec<u32> = listed.lines().map(|line| line.parse().unwrap()).collect();
-    given.retain(|fd| !own.contains(fd));
-    // `ls` has one more open while it looks: the directory that it lists.
-    assert!(given.starts_with(&[0, 1, 2]) && given.len() == 4, "{given:?}");
-    // What the parent of this process ignored stays ignored; SIGPIPE (bit 12), which Rust ignores, does not.
-    let own = set_of_signals("SigIgn:", &fs::read_to_string("/proc/self/status").unwrap());
-    let child = shell.run("cat /proc/self/status").stdout.text().into_owned();
-    assert!(own & 0x1000 != 0);
-    assert_eq!(set_of_signals("SigIgn:", &child), own & !0x1000);
-    assert_eq!(set_of_signals("SigBlk:", &child), 0);
-}
-
-/// One line of a status file, without the signals above 31: 32 and 33 are the C library's own.
-fn set_of_signals(name: &str, status: &str) -> u64 {
-    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-    u64::from_str_radix(line.trim(), 16).unwrap() & 0x7fff_ffff
-}
-
-#[test]
-fn leads_a_process_group_of_its_own() {
-    let outcome = Shell::new().run("echo $$; ps -o pgid= -p $$ 2>/dev/null || cut -d' ' -f5 /proc/$$/stat");
-    let text = outcome.stdout.text().into_owned();
-    let numbers: Vec<&str> = text.split_whitespace().collect();
-    assert_eq!(numbers.len(), 2);
-    assert_eq!(numbers[0], numbers[1]);
-}
-
-#[test]
-fn keeps_the_cap_and_counts_the_rest_without_blocking_the_writer() {
-    let mut shell = Shell::new();
-    shell.cap = 1000;
-    let outcome = shell.run("head -c 10000000 /dev/zero | tr '\\0' x; head -c 3000000 /dev/zero >&2");
-    assert_eq!(outcome.exit, Exit::Code(0));
-    assert_eq!(outcome.stdout, Captured { bytes: vec![b'x'; 1000], total_bytes: 10_000_000, truncated: true });
-    assert_eq!(outcome.stderr, Captured { bytes: vec![0; 1000], total_bytes: 3_000_000, truncated: true });
-}
-
-#[test]
-fn a_timeout_ends_a_command_that_listens() {
-    let mut shell = Shell::new();
-    shell.timeout = Duration::from_millis(300);
-    shell.grace = LONG;
-    let started = Instant::now();
-    let outcome = shell.run("echo before; sleep 60");
-    assert!(started.elapsed() < Duration::from_secs(10), "the grace was waited for");
-    assert_eq!(outcome, Outcome { timed_out: true, ..done("before\n", "", Exit::Signal(15)) });
-}
-
-#[test]
-fn a_timeout_ends_a_command_that_does_not_listen() {
-    let mut shell = Shell::new();
-    shell.timeout = Duration::from_millis(200);
-    shell.grace = Duration::from_millis(300);
-    let started = Instant::now();
-    let outcome = shell.run("trap '' TERM; echo $$; sleep 60 & echo $!; wait; wait; sleep 60");
-    assert!(started.elapsed() >= Duration::from_millis(500));
-    assert!(outcome.timed_out && outcome.exit == Exit::Signal(9), "{outcome:?}");
-    assert!(outcome.stdout.text().lines().all(ends));
-}
-
-#[test]
-fn a_program_below_the_shell_keeps_its_grace() {
-    let mut shell = Shell::new();
-    shell.timeout = Duration::from_millis(300);
-    shell.grace = LONG;
-    // The outer shell dies of SIGTERM at once; the inner one still has something to say.
-    let outcome = shell.run("sh -c 'trap \"echo cleaned; exit 0\" TERM; sleep 60 & wait' ; echo never");
-    assert_eq!(outcome, Outcome { timed_out: true, ..done("cleaned\n", "", Exit::Signal(15)) });
-}
-
-#[test]
-fn cancelling_ends_everything_at_once() {
-    let shell = Shell::new();
-    let cancel = shell.cancel.clone();
-    let mut asked = None;
-    // The first report comes after half a second, when the trap stands.
-    let outcome = shell
-        .watched("trap '' TERM; sleep 60 & echo $!; wait; sleep 60", &mut |_, _| {
-            asked = Some(Instant::now());
-            cancel.cancel();
-        })
-        .unwrap();
-    assert!(asked.unwrap().elapsed() < Duration::from_millis(100), "{:?}", asked.unwrap().elapsed());
-    assert!(outcome.cancelled && !outcome.timed_out && outcome.exit == Exit::Signal(9), "{outcome:?}");
-    assert!(ends(&outcome.stdout.text()));
-
-    let started = Instant::now();
-    assert!(shell.run("sleep 60").cancelled, "a token that was cancelled before");
-    assert!(started.elapsed() < Duration::from_secs(5));
-}
-
-#[test]
-fn does_not_wait_for_a_background_job_and_ends_it() {
-    let started = Instant::now();
-    let outcome = Shell::new().run("sleep 60 & echo $!; echo hi");
-    // Far below the minute, with room for a busy machine.
-    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
-    let text = outcome.stdout.text().into_owned();
-    let (job, rest) = text.split_once('\n').unwrap();
-    assert_eq!(rest, "hi\n");
-    assert_eq!((outcome.exit, outcome.pipe_held), (Exit::Code(0), false));
-    assert!(ends(job));
-}
-
-/// A shell in a fresh directory, and a line that starts `program` in a session of its own, waits until it
-/// is there, and goes on with `rest`.
-fn with_daemon(program: &str, rest: &str) -> (tempfile::TempDir, Shell, String) {
-    let tree = tempfile::tempdir().unwrap();
-    let mut shell = Shell::new();
-    shell.dir = handle(tree.path());
-    let line = format!("mkfifo gate; setsid sh -c 'echo $$ >&2; echo > gate; exec {program}' & read x < gate; {rest}");
-    (tree, shell, line)
-}
-
-#[test]
-fn does_not_wait_for_a_daemon_that_holds_the_pipe() {
-    let (_tree, shell, line) = with_daemon("sleep 60", "echo hi");
-    let started = Instant::now();
-    let outcome = shell.run(&line);
-    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
-    assert_eq!((outcome.stdout.clone(), outcome.exit), (whole("hi\n"), Exit::Code(0)));
-    assert!(outcome.pipe_held);
-    let daemon = Pid::from_raw(outcome.stderr.text().trim().parse().unwrap()).unwrap();
-    rustix::process::kill_process(daemon, rustix::process::Signal::KILL).unwrap();
-}
-
-#[test]
-fn a_daemon_that_floods_the_pipe_is_not_read_for_ever() {
-    let (_tree, shell, line) = with_daemon("cat /dev/zero", "head -c 600000 /dev/zero");
-    let started = Instant::now();
-    let outcome = shell.run(&line);
-    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
-    assert!(outcome.stdout.truncated && outcome.stdout.bytes.len() == OUTPUT_CAP_BYTES);
-    // Its pipe has lost its reader.
-    assert!(ends(&outcome.stderr.text()));
-}
-
-#[test]
-fn runs_in_the_directory_of_the_handle_even_when_its_name_moves() {
-    let tree = tempfile::tempdir().unwrap();
-    let [before, after] = ["before", "after"].map(|name| tree.path().join(name));
-    fs::create_dir(&before).unwrap();
-    fs::write(before.join("mark"), "here").unwrap();
-    let mut shell = Shell::new();
-    shell.dir = handle(&before);
-    fs::rename(&before, &after).unwrap();
-    std::os::unix::fs::symlink("/", &before).unwrap();
-    let after = fs::canonicalize(after).unwrap();
-    assert_eq!(shell.run("cat mark; pwd -P"), done(&format!("here{}\n", after.display()), "", Exit::Code(0)));
-}
-
-#[test]
-fn reports_progress_with_the_bytes_so_far() {
-    let mut reports = Vec::new();
-    let outcome = Shell::new().watched("echo 12345; echo 678 >&2; sleep 1.3", &mut |elapsed, bytes| {
-        reports.push((elapsed, bytes));
+/// A launcher that hands each command to `supervise`, on a thread of its own.
+fn launcher(supervise: impl Fn(Peer) + Send + Sync + 'static) -> Launcher {
+    let (here, there) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    let supervise = std::sync::Arc::new(supervise);
+    thread::spawn(move || {
+        while let Some((request, mut streams)) = receive::<Request>(&there).unwrap() {
+            let control = streams.remove(0);
+            let supervise = std::sync::Arc::clone(&supervise);
+            thread::spawn(move || supervise(Peer { request, control, streams }));
+        }
     });
-    assert_eq!(outcome.unwrap().exit, Exit::Code(0));
-    assert!((1..=2).contains(&reports.len()), "{reports:?}");
-    assert!(reports.iter().all(|(_, bytes)| *bytes == 10), "{reports:?}");
-    assert!(reports.is_sorted() && reports[0].0 >= Duration::from_millis(500), "{reports:?}");
+    Launcher::over(here)
+}
+
+fn command(line: &str) -> Command<'_> {
+    Command { line, dir: Place { path: "/work".into(), dev: 1, ino: 2 }, terminal: None }
+}
+
+fn bounds(timeout: Duration) -> Bounds {
+    Bounds { timeout, grace: Duration::from_millis(50), output_cap_bytes: 10 }
+}
+
+fn run_it(
+    launcher: &Launcher,
+    timeout: Duration,
+    running: &Running,
+    cancel: &CancelToken,
+) -> Result<Outcome, ExecError> {
+    run(launcher, &command("a line"), bounds(timeout), running, cancel, &mut |_, _| {})
+}
+
+fn simple(launcher: &Launcher) -> Result<Outcome, ExecError> {
+    run_it(launcher, LONG, &Running::new(1), &CancelToken::new())
+}
+
+fn done(exit: Exit) -> Outcome {
+    Outcome {
+        stdout: Captured::default(),
+        stderr: Captured::default(),
+        exit,
+        timed_out: false,
+        cancelled: false,
+        left: 0,
+        denied: vec![],
+    }
 }
 
 #[test]
-fn a_panic_in_the_middle_leaves_nothing_behind() {
-    let shell = Shell::new();
-    let tree = tempfile::tempdir().unwrap();
-    let note = tree.path().join("pid");
-    let line = format!("echo $$ > {}; sleep 60", note.display());
-    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        shell.watched(&line, &mut |_, _| panic!("a fault in the progress report"))
-    }));
-    assert!(caught.is_err());
-    assert!(shell.running.is_empty());
-    assert!(ends(&fs::read_to_string(note).unwrap()));
+fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
+    let launcher = launcher(|peer| {
+        let expected = Request {
+            argv: vec!["/bin/sh".into(), "-c".into(), "a line".into()],
+            dir: Place { path: "/work".into(), dev: 1, ino: 2 },
+            environment: vec![],
+            stdin: false,
+            terminal: None,
+            announce: false,
+        };
+        assert_eq!((&peer.request, peer.streams.len()), (&expected, 2));
+        peer.write(0, &[b'x'; 300_000]);
+        peer.write(1, b"bad");
+        peer.say(&Event::Ended { exit: Exit::Code(3), left: 2, denied: vec![Denied::Network] });
+    });
+    assert_eq!(
+        simple(&launcher).unwrap(),
+        Outcome {
+            stdout: Captured { bytes: vec![b'x'; 10], total_bytes: 300_000, truncated: true },
+            stderr: Captured { bytes: b"bad".to_vec(), total_bytes: 3, truncated: false },
+            exit: Exit::Code(3),
+            timed_out: false,
+            cancelled: false,
+            left: 2,
+            denied: vec![Denied::Network],
+        }
+    );
 }
 
 #[test]
-fn ending_all_ends_what_runs_and_lets_nothing_start() {
-    let shell = Shell::new();
-    let running = shell.running.clone();
-    let mut ended = 0;
-    let outcome = shell.watched("sleep 60 & echo $!; wait", &mut |_, _| ended = running.end_all()).unwrap();
-    assert_eq!((ended, outcome.exit), (1, Exit::Signal(9)));
-    assert!(ends(&outcome.stdout.text()));
-    let refused = shell.try_run("echo no").unwrap_err();
-    assert_eq!(refused.to_string(), "the server is shutting down and starts no more commands");
+fn a_pipe_that_somebody_holds_is_not_waited_for() {
+    let (sender, receiver) = channel();
+    let launcher = launcher(move |peer| {
+        peer.write(0, b"hi");
+        peer.say(&Event::Ended { exit: Exit::Code(0), left: 0, denied: vec![] });
+        sender.send(peer).unwrap();
+    });
+    let outcome = simple(&launcher).unwrap();
+    assert_eq!(outcome.stdout.bytes, b"hi");
+    drop(receiver.recv().unwrap());
 }
 
 #[test]
-fn refuses_what_the_kernel_cannot_take() {
-    let shell = Shell::new();
-    let nul = shell.try_run("echo a\0b").unwrap_err();
+fn the_time_limit_means_term_then_kill() {
+    let launcher = launcher(|peer| {
+        assert_eq!([peer.hear(), peer.hear()], [Some(b'T'), Some(b'K')]);
+        peer.end(Exit::Signal(9));
+    });
+    let begun = Instant::now();
+    let outcome = run_it(&launcher, Duration::from_millis(100), &Running::new(1), &CancelToken::new()).unwrap();
+    assert_eq!(outcome, Outcome { timed_out: true, ..done(Exit::Signal(9)) });
+    assert!(begun.elapsed() >= Duration::from_millis(150));
+}
+
+#[test]
+fn cancelling_means_kill_at_once() {
+    let cancel = CancelToken::new();
+    let token = cancel.clone();
+    let launcher = launcher(move |peer| {
+        token.cancel();
+        assert_eq!(peer.hear(), Some(b'K'));
+        peer.end(Exit::Signal(9));
+    });
+    let outcome = run_it(&launcher, LONG, &Running::new(1), &cancel).unwrap();
+    assert_eq!(outcome, Outcome { cancelled: true, ..done(Exit::Signal(9)) });
+}
+
+#[test]
+fn what_goes_wrong_is_an_error_that_says_so() {
+    let vanished = launcher(drop);
+    assert_eq!(
+        simple(&vanished).unwrap_err().to_string(),
+        "the process that watched over the command has vanished; how the command ended is not known"
+    );
+    let refused = launcher(|peer| peer.say(&Event::Refused { step: "chdir".to_owned(), errno: 2 }));
+    assert_eq!(
+        simple(&refused).unwrap_err().to_string(),
+        "cannot start the command: chdir: No such file or directory (os error 2)"
+    );
+    let gone = launcher(drop);
+    gone.end();
+    let error = simple(&gone).unwrap_err();
+    assert_eq!(error.to_string(), "the launcher of commands has ended, and no command can be started without it");
+    assert_eq!(error.hint().unwrap(), "the server must be restarted; the file tools work on");
+}
+
+#[test]
+fn a_launcher_that_dies_is_noticed() {
+    let (here, there) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    let launcher = Launcher::over(here);
+    drop(there);
+    for _ in 0..2 {
+        assert!(matches!(simple(&launcher).unwrap_err(), ExecError::NoLauncher));
+    }
+}
+
+#[test]
+fn the_kernels_limits_are_told_before_anything_is_sent() {
+    let launcher = launcher(drop);
+    let try_line = |line: &str| {
+        run(&launcher, &command(line), bounds(LONG), &Running::new(1), &CancelToken::new(), &mut |_, _| {}).unwrap_err()
+    };
+    let nul = try_line("echo a\0b");
     assert_eq!(nul.to_string(), "`command` has a NUL byte at offset 6, and a shell command cannot contain one");
-    let long = shell.try_run(&format!("#{}", "x".repeat(131_071))).unwrap_err();
+    let long = try_line(&"x".repeat(131_072));
     assert_eq!(long.to_string(), "`command` is 131072 bytes long, and at most 131071 bytes are allowed");
-    assert!(long.hint().is_some());
-    let longest = format!("true #{}", "x".repeat(131_071 - 6));
-    assert_eq!(shell.run(&longest), done("", "", Exit::Code(0)));
+}
+
+#[test]
+fn dropping_the_job_is_heard_by_the_supervisor() {
+    let (sender, receiver) = channel();
+    let launcher = launcher(move |peer| sender.send(peer.hear()).unwrap());
+    let job = launcher.spawn(&command("x").request(false, false).unwrap(), &[]).unwrap();
+    let control = job.control();
+    drop(job);
+    assert_eq!(receiver.recv_timeout(LONG).unwrap(), None);
+    drop(control);
+}
+
+/// A launcher whose commands end when the test says so, and the way to say it.
+fn held() -> (Launcher, std::sync::mpsc::Receiver<Sender<()>>) {
+    let (started, starts) = channel();
+    let launcher = launcher(move |peer| {
+        let (release, released) = channel();
+        started.send(release).unwrap();
+        let _ = released.recv_timeout(LONG);
+        peer.end(Exit::Code(0));
+    });
+    (launcher, starts)
+}
+
+#[test]
+fn more_commands_than_may_run_wait_for_their_turn() {
+    let (launcher, starts) = held();
+    let running = Running::new(1);
+    thread::scope(|scope| {
+        let call = |cancel: CancelToken, timeout, stages: Sender<Stage>| {
+            let (launcher, running) = (&launcher, &running);
+            scope.spawn(move || {
+                run(launcher, &command("a line"), bounds(timeout), running, &cancel, &mut |_, stage| {
+                    let _ = stages.send(stage);
+                })
+            })
+        };
+        let (stages, heard) = channel();
+        let first = call(CancelToken::new(), LONG, stages.clone());
+        let release = starts.recv_timeout(LONG).unwrap();
+        assert_eq!(running.len(), 1);
+
+        let impatient = call(CancelToken::new(), Duration::from_millis(100), stages.clone());
+        let error = impatient.join().unwrap().unwrap_err();
+        assert!(matches!(error, ExecError::NoPlace { most: 1 }), "{error}");
+
+        let cancelled = CancelToken::new();
+        while heard.try_recv().is_ok() {}
+        let unwanted = call(cancelled.clone(), LONG, stages.clone());
+        assert_eq!(heard.recv_timeout(LONG).unwrap(), Stage::Waiting);
+        cancelled.cancel();
+        assert!(matches!(unwanted.join().unwrap(), Err(ExecError::Cancelled)));
+
+        let second = call(CancelToken::new(), LONG, stages.clone());
+        while heard.recv_timeout(LONG).unwrap() != Stage::Waiting {}
+        release.send(()).unwrap();
+        assert_eq!(first.join().unwrap().unwrap(), done(Exit::Code(0)));
+        starts.recv_timeout(LONG).unwrap().send(()).unwrap();
+        assert_eq!(second.join().unwrap().unwrap(), done(Exit::Code(0)));
+        assert!(running.is_empty());
+    });
+}
+
+#[test]
+fn ending_all_kills_what_runs_and_turns_away_who_waits() {
+    let launcher = launcher(|peer| {
+        assert_eq!(peer.hear(), Some(b'K'));
+        peer.end(Exit::Signal(9));
+    });
+    let running = Running::new(1);
+    thread::scope(|scope| {
+        let (stages, heard) = channel();
+        let call = || {
+            let (stages, launcher, running) = (stages.clone(), &launcher, &running);
+            scope.spawn(move || {
+                run(launcher, &command("a line"), bounds(LONG), running, &CancelToken::new(), &mut |_, stage| {
+                    let _ = stages.send(stage);
+                })
+            })
+        };
+        let first = call();
+        assert_eq!(heard.recv_timeout(LONG).unwrap(), Stage::Running { bytes: 0 });
+        let second = call();
+        while heard.recv_timeout(LONG).unwrap() != Stage::Waiting {}
+        assert_eq!(running.end_all(), 1);
+        assert!(matches!(second.join().unwrap(), Err(ExecError::ShuttingDown)));
+        assert_eq!(first.join().unwrap().unwrap(), done(Exit::Signal(9)));
+    });
+}
+
+fn backgrounds(most: usize) -> BackgroundCommands {
+    BackgroundCommands::new(std::fs::File::open(std::env::temp_dir()).unwrap().into(), most, 8)
+}
+
+fn begin(all: &BackgroundCommands, launcher: &Launcher) -> Result<std::sync::Arc<Background>, ExecError> {
+    all.start(launcher, &command("a line"), None, Duration::from_millis(50), &CancelToken::new())
+}
+
+fn text(command: &Background, cursor: Option<u64>) -> (String, u64, u64) {
+    let page = command.read(cursor, 100).unwrap();
+    (String::from_utf8(page.bytes).unwrap(), page.skipped, page.next)
+}
+
+#[test]
+fn a_background_command_is_read_written_and_ended() {
+    let launcher = launcher(|peer| {
+        assert!(peer.request.stdin && peer.request.announce && peer.streams.len() == 3);
+        peer.say(&Event::Started);
+        let mut word = [0; 3];
+        assert_eq!(rustix::io::read(&peer.streams[0], &mut word).unwrap(), 3);
+        peer.write(1, &word);
+        peer.write(2, "12€".as_bytes());
+        assert_eq!([peer.hear(), peer.hear()], [Some(b'T'), Some(b'K')]);
+        peer.write(1, b"bye");
+        peer.end(Exit::Signal(9));
+    });
+    let (all, cancel) = (backgrounds(1), CancelToken::new());
+    let command = begin(&all, &launcher).unwrap();
+    let until = Instant::now() + LONG;
+    assert_eq!((command.id(), command.state()), ("c1", State::Running));
+    assert_eq!(command.write(b"abc", until, &cancel).unwrap(), Some(3));
+    command.await_output(7, until, &cancel).unwrap();
+    assert_eq!(text(&command, None), ("abc12€".to_owned(), 0, 8));
+    assert_eq!(text(&command, None), (String::new(), 0, 8));
+    assert_eq!(text(&command, Some(3)), ("12€".to_owned(), 0, 8));
+
+    let full = begin(&all, &launcher).unwrap_err();
+    assert_eq!(
+        full.to_string(),
+        "1 background commands run, which is the most at one time (--max-background-commands): c1"
+    );
+    command.end();
+    command.await_end(until, &cancel).unwrap();
+    let ending = Ending { exit: Exit::Signal(9), timed_out: false, asked: true, left: 0, denied: vec![] };
+    assert_eq!(command.state(), State::Ended(ending));
+    assert_eq!(text(&command, None), ("bye".to_owned(), 0, 11));
+    assert_eq!(text(&command, Some(1)), ("12€bye".to_owned(), 2, 11));
+    assert_eq!(command.write(b"x", until, &cancel).unwrap(), None);
+    assert_eq!(all.find("c1").unwrap().line(), "a line");
+    assert!(all.find("c2").is_none());
+}
+
+#[test]
+fn half_a_character_waits_for_the_other_half() {
+    let (sender, receiver) = channel();
+    let receiver = std::sync::Mutex::new(receiver);
+    let launcher = launcher(move |peer| {
+        peer.say(&Event::Started);
+        peer.write(1, b"a\xe2\x82");
+        receiver.lock().unwrap().recv_timeout(LONG).unwrap();
+        peer.write(1, b"\xac");
+        peer.end(Exit::Code(0));
+    });
+    let (all, cancel, until) = (backgrounds(1), CancelToken::new(), Instant::now() + LONG);
+    let command = begin(&all, &launcher).unwrap();
+    command.await_output(2, until, &cancel).unwrap();
+    assert_eq!(text(&command, None), ("a".to_owned(), 0, 1));
+    sender.send(()).unwrap();
+    command.await_end(until, &cancel).unwrap();
+    assert_eq!(text(&command, None), ("€".to_owned(), 0, 4));
+}
+
+#[test]
+fn background_commands_that_do_not_begin_or_vanish_say_why() {
+    let all = backgrounds(1);
+    let refused = launcher(|peer| peer.say(&Event::Refused { step: "exec".to_owned(), errno: 13 }));
+    let error = begin(&all, &refused).unwrap_err();
+    assert_eq!(error.to_string(), "cannot start the command: exec: Permission denied (os error 13)");
+
+    let vanishes = launcher(|peer| peer.say(&Event::Started));
+    let command = begin(&all, &vanishes).unwrap();
+    command.await_end(Instant::now() + LONG, &CancelToken::new()).unwrap();
+    assert_eq!(command.state(), State::Lost(ExecError::Vanished.to_string()));
+}
+
+#[test]
+fn ended_background_commands_are_kept_for_a_while_and_all_end_together() {
+    let (sender, receiver) = channel();
+    let launcher = launcher(move |peer| {
+        peer.say(&Event::Started);
+        sender.send(peer.hear()).unwrap();
+        peer.end(Exit::Signal(9));
+    });
+    let all = backgrounds(2);
+    for _ in 0..crate::limits::KEPT_BACKGROUND_COMMANDS + 3 {
+        let command = begin(&all, &launcher).unwrap();
+        command.end();
+        command.await_end(Instant::now() + LONG, &CancelToken::new()).unwrap();
+        assert_eq!(receiver.recv_timeout(LONG).unwrap(), Some(b'T'));
+    }
+    let last = begin(&all, &launcher).unwrap();
+    let ids: Vec<String> = all.list().iter().map(|command| command.id().to_owned()).collect();
+    assert_eq!((ids.len(), ids[0].as_str(), ids[16].as_str()), (17, "c4", "c20"));
+    assert_eq!(all.end_all(), 1);
+    assert_eq!(receiver.recv_timeout(LONG).unwrap(), Some(b'K'));
+    last.await_end(Instant::now() + LONG, &CancelToken::new()).unwrap();
+    assert!(matches!(begin(&all, &launcher), Err(ExecError::ShuttingDown)));
+}
+
+fn plan_of_nothing() -> Plan {
+    Plan {
+        tier: Tier::Off,
+        network: Network::Host,
+        roots: vec![],
+        protected: vec![],
+        system: vec![],
+        scratch: "/tmp/x".into(),
+        private_home: false,
+        environment: vec![("A".into(), "b".into())],
+        limits: Limits::default(),
+    }
+}
+
+fn greeting(answer: Option<Hello>) -> Result<Ready, LaunchError> {
+    let plan = plan_of_nothing();
+    let (here, there) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    let expected = plan.clone();
+    let peer = thread::spawn(move || {
+        assert_eq!(receive::<Plan>(&there).unwrap().unwrap().0, expected);
+        if let Some(answer) = answer {
+            send(there.as_fd(), &answer, &[]).unwrap();
+        }
+    });
+    let greeted = Launcher::over(here).greet(&plan);
+    peer.join().unwrap();
+    greeted
+}
+
+#[test]
+fn the_launcher_is_greeted_with_the_plan() {
+    let (tmp, gaps) = (Some("/scratch/tmp".into()), vec!["a gap".to_owned()]);
+    let ready = Ready { home: None, tmp, landlock_abi: Some(6), gaps };
+    let Ready { home, tmp, landlock_abi, gaps } = ready.clone();
+    assert_eq!(greeting(Some(Hello::Ready { home, tmp, landlock_abi, gaps })).unwrap(), ready);
+    let cannot = greeting(Some(Hello::Cannot { reason: "unshare: not permitted".to_owned() })).unwrap_err();
+    assert_eq!(cannot.to_string(), "unshare: not permitted");
+    assert!(matches!(greeting(None), Err(LaunchError::Ended)));
+    let missing = Launcher::start(std::path::Path::new("/no/such/program"), &plan_of_nothing());
+    assert!(matches!(missing, Err(LaunchError::Start(_))));
+    // A program that knows nothing of all this.
+    let other = Launcher::start(std::path::Path::new("/bin/true"), &plan_of_nothing());
+    assert!(matches!(other, Err(LaunchError::Ended)), "{other:?}");
 }

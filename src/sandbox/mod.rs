@@ -39,6 +39,7 @@ pub use plan::{Limits, Network, Place, Plan, PlannedRoot, Tier};
 pub use scratch::Scratch;
 pub use standing::Standing;
 pub use toolchains::Visible;
+pub use walls::hold_server;
 pub use wire::{Denied, Event, Exit, Hello, RawString, Request};
 
 /// The first argument that makes this program the launcher. Only the server uses it.

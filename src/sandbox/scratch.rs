@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{
     AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, ResolveFlags, chmodat, fchmod, flock, mkdirat, openat, openat2,
-    unlinkat,
+    symlinkat, unlinkat,
 };
+use rustix::io::Errno;
 
 use super::fault::{Fault, Step};
 use super::wire::RawString;
@@ -42,6 +43,24 @@ impl Scratch {
             mkdirat(&handle, name, PRIVATE).step_with(made)?;
         }
         Ok(Self { path, handle })
+    }
+
+    /// Links in the home, each from a place below it to an absolute path.
+    pub fn link_in_home(&self, links: &[(PathBuf, PathBuf)]) -> Result<(), Fault> {
+        for (name, target) in links {
+            let fault = || format!("link `{}` in the private home", name.display());
+            let place = Path::new("home").join(name);
+            let mut made = PathBuf::from("home");
+            for part in name.parent().unwrap_or(Path::new("")).components() {
+                made.push(part);
+                match mkdirat(&self.handle, &made, PRIVATE) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(errno) => return Err(errno).step_with(fault),
+                }
+            }
+            symlinkat(target, &self.handle, &place).step_with(fault)?;
+        }
+        Ok(())
     }
 
     /// Where it is: absolute, without links.

@@ -121,3 +121,21 @@ pub fn writable_on_system(plan: &Plan) -> Vec<PathBuf> {
     let roots = plan.roots.iter().filter(|root| root.writable).map(|root| root.place.path.as_path().to_path_buf());
     roots.chain(["home", "tmp"].map(|name| plan.scratch.as_path().join(name))).collect()
 }
+
+/// The domain of the server itself: what its tools may touch by policy, it may touch by the kernel's leave alone. A second
+/// lock, behind the handles of the allowed directories: for a fault in how paths are resolved.
+///
+/// Holds the calling thread and all that it starts from now on. `own` is the server's private directory. The version of
+/// Landlock, or why there is no domain.
+pub fn hold_server(roots: &[(BorrowedFd<'_>, bool)], own: Option<BorrowedFd<'_>>) -> Result<u32, Fault> {
+    let abi = version()?;
+    let right = |writable: bool| if writable { Right::Write } else { Right::Read };
+    let rules: Vec<_> = roots.iter().map(|(root, writable)| (*root, right(*writable))).collect();
+    let rules: Vec<_> = rules.into_iter().chain(own.map(|own| (own, Right::Write))).collect();
+    // The launcher, which this process may have to end, is outside.
+    let options = Options { scope_signals: false, scope_abstract_sockets: abi >= SCOPES_ABI, refuse_tcp: true, abi };
+    let ruleset =
+        landlock::ruleset(&rules, &options).map_err(|error| Fault::because("Landlock", &error.to_string()))?;
+    ruleset.restrict().step("enter the Landlock domain")?;
+    Ok(abi)
+}

@@ -1,7 +1,6 @@
 //! Sessions without a transport: what cannot be caused from outside.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use pretty_assertions::assert_eq;
 use serde_json::value::RawValue;
@@ -9,7 +8,6 @@ use serde_json::{Value, json};
 
 use super::{Admission, ErrorStyle, Outbox, Server, Session};
 use crate::error::Error;
-use crate::exec::Running;
 use crate::fs::Writer;
 use crate::policy::Policy;
 use crate::protocol::{Incoming, Request, ToolReply, parse, render};
@@ -65,16 +63,10 @@ impl Outbox for Sent {
 }
 
 fn session() -> Session {
-    let mut registry = Registry::declared(&[Toolset::Files], false);
+    let mut registry = Registry::declared(&[Toolset::Files], false, false);
     registry.add(Box::new(Panics)).unwrap();
     assert_eq!(registry.add(Box::new(Panics)), Err("there are two tools called `panics`".to_owned()));
-    let commands = Commands {
-        standing: Standing::off(),
-        timeout: Duration::from_secs(1),
-        max_timeout: Duration::from_secs(1),
-        output_cap_bytes: 1,
-        running: Running::new(),
-    };
+    let commands = Commands::refused("this is a test");
     let services = Services { policy: Policy::open(&[], &[]).unwrap(), writer: Writer::default(), commands };
     Session::new(Server::new(registry, services, ErrorStyle::Codes))
 }

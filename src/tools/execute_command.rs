@@ -1,17 +1,17 @@
-//! `execute_command`: one shell command, its output and its exit status.
+//! `execute_command`: one shell command, its output and its exit status; or one that runs on in the background.
 
-use std::fmt::Write as _;
-use std::os::fd::AsFd;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::command_notes::{Notes, exit_code, refused};
+use super::services::Commands;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{self, Captured, Exit, Outcome};
-use crate::limits::KILL_GRACE_MS;
-use crate::policy::Kind;
+use crate::exec::{self, Bounds, Captured, ExecError, Outcome, Stage, place_of};
+use crate::limits::{KILL_GRACE_MS, TERMINAL_COLUMNS, TERMINAL_ROWS};
+use crate::policy::{Checked, Kind, Read};
 use crate::protocol::Content;
 use crate::text::escape::show_path;
 
@@ -27,9 +27,14 @@ pub struct Params {
     /// Where to run it (default: the first writable allowed directory)
     #[schemars(extend("x-aliases" = ["cwd", "working_directory", "workdir"]))]
     working_directory: Option<String>,
-    /// Seconds (default 30, max 60 unless the operator set others)
+    /// Seconds (default 30, max 60 unless the operator set others; no limit in the background)
     #[schemars(range(min = 1), extend("x-aliases" = ["timeout_secs"]))]
     timeout: Option<u64>,
+    /// Reply at once and let it run on; follow_command reads its output
+    #[schemars(extend("x-aliases" = ["run_in_background", "runInBackground"]))]
+    background: Option<bool>,
+    /// Give it a terminal
+    tty: Option<bool>,
 }
 
 /// What a program wants to know of a command.
@@ -38,8 +43,13 @@ pub struct Params {
 pub struct Output {
     stdout: String,
     stderr: String,
-    exit_code: i32,
+    /// Of a command that was waited for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
     timed_out: bool,
+    /// Of a command in the background.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command_id: Option<String>,
 }
 
 impl Tool for ExecuteCommand {
@@ -48,7 +58,8 @@ impl Tool for ExecuteCommand {
     const NAME: &'static str = "execute_command";
     const TITLE: &'static str = "Run a shell command";
     const DESCRIPTION: &'static str = "Run a shell command (no stdin) and get stdout, stderr and the exit code. For \
-        builds, tests and git; to read, search or edit files use the file tools. Background processes end with the command.";
+        builds, tests and git; to read, search or edit files use the file tools. Processes that it leaves behind are \
+        ended: start servers and watchers with background.";
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Command;
     const WEIGHT: Weight = Weight::Heavy;
@@ -56,82 +67,127 @@ impl Tool for ExecuteCommand {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         let rules = &context.services.commands;
         if let Some(reason) = &rules.standing.refused {
-            return Err(Error::Refused {
-                what: "execute_command",
-                reason: reason.clone(),
-                hint: "use the file tools; the operator can allow commands without a wall with --sandbox off",
-            });
+            return Err(refused(Self::NAME, reason));
         }
-        let policy = &context.services.policy;
-        let default = policy.roots().iter().find(|root| root.writable()).or_else(|| policy.project());
-        let directory = match (&params.working_directory, default) {
-            (Some(path), _) => policy.read(path)?,
-            (None, Some(root)) => policy.read(root.path())?,
-            (None, None) => policy.read(".")?,
-        };
-        if directory.kind() != Kind::Directory {
-            let message = format!("`workingDirectory` {} is not a directory", show_path(directory.shown()));
-            return Err(Error::params(message));
-        }
-        let asked = params.timeout.map_or(rules.timeout, Duration::from_secs);
-        let timeout = asked.min(rules.max_timeout);
+        let directory = directory(context, params.working_directory.as_deref())?;
         let command = exec::Command {
             line: &params.command,
-            dir: directory.as_fd(),
-            timeout,
-            grace: Duration::from_millis(KILL_GRACE_MS),
-            output_cap_bytes: rules.output_cap_bytes,
+            dir: place_of(&directory)?,
+            terminal: (params.tty == Some(true)).then_some((TERMINAL_ROWS, TERMINAL_COLUMNS)),
         };
-        let mut progress = |elapsed: Duration, bytes: u64| {
-            let message = format!("running for {:.1} s, {bytes} bytes of output", elapsed.as_secs_f64());
-            context.progress.report(elapsed.as_millis() as u64, Some(timeout.as_millis() as u64), &message);
+        let asked = params.timeout.map(Duration::from_secs);
+        let reply = if params.background == Some(true) {
+            start(context, &command, asked)
+        } else {
+            run(context, &command, asked.unwrap_or(rules.timeout))
         };
-        let outcome = exec::run(&command, &rules.running, context.cancel, &mut progress)?;
-        if outcome.cancelled {
-            return Err(Error::Cancelled);
-        }
-        Ok(reply(&outcome, asked, timeout))
+        reply.map_err(|error| match error {
+            ExecError::Cancelled => Error::Cancelled,
+            error => error.into(),
+        })
     }
 }
 
-fn reply(outcome: &Outcome, asked: Duration, timeout: Duration) -> Reply<Output> {
-    let exit_code = match outcome.exit {
-        Exit::Code(code) => code,
-        // As shells report it.
-        Exit::Signal(signal) => 128 + signal,
+/// The one asked for, else the first writable one, else the project.
+fn directory(context: &Context<'_>, asked: Option<&str>) -> Result<Checked<Read>, Error> {
+    let policy = &context.services.policy;
+    let default = policy.roots().iter().find(|root| root.writable()).or_else(|| policy.project());
+    let directory = match (asked, default) {
+        (Some(path), _) => policy.read(path)?,
+        (None, Some(root)) => policy.read(root.path())?,
+        (None, None) => policy.read(".")?,
     };
+    if directory.kind() != Kind::Directory {
+        let message = format!("`workingDirectory` {} is not a directory", show_path(directory.shown()));
+        return Err(Error::params(message));
+    }
+    Ok(directory)
+}
+
+fn start(
+    context: &Context<'_>,
+    command: &exec::Command<'_>,
+    timeout: Option<Duration>,
+) -> Result<Reply<Output>, ExecError> {
+    let rules = &context.services.commands;
+    let (Some(launcher), Some(background)) = (&rules.launcher, &rules.background) else {
+        return Err(ExecError::NoLauncher);
+    };
+    let grace = Duration::from_millis(KILL_GRACE_MS);
+    let started = background.start(launcher, command, timeout, grace, context.cancel)?;
+    let id = started.id();
+    let text = format!("[runs in the background as commandId \"{id}\"; follow_command reads its output and ends it]");
+    Ok(Reply::text(text).with(Output {
+        stdout: String::new(),
+        stderr: String::new(),
+        exit_code: None,
+        timed_out: false,
+        command_id: Some(id.to_owned()),
+    }))
+}
+
+fn run(context: &Context<'_>, command: &exec::Command<'_>, asked: Duration) -> Result<Reply<Output>, ExecError> {
+    let rules = &context.services.commands;
+    let Some(launcher) = &rules.launcher else { return Err(ExecError::NoLauncher) };
+    let timeout = asked.min(rules.max_timeout);
+    let bounds =
+        Bounds { timeout, grace: Duration::from_millis(KILL_GRACE_MS), output_cap_bytes: rules.output_cap_bytes };
+    let mut waited = Duration::ZERO;
+    let mut progress = |elapsed: Duration, stage: Stage| {
+        let message = match stage {
+            Stage::Waiting => {
+                waited = elapsed;
+                format!("waiting for a free place: {} commands run", rules.running.len())
+            }
+            Stage::Running { bytes } => {
+                format!("running for {:.1} s, {bytes} bytes of output", (elapsed - waited).as_secs_f64())
+            }
+        };
+        let total = (waited + timeout).as_millis() as u64;
+        context.progress.report(elapsed.as_millis() as u64, Some(total), &message);
+    };
+    let outcome = exec::run(launcher, command, bounds, &rules.running, context.cancel, &mut progress)?;
+    if outcome.cancelled {
+        return Err(ExecError::Cancelled);
+    }
+    Ok(reply(&outcome, asked, timeout, rules))
+}
+
+fn reply(outcome: &Outcome, asked: Duration, timeout: Duration, rules: &Commands) -> Reply<Output> {
+    let exit_code = exit_code(outcome.exit);
     let stdout = outcome.stdout.text().into_owned();
     let stderr = outcome.stderr.text().into_owned();
-    let mut text = if stdout.is_empty() { "(no output)".to_owned() } else { stdout.clone() };
-    if !text.ends_with('\n') {
-        text.push('\n');
-    }
-    let mut note = |note: std::fmt::Arguments<'_>| {
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "[{note}]");
-    };
+    let mut notes = Notes::below(&stdout, "(no output)");
     for (name, stream) in [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)] {
         if let Some(cut) = cut(name, stream) {
-            note(format_args!("{cut}"));
+            notes.add(format_args!("{cut}"));
         }
     }
     if asked > timeout {
         let (asked, most) = (asked.as_secs(), timeout.as_secs());
-        note(format_args!("a timeout of {asked} s is above the maximum; {most} s was used"));
+        notes.add(format_args!(
+            "a timeout of {asked} s is above the maximum; {most} s was used; background: true has no maximum"
+        ));
     }
     if outcome.timed_out {
-        note(format_args!("timed out after {} s; the output is what there was until then", timeout.as_secs()));
+        let seconds = timeout.as_secs();
+        notes.add(format_args!("timed out after {seconds} s; the output is what there was until then"));
+    } else if outcome.left > 0 {
+        let (count, plural) = (outcome.left, if outcome.left == 1 { "process was" } else { "processes were" });
+        notes.add(format_args!(
+            "{count} background {plural} ended with the shell; to keep one running use background: true"
+        ));
     }
-    if let Exit::Signal(signal) = outcome.exit {
-        note(format_args!("ended by signal {signal}"));
-    }
-    let _ = write!(text, "[exit code: {exit_code}]");
-    let mut content = vec![Content::text(text)];
+    notes.add_signal(outcome.exit);
+    notes.add_denied(&outcome.denied, rules);
+    let mut content = vec![Content::text(notes.end(format_args!("exit code: {exit_code}")))];
     if !stderr.is_empty() {
         content.push(Content::text(format!("[stderr]\n{stderr}")));
     }
-    let mut reply = Reply::content(content).with(Output { stdout, stderr, exit_code, timed_out: outcome.timed_out });
-    reply.is_error = exit_code != 0 || outcome.timed_out;
+    let timed_out = outcome.timed_out;
+    let output = Output { stdout, stderr, exit_code: Some(exit_code), timed_out, command_id: None };
+    let mut reply = Reply::content(content).with(output);
+    reply.is_error = exit_code != 0 || timed_out;
     reply
 }
 

@@ -3,6 +3,7 @@
 //! A new tool is one file and two lines here: its `mod`, and its place in [`TOOLS`], which is also its place in
 //! tools/list and in the documents.
 
+mod command_notes;
 mod context;
 mod edits;
 mod hash;
@@ -21,6 +22,7 @@ mod directory_tree;
 mod edit_file;
 mod edit_files;
 mod execute_command;
+mod follow_command;
 mod get_file_info;
 mod glob_search;
 mod grep_files;
@@ -57,4 +59,5 @@ pub const TOOLS: &[fn() -> Box<dyn Callable>] = &[
     declare::<grep_files::GrepFiles>,
     declare::<glob_search::GlobSearch>,
     declare::<execute_command::ExecuteCommand>,
+    declare::<follow_command::FollowCommand>,
 ];

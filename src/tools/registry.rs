@@ -15,14 +15,15 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The declared tools of these sets; with `read_only`, without those that change files.
-    pub fn declared(toolsets: &[Toolset], read_only: bool) -> Self {
+    /// The declared tools of these sets; with `read_only`, without those that change files. Commands change none where a
+    /// kernel wall holds them (`walled`).
+    pub fn declared(toolsets: &[Toolset], read_only: bool, walled: bool) -> Self {
         let mut registry = Self { tools: Vec::new(), absent: Vec::new() };
         for make in TOOLS {
             let tool = make();
             if !toolsets.contains(&tool.toolset()) {
                 registry.absent.push((tool.name().to_owned(), "its toolset is not switched on (--tools)"));
-            } else if read_only && tool.hints() != Hints::Observes {
+            } else if read_only && !(tool.hints() == Hints::Observes || walled && tool.hints() == Hints::Runs) {
                 registry.absent.push((tool.name().to_owned(), READ_ONLY));
             } else {
                 registry.tools.push(tool);

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use crate::exec::Running;
+use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;
+use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_COMMAND_TIMEOUT_SECS, OUTPUT_CAP_BYTES};
 use crate::policy::Policy;
-use crate::sandbox::Standing;
+use crate::sandbox::{Scratch, Standing, Tier};
 
 /// Made once at start; nothing in it is ever replaced.
 #[derive(Debug)]
@@ -23,6 +24,12 @@ pub struct Services {
 pub struct Commands {
     /// What holds commands, or why they are refused.
     pub standing: Standing,
+    /// Starts commands; `None` when they are refused.
+    pub launcher: Option<Launcher>,
+    /// Holds the lock that says that the private directory of commands is in use.
+    pub scratch: Option<Scratch>,
+    /// Commands that run on after their call; `None` when they are refused.
+    pub background: Option<BackgroundCommands>,
     /// Time limit of a command that asks for none.
     pub timeout: Duration,
     /// Largest time limit that a call may ask for.
@@ -31,4 +38,35 @@ pub struct Commands {
     pub output_cap_bytes: usize,
     /// What runs now.
     pub running: Running,
+}
+
+impl Commands {
+    /// Rules under which no command runs, for this reason.
+    pub fn refused(reason: impl Into<String>) -> Self {
+        Self {
+            standing: Standing::refused(reason, Vec::new()),
+            launcher: None,
+            scratch: None,
+            background: None,
+            timeout: Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS),
+            max_timeout: Duration::from_secs(MAX_COMMAND_TIMEOUT_SECS),
+            output_cap_bytes: OUTPUT_CAP_BYTES,
+            running: Running::default(),
+        }
+    }
+
+    /// Whether a kernel wall stands around commands.
+    pub fn are_walled(&self) -> bool {
+        matches!(self.standing.tier, Some(Tier::Namespaces | Tier::Landlock))
+    }
+
+    /// Ends every command and the launcher, and lets no new one start. Returns how many commands there were.
+    pub fn end_all(&self) -> usize {
+        let background = self.background.as_ref().map_or(0, BackgroundCommands::end_all);
+        let ended = background + self.running.end_all();
+        if let Some(launcher) = &self.launcher {
+            launcher.end();
+        }
+        ended
+    }
 }

@@ -1,0 +1,157 @@
+//! One command as the server holds it: a socket to its supervisor.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::net::{SendFlags, Shutdown, send, shutdown};
+
+use super::ExecError;
+use crate::limits::KILL_WAIT_MS;
+use crate::sandbox::Event;
+use crate::sandbox::wire::{KILL, TERMINATE, receive_event};
+
+/// Ends a command from wherever this was cloned to.
+#[derive(Clone, Debug)]
+pub(super) struct Control(Arc<OwnedFd>);
+
+impl Control {
+    fn say(&self, word: u8) {
+        // It fails only when the supervisor has gone, and then its command has too.
+        let _ = send(&*self.0, &[word], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+    }
+
+    /// SIGKILL to everything of the command.
+    pub(super) fn kill(&self) {
+        self.say(KILL);
+    }
+}
+
+/// A command that was handed to the launcher. Dropping it ends everything of the command.
+#[derive(Debug)]
+pub struct Job {
+    control: Control,
+}
+
+/// What [`Job::next_event`] finds.
+#[derive(Debug)]
+pub enum News {
+    /// Nothing was said.
+    Nothing,
+    /// The supervisor said this; a descriptor comes with [`Event::Started`] if there is a terminal.
+    Said(Event, Option<OwnedFd>),
+    /// The supervisor's end is closed.
+    Gone,
+}
+
+impl Job {
+    /// Takes the server's end of a command's socket, which must not block.
+    pub(super) fn new(socket: OwnedFd) -> Self {
+        Self { control: Control(Arc::new(socket)) }
+    }
+
+    /// SIGTERM to everything of the command.
+    pub fn terminate(&self) {
+        self.control.say(TERMINATE);
+    }
+
+    /// SIGKILL to everything of the command.
+    pub fn kill(&self) {
+        self.control.kill();
+    }
+
+    /// What the supervisor has said; does not wait.
+    pub fn next_event(&self) -> Result<News, ExecError> {
+        match receive_event(&*self.control.0) {
+            Ok(Some((event, fd))) => Ok(News::Said(event, fd)),
+            Ok(None) => Ok(News::Gone),
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock => Ok(News::Nothing),
+                // unix(7): the other end was closed with something unread in it.
+                io::ErrorKind::ConnectionReset => Ok(News::Gone),
+                _ => Err(ExecError::Follow(error)),
+            },
+        }
+    }
+
+    pub(super) fn control(&self) -> Control {
+        self.control.clone()
+    }
+}
+
+/// Readable when the supervisor has said something, or is gone.
+impl AsFd for Job {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.control.0.as_fd()
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        // To the supervisor the same as closing, whoever else still holds the descriptor.
+        let _ = shutdown(&*self.control.0, Shutdown::Both);
+    }
+}
+
+/// How far a command is on the way from SIGTERM to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Running,
+    Terminated,
+    Killed,
+}
+
+/// When a command gets SIGTERM, when SIGKILL, and when it is given up.
+#[derive(Debug)]
+pub(super) struct Countdown {
+    step: Step,
+    grace: Duration,
+    /// When the next step is due; `None` for never.
+    next: Option<Instant>,
+}
+
+impl Countdown {
+    /// A command that gets SIGTERM after `timeout` and SIGKILL after `grace` more.
+    pub(super) fn new(timeout: Option<Duration>, grace: Duration) -> Self {
+        let next = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        Self { step: Step::Running, grace, next }
+    }
+
+    /// When [`Countdown::tick`] has something to do.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.next
+    }
+
+    /// Does what is due; whether the command got SIGTERM by this. Fails when it does not even end by SIGKILL.
+    pub(super) fn tick(&mut self, job: &Job) -> Result<bool, ExecError> {
+        if self.next.is_none_or(|next| Instant::now() < next) {
+            return Ok(false);
+        }
+        match self.step {
+            Step::Running => {
+                self.terminate(job);
+                return Ok(true);
+            }
+            Step::Terminated => self.kill(job),
+            Step::Killed => return Err(ExecError::Stuck),
+        }
+        Ok(false)
+    }
+
+    /// SIGTERM now, if it was not sent yet: to some programs a second one means that they shall drop everything.
+    pub(super) fn terminate(&mut self, job: &Job) {
+        if self.step == Step::Running {
+            job.terminate();
+            self.step = Step::Terminated;
+            self.next = Instant::now().checked_add(self.grace);
+        }
+    }
+
+    /// SIGKILL now.
+    pub(super) fn kill(&mut self, job: &Job) {
+        job.kill();
+        self.step = Step::Killed;
+        self.next = Some(Instant::now() + Duration::from_millis(KILL_WAIT_MS));
+    }
+}

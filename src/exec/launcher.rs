@@ -1,0 +1,188 @@
+//! The server's side of the launcher, the process that starts every command inside the walls.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "exec is the process door: `Command::new` is called here and nowhere else"
+)]
+
+use std::borrow::Cow;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use thiserror::Error;
+
+use super::wait::readable;
+use super::{ExecError, Job};
+use crate::limits::{LAUNCHER_END_MS, LAUNCHER_START_MS};
+use crate::sandbox::wire::{receive, send};
+use crate::sandbox::{Hello, LAUNCHER_ARGUMENT, Plan, RawString, Request};
+
+/// A launcher that has built the walls. Dropping it ends it and all its commands.
+#[derive(Debug)]
+pub struct Launcher {
+    /// `None` once the launcher was ended, or found to have gone.
+    socket: Mutex<Option<OwnedFd>>,
+    child: Mutex<Option<Child>>,
+}
+
+/// What the launcher says of the walls it has built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// HOME of commands; `None` for what the environment of the plan says.
+    pub home: Option<RawString>,
+    /// TMPDIR of commands; `None` for the server's.
+    pub tmp: Option<RawString>,
+    /// Version of the Landlock interface; `None` if it is not used.
+    pub landlock_abi: Option<u32>,
+    /// What this tier leaves open on this system, a line each.
+    pub gaps: Vec<String>,
+}
+
+/// Why there is no launcher.
+#[derive(Debug, Error)]
+pub enum LaunchError {
+    /// It was not started.
+    #[error("cannot start the launcher of commands: {0}")]
+    Start(#[source] io::Error),
+    /// The conversation with it broke off.
+    #[error("cannot speak with the launcher of commands: {0}")]
+    Speak(#[source] io::Error),
+    /// It says nothing.
+    #[error("the launcher of commands has not answered within {} s", LAUNCHER_START_MS / 1000)]
+    Silent,
+    /// It ended before it said how it went.
+    #[error("the launcher of commands has ended at its start")]
+    Ended,
+    /// The walls of this tier cannot be built here.
+    #[error("{reason}")]
+    Cannot {
+        /// What was tried and what the kernel said.
+        reason: String,
+    },
+}
+
+impl LaunchError {
+    /// What to do next, if there is something the operator can do.
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        match self {
+            Self::Cannot { .. } => Some("try another tier (--sandbox)".into()),
+            Self::Start(_) | Self::Speak(_) | Self::Silent | Self::Ended => None,
+        }
+    }
+}
+
+impl Launcher {
+    /// Starts `program` (this program again) as a launcher and has it carry out the plan.
+    ///
+    /// It gets an empty environment and as descriptors its socket, `/dev/null` and the server's standard error.
+    pub fn start(program: &Path, plan: &Plan) -> Result<(Self, Ready), LaunchError> {
+        let (here, there) = pair(SocketType::STREAM).map_err(LaunchError::Start)?;
+        let child = Command::new(program)
+            .arg(LAUNCHER_ARGUMENT)
+            .env_clear()
+            .stdin(Stdio::from(there))
+            .stdout(Stdio::null())
+            .spawn()
+            .map_err(LaunchError::Start)?;
+        let launcher = Self { socket: Mutex::new(Some(here)), child: Mutex::new(Some(child)) };
+        match launcher.greet(plan) {
+            Ok(ready) => Ok((launcher, ready)),
+            Err(error) => {
+                // Whatever it is at, nothing came of it.
+                if let Some(child) = &mut *lock(&launcher.child) {
+                    let _ = child.kill();
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// A launcher that is somebody else's process, or none.
+    #[cfg(test)]
+    pub(super) fn over(socket: OwnedFd) -> Self {
+        Self { socket: Mutex::new(Some(socket)), child: Mutex::new(None) }
+    }
+
+    pub(super) fn greet(&self, plan: &Plan) -> Result<Ready, LaunchError> {
+        let socket = lock(&self.socket);
+        let Some(socket) = &*socket else { return Err(LaunchError::Ended) };
+        let limit = Some(Duration::from_millis(LAUNCHER_START_MS));
+        // The launcher reads what it is sent, so this never lets it go on waiting for long: a second line of defence.
+        for side in [Timeout::Recv, Timeout::Send] {
+            set_socket_timeout(socket, side, limit).map_err(|errno| LaunchError::Start(errno.into()))?;
+        }
+        send(socket, plan, &[]).map_err(broken)?;
+        match receive::<Hello>(socket).map_err(broken)? {
+            Some((Hello::Ready { home, tmp, landlock_abi, gaps }, _)) => Ok(Ready { home, tmp, landlock_abi, gaps }),
+            Some((Hello::Cannot { reason }, _)) => Err(LaunchError::Cannot { reason }),
+            None => Err(LaunchError::Ended),
+        }
+    }
+
+    /// Has a command started. `streams` are its standard input (if the request has one), output and error, and none for
+    /// a terminal. The command may not have begun when this returns.
+    pub fn spawn(&self, request: &Request, streams: &[BorrowedFd<'_>]) -> Result<Job, ExecError> {
+        let (here, there) = pair(SocketType::SEQPACKET).map_err(ExecError::Follow)?;
+        rustix::io::ioctl_fionbio(&here, true).map_err(ExecError::follow)?;
+        let fds: Vec<BorrowedFd<'_>> = [there.as_fd()].into_iter().chain(streams.iter().copied()).collect();
+        let mut socket = lock(&self.socket);
+        let Some(open) = &*socket else { return Err(ExecError::NoLauncher) };
+        if let Err(error) = send(open, request, &fds) {
+            if error.kind() == io::ErrorKind::InvalidInput {
+                return Err(ExecError::Follow(error));
+            }
+            // Half a frame may have gone out, so that nothing sent after it could be understood.
+            *socket = None;
+            tracing::error!("the launcher of commands has ended: {error}");
+            return Err(ExecError::NoLauncher);
+        }
+        Ok(Job::new(here))
+    }
+
+    /// Ends the launcher, which ends all commands, and reaps it. No command is started from then on.
+    pub fn end(&self) {
+        *lock(&self.socket) = None;
+        let Some(mut child) = lock(&self.child).take() else { return };
+        let until = Instant::now() + Duration::from_millis(LAUNCHER_END_MS);
+        if let Ok(pidfd) = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
+            while Instant::now() < until {
+                match readable([Some(pidfd.as_fd())], Some(until)) {
+                    Ok([false]) => {}
+                    Ok([true]) | Err(_) => break,
+                }
+            }
+        }
+        // Without effect on one that has ended: its number is not given away before it is waited for.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
+impl Drop for Launcher {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is under the locks is whole at any point.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn pair(kind: SocketType) -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?)
+}
+
+fn broken(error: io::Error) -> LaunchError {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => LaunchError::Silent,
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => LaunchError::Ended,
+        _ => LaunchError::Speak(error),
+    }
+}

@@ -1,0 +1,149 @@
+//! The thread of one background command: carries its output away and follows it to its end.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::background::{Background, Ending, State};
+use super::job::Countdown;
+use super::streams::{Chunk, output_pipe, read_some};
+use super::wait::readable;
+use super::{ExecError, Job, Launcher, News};
+use crate::cancel::CancelToken;
+use crate::limits::{COMMAND_START_MS, DRAIN_MS, MAX_PIPE_BYTES, PIPE_READ_BYTES};
+use crate::sandbox::{Event, Request};
+
+/// Starts the program and waits until it runs. Returns the job, the end to write its input to and the end to read its
+/// output from, neither of which blocks; for a terminal they are the same.
+pub(super) fn begin(
+    launcher: &Launcher,
+    request: &Request,
+    cancel: &CancelToken,
+) -> Result<(Job, OwnedFd, OwnedFd), ExecError> {
+    let wake = cancel.wake_fd().map_err(ExecError::follow)?;
+    let (job, mut ends) = if request.terminal.is_some() {
+        (launcher.spawn(request, &[])?, None)
+    } else {
+        let (stdin, input) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(ExecError::follow)?;
+        rustix::io::ioctl_fionbio(&input, true).map_err(ExecError::follow)?;
+        let (output, out) = output_pipe()?;
+        // One pipe for both streams keeps them in the order in which they were written.
+        (launcher.spawn(request, &[stdin.as_fd(), out.as_fd(), out.as_fd()])?, Some((input, output)))
+    };
+    let until = Instant::now() + Duration::from_millis(COMMAND_START_MS);
+    loop {
+        match (job.next_event()?, ends) {
+            (News::Said(Event::Started, None), Some((input, output))) => return Ok((job, input, output)),
+            (News::Said(Event::Started, Some(terminal)), None) => {
+                rustix::io::ioctl_fionbio(&terminal, true).map_err(ExecError::follow)?;
+                let input = terminal.try_clone().map_err(ExecError::Follow)?;
+                return Ok((job, input, terminal));
+            }
+            (News::Said(Event::Refused { step, errno }, _), _) => return Err(ExecError::refused(step, errno)),
+            (News::Said(..), _) => return Err(ExecError::out_of_turn()),
+            (News::Gone, _) => return Err(ExecError::Vanished),
+            (News::Nothing, same) => ends = same,
+        }
+        if cancel.is_cancelled() {
+            return Err(ExecError::Cancelled);
+        }
+        if Instant::now() >= until {
+            return Err(ExecError::Stuck);
+        }
+        readable([Some(job.as_fd()), Some(wake)], Some(until))?;
+    }
+}
+
+/// What the thread holds. Dropping it, also while a panic unwinds, ends the command and says so.
+pub(super) struct Pump {
+    pub(super) background: Arc<Background>,
+    pub(super) job: Job,
+    /// `None` once at its end.
+    pub(super) output: Option<OwnedFd>,
+    pub(super) countdown: Countdown,
+    pub(super) timed_out: bool,
+}
+
+impl Pump {
+    /// Follows the command until it has ended and all its output is taken.
+    pub(super) fn run(mut self) {
+        if let Err(error) = self.follow() {
+            self.background.settle(State::Lost(error.to_string()));
+        }
+    }
+
+    fn follow(&mut self) -> Result<(), ExecError> {
+        let mut buffer = vec![0; PIPE_READ_BYTES];
+        loop {
+            if self.background.ending.load(Ordering::SeqCst) {
+                self.countdown.terminate(&self.job);
+            }
+            self.timed_out |= self.countdown.tick(&self.job)?;
+            let output = self.output.as_ref().map(AsFd::as_fd);
+            let watched = [Some(self.job.as_fd()), output, Some(self.background.bell.as_fd())];
+            let [said, written, rung] = readable(watched, self.countdown.next())?;
+            if rung {
+                self.background.bell.hush();
+            }
+            if written {
+                self.pump(&mut buffer)?;
+            }
+            if !said {
+                continue;
+            }
+            match self.job.next_event()? {
+                News::Nothing => {}
+                News::Said(Event::Ended { exit, left, denied }, _) => {
+                    self.drain(&mut buffer)?;
+                    let asked = self.background.ending.load(Ordering::SeqCst);
+                    let timed_out = self.timed_out;
+                    self.background.settle(State::Ended(Ending { exit, timed_out, asked, left, denied }));
+                    return Ok(());
+                }
+                News::Said(Event::Refused { step, errno }, _) => return Err(ExecError::refused(step, errno)),
+                News::Said(Event::Started, _) => return Err(ExecError::out_of_turn()),
+                News::Gone => return Err(ExecError::Vanished),
+            }
+        }
+    }
+
+    /// Carries away at most one buffer; returns how much there was.
+    fn pump(&mut self, buffer: &mut [u8]) -> Result<usize, ExecError> {
+        let Some(output) = &self.output else { return Ok(0) };
+        match read_some(output, buffer)? {
+            Chunk::Bytes(length) => {
+                self.background.push(&buffer[..length]);
+                Ok(length)
+            }
+            Chunk::Nothing => Ok(0),
+            Chunk::End => {
+                self.output = None;
+                Ok(0)
+            }
+        }
+    }
+
+    /// As for a command that is waited for: all that lies there, and no more than a moment for whoever was missed.
+    fn drain(&mut self, buffer: &mut [u8]) -> Result<(), ExecError> {
+        let until = Instant::now() + Duration::from_millis(DRAIN_MS);
+        let mut drained = 0;
+        while let Some(output) = &self.output {
+            if Instant::now() >= until && drained > MAX_PIPE_BYTES {
+                break;
+            }
+            readable([Some(output.as_fd())], Some(until))?;
+            match self.pump(buffer)? {
+                0 if Instant::now() >= until => break,
+                got => drained += got,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Pump {
+    fn drop(&mut self) {
+        self.background.settle(State::Lost("the server has a fault here; its log says more".to_owned()));
+    }
+}

@@ -1,0 +1,110 @@
+//! The read ends of a command's output and what came out of them.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+
+use super::wait::readable;
+use super::{Captured, ExecError};
+use crate::limits::{DRAIN_MS, MAX_PIPE_BYTES, PIPE_READ_BYTES};
+
+/// A pipe: the end to read from does not block, the end for the command does.
+pub(super) fn output_pipe() -> Result<(OwnedFd, OwnedFd), ExecError> {
+    let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(ExecError::follow)?;
+    // Only our end: the writers have an open file of their own and wait when it is full.
+    rustix::io::ioctl_fionbio(&read, true).map_err(ExecError::follow)?;
+    Ok((read, write))
+}
+
+/// What [`read_some`] finds.
+pub(super) enum Chunk {
+    /// So many bytes.
+    Bytes(usize),
+    /// Nothing now.
+    Nothing,
+    /// Nothing any more.
+    End,
+}
+
+/// Reads once from a pipe or terminal that does not block.
+pub(super) fn read_some(from: impl AsFd, buffer: &mut [u8]) -> Result<Chunk, ExecError> {
+    loop {
+        return match rustix::io::read(&from, &mut *buffer) {
+            // A terminal that nobody holds open any more (pty(7)).
+            Ok(0) | Err(Errno::IO) => Ok(Chunk::End),
+            Ok(length) => Ok(Chunk::Bytes(length)),
+            Err(Errno::AGAIN) => Ok(Chunk::Nothing),
+            Err(Errno::INTR) => continue,
+            Err(errno) => Err(ExecError::follow(errno)),
+        };
+    }
+}
+
+/// Standard output and standard error (`None` once at their end).
+pub(super) struct Streams {
+    open: [Option<OwnedFd>; 2],
+    captured: [Captured; 2],
+    cap: usize,
+    buffer: Vec<u8>,
+}
+
+impl Streams {
+    /// These streams, with so many bytes kept of each.
+    pub(super) fn new(open: [Option<OwnedFd>; 2], cap: usize) -> Self {
+        Self { open, captured: Default::default(), cap, buffer: vec![0; PIPE_READ_BYTES] }
+    }
+
+    /// A terminal takes the place of both.
+    pub(super) fn take_terminal(&mut self, terminal: OwnedFd) -> Result<(), ExecError> {
+        rustix::io::ioctl_fionbio(&terminal, true).map_err(ExecError::follow)?;
+        self.open = [Some(terminal), None];
+        Ok(())
+    }
+
+    /// What to wait for.
+    pub(super) fn waited(&self) -> [Option<BorrowedFd<'_>>; 2] {
+        self.open.each_ref().map(|open| open.as_ref().map(AsFd::as_fd))
+    }
+
+    /// Everything written so far.
+    pub(super) fn total_bytes(&self) -> u64 {
+        self.captured.iter().map(|stream| stream.total_bytes).sum()
+    }
+
+    /// Reads at most one buffer from a stream; returns how much there was.
+    pub(super) fn read(&mut self, index: usize) -> Result<usize, ExecError> {
+        let Some(open) = &self.open[index] else { return Ok(0) };
+        match read_some(open, &mut self.buffer)? {
+            Chunk::Bytes(length) => {
+                self.captured[index].push(&self.buffer[..length], self.cap);
+                Ok(length)
+            }
+            Chunk::Nothing => Ok(0),
+            Chunk::End => {
+                self.open[index] = None;
+                Ok(0)
+            }
+        }
+    }
+
+    /// Takes what an ended command left in its streams: all of it, unless somebody who was missed goes on writing or
+    /// holds them open.
+    pub(super) fn drain(mut self) -> Result<[Captured; 2], ExecError> {
+        let until = Instant::now() + Duration::from_millis(DRAIN_MS);
+        let mut drained = 0;
+        while self.open.iter().any(Option::is_some) {
+            let got = self.read(0)? + self.read(1)?;
+            drained += got;
+            // What lies in two pipes is taken however long it takes.
+            if Instant::now() >= until && (got == 0 || drained > 2 * MAX_PIPE_BYTES) {
+                break;
+            }
+            if got == 0 {
+                readable(self.waited(), Some(until))?;
+            }
+        }
+        Ok(self.captured)
+    }
+}

@@ -1,0 +1,72 @@
+//! Waiting: one `poll` over whatever may have news, and a bell that another thread rings.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Instant;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::Errno;
+
+use super::ExecError;
+
+/// Waits until something is to be read from one of `fds` (or it has ended), or `until` comes. Returns which have news;
+/// none of them when a signal came in between.
+pub(super) fn readable<const N: usize>(
+    fds: [Option<BorrowedFd<'_>>; N],
+    until: Option<Instant>,
+) -> Result<[bool; N], ExecError> {
+    let mut asked: Vec<PollFd<'_>> =
+        fds.iter().flatten().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+    if !wait(&mut asked, until)? {
+        return Ok([false; N]);
+    }
+    let mut answers = asked.iter().map(|fd| !fd.revents().is_empty());
+    Ok(fds.map(|fd| fd.is_some() && answers.next() == Some(true)))
+}
+
+/// Waits until `fd` takes bytes (or never will), `wake` is readable, or `until` comes.
+pub(super) fn writable(fd: BorrowedFd<'_>, wake: BorrowedFd<'_>, until: Instant) -> Result<(), ExecError> {
+    let mut asked = [PollFd::from_borrowed_fd(fd, PollFlags::OUT), PollFd::from_borrowed_fd(wake, PollFlags::IN)];
+    wait(&mut asked, Some(until)).map(drop)
+}
+
+/// Whether there is news.
+fn wait(asked: &mut [PollFd<'_>], until: Option<Instant>) -> Result<bool, ExecError> {
+    let timeout = until.map(|until| {
+        let left = until.saturating_duration_since(Instant::now());
+        Timespec::try_from(left).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 })
+    });
+    match poll(asked, timeout.as_ref()) {
+        Ok(count) => Ok(count > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(errno) => Err(ExecError::follow(errno)),
+    }
+}
+
+/// Wakes a thread that waits in [`readable`].
+#[derive(Debug)]
+pub(super) struct Bell(OwnedFd);
+
+impl Bell {
+    /// A bell that nobody has rung.
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
+    }
+
+    /// Makes it readable until it is hushed.
+    pub(super) fn ring(&self) {
+        // A full counter leaves it readable, which is all that is wanted.
+        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
+    }
+
+    /// Makes it wait for the next ring.
+    pub(super) fn hush(&self) {
+        let _ = rustix::io::read(&self.0, &mut [0; 8]);
+    }
+}
+
+impl AsFd for Bell {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}

@@ -1,0 +1,124 @@
+//! What is said about a command beside its output: how it ended, what ended with it, what the walls refused.
+
+use std::fmt::{self, Write as _};
+
+use super::services::Commands;
+use crate::error::Error;
+use crate::exec::{Denied, Exit};
+use crate::sandbox::Network;
+use crate::text::escape::show_path;
+
+/// The refusal of a tool where no command runs.
+pub fn refused(what: &'static str, reason: &str) -> Error {
+    let hint = "use the file tools; the operator can allow commands without a wall with --sandbox off";
+    Error::Refused { what, reason: reason.to_owned(), hint }
+}
+
+/// The number of an exit, as shells have it: 128 and the signal's where one ended the program.
+pub fn exit_code(exit: Exit) -> i32 {
+    match exit {
+        Exit::Code(code) => code,
+        Exit::Signal(signal) => 128 + signal,
+    }
+}
+
+/// Lines in brackets below an output.
+#[derive(Debug)]
+pub struct Notes(String);
+
+impl Notes {
+    /// Below this output, or these words where there is none.
+    pub fn below(output: &str, nothing: &str) -> Self {
+        let mut text = if output.is_empty() { nothing.to_owned() } else { output.to_owned() };
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        Self(text)
+    }
+
+    /// Adds a line.
+    pub fn add(&mut self, note: fmt::Arguments<'_>) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.0, "[{note}]");
+    }
+
+    /// Adds how the program ended by a signal, if it did.
+    pub fn add_signal(&mut self, exit: Exit) {
+        if let Exit::Signal(signal) = exit {
+            self.add(format_args!("ended by signal {signal}"));
+        }
+    }
+
+    /// Adds what the walls refused, and who can change that. It comes from those who refused it, not from the output.
+    pub fn add_denied(&mut self, denied: &[Denied], commands: &Commands) {
+        for denied in denied {
+            match denied {
+                Denied::Network => self.add(format_args!("{}", no_network(commands))),
+                Denied::Metadata(path) => self.add(format_args!(
+                    "commands cannot change mode, owner, times or attributes of `{}`",
+                    show_path(path.as_path())
+                )),
+                Denied::Memory => self.add(format_args!(
+                    "ended because its processes together held more memory than a command may; only the operator can \
+                     raise that (--limit-memory-bytes)"
+                )),
+                Denied::Protected(path) => self.add(format_args!(
+                    "`{}` is protected: what the command put there has no effect or was taken away",
+                    show_path(path.as_path())
+                )),
+            }
+        }
+    }
+
+    /// The text, with a last line about the state.
+    pub fn end(mut self, state: fmt::Arguments<'_>) -> String {
+        let _ = write!(self.0, "[{state}]");
+        self.0
+    }
+}
+
+fn no_network(commands: &Commands) -> &'static str {
+    match commands.standing.effective_network() {
+        Network::Loopback => {
+            "commands have only a loopback of their own (127.0.0.1), shared by all of them; only the operator can give \
+             them a network (--allow-network)"
+        }
+        Network::None => "commands have no network; only the operator can give them one (--allow-network)",
+        Network::Host => "the command wanted a kind of network socket that no command gets",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::{Standing, Tier};
+    use pretty_assertions::assert_eq;
+
+    fn said(walls: Tier, network: Network, denied: &[Denied]) -> String {
+        let standing = Standing { tier: Some(walls), network, ..Standing::off() };
+        let commands = Commands { standing, ..Commands::refused("a test") };
+        let mut notes = Notes::below("", "(no output)");
+        notes.add_denied(denied, &commands);
+        notes.end(format_args!("exit code: {}", exit_code(Exit::Signal(9))))
+    }
+
+    #[test]
+    fn a_refusal_says_who_can_change_it() {
+        assert_eq!(
+            said(Tier::Landlock, Network::Loopback, &[Denied::Network, Denied::Metadata("/etc/x".into())]),
+            "(no output)\n[commands have no network; only the operator can give them one (--allow-network)]\n[commands \
+             cannot change mode, owner, times or attributes of `/etc/x`]\n[exit code: 137]"
+        );
+        assert_eq!(
+            said(Tier::Namespaces, Network::Loopback, &[Denied::Network]),
+            "(no output)\n[commands have only a loopback of their own (127.0.0.1), shared by all of them; only the \
+             operator can give them a network (--allow-network)]\n[exit code: 137]"
+        );
+        assert_eq!(
+            said(Tier::Off, Network::None, &[Denied::Memory, Denied::Protected("/w/.git/hooks".into())]),
+            "(no output)\n[ended because its processes together held more memory than a command may; only the operator \
+             can raise that (--limit-memory-bytes)]\n[`/w/.git/hooks` is protected: what the command put there has no effect or \
+             was taken away]\n[exit code: 137]"
+        );
+    }
+}

@@ -1,0 +1,179 @@
+//! `follow_command`: what a background command writes, what it is given to read, and its end.
+
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::command_notes::{Notes, exit_code, refused};
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::error::Error;
+use crate::exec::{Background, BackgroundCommands, ExecError, State};
+use crate::limits::{DEFAULT_FOLLOW_SECS, KILL_GRACE_MS, KILL_WAIT_MS, MAX_FOLLOW_BYTES, MAX_FOLLOW_SECS};
+use crate::text::escape::show;
+
+/// Reads from, writes to and ends a command that `execute_command` left running.
+pub struct FollowCommand;
+
+/// Arguments of `follow_command`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Params {
+    /// From execute_command with background
+    #[schemars(extend("x-aliases" = ["command_id", "id"]))]
+    command_id: String,
+    /// Byte of the output to read from (default: where the last call stopped)
+    cursor: Option<u64>,
+    /// Seconds to wait for new output or the end (default 1)
+    #[schemars(range(max = MAX_FOLLOW_SECS), extend("x-aliases" = ["wait_secs", "timeout"]))]
+    wait_secs: Option<u64>,
+    /// Text to write to its stdin first; end a line with a newline
+    #[schemars(extend("x-aliases" = ["input"]))]
+    stdin: Option<String>,
+    /// Close its stdin
+    #[schemars(extend("x-aliases" = ["close_stdin"]))]
+    close_stdin: Option<bool>,
+    /// End it: SIGTERM, 3 s later SIGKILL
+    #[schemars(extend("x-aliases" = ["kill", "stop"]))]
+    end: Option<bool>,
+}
+
+/// What a program wants to know of a background command.
+#[derive(Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    /// Both streams as they came.
+    output: String,
+    /// Where the next call reads on.
+    cursor: u64,
+    skipped_bytes: u64,
+    running: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+}
+
+impl Tool for FollowCommand {
+    type Params = Params;
+    type Output = Output;
+    const NAME: &'static str = "follow_command";
+    const TITLE: &'static str = "Follow a background command";
+    const DESCRIPTION: &'static str = "New output of a background command (stdout and stderr as they come) and whether \
+        it still runs. Also writes to its stdin and ends it.";
+    const HINTS: Hints = Hints::Runs;
+    const TOOLSET: Toolset = Toolset::Command;
+    const WEIGHT: Weight = Weight::Heavy;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
+        let rules = &context.services.commands;
+        if let Some(reason) = &rules.standing.refused {
+            return Err(refused(Self::NAME, reason));
+        }
+        let Some(background) = &rules.background else { return Err(ExecError::NoLauncher.into()) };
+        let command = background.find(&params.command_id).ok_or_else(|| unknown(&params.command_id, background))?;
+        let written = command.written();
+        if let Some(cursor) = params.cursor.filter(|cursor| *cursor > written) {
+            let id = command.id();
+            return Err(Error::params(format!("`cursor` is {cursor}; the output of {id} has {written} bytes so far")));
+        }
+        let until = Instant::now() + Duration::from_secs(params.wait_secs.unwrap_or(DEFAULT_FOLLOW_SECS));
+        let mut beyond = params.cursor.unwrap_or_else(|| command.seen());
+        if let Some(text) = params.stdin.as_deref().filter(|text| !text.is_empty()) {
+            give(&command, text, until.max(Instant::now() + Duration::from_secs(1)), context)?;
+            // What was there before is no answer to the input.
+            beyond = beyond.max(written);
+        }
+        if params.close_stdin == Some(true) {
+            command.close_input();
+        }
+        if params.end == Some(true) {
+            command.end();
+            let end = Instant::now() + Duration::from_millis(KILL_GRACE_MS + KILL_WAIT_MS);
+            command.await_end(end, context.cancel)?;
+        } else {
+            command.await_output(beyond, until, context.cancel)?;
+        }
+        if context.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        reply(&command, params.cursor, context)
+    }
+}
+
+fn reply(command: &Background, cursor: Option<u64>, context: &Context<'_>) -> Result<Reply<Output>, Error> {
+    // Before the output: what has ended writes nothing more, so that the end is not told before the last words.
+    let state = command.state();
+    let page = command.read(cursor, MAX_FOLLOW_BYTES).map_err(ExecError::Follow)?;
+    let output = String::from_utf8_lossy(&page.bytes).into_owned();
+    let mut notes = Notes::below(&output, "(no new output)");
+    if page.skipped > 0 {
+        notes.add(format_args!("{} bytes before this are no longer kept", page.skipped));
+    }
+    let more = page.end - page.next;
+    if more > 0 && output.len() >= MAX_FOLLOW_BYTES / 2 {
+        let last = page.end.saturating_sub(MAX_FOLLOW_BYTES as u64 / 2).max(page.next);
+        notes.add(format_args!("{more} bytes more: call again, or with cursor {last} for the last of them"));
+    }
+    let (running, exit) = match &state {
+        State::Running => (true, None),
+        State::Ended(ending) => {
+            if ending.timed_out {
+                notes.add(format_args!("timed out"));
+            }
+            notes.add_signal(ending.exit);
+            notes.add_denied(&ending.denied, &context.services.commands);
+            (false, Some((exit_code(ending.exit), ending.asked)))
+        }
+        State::Lost(reason) => {
+            notes.add(format_args!("{reason}"));
+            (false, None)
+        }
+    };
+    let text = match exit {
+        Some((code, _)) => notes.end(format_args!("exit code: {code}")),
+        None if running => notes.end(format_args!("still running; cursor {}", page.next)),
+        None => notes.end(format_args!("exit code: unknown")),
+    };
+    let mut reply = Reply::text(text).with(Output {
+        output,
+        cursor: page.next,
+        skipped_bytes: page.skipped,
+        running,
+        exit_code: exit.map(|(code, _)| code),
+    });
+    reply.is_error = !running && exit.is_none_or(|(code, asked)| code != 0 && !asked);
+    Ok(reply)
+}
+
+fn give(command: &Background, text: &str, until: Instant, context: &Context<'_>) -> Result<(), Error> {
+    let id = command.id();
+    match command.write(text.as_bytes(), until, context.cancel)? {
+        _ if context.cancel.is_cancelled() => Err(Error::Cancelled),
+        None => Err(Error::Unsuitable {
+            message: format!("{id} takes no input: its stdin is closed, or it has ended"),
+            hint: "call follow_command without `stdin` for its state and its last output".into(),
+        }),
+        Some(taken) if taken < text.len() => Err(Error::Unsuitable {
+            message: format!("{id} took only the first {taken} of {} bytes of `stdin`: it does not read", text.len()),
+            hint: "see what it is doing without `stdin`, then write the rest".into(),
+        }),
+        Some(_) => Ok(()),
+    }
+}
+
+fn unknown(id: &str, background: &BackgroundCommands) -> Error {
+    let known: Vec<String> = background
+        .list()
+        .iter()
+        .map(|command| {
+            let state = if command.state() == State::Running { "running" } else { "ended" };
+            let line: String = command.line().chars().take(60).collect();
+            format!("{} ({state}, {} s ago: {})", command.id(), command.age().as_secs(), show(line.as_bytes()))
+        })
+        .collect();
+    let known = if known.is_empty() {
+        "no command was started with `background: true`".to_owned()
+    } else {
+        format!("there are {}", known.join(", "))
+    };
+    Error::params(format!("no background command has the `commandId` `{}`; {known}", show(id.as_bytes())))
+}
