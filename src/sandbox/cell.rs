@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use nix::unistd::Pid;
 
 use super::broker::Broker;
-use super::explain::unenforceable;
+
 use super::fault::{Fault, Step};
 use super::plan::{Network, Plan, Tier};
 use super::program::Start;

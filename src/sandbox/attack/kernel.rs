@@ -98,12 +98,16 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
             if count == 0 { held("empty") } else { through(format!("{count} entries")) }
         })
     }),
-    attempt("memory of the machine", "reading /proc/kcore, /proc/kmsg, /proc/kpagecount", |_| {
-        any(["/proc/kcore", "/proc/kmsg", "/proc/kpagecount", "/proc/vmallocinfo"].map(|p| (p.to_owned(), p)), |path| {
-            let mut options = OpenOptions::new();
-            let length = options.read(true).custom_flags(libc::O_NONBLOCK).open(path)?.read(&mut [0; 16])?;
-            if length == 0 { held("empty") } else { through(format!("{length} bytes")) }
-        })
+    attempt("memory of the machine", "reading /proc/kcore, /proc/kmsg, /proc/kpagecount and the like", |_| {
+        any(
+            ["/proc/kcore", "/proc/kmsg", "/proc/kpagecount", "/proc/slabinfo", "/proc/vmallocinfo"]
+                .map(|p| (p.to_owned(), p)),
+            |path| {
+                let mut options = OpenOptions::new();
+                let length = options.read(true).custom_flags(libc::O_NONBLOCK).open(path)?.read(&mut [0; 16])?;
+                if length == 0 { held("empty") } else { through(format!("{length} bytes")) }
+            },
+        )
     }),
     attempt("addresses of the kernel", "/proc/kallsyms with anything but zeros", |_| {
         for line in BufReader::new(File::open("/proc/kallsyms")?).lines().take(100) {

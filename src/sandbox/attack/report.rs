@@ -11,7 +11,7 @@ use super::{ATTACK_ARGUMENT, CONTROLS, GROUPS, Stage, Victims};
 use crate::sandbox::{Network, RawString, Tier};
 
 /// What [`Tier::Landlock`] does not hold, and does not promise to.
-const LANDLOCK_GAPS: &[&str] = &[
+pub(super) const LANDLOCK_GAPS: &[&str] = &[
     "stat outside",
     "access outside",
     "readlink outside",
@@ -26,8 +26,11 @@ const LANDLOCK_GAPS: &[&str] = &[
     "list System V objects",
 ];
 
+/// The same, where commands run as root: /proc cannot be given in parts without a mount.
+pub(super) const LANDLOCK_ROOT_GAPS: &[&str] = &["memory of the machine"];
+
 /// What gets through because the operator gave the network of the machine.
-const HOST_NETWORK: &[&str] = &[
+pub(super) const HOST_NETWORK: &[&str] = &[
     "TCP",
     "TCP over IPv6",
     "TCP Fast Open",
@@ -46,6 +49,8 @@ pub struct Promise {
     pub tier: Tier,
     /// Which network they have.
     pub network: Network,
+    /// Whether they run as root.
+    pub root: bool,
 }
 
 impl Promise {
@@ -54,6 +59,7 @@ impl Promise {
         match self.tier {
             Tier::Off => true,
             Tier::Landlock if LANDLOCK_GAPS.contains(&attempt) => true,
+            Tier::Landlock if self.root && LANDLOCK_ROOT_GAPS.contains(&attempt) => true,
             Tier::Landlock | Tier::Namespaces => self.network == Network::Host && HOST_NETWORK.contains(&attempt),
         }
     }

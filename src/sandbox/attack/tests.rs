@@ -8,10 +8,11 @@ fn names_are_unique_and_gaps_are_attempts() {
     let names: Vec<&str> = GROUPS.iter().flat_map(|(_, attempts)| *attempts).map(|attempt| attempt.name).collect();
     let unique: BTreeSet<&str> = names.iter().copied().collect();
     assert_eq!(unique.len(), names.len());
-    let landlock = Promise { tier: Tier::Landlock, network: Network::Host };
-    let off = Promise { tier: Tier::Off, network: Network::Host };
+    let landlock = Promise { tier: Tier::Landlock, network: Network::Host, root: true };
+    let off = Promise { tier: Tier::Off, network: Network::Host, root: true };
     let left = names.iter().filter(|name| landlock.leaves(name)).count();
-    assert_eq!(left, report::LANDLOCK_GAPS.len() + report::HOST_NETWORK.len(), "a gap names no attempt");
+    let gaps = [report::LANDLOCK_GAPS, report::LANDLOCK_ROOT_GAPS, report::HOST_NETWORK];
+    assert_eq!(left, gaps.iter().map(|names| names.len()).sum::<usize>(), "a gap names no attempt");
     assert!(names.iter().all(|name| off.leaves(name)));
 }
 
@@ -31,12 +32,12 @@ fn a_report_tells_what_got_through_from_what_is_known() {
     );
     let report = Report::read(text.as_bytes());
     assert_eq!(report.through(), ["stat outside", "TCP"]);
-    let strict = Promise { tier: Tier::Namespaces, network: Network::Loopback };
+    let strict = Promise { tier: Tier::Namespaces, network: Network::Loopback, root: true };
     let faults = ["the battery stopped at: kill", "got through: stat outside", "got through: TCP"];
     assert_eq!(report.faults(strict), faults);
-    let landlock = Promise { tier: Tier::Landlock, network: Network::None };
+    let landlock = Promise { tier: Tier::Landlock, network: Network::None, root: true };
     assert_eq!(report.faults(landlock), ["the battery stopped at: kill", "got through: TCP"]);
-    let open = Promise { tier: Tier::Landlock, network: Network::Host };
+    let open = Promise { tier: Tier::Landlock, network: Network::Host, root: true };
     assert!(!report.holds(open));
     assert!(Report { broke_at: None, ..report }.holds(open));
 }
