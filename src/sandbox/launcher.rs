@@ -11,6 +11,7 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
+use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
@@ -33,8 +34,11 @@ pub fn run() -> Result<(), Fault> {
     // A terminal's interrupt is for the server; this process ends when the server does.
     rustix::process::setsid().step("setsid")?;
     let server = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).step("the server's socket")?;
-    // The server gave /dev/null as standard output.
-    rustix::stdio::dup2_stdin(rustix::stdio::stdout()).step("stdin")?;
+    // For commands without an input: a descriptor for writing only, as standard output is, would be an error to read.
+    #[expect(clippy::disallowed_methods, reason = "the system's own device, before any wall stands")]
+    let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).step("open /dev/null")?;
+    rustix::stdio::dup2_stdin(&null).step("stdin")?;
+    drop(null);
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }).step("limit Core")?;
     let mut child = SigSet::empty();
     child.add(Signal::SIGCHLD);

@@ -91,14 +91,17 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         socket(AddressFamily::from_raw(40), SocketType::STREAM, None)?;
         through("")
     }),
-    attempt("netlink", "AF_NETLINK of every protocol", |s| {
-        const ROUTE: u32 = 0;
-        const SOCK_DIAG: u32 = 4;
-        any((0..32).map(|protocol| (format!("protocol {protocol}"), protocol)), |protocol| {
-            let number = RawProtocol::new(protocol).map(Protocol::from_raw);
-            socket(AddressFamily::NETLINK, SocketType::RAW, number)?;
-            // These two are about the network namespace alone.
-            if matches!(protocol, ROUTE | SOCK_DIAG) { outside_own_network(s) } else { through("") }
+    attempt("netlink about the network", "AF_NETLINK: routes, interfaces and sockets", |s| {
+        any([("routes", 0), ("sockets", 4)].map(|(name, protocol)| (name.to_owned(), protocol)), |protocol| {
+            netlink(protocol)?;
+            outside_own_network(s)
+        })
+    }),
+    attempt("netlink", "AF_NETLINK of every other protocol", |_| {
+        let others = (1..32).filter(|protocol| *protocol != 4);
+        any(others.map(|protocol| (format!("protocol {protocol}"), protocol)), |protocol| {
+            netlink(protocol)?;
+            through("")
         })
     }),
     attempt("cryptography sockets", "AF_ALG", |_| {
@@ -145,6 +148,10 @@ pub(super) fn foreign(call: sys::Foreign, arguments: [u32; 3]) -> Try {
         value @ 0.. => through(format!("answered {value}")),
         error => Err(std::io::Error::from_raw_os_error(-error as i32).into()),
     }
+}
+
+fn netlink(protocol: u32) -> rustix::io::Result<std::os::fd::OwnedFd> {
+    socket(AddressFamily::NETLINK, SocketType::RAW, RawProtocol::new(protocol).map(Protocol::from_raw))
 }
 
 fn connects(stage: &Stage, kind: SocketType, protocol: u32) -> Try {

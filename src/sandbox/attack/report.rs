@@ -33,11 +33,14 @@ pub(super) const LANDLOCK_ROOT_GAPS: &[&str] = &["memory of the machine"];
 pub(super) const HOST_NETWORK: &[&str] = &[
     "TCP",
     "TCP over IPv6",
+    "multipath TCP",
     "TCP Fast Open",
     "TCP after disconnecting",
     "TCP server",
     "TCP server without bind",
     "UDP",
+    "UDP-Lite",
+    "netlink about the network",
     "route out",
     "route out over IPv6",
 ];

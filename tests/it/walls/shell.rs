@@ -74,7 +74,8 @@ fn e80_writing_outside() {
             walls.fails(&command);
         }
         if installed("git") {
-            walls.fails(&format!("git init -q r && git clone -q r '{new}'"));
+            // In a private /tmp the directories above it can be made; what counts is that nothing comes out.
+            walls.sh(&format!("git init -q r && git clone -q r '{new}'"));
         }
         walls.end();
     });
@@ -387,15 +388,17 @@ fn e97_walls_that_cannot_be_built() {
         let secret = walls.beyond("secret");
         for mode in ["namespaces", "require"] {
             let command = format!(
-                "'{}' call execute_command command=\"cat '{secret}'; echo x > '{}'\" --allow . --sandbox {mode}",
+                "'{}' call execute_command command=\"cat '{secret}'; echo x > '{}'\" --allow .:rw --sandbox {mode}",
                 program.display(),
                 walls.beyond("new")
             );
             let ran = walls.sh(&command);
             assert_ne!(ran.code, 0, "{setting:?}: {ran:?}");
         }
-        let ran = walls
-            .sh(&format!("'{}' call execute_command command=true --allow . --sandbox namespaces", program.display()));
+        let ran = walls.sh(&format!(
+            "'{}' call execute_command command=true --allow .:rw --sandbox namespaces",
+            program.display()
+        ));
         assert!(ran.text.contains("--sandbox off"), "no remedy: {ran:?}");
         walls.end();
     });
