@@ -28,13 +28,13 @@ complete -c replay -n "__fish_replay_needs_command" -l allow -d 'Allow a directo
 complete -c replay -n "__fish_replay_needs_command" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_needs_command" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_needs_command" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_needs_command" -l protect -d 'Keep a path below an allowed directory read-only for the file tools, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are' -r -F
+complete -c replay -n "__fish_replay_needs_command" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
 namespaces\t'A root of its own in namespaces, or no command'
 landlock\t'Landlock on the system\'s own root, or no command'
 off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_needs_command" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
-loopback\t'127.0.0.1 and ::1 of their own'
+loopback\t'A loopback of their own'
 host\t'The system\'s'"
 complete -c replay -n "__fish_replay_needs_command" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_needs_command" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
@@ -78,13 +78,13 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l allow -d 'Allow a
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand call" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand call" -l protect -d 'Keep a path below an allowed directory read-only for the file tools, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are' -r -F
+complete -c replay -n "__fish_replay_using_subcommand call" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
 complete -c replay -n "__fish_replay_using_subcommand call" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
 namespaces\t'A root of its own in namespaces, or no command'
 landlock\t'Landlock on the system\'s own root, or no command'
 off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
-loopback\t'127.0.0.1 and ::1 of their own'
+loopback\t'A loopback of their own'
 host\t'The system\'s'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
@@ -122,13 +122,13 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l allow -d 'Allow 
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand tools" -l protect -d 'Keep a path below an allowed directory read-only for the file tools, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are' -r -F
+complete -c replay -n "__fish_replay_using_subcommand tools" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
 complete -c replay -n "__fish_replay_using_subcommand tools" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
 namespaces\t'A root of its own in namespaces, or no command'
 landlock\t'Landlock on the system\'s own root, or no command'
 off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
-loopback\t'127.0.0.1 and ::1 of their own'
+loopback\t'A loopback of their own'
 host\t'The system\'s'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
@@ -166,13 +166,13 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l protect -d 'Keep a path below an allowed directory read-only for the file tools, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
 namespaces\t'A root of its own in namespaces, or no command'
 landlock\t'Landlock on the system\'s own root, or no command'
 off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
-loopback\t'127.0.0.1 and ::1 of their own'
+loopback\t'A loopback of their own'
 host\t'The system\'s'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain help" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
@@ -211,13 +211,13 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l protect -d 'Keep a path below an allowed directory read-only for the file tools, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
 namespaces\t'A root of its own in namespaces, or no command'
 landlock\t'Landlock on the system\'s own root, or no command'
 off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
-loopback\t'127.0.0.1 and ::1 of their own'
+loopback\t'A loopback of their own'
 host\t'The system\'s'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
@@ -256,13 +256,13 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l allow -d 'All
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand generate" -l protect -d 'Keep a path below an allowed directory read-only for the file tools, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are' -r -F
+complete -c replay -n "__fish_replay_using_subcommand generate" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
 complete -c replay -n "__fish_replay_using_subcommand generate" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
 namespaces\t'A root of its own in namespaces, or no command'
 landlock\t'Landlock on the system\'s own root, or no command'
 off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
-loopback\t'127.0.0.1 and ::1 of their own'
+loopback\t'A loopback of their own'
 host\t'The system\'s'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'

@@ -45,8 +45,9 @@ pub struct Options {
     /// Take more directories and settings from a JSON profile
     #[arg(long, global = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub sandbox_profile: Option<PathBuf>,
-    /// Keep a path below an allowed directory read-only for the file tools, whether it exists yet or not; some paths
-    /// that programs trust, such as .git/hooks, always are
+    /// Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust,
+    /// such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here
+    /// refuses them
     #[arg(long, global = true, value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     pub protect: Vec<PathBuf>,
     /// The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands
@@ -162,10 +163,17 @@ pub enum Command {
 }
 
 /// `replay sandbox ...`.
-#[derive(Clone, Copy, Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 pub enum SandboxAction {
     /// Print what holds commands and what does not: every rule and why it is there, limits, environment, gaps
     Explain,
+    /// Run a program inside the walls, with this terminal or these pipes as its own; the exit status is the program's
+    #[command(after_help = "Example: replay sandbox run --allow .:rw -- sh -c 'ls -la /'")]
+    Run {
+        /// The program and its arguments, after `--`
+        #[arg(required = true, last = true, value_name = "PROGRAM")]
+        program: Vec<OsString>,
+    },
 }
 
 /// For completions; a name that is none of them is an error of the command line.
@@ -222,7 +230,7 @@ pub enum Sandbox {
 pub enum NetworkArg {
     /// None at all
     None,
-    /// 127.0.0.1 and ::1 of their own
+    /// A loopback of their own
     Loopback,
     /// The system's
     Host,

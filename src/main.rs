@@ -72,19 +72,18 @@ fn run(cli: Cli) -> Result<ExitCode> {
             std::io::stdout().write_all(text.as_bytes())?;
             Ok(ExitCode::SUCCESS)
         }
+        Some(Command::Sandbox { action: SandboxAction::Run { program } }) => {
+            let config = Config::resolve(&cli.options)?;
+            logging(&config);
+            let signals = catch_signals()?;
+            Ok(ExitCode::from(walls::run(&*start::server(&config)?, &program, signals.as_fd())?))
+        }
         None => serve(&Config::resolve(&cli.options)?),
     }
 }
 
 fn serve(config: &Config) -> Result<ExitCode> {
-    // Before any thread starts, so that all of them leave these signals to the descriptor.
-    let mut signals = SigSet::empty();
-    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
-        signals.add(signal);
-    }
-    signals.thread_block().context("signals cannot be blocked")?;
-    let signals = SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
-        .context("signals cannot be received")?;
+    let signals = catch_signals()?;
     logging(config);
     raise_open_files();
     let server = start::server(config)?;
@@ -94,6 +93,16 @@ fn serve(config: &Config) -> Result<ExitCode> {
     let ended = server.services().commands.end_all();
     tracing::debug!(ended, "{}", if end == End::Served { "stdin has ended" } else { "stopped by a signal" });
     Ok(ExitCode::SUCCESS)
+}
+
+/// The signals that end this process, as a descriptor. Before any thread starts, so that all leave them to it.
+fn catch_signals() -> Result<SignalFd> {
+    let mut signals = SigSet::empty();
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+        signals.add(signal);
+    }
+    signals.thread_block().context("signals cannot be blocked")?;
+    SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).context("signals cannot be received")
 }
 
 /// The server's own domain, as the start-up line shows it.

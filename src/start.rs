@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;
 use crate::policy::{Policy, Root};
-use crate::sandbox::explain::{Unenforceable, gaps, unenforceable};
+use crate::sandbox::explain::{gaps, refusal};
 use crate::sandbox::{Fault, Scratch, Standing, Tier, hold_server};
 use crate::server::Server;
 use crate::tools::{Commands, Registry, Services, Toolset};
@@ -84,7 +84,7 @@ fn commands(config: &Config, policy: &Policy) -> Result<Commands> {
         }
     }
     let reasons: Vec<String> = tried.iter().map(|(tier, reason)| format!("{}: {reason}", tier.as_str())).collect();
-    Ok(bounds(Standing::refused(format!("no wall can be built around them ({})", reasons.join("; ")), tried)))
+    Ok(bounds(Standing::refused(format!("no wall can be built for them ({})", reasons.join("; ")), tried)))
 }
 
 fn launch(config: &Config, policy: &Policy, tier: Tier) -> Result<(Standing, Launcher, Scratch)> {
@@ -92,8 +92,9 @@ fn launch(config: &Config, policy: &Policy, tier: Tier) -> Result<(Standing, Lau
     let scratch = Scratch::create(&config.temporary).context("no private directory for commands")?;
     scratch.link_in_home(&config.sandbox.home_links)?;
     let plan = walls::plan(config, policy, tier, scratch.path())?;
-    let open: Vec<String> = unenforceable(&plan, &asked).iter().map(Unenforceable::describe).collect();
-    anyhow::ensure!(open.is_empty(), "{}", open.join(", "));
+    if let Some(reason) = refusal(&plan, &asked) {
+        anyhow::bail!(reason);
+    }
     let (launcher, ready) = Launcher::start(Path::new(OWN_PROGRAM), &plan)?;
     let standing = Standing {
         tier: Some(tier),

@@ -1,14 +1,20 @@
 //! `replay sandbox`: the walls themselves, looked at from the command line; and the plan that both this and the server
 //! make of a configuration.
 
+use std::ffi::OsString;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 
 use crate::config::Config;
+use crate::exec::{News, place_of};
 use crate::policy::{Policy, Root};
 use crate::sandbox::explain::{Why, explain as text};
-use crate::sandbox::{Place, Plan, PlannedRoot, Standing, Tier};
+use crate::sandbox::{Event, Exit, Place, Plan, PlannedRoot, Request, Standing, Tier};
+use crate::server::Server;
 
 /// What the launcher is told for one tier. Fails when an allowed directory cannot be looked at any more.
 pub fn plan(config: &Config, policy: &Policy, tier: Tier, scratch: &Path) -> Result<Plan> {
@@ -45,4 +51,50 @@ pub fn explain(config: &Config, policy: &Policy, standing: &Standing) -> Result<
     );
     let why = Why { kernel: &kernel, system: &config.sandbox.system, protected_by_operator: &asked };
     Ok(text(&plan, standing, &why))
+}
+
+/// `replay sandbox run`: one program with the streams of this process, in the first allowed directory. Returns its exit
+/// status. A signal for this process ends the program and what it has started.
+pub fn run(server: &Server, program: &[OsString], signals: BorrowedFd<'_>) -> Result<u8> {
+    let services = server.services();
+    let commands = &services.commands;
+    let Some(launcher) = &commands.launcher else {
+        bail!("commands are refused: {}", commands.standing.refused.as_deref().unwrap_or("the set of tools has none"));
+    };
+    let root = services.policy.project().context("there is no directory to run it in; add --allow DIR")?;
+    // The shell finds the program on the PATH that commands have.
+    let shell = ["/bin/sh", "-c", r#"exec "$@""#, "sh"].map(Into::into);
+    let request = Request {
+        argv: shell.into_iter().chain(program.iter().map(Into::into)).collect(),
+        dir: place_of(root)?,
+        environment: Vec::new(),
+        stdin: true,
+        terminal: None,
+        announce: false,
+    };
+    let streams = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
+    let job = launcher.spawn(&request, &streams)?;
+    loop {
+        let mut fds = [PollFd::new(&job, PollFlags::IN), PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN)];
+        match poll(&mut fds, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno).context("the program cannot be waited for"),
+        }
+        if !fds[1].revents().is_empty() {
+            job.kill();
+        }
+        match job.next_event()? {
+            News::Said(Event::Ended { exit: Exit::Code(code), .. }, _) => return Ok(code as u8),
+            // As shells report it.
+            News::Said(Event::Ended { exit: Exit::Signal(signal), .. }, _) => {
+                return Ok(128_u8.saturating_add(signal as u8));
+            }
+            News::Said(Event::Refused { step, errno }, _) => {
+                let reason = std::io::Error::from_raw_os_error(errno);
+                return Err(reason).context(format!("the program was not started: {step}"));
+            }
+            News::Gone => bail!("the program's supervisor has ended, and the program with it"),
+            News::Said(Event::Started, _) | News::Nothing => {}
+        }
+    }
 }

@@ -237,15 +237,12 @@ fn env_rules(
     }
     for typed in &options.env {
         let bytes = typed.as_bytes();
-        match memchr::memchr(b'=', bytes) {
-            Some(end) => {
-                let [name, value] = [&bytes[..end], &bytes[end + 1..]].map(|part| OsString::from_vec(part.to_vec()));
-                rules.set.push(settable(name, value)?);
-            }
-            None => {
-                let name = typed.to_str().with_context(|| format!("--env `{}` is not UTF-8", typed.display()))?;
-                rules.pass.push(passable(name, "--env")?);
-            }
+        if let Some(end) = memchr::memchr(b'=', bytes) {
+            let [name, value] = [&bytes[..end], &bytes[end + 1..]].map(|part| OsString::from_vec(part.to_vec()));
+            rules.set.push(settable(name, value)?);
+        } else {
+            let name = typed.to_str().with_context(|| format!("--env `{}` is not UTF-8", typed.display()))?;
+            rules.pass.push(passable(name, "--env")?);
         }
     }
     Ok(rules)

@@ -116,9 +116,11 @@ impl Config {
 }
 
 impl Config {
-    /// The same for one call: walls are built only for a tool that needs them.
+    /// The same for one call: walls are built only for a tool that needs them, or tells about them.
+    #[must_use]
     pub fn for_tool(mut self, tool: &str) -> Self {
-        let set = TOOLS.iter().map(|make| make()).find(|known| known.name() == tool).map(|known| known.toolset());
+        let known = TOOLS.iter().map(|make| make()).find(|known| known.name() == tool);
+        let set = known.filter(|known| known.name() != "list_allowed_directories").map(|known| known.toolset());
         if set.is_some_and(|set| set != Toolset::Command) {
             self.toolsets.retain(|set| *set != Toolset::Command);
         }

@@ -36,12 +36,12 @@ pub(super) struct Profile {
     pub(super) allow_fork: Option<bool>,
     /// Whether commands see the usual directories of programs; true if `system` is not a list
     pub(super) import_baseline: Option<bool>,
-    /// "default", or a list of the directories of programs that commands see
+    /// `default`, or a list of the directories of programs that commands see
     #[schemars(with = "String")]
     pub(super) system: Option<System>,
     /// false is --no-toolchains; true if commands see the usual directories of programs
     pub(super) toolchains: Option<bool>,
-    /// "private" or "read_only", as --home
+    /// As --home: `private` or `read_only`
     #[schemars(with = "String")]
     pub(super) home: Option<Home>,
     /// As --git-identity

@@ -1,10 +1,11 @@
 //! The server's side of the launcher, the process that starts every command inside the walls.
 #![expect(
     clippy::disallowed_methods,
-    reason = "exec is the process door: `Command::new` is called here and nowhere else"
+    reason = "exec is the process door: `Command::new` is called here and nowhere else, with /dev/null"
 )]
 
 use std::borrow::Cow;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -23,7 +24,7 @@ use crate::limits::{LAUNCHER_END_MS, LAUNCHER_START_MS};
 use crate::sandbox::wire::{receive, send};
 use crate::sandbox::{Hello, LAUNCHER_ARGUMENT, Plan, RawString, Request};
 
-/// A launcher that has built the walls. Dropping it ends it and all its commands.
+/// A launcher that has built the walls. Dropping it ends it.
 #[derive(Debug)]
 pub struct Launcher {
     /// `None` once the launcher was ended, or found to have gone.
@@ -36,7 +37,7 @@ pub struct Launcher {
 pub struct Ready {
     /// HOME of commands; `None` for what the environment of the plan says.
     pub home: Option<RawString>,
-    /// TMPDIR of commands; `None` for the server's.
+    /// TMPDIR of commands; `None` for what the environment of the plan says.
     pub tmp: Option<RawString>,
     /// Version of the Landlock interface; `None` if it is not used.
     pub landlock_abi: Option<u32>,
@@ -80,14 +81,16 @@ impl LaunchError {
 impl Launcher {
     /// Starts `program` (this program again) as a launcher and has it carry out the plan.
     ///
-    /// It gets an empty environment and as descriptors its socket, `/dev/null` and the server's standard error.
+    /// It gets an empty environment, and its socket, `/dev/null` and the server's standard error as its three streams.
     pub fn start(program: &Path, plan: &Plan) -> Result<(Self, Ready), LaunchError> {
         let (here, there) = pair(SocketType::STREAM).map_err(LaunchError::Start)?;
+        // For both ways: it becomes the standard input of commands.
+        let null = File::options().read(true).write(true).open("/dev/null").map_err(LaunchError::Start)?;
         let child = Command::new(program)
             .arg(LAUNCHER_ARGUMENT)
             .env_clear()
             .stdin(Stdio::from(there))
-            .stdout(Stdio::null())
+            .stdout(Stdio::from(null))
             .spawn()
             .map_err(LaunchError::Start)?;
         let launcher = Self { socket: Mutex::new(Some(here)), child: Mutex::new(Some(child)) };
@@ -145,7 +148,8 @@ impl Launcher {
         Ok(Job::new(here))
     }
 
-    /// Ends the launcher, which ends all commands, and reaps it. No command is started from then on.
+    /// Ends the launcher and reaps it; no command is started from then on. It waits a while for its commands, which end
+    /// when their jobs are dropped or killed, so that has to come first.
     pub fn end(&self) {
         *lock(&self.socket) = None;
         let Some(mut child) = lock(&self.child).take() else { return };

@@ -104,15 +104,13 @@ pub enum ExecError {
         source: io::Error,
     },
     /// As many commands run as may, and none ended in time.
-    #[error("{most} commands run, which is the most at one time (--max-commands), and none ended within the timeout")]
+    #[error("all {most} places for commands are taken (--max-commands), and none became free within the timeout")]
     NoPlace {
         /// How many may run.
         most: usize,
     },
     /// As many background commands run as may.
-    #[error(
-        "{most} background commands run, which is the most at one time (--max-background-commands): {}", ids.join(", ")
-    )]
+    #[error("all {most} places for background commands are taken (--max-background-commands): {}", ids.join(", "))]
     NoBackgroundPlace {
         /// How many may run.
         most: usize,

@@ -1,6 +1,8 @@
 //! The client against a scripted launcher and scripted supervisors. No process is started here; real shells are in
 //! `tests/it/commands.rs`.
 
+#![expect(clippy::disallowed_methods, reason = "tests lay out trees")]
+
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -109,7 +111,7 @@ fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
             announce: false,
         };
         assert_eq!((&peer.request, peer.streams.len()), (&expected, 2));
-        peer.write(0, &[b'x'; 300_000]);
+        peer.write(0, &vec![b'x'; 300_000]);
         peer.write(1, b"bad");
         peer.say(&Event::Ended { exit: Exit::Code(3), left: 2, denied: vec![Denied::Network] });
     });
@@ -332,10 +334,7 @@ fn a_background_command_is_read_written_and_ended() {
     assert_eq!(text(&command, Some(3)), ("12€".to_owned(), 0, 8));
 
     let full = begin(&all, &launcher).unwrap_err();
-    assert_eq!(
-        full.to_string(),
-        "1 background commands run, which is the most at one time (--max-background-commands): c1"
-    );
+    assert_eq!(full.to_string(), "all 1 places for background commands are taken (--max-background-commands): c1");
     command.end();
     command.await_end(until, &cancel).unwrap();
     let ending = Ending { exit: Exit::Signal(9), timed_out: false, asked: true, left: 0, denied: vec![] };

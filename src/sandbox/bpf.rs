@@ -167,7 +167,7 @@ pub(super) mod tests {
         let word = |offset: u32| match offset {
             0 => number,
             4 => arch,
-            16..64 if offset % 8 == 0 => args[(offset as usize - 16) / 8] as u32,
+            16..64 if offset.is_multiple_of(8) => args[(offset as usize - 16) / 8] as u32,
             _ => panic!("word {offset} is not loaded by any filter"),
         };
         let (mut at, mut accumulator) = (0, 0);

@@ -120,7 +120,7 @@ impl Cells {
             Tier::Landlock => {
                 let own = rustix::process::getpid();
                 rustix::process::set_child_subreaper(Some(own)).step("PR_SET_CHILD_SUBREAPER")?;
-                self.start.walls.as_ref().map_or(Ok(()), Walls::enter_domain)?;
+                self.start.walls.as_ref().map_or(Ok(()), Walls::bound_supervisor)?;
                 let scope = SignalScope::check()
                     .ok_or_else(|| Fault::because("Landlock", "signals to other processes are not kept back"))?;
                 let protected = self.protected.iter().map(|path| path.as_path().to_path_buf()).collect();

@@ -7,6 +7,7 @@ use super::environment::is_harmless;
 use super::plan::{Network, Plan, PlannedRoot, Tier};
 use super::standing::Standing;
 use super::toolchains::{Visible, is_export};
+use super::wire::RawString;
 
 /// Something that the operator asked for in so many words and that no rule of the Landlock tier can hold: its rules add
 /// up, so what is below a read-write directory is read-write.
@@ -54,6 +55,18 @@ pub fn unenforceable(plan: &Plan, protected_by_operator: &[&Path]) -> Vec<Unenfo
     protected.chain(nested).collect()
 }
 
+/// Why commands are refused in the plan's tier, with the way out; `None` if it holds all that the operator named.
+pub fn refusal(plan: &Plan, protected_by_operator: &[&Path]) -> Option<String> {
+    let open: Vec<_> = unenforceable(plan, protected_by_operator).iter().map(Unenforceable::describe).collect();
+    (!open.is_empty()).then(|| {
+        format!(
+            "{}, because rules of Landlock only add rights; leave it out, give a narrower read-write directory, or run \
+             where user namespaces work",
+            open.join(", and ")
+        )
+    })
+}
+
 /// A read-write directory over a path, whatever lies between.
 fn writable_over<'a>(plan: &'a Plan, path: &Path) -> Option<&'a PlannedRoot> {
     plan.roots.iter().find(|root| root.writable && path.starts_with(root.place.path.as_path()))
@@ -72,7 +85,7 @@ pub fn gaps(plan: &Plan, protected_by_operator: &[&Path]) -> Vec<String> {
         Tier::Landlock => {
             let open = |path: &&Path| is_writable(plan, path) && !protected_by_operator.contains(path);
             gaps.extend(
-                plan.protected.iter().map(|path| path.as_path()).filter(open).map(|path| {
+                plan.protected.iter().map(RawString::as_path).filter(open).map(|path| {
                     format!("commands can write `{}`, which the file tools keep read-only", path.display())
                 }),
             );
@@ -168,7 +181,7 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
     }
     let held = if plan.tier == Tier::Namespaces { "" } else { " for the file tools" };
     let _ = writeln!(text, "\nread-only inside them{held}");
-    for path in plan.protected.iter().map(|path| path.as_path()) {
+    for path in plan.protected.iter().map(RawString::as_path) {
         let asked = why.protected_by_operator.contains(&path);
         row(text, if asked { "--protect" } else { "by default" }, path.display());
     }

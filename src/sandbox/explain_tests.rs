@@ -37,6 +37,11 @@ fn landlock_cannot_take_away_below_what_it_gives() {
     assert_eq!(protected.describe(), "`/work/keys` cannot be kept read-only (--protect)");
     assert_eq!(nested.describe(), "`/work/docs` cannot be read-only inside `/work`, which is read-write");
     assert_eq!(unenforceable(&plan(Tier::Namespaces), &asked()), []);
+    assert_eq!(refusal(&plan(Tier::Namespaces), &asked()), None);
+    let reason = "`/work/keys` cannot be kept read-only (--protect), and `/work/docs` cannot be read-only inside `/work`, \
+                  which is read-write, because rules of Landlock only add rights; leave it out, give a narrower read-write \
+                  directory, or run where user namespaces work";
+    assert_eq!(refusal(&plan(Tier::Landlock), &asked()).as_deref(), Some(reason));
     let gaps = gaps(&plan(Tier::Landlock), &asked());
     assert_eq!(
         gaps[2..4],

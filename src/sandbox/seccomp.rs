@@ -111,7 +111,7 @@ fn compare(code: &mut Assembler, argument: u8, mask: u32, values: &[u32], equal:
     }
 }
 
-fn errno(number: i32) -> u32 {
+const fn errno(number: i32) -> u32 {
     libc::SECCOMP_RET_ERRNO | (number.cast_unsigned() & libc::SECCOMP_RET_DATA)
 }
 

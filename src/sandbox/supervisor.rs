@@ -83,7 +83,7 @@ impl Supervisor<'_> {
         drop((streams, program_birth));
         // Only now: the program's side has work below /proc/self before it executes.
         set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
-        let mut life = Life { program, birth: Some(birth), master, exit: None, over: None };
+        let mut life = Life { program, birth: Some(birth), master, exit: None, terminated: false, over: None };
         self.follow(request, &mut life, &children)?;
         let Some(exit) = life.exit else { return Ok(()) };
         let left = self.end_rest(&children);
@@ -116,14 +116,29 @@ impl Supervisor<'_> {
                 while children.read_signal().is_ok_and(|signal| signal.is_some()) {}
                 reap(life);
             }
-            if life.exit.is_some() && life.birth.is_none() {
+            // After SIGTERM the program is often gone before what it has started, which keeps its grace: SIGKILL is next.
+            if life.exit.is_some() && life.birth.is_none() && (!life.terminated || is_childless()) {
                 return Ok(());
             }
-            if server && !self.obey() {
-                self.reach.signal(Signal::SIGKILL);
-                self.end_rest(children);
-                life.exit = None;
-                return Ok(());
+            match if server { self.obey() } else { Order::Nothing } {
+                Order::Nothing => {}
+                Order::Terminate => {
+                    life.terminated = true;
+                    self.reach.signal(Signal::SIGTERM);
+                }
+                Order::Kill => {
+                    life.terminated = false;
+                    self.reach.signal(Signal::SIGKILL);
+                    if life.exit.is_some() && life.birth.is_none() {
+                        return Ok(());
+                    }
+                }
+                Order::Gone => {
+                    self.reach.signal(Signal::SIGKILL);
+                    self.end_rest(children);
+                    life.exit = None;
+                    return Ok(());
+                }
             }
             if let Some(watch) = &mut watch
                 && life.over.is_none()
@@ -159,21 +174,15 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Does what the server asks for; false if the server is gone.
-    fn obey(&self) -> bool {
+    /// What the server asks for.
+    fn obey(&self) -> Order {
         let mut order = [0; 16];
         match rustix::io::read(&self.server, &mut order) {
-            Ok(0) => false,
-            Ok(_) if order[0] == TERMINATE => {
-                self.reach.signal(Signal::SIGTERM);
-                true
-            }
-            Ok(_) if order[0] == KILL => {
-                self.reach.signal(Signal::SIGKILL);
-                true
-            }
-            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => true,
-            Err(_) => false,
+            Ok(0) => Order::Gone,
+            Ok(_) if order[0] == TERMINATE => Order::Terminate,
+            Ok(_) if order[0] == KILL => Order::Kill,
+            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Order::Nothing,
+            Err(_) => Order::Gone,
         }
     }
 
@@ -208,6 +217,26 @@ impl Supervisor<'_> {
     }
 }
 
+/// What the server wants of a command.
+enum Order {
+    Nothing,
+    Terminate,
+    Kill,
+    /// There is no server any more.
+    Gone,
+}
+
+/// Whether nobody is left. Everything that a command starts comes back to this process when its parent ends.
+fn is_childless() -> bool {
+    loop {
+        match waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::StillAlive) => return false,
+            Ok(_) | Err(NixErrno::EINTR) => {}
+            Err(_) => return true,
+        }
+    }
+}
+
 /// The program while it runs.
 struct Life {
     program: Pid,
@@ -216,6 +245,8 @@ struct Life {
     /// The server's side of the terminal, until it is sent.
     master: Option<OwnedFd>,
     exit: Option<Exit>,
+    /// SIGTERM was asked for, and SIGKILL was not.
+    terminated: bool,
     over: Option<Denied>,
 }
 

@@ -81,12 +81,13 @@ const KINDS: [Kind; 23] = [
         parts: &["bin"],
         exports: &[],
     },
+    // Its proxies look at settings.toml, and make update-hashes if it is not there.
     Kind {
         why: "Rust (rustup)",
         variable: "RUSTUP_HOME",
         places: &[".rustup"],
         marks: &[".cargo/bin"],
-        parts: &["toolchains", "settings.toml"],
+        parts: &["toolchains", "settings.toml", "update-hashes"],
         exports: &[("RUSTUP_HOME", "")],
     },
     Kind {

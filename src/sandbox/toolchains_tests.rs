@@ -46,14 +46,21 @@ fn rust_needs_its_proxies_and_its_toolchains_and_builds_from_what_is_there() {
     let cache = "/home/me/.cargo/registry/cache/index.crates.io-1949cf8c6b5b557f";
     assert_eq!(
         paths(&found),
-        ["/home/me/.cargo/bin", "/home/me/.rustup/toolchains", "/home/me/.rustup/settings.toml", index, cache]
+        [
+            "/home/me/.cargo/bin",
+            "/home/me/.rustup/toolchains",
+            "/home/me/.rustup/settings.toml",
+            "/home/me/.rustup/update-hashes",
+            index,
+            cache
+        ]
     );
     assert_eq!(variables(&found), [("RUSTUP_HOME", "/home/me/.rustup"), ("CARGO_NET_OFFLINE", "true")]);
     let link = |target: &str| (Path::new(target).strip_prefix("/home/me").unwrap().to_owned(), target.into());
     assert_eq!(found.home_links, [link(index), link(cache)]);
 
     let online = Machine { offline_caches: false, ..machine }.find(&gone);
-    assert_eq!((paths(&online).len(), online.home_links.len()), (3, 0));
+    assert_eq!((paths(&online).len(), online.home_links.len()), (4, 0));
     assert_eq!(variables(&online), [("RUSTUP_HOME", "/home/me/.rustup")]);
 }
 

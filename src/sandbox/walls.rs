@@ -15,6 +15,8 @@ use super::{etc, view};
 #[derive(Debug)]
 pub struct Walls {
     ruleset: Ruleset,
+    /// For the supervisor, where it is bounded too.
+    outer: Option<Ruleset>,
     filter: Program,
     supervised: bool,
     abi: u32,
@@ -38,7 +40,7 @@ impl Walls {
         // On a network of its own it can only meet sockets of other commands.
         let options = Options { scope_signals: scopes, scope_abstract_sockets: scopes && host, refuse_tcp: false, abi };
         let filter = seccomp::filter(&Rules { sockets: Sockets::Inet, unix: scopes || !host, supervised: false });
-        Ok(Self { ruleset: ruleset(&rules, &options)?, filter, supervised: false, abi })
+        Ok(Self { ruleset: ruleset(&rules, &options)?, outer: None, filter, supervised: false, abi })
     }
 
     /// For programs on the system's own root.
@@ -72,7 +74,11 @@ impl Walls {
         let options = Options { scope_signals: true, scope_abstract_sockets: true, refuse_tcp: !host, abi };
         let sockets = if host { Sockets::Inet } else { Sockets::None };
         let filter = seccomp::filter(&Rules { sockets, unix: false, supervised: true });
-        Ok(Self { ruleset: ruleset(&rules, &options)?, filter, supervised: true, abi })
+        // Of files it holds nobody to anything: what lies in it could be allowed no more than it allows itself, and entering
+        // a domain costs time for each rule.
+        let outer = landlock::scope_only(&options).map_err(|error| Fault::because("Landlock", &error.to_string()))?;
+        let outer = Some(outer);
+        Ok(Self { ruleset: ruleset(&rules, &options)?, outer, filter, supervised: true, abi })
     }
 
     /// Version of Landlock that they are made for.
@@ -80,14 +86,14 @@ impl Walls {
         self.abi
     }
 
-    /// Enters the domain alone: a supervisor that shall be bounded like its command, but make its own calls.
-    pub fn enter_domain(&self) -> Result<(), Fault> {
-        self.ruleset.restrict().step("enter the Landlock domain")
+    /// Puts a supervisor into a domain that its command's will lie in: signals of neither leave it.
+    pub fn bound_supervisor(&self) -> Result<(), Fault> {
+        self.outer.as_ref().map_or(Ok(()), |outer| outer.restrict().step("enter the Landlock domain"))
     }
 
     /// Puts this process behind the walls for good. If calls are supervised, the listener for its supervisor.
     pub fn enter(&self) -> Result<Option<OwnedFd>, Fault> {
-        self.enter_domain()?;
+        self.ruleset.restrict().step("enter the Landlock domain")?;
         if self.supervised {
             return sys::seccomp::install_with_listener(&self.filter).step("install the filter").map(Some);
         }

@@ -11,7 +11,6 @@ use crate::error::Error;
 use crate::fs::Writer;
 use crate::policy::Policy;
 use crate::protocol::{Incoming, Request, ToolReply, parse, render};
-use crate::sandbox::Standing;
 use crate::tools::{Callable, Commands, Context, Descriptor, Hints, Registry, Services, Toolset, Weight};
 
 /// A tool that is not declared, as one from a manifest would be.
@@ -109,8 +108,8 @@ fn a_panic_costs_its_own_request_only() {
     assert_eq!(reply, json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": message}}));
     // The id is free again, and the session goes on.
     let listed = answer(&session, &call(1, "list_allowed_directories"), &sent).unwrap();
-    let off = json!({"tier": "off", "network": "host", "gaps": 0});
-    assert_eq!(listed["result"]["structuredContent"], json!({"directories": [], "sandbox": off}));
+    let refused = json!({"tier": "none", "refused": "this is a test", "network": "none", "gaps": 0});
+    assert_eq!(listed["result"]["structuredContent"], json!({"directories": [], "sandbox": refused}));
     let progress = json!({"progressToken": "t", "progress": 1, "message": "about to"});
     let expected = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": progress});
     assert_eq!(*sent.0.lock().unwrap(), [expected]);

@@ -30,7 +30,7 @@ pub struct Params {
     /// Seconds (default 30, max 60 unless the operator set others; no limit in the background)
     #[schemars(range(min = 1), extend("x-aliases" = ["timeout_secs"]))]
     timeout: Option<u64>,
-    /// Reply at once and let it run on; follow_command reads its output
+    /// Reply at once and let it run on
     #[schemars(extend("x-aliases" = ["run_in_background", "runInBackground"]))]
     background: Option<bool>,
     /// Give it a terminal
@@ -137,10 +137,10 @@ fn run(context: &Context<'_>, command: &exec::Command<'_>, asked: Duration) -> R
         let message = match stage {
             Stage::Waiting => {
                 waited = elapsed;
-                format!("waiting for a free place: {} commands run", rules.running.len())
+                format!("waiting for a free place, all {} are taken", rules.running.len())
             }
             Stage::Running { bytes } => {
-                format!("running for {:.1} s, {bytes} bytes of output", (elapsed - waited).as_secs_f64())
+                format!("running for {:.1} s, {bytes} bytes of output", elapsed.saturating_sub(waited).as_secs_f64())
             }
         };
         let total = (waited + timeout).as_millis() as u64;

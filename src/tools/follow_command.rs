@@ -19,7 +19,7 @@ pub struct FollowCommand;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Params {
-    /// From execute_command with background
+    /// Of the background command
     #[schemars(extend("x-aliases" = ["command_id", "id"]))]
     command_id: String,
     /// Byte of the output to read from (default: where the last call stopped)
@@ -41,7 +41,7 @@ pub struct Params {
 /// What a program wants to know of a background command.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Output {
+pub struct Followed {
     /// Both streams as they came.
     output: String,
     /// Where the next call reads on.
@@ -54,16 +54,16 @@ pub struct Output {
 
 impl Tool for FollowCommand {
     type Params = Params;
-    type Output = Output;
+    type Output = Followed;
     const NAME: &'static str = "follow_command";
     const TITLE: &'static str = "Follow a background command";
-    const DESCRIPTION: &'static str = "New output of a background command (stdout and stderr as they come) and whether \
-        it still runs. Also writes to its stdin and ends it.";
+    const DESCRIPTION: &'static str = "New output of a command that execute_command started with background (stdout \
+        and stderr as they come) and whether it still runs. Also writes to its stdin and ends it.";
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Command;
     const WEIGHT: Weight = Weight::Heavy;
 
-    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Followed>, Error> {
         let rules = &context.services.commands;
         if let Some(reason) = &rules.standing.refused {
             return Err(refused(Self::NAME, reason));
@@ -99,7 +99,7 @@ impl Tool for FollowCommand {
     }
 }
 
-fn reply(command: &Background, cursor: Option<u64>, context: &Context<'_>) -> Result<Reply<Output>, Error> {
+fn reply(command: &Background, cursor: Option<u64>, context: &Context<'_>) -> Result<Reply<Followed>, Error> {
     // Before the output: what has ended writes nothing more, so that the end is not told before the last words.
     let state = command.state();
     let page = command.read(cursor, MAX_FOLLOW_BYTES).map_err(ExecError::Follow)?;
@@ -133,7 +133,7 @@ fn reply(command: &Background, cursor: Option<u64>, context: &Context<'_>) -> Re
         None if running => notes.end(format_args!("still running; cursor {}", page.next)),
         None => notes.end(format_args!("exit code: unknown")),
     };
-    let mut reply = Reply::text(text).with(Output {
+    let mut reply = Reply::text(text).with(Followed {
         output,
         cursor: page.next,
         skipped_bytes: page.skipped,

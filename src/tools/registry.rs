@@ -70,3 +70,19 @@ impl Registry {
         Err(RpcError::new(Code::InvalidParams, message))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_nothing_may_be_changed_commands_need_a_wall() {
+        let served = |read_only, walled| {
+            let registry = Registry::declared(&Toolset::ALL, read_only, walled);
+            ["read_file", "write_file", "execute_command", "follow_command"].map(|name| registry.find(name).is_ok())
+        };
+        assert_eq!(served(false, false), [true, true, true, true]);
+        assert_eq!(served(true, false), [true, false, false, false]);
+        assert_eq!(served(true, true), [true, false, true, true]);
+    }
+}

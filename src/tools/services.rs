@@ -24,12 +24,13 @@ pub struct Services {
 pub struct Commands {
     /// What holds commands, or why they are refused.
     pub standing: Standing,
+    /// Commands that run on after their call; `None` when they are refused. Dropped before the launcher, which waits for
+    /// them.
+    pub background: Option<BackgroundCommands>,
     /// Starts commands; `None` when they are refused.
     pub launcher: Option<Launcher>,
     /// Holds the lock that says that the private directory of commands is in use.
     pub scratch: Option<Scratch>,
-    /// Commands that run on after their call; `None` when they are refused.
-    pub background: Option<BackgroundCommands>,
     /// Time limit of a command that asks for none.
     pub timeout: Duration,
     /// Largest time limit that a call may ask for.

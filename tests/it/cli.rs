@@ -44,13 +44,18 @@ fn a_tool_runs_from_the_command_line() {
 }
 
 #[test]
-fn commands_are_refused_without_a_wall() {
+fn commands_are_refused_when_no_wall_can_hold_what_was_asked_for() {
     let tree = Tree::new();
-    let refused = run(tree.root(), &["call", "execute_command", "command=touch x", "--allow", ".:rw"]);
-    let message = "error -32603: execute_command is refused: no kernel wall stands around commands in this version, and the \
-                   operator requires one (--sandbox require)\nhint: use the file tools; the operator can allow commands \
-                   without a wall with --sandbox off\n";
-    assert_eq!(parts(&refused), (Some(1), message.to_owned(), String::new()));
+    tree.dir("own");
+    let asked = ["call", "execute_command", "command=touch x", "--allow", ".:rw", "--protect", "own"];
+    let refused = run(tree.root(), &[&asked[..], &["--sandbox", "landlock"]].concat());
+    let own = tree.text("own");
+    let message = format!(
+        "error -32603: execute_command is refused: no wall can be built for them (landlock: `{own}` cannot be kept \
+         read-only (--protect), because rules of Landlock only add rights; leave it out, give a narrower read-write \
+         directory, or run where user namespaces work)\nhint: use the file tools; the operator can allow commands without a wall with --sandbox off\n"
+    );
+    assert_eq!(parts(&refused), (Some(1), message, String::new()));
     assert!(!tree.has("x"));
 }
 

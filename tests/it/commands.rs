@@ -1,43 +1,72 @@
-//! Real shells, each test bounded by the time limit of its command.
-#![expect(clippy::disallowed_methods, reason = "tests lay out trees")]
+//! Real shells started by the built program as launcher, without walls: what `exec` makes of them. Each test is bounded by
+//! the time limit of its command.
 
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pretty_assertions::assert_eq;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use replay::cancel::CancelToken;
+use replay::exec::{
+    Background, BackgroundCommands, Bounds, Captured, Command, Ending, ExecError, Exit, Launcher, Outcome, Running,
+    Stage, State, place_of, run,
+};
+use replay::limits::{KILL_GRACE_MS, OUTPUT_CAP_BYTES};
+use replay::sandbox::{Limits, Network, Place, Plan, Scratch, Tier};
 use rustix::fs::{Mode, OFlags};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::Pid;
 
-use super::*;
-use crate::cancel::CancelToken;
-use crate::limits::{KILL_GRACE_MS, OUTPUT_CAP_BYTES};
+use crate::harness::ends_within;
 
 const LONG: Duration = Duration::from_secs(20);
 
-fn handle(path: &std::path::Path) -> OwnedFd {
+fn handle(path: &Path) -> OwnedFd {
     rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).unwrap()
 }
 
 struct Shell {
-    dir: OwnedFd,
+    launcher: Launcher,
+    dir: Place,
     timeout: Duration,
     grace: Duration,
     cap: usize,
     cancel: CancelToken,
     running: Running,
+    terminal: Option<(u16, u16)>,
+    /// The launcher's private directory lies in it.
+    tree: tempfile::TempDir,
+    scratch: Scratch,
 }
 
 impl Shell {
     fn new() -> Self {
+        let tree = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(tree.path()).unwrap();
+        let plan = Plan {
+            tier: Tier::Off,
+            network: Network::Host,
+            roots: vec![],
+            protected: vec![],
+            system: vec![],
+            scratch: scratch.path().into(),
+            private_home: false,
+            environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+            limits: Limits::default(),
+        };
+        let (launcher, _) = Launcher::start(Path::new(env!("CARGO_BIN_EXE_replay")), &plan).unwrap();
         Self {
-            dir: handle(std::path::Path::new("/")),
+            launcher,
+            dir: place_of(handle(Path::new("/"))).unwrap(),
             timeout: LONG,
             grace: Duration::from_millis(KILL_GRACE_MS),
             cap: OUTPUT_CAP_BYTES,
             cancel: CancelToken::new(),
-            running: Running::new(),
+            running: Running::new(4),
+            terminal: None,
+            tree,
+            scratch,
         }
     }
 
@@ -45,21 +74,46 @@ impl Shell {
         self.watched(line, &mut |_, _| {})
     }
 
-    fn watched(&self, line: &str, on_progress: &mut dyn FnMut(Duration, u64)) -> Result<Outcome, ExecError> {
-        let command = Command {
-            line,
-            dir: self.dir.as_fd(),
-            timeout: self.timeout,
-            grace: self.grace,
-            output_cap_bytes: self.cap,
-        };
-        let outcome = run(&command, &self.running, &self.cancel, on_progress);
+    fn watched(&self, line: &str, on_progress: &mut dyn FnMut(Duration, Stage)) -> Result<Outcome, ExecError> {
+        let bounds = Bounds { timeout: self.timeout, grace: self.grace, output_cap_bytes: self.cap };
+        let outcome = run(&self.launcher, &self.command(line), bounds, &self.running, &self.cancel, on_progress);
         assert!(self.running.is_empty(), "a command that is over left the table");
         outcome
     }
 
+    fn command<'a>(&self, line: &'a str) -> Command<'a> {
+        Command { line, dir: self.dir.clone(), terminal: self.terminal }
+    }
+
     fn run(&self, line: &str) -> Outcome {
         self.try_run(line).unwrap()
+    }
+
+    fn backgrounds(&self, most: usize, bytes: u64) -> BackgroundCommands {
+        BackgroundCommands::new(self.scratch.as_fd().try_clone_to_owned().unwrap(), most, bytes)
+    }
+
+    fn start(&self, all: &BackgroundCommands, line: &str) -> Arc<Background> {
+        all.start(&self.launcher, &self.command(line), None, self.grace, &self.cancel).unwrap()
+    }
+
+    /// Everything the command wrote, once it is `expected`.
+    fn awaited(&self, command: &Background, expected: &str) {
+        let mut text = String::new();
+        let until = Instant::now() + LONG;
+        while text != expected {
+            assert!(Instant::now() < until, "{text:?} instead of {expected:?}");
+            command.await_output(command.seen(), until, &self.cancel).unwrap();
+            text += &String::from_utf8(command.read(None, 4096).unwrap().bytes).unwrap();
+        }
+    }
+
+    fn ended(&self, command: &Background) -> Ending {
+        command.await_end(Instant::now() + LONG, &self.cancel).unwrap();
+        match command.state() {
+            State::Ended(ending) => ending,
+            state => panic!("{state:?}"),
+        }
     }
 }
 
@@ -68,28 +122,13 @@ fn whole(text: &str) -> Captured {
 }
 
 fn done(stdout: &str, stderr: &str, exit: Exit) -> Outcome {
-    Outcome { stdout: whole(stdout), stderr: whole(stderr), exit, timed_out: false, cancelled: false, pipe_held: false }
+    let (stdout, stderr) = (whole(stdout), whole(stderr));
+    Outcome { stdout, stderr, exit, timed_out: false, cancelled: false, left: 0, denied: vec![] }
 }
 
-/// Descriptors of this process above 2 that a child gets: what the test runner's parent left open. Nothing
-/// that the program opens itself may be among them.
-fn inheritable() -> Vec<u32> {
-    let flags = |entry: fs::DirEntry| {
-        let fd = entry.file_name().to_str()?.parse().ok().filter(|fd| *fd > 2)?;
-        let info = fs::read_to_string(entry.path()).ok()?;
-        let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
-        let close_on_exec = u64::from_str_radix(flags.trim(), 8).ok()? & 0o2_000_000 != 0;
-        (!close_on_exec).then_some(fd)
-    };
-    fs::read_dir("/proc/self/fdinfo").unwrap().filter_map(|entry| flags(entry.unwrap())).collect()
-}
-
-/// Waits until the process with this number has ended; whether it did within ten seconds.
+/// Whether the process with this number has ended within ten seconds.
 fn ends(number: &str) -> bool {
-    let pid = Pid::from_raw(number.trim().parse().unwrap()).unwrap();
-    let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) else { return true };
-    let mut fds = [PollFd::new(&pidfd, PollFlags::IN)];
-    poll(&mut fds, Some(&Timespec { tv_sec: 10, tv_nsec: 0 })).unwrap() == 1
+    ends_within(Pid::from_raw(number.trim().parse().unwrap()).unwrap(), Duration::from_secs(10))
 }
 
 #[test]
@@ -105,18 +144,10 @@ fn gives_both_streams_and_the_exit_code() {
 fn gets_no_input_no_descriptors_and_the_default_signals() {
     let shell = Shell::new();
     assert_eq!(shell.run("cat; readlink /proc/self/fd/0"), done("/dev/null\n", "", Exit::Code(0)));
-    let own = inheritable();
-    let listed = shell.run("ls /proc/self/fd").stdout.text().into_owned();
-    let mut given: Vec<u32> = listed.lines().map(|line| line.parse().unwrap()).collect();
-    given.retain(|fd| !own.contains(fd));
     // `ls` has one more open while it looks: the directory that it lists.
-    assert!(given.starts_with(&[0, 1, 2]) && given.len() == 4, "{given:?}");
-    // What the parent of this process ignored stays ignored; SIGPIPE (bit 12), which Rust ignores, does not.
-    let own = set_of_signals("SigIgn:", &fs::read_to_string("/proc/self/status").unwrap());
-    let child = shell.run("cat /proc/self/status").stdout.text().into_owned();
-    assert!(own & 0x1000 != 0);
-    assert_eq!(set_of_signals("SigIgn:", &child), own & !0x1000);
-    assert_eq!(set_of_signals("SigBlk:", &child), 0);
+    assert_eq!(shell.run("ls /proc/self/fd"), done("0\n1\n2\n3\n", "", Exit::Code(0)));
+    let status = shell.run("cat /proc/self/status").stdout.text().into_owned();
+    assert_eq!(["SigBlk:", "SigIgn:"].map(|name| set_of_signals(name, &status)), [0, 0]);
 }
 
 /// One line of a status file, without the signals above 31: 32 and 33 are the C library's own.
@@ -126,12 +157,11 @@ fn set_of_signals(name: &str, status: &str) -> u64 {
 }
 
 #[test]
-fn leads_a_process_group_of_its_own() {
-    let outcome = Shell::new().run("echo $$; ps -o pgid= -p $$ 2>/dev/null || cut -d' ' -f5 /proc/$$/stat");
+fn leads_a_session_of_its_own() {
+    let outcome = Shell::new().run("cut -d' ' -f1,5,6,7 /proc/$$/stat; echo $$");
     let text = outcome.stdout.text().into_owned();
-    let numbers: Vec<&str> = text.split_whitespace().collect();
-    assert_eq!(numbers.len(), 2);
-    assert_eq!(numbers[0], numbers[1]);
+    let (stat, pid) = text.trim().split_once('\n').unwrap();
+    assert_eq!(stat, format!("{pid} {pid} {pid} 0"));
 }
 
 #[test]
@@ -199,7 +229,7 @@ fn cancelling_ends_everything_at_once() {
 }
 
 #[test]
-fn does_not_wait_for_a_background_job_and_ends_it() {
+fn ends_what_the_shell_leaves_behind_and_counts_it() {
     let started = Instant::now();
     let outcome = Shell::new().run("sleep 60 & echo $!; echo hi");
     // Far below the minute, with room for a busy machine.
@@ -207,53 +237,59 @@ fn does_not_wait_for_a_background_job_and_ends_it() {
     let text = outcome.stdout.text().into_owned();
     let (job, rest) = text.split_once('\n').unwrap();
     assert_eq!(rest, "hi\n");
-    assert_eq!((outcome.exit, outcome.pipe_held), (Exit::Code(0), false));
+    assert_eq!((outcome.exit, outcome.left), (Exit::Code(0), 1));
     assert!(ends(job));
 }
 
 /// A shell in a fresh directory, and a line that starts `program` in a session of its own, waits until it
 /// is there, and goes on with `rest`.
-fn with_daemon(program: &str, rest: &str) -> (tempfile::TempDir, Shell, String) {
-    let tree = tempfile::tempdir().unwrap();
+fn with_daemon(program: &str, rest: &str) -> (Shell, String) {
     let mut shell = Shell::new();
-    shell.dir = handle(tree.path());
+    shell.dir = place_of(handle(shell.tree.path())).unwrap();
     let line = format!("mkfifo gate; setsid sh -c 'echo $$ >&2; echo > gate; exec {program}' & read x < gate; {rest}");
-    (tree, shell, line)
+    (shell, line)
 }
 
 #[test]
-fn does_not_wait_for_a_daemon_that_holds_the_pipe() {
-    let (_tree, shell, line) = with_daemon("sleep 60", "echo hi");
+fn a_daemon_that_left_the_session_is_ended_too() {
+    let (shell, line) = with_daemon("sleep 60", "echo hi");
     let started = Instant::now();
     let outcome = shell.run(&line);
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
-    assert_eq!((outcome.stdout.clone(), outcome.exit), (whole("hi\n"), Exit::Code(0)));
-    assert!(outcome.pipe_held);
-    let daemon = Pid::from_raw(outcome.stderr.text().trim().parse().unwrap()).unwrap();
-    rustix::process::kill_process(daemon, rustix::process::Signal::KILL).unwrap();
+    assert_eq!((outcome.stdout.clone(), outcome.exit, outcome.left), (whole("hi\n"), Exit::Code(0), 1));
+    assert!(ends(&outcome.stderr.text()));
 }
 
 #[test]
-fn a_daemon_that_floods_the_pipe_is_not_read_for_ever() {
-    let (_tree, shell, line) = with_daemon("cat /dev/zero", "head -c 600000 /dev/zero");
+fn a_daemon_that_floods_the_pipe_is_ended_too() {
+    let (shell, line) = with_daemon("cat /dev/zero", "head -c 600000 /dev/zero");
     let started = Instant::now();
     let outcome = shell.run(&line);
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     assert!(outcome.stdout.truncated && outcome.stdout.bytes.len() == OUTPUT_CAP_BYTES);
-    // Its pipe has lost its reader.
     assert!(ends(&outcome.stderr.text()));
 }
 
 #[test]
 fn runs_in_the_directory_of_the_handle_even_when_its_name_moves() {
-    let tree = tempfile::tempdir().unwrap();
-    let [before, after] = ["before", "after"].map(|name| tree.path().join(name));
+    let mut shell = Shell::new();
+    let [before, after] = ["before", "after"].map(|name| shell.tree.path().join(name));
     fs::create_dir(&before).unwrap();
     fs::write(before.join("mark"), "here").unwrap();
-    let mut shell = Shell::new();
-    shell.dir = handle(&before);
+    let open = handle(&before);
+    shell.dir = place_of(&open).unwrap();
     fs::rename(&before, &after).unwrap();
     std::os::unix::fs::symlink("/", &before).unwrap();
+    // Moved between the check and the start: never in what has its name now.
+    for another in ["a link", "a directory"] {
+        let error = shell.try_run("pwd").unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("cannot start the command: the working directory was moved"), "{another}: {text}");
+        fs::remove_file(&before).ok();
+        fs::create_dir(&before).ok();
+    }
+    // Moved before.
+    shell.dir = place_of(&open).unwrap();
     let after = fs::canonicalize(after).unwrap();
     assert_eq!(shell.run("cat mark; pwd -P"), done(&format!("here{}\n", after.display()), "", Exit::Code(0)));
 }
@@ -261,20 +297,20 @@ fn runs_in_the_directory_of_the_handle_even_when_its_name_moves() {
 #[test]
 fn reports_progress_with_the_bytes_so_far() {
     let mut reports = Vec::new();
-    let outcome = Shell::new().watched("echo 12345; echo 678 >&2; sleep 1.3", &mut |elapsed, bytes| {
-        reports.push((elapsed, bytes));
+    let outcome = Shell::new().watched("echo 12345; echo 678 >&2; sleep 1.3", &mut |elapsed, stage| {
+        reports.push((elapsed, stage));
     });
     assert_eq!(outcome.unwrap().exit, Exit::Code(0));
     assert!((1..=2).contains(&reports.len()), "{reports:?}");
-    assert!(reports.iter().all(|(_, bytes)| *bytes == 10), "{reports:?}");
-    assert!(reports.is_sorted() && reports[0].0 >= Duration::from_millis(500), "{reports:?}");
+    assert!(reports.iter().all(|(_, stage)| *stage == Stage::Running { bytes: 10 }), "{reports:?}");
+    assert!(reports.is_sorted_by_key(|(elapsed, _)| *elapsed), "{reports:?}");
+    assert!(reports[0].0 >= Duration::from_millis(500), "{reports:?}");
 }
 
 #[test]
 fn a_panic_in_the_middle_leaves_nothing_behind() {
     let shell = Shell::new();
-    let tree = tempfile::tempdir().unwrap();
-    let note = tree.path().join("pid");
+    let note = shell.tree.path().join("pid");
     let line = format!("echo $$ > {}; sleep 60", note.display());
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         shell.watched(&line, &mut |_, _| panic!("a fault in the progress report"))
@@ -297,13 +333,131 @@ fn ending_all_ends_what_runs_and_lets_nothing_start() {
 }
 
 #[test]
-fn refuses_what_the_kernel_cannot_take() {
-    let shell = Shell::new();
-    let nul = shell.try_run("echo a\0b").unwrap_err();
-    assert_eq!(nul.to_string(), "`command` has a NUL byte at offset 6, and a shell command cannot contain one");
-    let long = shell.try_run(&format!("#{}", "x".repeat(131_071))).unwrap_err();
-    assert_eq!(long.to_string(), "`command` is 131072 bytes long, and at most 131071 bytes are allowed");
-    assert!(long.hint().is_some());
+fn a_line_of_the_kernels_limit_runs() {
     let longest = format!("true #{}", "x".repeat(131_071 - 6));
-    assert_eq!(shell.run(&longest), done("", "", Exit::Code(0)));
+    assert_eq!(Shell::new().run(&longest), done("", "", Exit::Code(0)));
+}
+
+#[test]
+fn a_terminal_is_one_stream_and_nobody_types() {
+    let mut shell = Shell::new();
+    shell.terminal = Some((24, 120));
+    let line = "test -t 0 && test -t 1 && test -t 2 && stty size; cat; echo $TERM >&2; echo hi > /dev/tty; exit 3";
+    assert_eq!(shell.run(line), done("24 120\r\nxterm-256color\r\nhi\r\n", "", Exit::Code(3)));
+}
+
+#[test]
+fn a_terminal_loses_no_last_words() {
+    let mut shell = Shell::new();
+    shell.terminal = Some((24, 120));
+    for _ in 0..10 {
+        let outcome = shell.run("seq 5000");
+        assert_eq!(outcome.stdout.text().lines().last(), Some("5000"));
+        assert_eq!(outcome.stdout.text().lines().count(), 5000);
+    }
+}
+
+#[test]
+fn a_background_command_is_followed_answered_and_ended() {
+    let shell = Shell::new();
+    let all = shell.backgrounds(2, 4096);
+    let command = shell.start(&all, "echo out; echo err >&2; read x; echo got $x; sleep 60 & sleep 60");
+    shell.awaited(&command, "out\nerr\n");
+    assert_eq!(command.write(b"it\n", Instant::now() + LONG, &shell.cancel).unwrap(), Some(3));
+    shell.awaited(&command, "got it\n");
+    assert_eq!(command.state(), State::Running);
+    command.end();
+    let ending = shell.ended(&command);
+    assert_eq!(
+        Ending { left: 0, ..ending },
+        Ending { exit: Exit::Signal(15), timed_out: false, asked: true, left: 0, denied: vec![] }
+    );
+}
+
+#[test]
+fn a_background_command_reads_to_the_end_of_its_input() {
+    let shell = Shell::new();
+    let all = shell.backgrounds(1, 4096);
+    let command = shell.start(&all, "cat; exit 4");
+    // More than a pipe holds: it goes through because the command reads, or as far as it does.
+    let text = "x".repeat(200_000);
+    assert_eq!(command.write(text.as_bytes(), Instant::now() + LONG, &shell.cancel).unwrap(), Some(200_000));
+    command.close_input();
+    assert_eq!(shell.ended(&command).exit, Exit::Code(4));
+    let page = command.read(Some(10), 9999).unwrap();
+    assert_eq!((page.skipped, page.bytes.len(), page.end), (200_000 - 4096 - 10, 4096, 200_000));
+    assert_eq!(command.write(b"x", Instant::now(), &shell.cancel).unwrap(), None);
+}
+
+#[test]
+fn input_that_nobody_reads_is_not_waited_for() {
+    let shell = Shell::new();
+    let all = shell.backgrounds(1, 4096);
+    let command = shell.start(&all, "sleep 60");
+    let text = vec![b'x'; 1_000_000];
+    let until = Instant::now() + Duration::from_millis(100);
+    let taken = command.write(&text, until, &shell.cancel).unwrap().unwrap();
+    assert!((4096..1_000_000).contains(&taken), "{taken}");
+}
+
+#[test]
+fn a_background_terminal_is_typed_on() {
+    let mut shell = Shell::new();
+    shell.terminal = Some((24, 120));
+    let all = shell.backgrounds(1, 4096);
+    let command = shell.start(&all, "tty > /dev/null && echo ready; read x; echo got $x; cat; exit 5");
+    shell.awaited(&command, "ready\r\n");
+    command.write(b"it\n", Instant::now() + LONG, &shell.cancel).unwrap();
+    shell.awaited(&command, "it\r\ngot it\r\n");
+    command.close_input();
+    assert_eq!(shell.ended(&command).exit, Exit::Code(5));
+}
+
+#[test]
+fn a_background_command_has_only_the_time_limit_it_was_given() {
+    let shell = Shell::new();
+    let all = shell.backgrounds(1, 4096);
+    let timeout = Some(Duration::from_millis(200));
+    let command = all.start(&shell.launcher, &shell.command("sleep 60"), timeout, LONG, &shell.cancel).unwrap();
+    let ending = shell.ended(&command);
+    assert_eq!((ending.exit, ending.timed_out, ending.asked), (Exit::Signal(15), true, false));
+}
+
+#[test]
+fn a_flood_in_the_background_is_kept_to_its_ring() {
+    let shell = Shell::new();
+    let all = shell.backgrounds(1, 100_000);
+    let command = shell.start(&all, "head -c 50000000 /dev/zero; echo done");
+    assert_eq!(shell.ended(&command).exit, Exit::Code(0));
+    let page = command.read(None, 1_000_000).unwrap();
+    assert_eq!((page.skipped, page.bytes.len(), page.next), (50_000_005 - 100_000, 100_000, 50_000_005));
+    assert!(page.bytes.ends_with(b"\0done\n"));
+    // The file has no name, and so nothing is there that a command could open.
+    let names = fs::read_dir(shell.scratch.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+    assert_eq!(names.len(), 2, "{names:?}");
+}
+
+#[test]
+fn background_commands_end_with_their_table_and_with_the_launcher() {
+    let shell = Shell::new();
+    for way in ["all", "dropped", "launcher"] {
+        let all = shell.backgrounds(2, 4096);
+        let command = shell.start(&all, "trap '' TERM; echo $$; sleep 60 & echo $!; wait");
+        let until = Instant::now() + LONG;
+        while command.written() == 0 || command.read(Some(0), 99).unwrap().bytes.split(|b| *b == b'\n').count() < 3 {
+            command.await_output(command.written(), until, &shell.cancel).unwrap();
+        }
+        let numbers = String::from_utf8(command.read(None, 99).unwrap().bytes).unwrap();
+        match way {
+            "all" => assert_eq!(all.end_all(), 1),
+            "dropped" => drop(all),
+            _ => {
+                assert_eq!(all.end_all(), 1);
+                shell.launcher.end();
+            }
+        }
+        assert!(numbers.lines().all(ends), "{way}");
+    }
+    assert!(!shell.scratch.path().exists());
+    assert!(matches!(shell.try_run("true"), Err(ExecError::NoLauncher)));
 }

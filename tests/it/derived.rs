@@ -84,7 +84,7 @@ fn annotations_are_those_of_the_contract() {
             "write_file" | "delete_file" => others(true, true, false),
             "create_directory" => others(false, true, false),
             "move_file" | "edit_file" | "edit_files" => others(true, false, false),
-            "execute_command" => others(true, false, true),
+            "execute_command" | "follow_command" => others(true, false, true),
             _ => observes.clone(),
         };
         assert_eq!(tool.descriptor().annotations, expected, "{}", tool.name());
@@ -99,7 +99,7 @@ fn the_list_of_tools_is_cheap() {
     for (revision, most_tokens) in [("2024-11-05", 3000), ("2025-11-25", 4200)] {
         let mut server = Server::open(&tree, revision, &["--allow", &format!("{}:rw", tree.root().display())]);
         let list = server.request("tools/list", json!({})).result().clone();
-        assert_eq!(list["tools"].as_array().unwrap().len(), 16);
+        assert_eq!(list["tools"].as_array().unwrap().len(), 17);
         let tokens = list.to_string().len() / 4;
         assert!(tokens <= most_tokens, "{revision}: {tokens} tokens, at most {most_tokens}");
     }

@@ -56,6 +56,47 @@ fn lines() -> impl Strategy<Value = Vec<u8>> {
     vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
+/// JSON of what the processes of the walls send each other, whole and broken.
+fn words_of_the_walls() -> impl Strategy<Value = Vec<u8>> {
+    const PARTS: [&str; 30] = [
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        "0",
+        "-1",
+        "4294967296",
+        "null",
+        "true",
+        "\"a\"",
+        "\"started\"",
+        "\"refused\":",
+        "{\"ended\":{\"exit\":{\"code\":3},\"left\":1,\"denied\":[\"network\",{\"metadata\":\"/etc\"}]}}",
+        "{\"ended\":{\"exit\":{\"signal\":9},\"left\":0,\"denied\":[{\"metadata\":[47,255]},\"memory\"]}}",
+        "{\"refused\":{\"step\":\"execve\",\"errno\":2}}",
+        "{\"cannot\":{\"reason\":\"no\"}}",
+        "{\"ready\":{\"home\":null,\"tmp\":\"/tmp\",\"landlock_abi\":7,\"gaps\":[\"a\"]}}",
+        "{\"argv\":[\"/bin/sh\",[1,200]],\"dir\":{\"path\":\"/a\",\"dev\":1,\"ino\":2},\"environment\":[[\"A\",\"b\"]],",
+        "\"stdin\":false,\"terminal\":[24,80],\"announce\":true}",
+        "\"exit\":",
+        "\"code\":",
+        "\"left\":",
+        "\"denied\":",
+        "\"metadata\":",
+        "\"argv\":",
+        "\"dir\":",
+        "[1,256]",
+        "\\u0000",
+        "1e99",
+    ];
+    let piece = prop_oneof![
+        8 => proptest::sample::select(PARTS.to_vec()).prop_map(|part| part.as_bytes().to_vec()),
+        1 => vec(any::<u8>(), 0..20),
+    ];
+    vec(piece, 0..6).prop_map(|pieces| pieces.concat())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
@@ -89,5 +130,19 @@ proptest! {
         let texts = texts.iter().flat_map(|text| [&[text.len() as u8], text.as_slice()].concat());
         bodies::globs_agree_with_each_other(&head.into_iter().chain(texts).collect::<Vec<_>>());
         bodies::globs_agree_with_each_other(&[&[head[0], 0], choices.as_slice()].concat());
+    }
+    #[test]
+    fn any_frame_is_read_or_refused(which: u8, framed: bool, bytes in words_of_the_walls()) {
+        bodies::a_frame_is_read_or_refused(&[&[which, u8::from(framed)], bytes.as_slice()].concat());
+    }
+
+    #[test]
+    fn any_packet_is_read_or_refused(bytes in words_of_the_walls()) {
+        bodies::a_packet_is_read_or_refused(&bytes);
+    }
+
+    #[test]
+    fn any_call_is_read(bytes in vec(any::<u8>(), 50)) {
+        bodies::a_call_is_read(&bytes);
     }
 }

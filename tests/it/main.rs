@@ -7,6 +7,7 @@
 //! | `schema` | the check of every line the program writes against the official schema of its revision |
 //! | `layers` | rules about the sources: imports, lengths, doors, words |
 //! | `cli` | what a person types |
+//! | `commands` | shells without walls: time limits, what is left behind, background commands |
 //! | `edits` | the folders of `testdata/edits` through the program |
 //! | `derived` | documents and lists that follow from the declarations, and rules over all tools |
 //! | `laws` | property tests over arbitrary input; their bodies are in `tests/laws`, which `fuzz/` shares |
@@ -18,6 +19,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail by panicking, also in a helper")]
 
 mod cli;
+mod commands;
 mod derived;
 mod edits;
 mod escapes;

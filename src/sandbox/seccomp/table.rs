@@ -218,7 +218,8 @@ const COMMON: &[Line] = &[
     ),
     // A set-user-ID file is a way out through whoever runs it. Made by openat2(2), whose mode lies in memory, one would be
     // empty, and loses the bit with its first byte: writing, truncating, allocating and cloning all take it away from
-    // those without CAP_FSETID, as commands are. So that call can stay; these lines only say no sooner.
+    // those without CAP_FSETID, as commands are. So that call can stay; these lines only say no sooner. Set-group-ID stays
+    // too: directories hand their group down by it, and a filter cannot tell what a path is (the broker can).
     #[cfg(target_arch = "x86_64")]
     line(&[libc::SYS_chmod], &[Has(1, SET_USER_ID)], EPERM, "a set-user-ID file is a way out through whoever runs it"),
     line(&[libc::SYS_fchmod], &[Has(1, SET_USER_ID)], EPERM, "the same"),

@@ -1,1 +1,388 @@
+#![expect(clippy::cast_sign_loss, reason = "registers have no sign")]
 
+use std::collections::BTreeSet;
+
+use libc::c_long;
+use pretty_assertions::assert_eq;
+
+use super::super::bpf::tests::run;
+use super::table::{Answer, lines};
+use super::*;
+
+const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
+const ASK: u32 = libc::SECCOMP_RET_USER_NOTIF;
+const EPERM: u32 = errno(libc::EPERM);
+const EACCES: u32 = errno(libc::EACCES);
+const EBUSY: u32 = errno(libc::EBUSY);
+const ENOSYS: u32 = errno(libc::ENOSYS);
+const EPROTONOSUPPORT: u32 = errno(libc::EPROTONOSUPPORT);
+/// Bits that the kernel drops from an `int`, which must make no difference.
+const DROPPED: u64 = 0xdead_beef_0000_0000;
+
+const ENCLOSED: Rules = Rules { sockets: Sockets::Inet, unix: true, supervised: false };
+const SUPERVISED: Rules = Rules { sockets: Sockets::None, unix: false, supervised: true };
+
+fn all_rules() -> Vec<Rules> {
+    let mut all = Vec::new();
+    for sockets in [Sockets::None, Sockets::Inet] {
+        for (unix, supervised) in [(false, false), (false, true), (true, false), (true, true)] {
+            all.push(Rules { sockets, unix, supervised });
+        }
+    }
+    all
+}
+
+fn ask<const N: usize>(rules: Rules, call: c_long, args: [u64; N]) -> u32 {
+    let mut all = [0; 6];
+    all[..N].copy_from_slice(&args);
+    let program = filter(&rules);
+    let answer = run(&program, ARCH, call as u32, all);
+    assert_eq!(answer, run(&program, ARCH, call as u32, all.map(|arg| arg | DROPPED)), "of {call} with {args:?}");
+    answer
+}
+
+/// What the prototype of these walls refused, and what its report asked for beside that.
+const REFUSED: &[c_long] = &[
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    libc::SYS_kcmp,
+    libc::SYS_process_madvise,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    467, // open_tree_attr
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_chroot,
+    libc::SYS_setns,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_syslog,
+    libc::SYS_fanotify_init,
+    libc::SYS_vhangup,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
+];
+
+/// Calls that programs cannot do without, or that other walls hold.
+const FREE: &[c_long] = &[
+    libc::SYS_read,
+    libc::SYS_execve,
+    libc::SYS_openat2,
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_open,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kill,
+    libc::SYS_getpriority,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_ioprio_get,
+    libc::SYS_landlock_create_ruleset,
+    libc::SYS_landlock_restrict_self,
+    libc::SYS_memfd_secret,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_sendto,
+    libc::SYS_getsockopt,
+    libc::SYS_adjtimex,
+    libc::SYS_fgetxattr,
+    libc::SYS_inotify_add_watch,
+    464,  // getxattrat
+    468,  // file_getattr
+    2000, // a call of the future
+];
+
+#[test]
+fn the_table_is_complete() {
+    for rules in all_rules() {
+        let wrong: Vec<_> = REFUSED.iter().filter(|call| ask(rules, **call, []) != EPERM).collect();
+        assert_eq!(wrong, Vec::<&c_long>::new(), "allowed with {rules:?}");
+        assert_eq!(ask(rules, libc::SYS_clone3, []), ENOSYS);
+        assert_eq!(ask(rules, libc::SYS_nfsservctl, []), ENOSYS);
+        let wrong: Vec<_> = FREE.iter().filter(|call| ask(rules, **call, []) != ALLOW).collect();
+        assert_eq!(wrong, Vec::<&c_long>::new(), "refused with {rules:?}");
+    }
+}
+
+#[test]
+fn every_line_says_why_and_no_call_is_refused_twice() {
+    for rules in all_rules() {
+        let mut always = BTreeSet::new();
+        for line in lines(rules) {
+            assert!(!line.why.is_empty() && !line.calls.is_empty());
+            for call in line.calls {
+                assert!(!always.contains(call), "{call} is refused already where it is refused because: {}", line.why);
+                if line.when.is_empty() {
+                    always.insert(*call);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn only_a_supervised_filter_asks() {
+    for rules in all_rules() {
+        let asks = lines(rules).iter().any(|line| line.answer == Answer::Ask);
+        assert_eq!(asks, rules.supervised, "{rules:?}");
+    }
+}
+
+#[test]
+fn the_kernel_takes_a_program_of_this_length() {
+    for rules in all_rules() {
+        let length = filter(&rules).instructions().len();
+        assert!(length < 1000, "{length} of 4096 instructions (BPF_MAXINSNS)");
+    }
+}
+
+#[test]
+fn other_ways_to_number_calls_are_absent() {
+    const I386: u32 = 0x4000_0003;
+    let program = filter(&ENCLOSED);
+    let read = libc::SYS_read as u32;
+    assert_eq!(run(&program, ARCH, read, [0; 6]), ALLOW);
+    assert_eq!(run(&program, I386, read, [0; 6]), ENOSYS);
+    assert_eq!(run(&program, ARCH, read | 0x4000_0000, [0; 6]), ENOSYS);
+    assert_eq!(run(&program, ARCH, u32::MAX, [0; 6]), ENOSYS);
+}
+
+#[test]
+fn namespaces_are_not_made() {
+    let new = [
+        libc::CLONE_NEWNS,
+        libc::CLONE_NEWCGROUP,
+        libc::CLONE_NEWUTS,
+        libc::CLONE_NEWIPC,
+        libc::CLONE_NEWUSER,
+        libc::CLONE_NEWPID,
+        libc::CLONE_NEWNET,
+    ];
+    for flag in new.map(|flag| flag as u32).map(u64::from) {
+        assert_eq!(ask(ENCLOSED, libc::SYS_unshare, [flag | 0x200]), EPERM);
+        assert_eq!(ask(ENCLOSED, libc::SYS_clone, [flag | 0x11]), EPERM);
+    }
+    assert_eq!(ask(ENCLOSED, libc::SYS_unshare, [libc::CLONE_NEWTIME as u64]), EPERM);
+    assert_eq!(ask(ENCLOSED, libc::SYS_unshare, [libc::CLONE_FILES as u64]), ALLOW);
+    let thread = libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_FILES | libc::CLONE_SIGHAND | libc::CLONE_THREAD;
+    assert_eq!(ask(ENCLOSED, libc::SYS_clone, [thread as u64]), ALLOW);
+    assert_eq!(ask(ENCLOSED, libc::SYS_clone, [(libc::CLONE_VFORK | libc::SIGCHLD) as u64]), ALLOW);
+}
+
+#[test]
+fn set_user_id_files_are_not_made() {
+    const SET: u64 = 0o4755;
+    const PLAIN: u64 = 0o3755;
+    let create = (libc::O_CREAT | libc::O_WRONLY) as u64;
+    let nameless = (libc::O_TMPFILE | libc::O_WRONLY) as u64;
+    for (mode, refused) in [(SET, true), (PLAIN, false)] {
+        let (free, asked) = if refused { (EPERM, EPERM) } else { (ALLOW, ASK) };
+        for (rules, change) in [(ENCLOSED, free), (SUPERVISED, asked)] {
+            assert_eq!(ask(rules, libc::SYS_fchmod, [3, mode]), change);
+            assert_eq!(ask(rules, libc::SYS_fchmodat, [3, 1, mode]), change);
+            assert_eq!(ask(rules, 452, [3, 1, mode, 0]), change);
+            assert_eq!(ask(rules, libc::SYS_openat, [3, 1, create, mode]), free);
+            assert_eq!(ask(rules, libc::SYS_openat, [3, 1, nameless, mode]), free);
+            assert_eq!(ask(rules, libc::SYS_mkdirat, [3, 1, mode]), free);
+            assert_eq!(ask(rules, libc::SYS_mknodat, [3, 1, mode | 0o100_000, 0]), free);
+            // Without a file to make, the register holds whatever was in it.
+            assert_eq!(ask(rules, libc::SYS_openat, [3, 1, 0, mode]), ALLOW);
+            #[cfg(target_arch = "x86_64")]
+            {
+                assert_eq!(ask(rules, libc::SYS_chmod, [1, mode]), change);
+                assert_eq!(ask(rules, libc::SYS_open, [1, create, mode]), free);
+                assert_eq!(ask(rules, libc::SYS_open, [1, 0, mode]), ALLOW);
+                assert_eq!(ask(rules, libc::SYS_creat, [1, mode]), free);
+                assert_eq!(ask(rules, libc::SYS_mkdir, [1, mode]), free);
+                assert_eq!(ask(rules, libc::SYS_mknod, [1, mode | 0o100_000]), free);
+            }
+        }
+    }
+}
+
+#[test]
+fn devices_are_not_made() {
+    for (kind, answer) in
+        [(0, ALLOW), (0o100_000, ALLOW), (0o010_000, ALLOW), (0o140_000, ALLOW), (0o060_000, EPERM), (0o020_000, EPERM)]
+    {
+        assert_eq!(ask(ENCLOSED, libc::SYS_mknodat, [3, 1, kind | 0o644, 5]), answer, "type {kind:o}");
+        #[cfg(target_arch = "x86_64")]
+        assert_eq!(ask(ENCLOSED, libc::SYS_mknod, [1, kind | 0o644, 5]), answer, "type {kind:o}");
+    }
+}
+
+#[test]
+fn terminals_and_inodes_are_not_steered() {
+    for (command, enclosed, supervised) in [
+        (0x5412, EPERM, EPERM),      // TIOCSTI
+        (0x541c, EPERM, EPERM),      // TIOCLINUX
+        (0x5423, EPERM, EPERM),      // TIOCSETD
+        (0x5413, ALLOW, ALLOW),      // TIOCGWINSZ
+        (0x540e, ALLOW, ALLOW),      // TIOCSCTTY
+        (0x4008_6602, ALLOW, EPERM), // FS_IOC_SETFLAGS
+        (0x8008_6601, ALLOW, ALLOW), // FS_IOC_GETFLAGS
+        (0x401c_5820, ALLOW, EPERM), // FS_IOC_FSSETXATTR
+        (0x5000_940e, ALLOW, EPERM), // BTRFS_IOC_SUBVOL_CREATE
+        (0x4004_9409, ALLOW, ALLOW), // FICLONE
+        (0x4020_940d, ALLOW, ALLOW), // FICLONERANGE
+    ] {
+        let answers = [ENCLOSED, SUPERVISED].map(|rules| ask(rules, libc::SYS_ioctl, [0, command, 0]));
+        assert_eq!(answers, [enclosed, supervised], "{command:#x}");
+    }
+}
+
+#[test]
+fn other_processes_are_not_steered() {
+    for call in [
+        libc::SYS_prlimit64,
+        libc::SYS_sched_setaffinity,
+        libc::SYS_sched_setscheduler,
+        libc::SYS_sched_setparam,
+        libc::SYS_sched_setattr,
+    ] {
+        let answers = |rules| [0, 1, 4321].map(|pid| ask(rules, call, [pid, 0, 0]));
+        assert_eq!(answers(SUPERVISED), [ALLOW, EPERM, EPERM]);
+        assert_eq!(answers(ENCLOSED), [ALLOW, EPERM, ALLOW]);
+    }
+    // Which processes the first argument means: one, a group, all of a user.
+    for (call, kinds) in [(libc::SYS_setpriority, [0, 1, 2]), (libc::SYS_ioprio_set, [1, 2, 3])] {
+        let answers = |rules, who| kinds.map(|kind| ask(rules, call, [kind, who, 5]));
+        assert_eq!(answers(SUPERVISED, 0), [ALLOW, ALLOW, EPERM]);
+        assert_eq!(answers(SUPERVISED, 4321), [EPERM, EPERM, EPERM]);
+        assert_eq!(answers(ENCLOSED, 0), [ALLOW, ALLOW, EPERM]);
+        assert_eq!(answers(ENCLOSED, 4321), [ALLOW, ALLOW, EPERM]);
+        assert_eq!(answers(ENCLOSED, 1), [EPERM, EPERM, EPERM]);
+    }
+}
+
+#[test]
+fn without_namespaces_shared_memory_and_queues_are_absent_and_metadata_is_asked_for() {
+    for call in [libc::SYS_shmget, libc::SYS_shmat, libc::SYS_msgget, libc::SYS_semop, libc::SYS_mq_unlink] {
+        assert_eq!([ENCLOSED, SUPERVISED].map(|rules| ask(rules, call, [])), [ALLOW, ENOSYS]);
+    }
+    for call in [
+        libc::SYS_fchmod,
+        libc::SYS_fchmodat,
+        452, // fchmodat2
+        libc::SYS_fchown,
+        libc::SYS_fchownat,
+        libc::SYS_utimensat,
+        libc::SYS_setxattr,
+        libc::SYS_lsetxattr,
+        libc::SYS_fsetxattr,
+        463, // setxattrat
+        libc::SYS_removexattr,
+        libc::SYS_lremovexattr,
+        libc::SYS_fremovexattr,
+        466, // removexattrat
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_chmod,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_chown,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_lchown,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_utime,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_utimes,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_futimesat,
+    ] {
+        assert_eq!([ENCLOSED, SUPERVISED].map(|rules| ask(rules, call, [])), [ALLOW, ASK], "{call}");
+        assert!(super::super::broker::decode(call as i32, &[0; 6]).is_some(), "the broker knows {call}");
+    }
+    assert_eq!([ENCLOSED, SUPERVISED].map(|rules| ask(rules, 469, [])), [ALLOW, EPERM]); // file_setattr
+}
+
+#[test]
+fn filters_of_their_own_are_free_but_listeners_are_not() {
+    const FILTER: u64 = 1;
+    const LISTEN: u64 = 8;
+    assert_eq!([0, LISTEN].map(|flags| ask(SUPERVISED, libc::SYS_seccomp, [FILTER, flags])), [ALLOW, EBUSY]);
+    assert_eq!([0, LISTEN].map(|flags| ask(ENCLOSED, libc::SYS_seccomp, [FILTER, flags])), [ALLOW, ALLOW]);
+}
+
+#[test]
+fn personalities_are_asked_for_and_kept_harmless() {
+    const READ_IMPLIES_EXEC: u64 = 0x0040_0000;
+    const MMAP_PAGE_ZERO: u64 = 0x0010_0000;
+    let values = [0xffff_ffff, 0, 8, 0x0004_0000, 0x0006_0008, READ_IMPLIES_EXEC, MMAP_PAGE_ZERO];
+    let answers = values.map(|value| ask(ENCLOSED, libc::SYS_personality, [value]));
+    assert_eq!(answers, [ALLOW, ALLOW, ALLOW, ALLOW, ALLOW, EPERM, EPERM]);
+}
+
+#[test]
+fn sockets_of_every_family_type_and_protocol() {
+    const CLOEXEC: u64 = 0o2_000_000;
+    for rules in all_rules() {
+        let inet = rules.sockets == Sockets::Inet;
+        // Every number that a family has or may get; MAX is -1.
+        for family in (0..64).chain([u64::from(u32::MAX)]) {
+            let expected = match family {
+                1 if rules.unix => ALLOW,
+                2 | 10 | 16 if inet => ALLOW,
+                2 | 10 if rules.supervised => ASK,
+                _ => EACCES,
+            };
+            assert_eq!(ask(rules, libc::SYS_socket, [family, 1 | CLOEXEC, 0]), expected, "{family} with {rules:?}");
+        }
+        if !inet {
+            continue;
+        }
+        for kind in 0..16 {
+            let expected = if matches!(kind, 1 | 2) { ALLOW } else { EPERM };
+            assert_eq!(ask(rules, libc::SYS_socket, [2, kind | CLOEXEC, 0]), expected, "type {kind}");
+            assert_eq!(ask(rules, libc::SYS_socket, [10, kind | CLOEXEC, 0]), expected, "type {kind}");
+        }
+        for protocol in 0..300 {
+            let expected = if [0, 1, 6, 17, 58, 136, 262].contains(&protocol) { ALLOW } else { EPROTONOSUPPORT };
+            assert_eq!(ask(rules, libc::SYS_socket, [2, 1, protocol]), expected, "protocol {protocol}");
+            let expected = if protocol == 0 { ALLOW } else { EPROTONOSUPPORT };
+            assert_eq!(ask(rules, libc::SYS_socket, [16, 3, protocol]), expected, "netlink protocol {protocol}");
+        }
+    }
+}
+
+#[test]
+fn pairs_of_sockets_are_connected_ones() {
+    for rules in all_rules() {
+        for family in 0..64 {
+            for kind in 0..16 {
+                let connected = matches!(kind, 1 | 5);
+                let expected = if family == 1 && (rules.unix || connected) { ALLOW } else { EACCES };
+                let answer = ask(rules, libc::SYS_socketpair, [family, kind | 0o4000, 0]);
+                assert_eq!(answer, expected, "family {family}, type {kind}, {rules:?}");
+            }
+        }
+    }
+}

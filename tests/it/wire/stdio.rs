@@ -242,7 +242,11 @@ fn a_hundred_thousand_requests_in_one_go_are_all_answered_in_bounded_memory() {
 #[test]
 fn standard_error_has_the_start_up_line_and_nothing_more_unless_asked() {
     let (tree, allow) = stage();
-    let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &["--allow", &allow]);
+    let mut server = Server::open(
+        &tree,
+        NEWEST_HANDSHAKE,
+        &["--allow", &allow, "--sandbox", "landlock", "--protect", &tree.text("work/own")],
+    );
     server.call("read_file", json!({"path": tree.text("work/hello.txt")})).text();
     server.call("read_file", json!({"path": "/etc/passwd"}));
     server.send_raw("nonsense");
@@ -256,7 +260,8 @@ fn standard_error_has_the_start_up_line_and_nothing_more_unless_asked() {
     let version = format!("version=\"{}\"", env!("CARGO_PKG_VERSION"));
     let revisions = "revisions=\"2026-07-28,2025-11-25,2025-06-18,2025-03-26,2024-11-05\"";
     let directories = format!("directories=\"{root}:rw\"");
-    for part in [version.as_str(), revisions, directories.as_str(), "wall=\"no kernel wall stands around commands"] {
+    for part in [version.as_str(), revisions, directories.as_str(), "wall=\"commands are refused: no wall can be built"]
+    {
         assert!(stderr.contains(part), "{part} in {stderr}");
     }
 }

@@ -1,0 +1,7 @@
+//! Any bytes on the launcher's socket, and any call that a command asks its supervisor for.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    laws::a_frame_is_read_or_refused(bytes);
+    laws::a_call_is_read(bytes);
+});

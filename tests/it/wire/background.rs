@@ -1,0 +1,217 @@
+//! Commands in the background: started, followed, answered and ended through the protocol.
+
+use std::time::{Duration, Instant};
+
+use pretty_assertions::assert_eq;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::opened;
+use crate::harness::{Reply, Server, ends_within};
+use crate::schema::{NEWEST_HANDSHAKE, REVISIONS, STATELESS};
+use crate::tree::Tree;
+
+fn start(server: &mut Server, line: &str) -> String {
+    let reply = server.call("execute_command", json!({"command": line, "background": true}));
+    let text = reply.text();
+    let id = text.split('"').nth(1).unwrap().to_owned();
+    assert_eq!(
+        text,
+        format!("[runs in the background as commandId \"{id}\"; follow_command reads its output and ends it]")
+    );
+    id
+}
+
+/// Follows until the text has this in it; everything that was read on the way.
+fn follow_until(server: &mut Server, id: &str, wanted: &str) -> String {
+    let mut all = String::new();
+    for _ in 0..20 {
+        let text = server.call("follow_command", json!({"commandId": id, "waitSecs": 10})).all_texts().concat();
+        all += &text;
+        if all.contains(wanted) {
+            return all;
+        }
+    }
+    panic!("no `{wanted}` in {all}");
+}
+
+fn structured(reply: &Reply) -> Value {
+    reply.result()["structuredContent"].clone()
+}
+
+#[test]
+fn a_command_is_followed_answered_and_ended_on_every_revision() {
+    for revision in REVISIONS {
+        let (_tree, mut server) = opened(revision);
+        let id = start(&mut server, "echo ready; read x; echo got $x; read y; sleep 60");
+        assert_eq!(id, "c1");
+        let text = follow_until(&mut server, &id, "ready");
+        assert_eq!(text, "ready\n[still running; cursor 6]", "{revision}");
+        let answered = server.call("follow_command", json!({"commandId": id, "stdin": "it\n", "waitSecs": 10}));
+        assert_eq!(answered.text(), "got it\n[still running; cursor 13]");
+        let ended = server.call("follow_command", json!({"commandId": id, "end": true}));
+        assert_eq!(ended.text(), "(no new output)\n[ended by signal 15]\n[exit code: 143]");
+        let again = server.call("follow_command", json!({"commandId": id, "cursor": 6, "waitSecs": 0}));
+        assert_eq!(again.text(), "got it\n[ended by signal 15]\n[exit code: 143]");
+    }
+}
+
+#[test]
+fn programs_are_told_what_people_read() {
+    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let started =
+        server.call("execute_command", json!({"command": "echo a; cat; echo no >&2; exit 3", "background": true}));
+    let expected = json!({"stdout": "", "stderr": "", "timedOut": false, "commandId": "c1"});
+    assert_eq!(structured(&started), expected);
+    follow_until(&mut server, "c1", "a\n");
+    let ended = server.call("follow_command", json!({"commandId": "c1", "closeStdin": true, "waitSecs": 60}));
+    let expected = json!({"output": "no\n", "cursor": 5, "skippedBytes": 0, "running": false, "exitCode": 3});
+    assert_eq!((structured(&ended), ended.result()["isError"].clone()), (expected, json!(true)));
+    assert_eq!(ended.all_texts(), ["no\n[exit code: 3]"]);
+}
+
+#[test]
+fn waiting_ends_with_the_time_and_with_cancelling() {
+    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let id = start(&mut server, "sleep 60");
+    let begun = Instant::now();
+    let reply = server.call("follow_command", json!({"commandId": id, "waitSecs": 1}));
+    assert_eq!(reply.text(), "(no new output)\n[still running; cursor 0]");
+    assert!(begun.elapsed() >= Duration::from_secs(1));
+    let waiting =
+        server.send("tools/call", json!({"name": "follow_command", "arguments": {"commandId": id, "waitSecs": 60}}));
+    server.notify("notifications/cancelled", json!({"requestId": waiting}));
+    assert_eq!(server.settle(), Vec::<Value>::new());
+    // Only the waiting was cancelled.
+    let reply = server.call("follow_command", json!({"commandId": id, "waitSecs": 0}));
+    assert_eq!(reply.text(), "(no new output)\n[still running; cursor 0]");
+}
+
+#[test]
+fn mistakes_are_answered_with_what_there_is() {
+    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let message = |reply: Reply| (reply.code(), reply.failure().unwrap().message);
+    let unknown = server.call("follow_command", json!({"commandId": "c7"}));
+    let expected = "no background command has the `commandId` `c7`; no command was started with `background: true`";
+    assert_eq!(message(unknown), (-32602, expected.to_owned()));
+    start(&mut server, "sleep 60");
+    let unknown = server.call("follow_command", json!({"commandId": "7"}));
+    let expected = "no background command has the `commandId` `7`; there are c1 (running, 0 s ago: sleep 60)";
+    assert_eq!(message(unknown), (-32602, expected.to_owned()));
+    let beyond = server.call("follow_command", json!({"commandId": "c1", "cursor": 9}));
+    let expected = "`cursor` is 9; the output of c1 has 0 bytes so far";
+    assert_eq!(message(beyond), (-32602, expected.to_owned()));
+    let ended = start(&mut server, "true");
+    follow_until(&mut server, &ended, "exit code: 0");
+    let deaf = server.call("follow_command", json!({"commandId": ended, "stdin": "x"}));
+    let expected = "c2 takes no input: its stdin is closed, or it has ended\nhint: call follow_command without `stdin` \
+                    for its state and its last output";
+    assert_eq!(message(deaf), (-32603, expected.to_owned()));
+}
+
+#[test]
+fn no_more_run_than_the_operator_allows() {
+    let tree = Tree::new();
+    let allow = format!("{}:rw", tree.root().display());
+    let args = ["--allow", &allow, "--sandbox", "off", "--max-background-commands", "2"];
+    let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &args);
+    let first = start(&mut server, "sleep 60");
+    start(&mut server, "sleep 60");
+    let full = server.call("execute_command", json!({"command": "sleep 60", "background": true}));
+    let expected = "all 2 places for background commands are taken (--max-background-commands): c1, c2\n\
+                    hint: end one of them with follow_command and `end: true`";
+    assert_eq!((full.code(), full.failure().unwrap().message), (-32603, expected.to_owned()));
+    server.call("follow_command", json!({"commandId": first, "end": true}));
+    assert_eq!(start(&mut server, "sleep 60"), "c3");
+}
+
+#[test]
+fn more_commands_than_may_run_wait_and_say_so() {
+    let tree = Tree::new();
+    let allow = format!("{}:rw", tree.root().display());
+    let args = ["--allow", &allow, "--sandbox", "off", "--max-commands", "1"];
+    let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &args);
+    let call = |line: &str, token: &str| json!({"name": "execute_command", "arguments": {"command": line}, "_meta": {"progressToken": token}});
+    let first = server.send("tools/call", call("sleep 60", "first"));
+    // The first has the place once it reports.
+    while server.recv()["params"]["progressToken"] != "first" {}
+    let second = server.send("tools/call", call("echo second", "second"));
+    loop {
+        let message = server.recv();
+        if message["params"]["progressToken"] == "second" {
+            assert_eq!(message["params"]["message"], "waiting for a free place, all 1 are taken");
+            break;
+        }
+    }
+    server.notify("notifications/cancelled", json!({"requestId": first}));
+    assert_eq!(server.reply_to(&second).text(), "second\n[exit code: 0]");
+}
+
+#[test]
+fn more_output_than_a_reply_takes_comes_in_parts() {
+    let tree = Tree::new();
+    let allow = format!("{}:rw", tree.root().display());
+    let args = ["--allow", &allow, "--sandbox", "off", "--background-output-bytes", "100000"];
+    let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &args);
+    let id = start(&mut server, "head -c 300000 /dev/zero | tr '\\0' x");
+    // The end first, so that what is kept is known.
+    while structured(&server.call("follow_command", json!({"commandId": id, "cursor": 0})))["running"] == true {}
+    let first = server.call("follow_command", json!({"commandId": id, "cursor": 0}));
+    let told = structured(&first);
+    assert_eq!((&told["skippedBytes"], &told["cursor"]), (&json!(200_000), &json!(265_536)));
+    let text = first.text();
+    let (_, notes) = text.split_once('\n').unwrap();
+    assert_eq!(
+        notes,
+        "[200000 bytes before this are no longer kept]\n[34464 bytes more: call again, or with cursor 267232 for the last \
+         of them]\n[exit code: 0]"
+    );
+    let rest = structured(&server.call("follow_command", json!({"commandId": id})));
+    assert_eq!((rest["output"].as_str().unwrap().len(), &rest["cursor"]), (34_464, &json!(300_000)));
+}
+
+#[test]
+fn a_terminal_is_what_the_command_gets() {
+    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let reply = server.call("execute_command", json!({"command": "test -t 1 && stty size", "tty": true}));
+    assert_eq!(reply.text(), "24 120\r\n[exit code: 0]");
+    let both = json!({"command": "stty size; read x; echo got $x", "tty": true, "background": true});
+    server.call("execute_command", both).result();
+    follow_until(&mut server, "c1", "24 120");
+    server.call("follow_command", json!({"commandId": "c1", "stdin": "it\n"})).result();
+    let all = server.call("follow_command", json!({"commandId": "c1", "cursor": 0, "waitSecs": 10}));
+    assert_eq!(structured(&all)["output"], "24 120\r\nit\r\ngot it\r\n");
+}
+
+#[test]
+fn what_is_left_behind_is_ended_and_told() {
+    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let reply = server.call("execute_command", json!({"command": "sleep 60 & echo hi"}));
+    assert_eq!(
+        reply.text(),
+        "hi\n[1 background process was ended with the shell; to keep one running use background: true]\n[exit code: 0]"
+    );
+}
+
+#[test]
+fn they_end_with_the_server_after_the_last_answer() {
+    for by_signal in [false, true] {
+        let (_tree, mut server) = opened(STATELESS);
+        let id = start(&mut server, "trap '' TERM; echo $$; sleep 60");
+        let text = follow_until(&mut server, &id, "\n");
+        let pid = Pid::from_raw(text.lines().next().unwrap().parse().unwrap()).unwrap();
+        let slow = server.send(
+            "tools/call",
+            json!({"name": "execute_command", "arguments": {
+            "command": format!("sleep 1; kill -0 {pid} && echo it still runs", pid = pid.as_raw_nonzero())}}),
+        );
+        if by_signal {
+            kill_process(server.pid(), Signal::TERM).unwrap();
+        } else {
+            server.close_stdin();
+            assert_eq!(server.reply_to(&slow).text(), "it still runs\n[exit code: 0]");
+        }
+        server.wait_exit();
+        assert!(ends_within(pid, Duration::from_secs(5)), "it outlives the server");
+    }
+}

@@ -1,0 +1,110 @@
+//! What must hold of everything that the processes of the walls hear from each other, and of what a command asks of its
+//! supervisor.
+
+use std::os::fd::OwnedFd;
+
+use replay::sandbox::broker::{Call, decode};
+use replay::sandbox::wire::{receive, receive_event, send, send_event};
+use replay::sandbox::{Event, Hello, Plan, Request};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SendFlags, Shutdown, SocketFlags, SocketType, send as send_bytes, shutdown, socketpair,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::Source;
+
+/// More than one frame, and less than a socket holds.
+const MAX_BYTES: usize = 32 * 1024;
+
+/// Bytes on the stream between server and launcher are frames or an error: reading them ends, and what was read is the
+/// same again after it was sent.
+///
+/// # Panics
+/// When that does not hold.
+pub fn a_frame_is_read_or_refused(bytes: &[u8]) {
+    let mut source = Source(bytes);
+    let (which, framed) = (source.byte(), source.flag());
+    let rest = &source.0[..source.0.len().min(MAX_BYTES)];
+    let mut stream = Vec::new();
+    if framed {
+        // Else nearly every length is too long.
+        stream.extend((rest.len() as u32).to_le_bytes());
+    }
+    stream.extend(rest);
+    match which % 4 {
+        0 => read_frames::<Plan>(&stream),
+        1 => read_frames::<Hello>(&stream),
+        2 => read_frames::<Request>(&stream),
+        _ => read_frames::<Event>(&stream),
+    }
+}
+
+fn read_frames<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(stream: &[u8]) {
+    let (here, there) = pair(SocketType::STREAM);
+    send_bytes(&there, stream, SendFlags::empty()).unwrap();
+    shutdown(&there, Shutdown::Write).unwrap();
+    // A frame has four bytes at least.
+    for _ in 0..=stream.len() / 4 {
+        match receive::<T>(&here) {
+            Err(_) | Ok(None) => return,
+            Ok(Some((value, fds))) => {
+                assert!(fds.is_empty());
+                send(&here, &value, &[]).unwrap();
+                let (again, _) = receive::<T>(&there).unwrap().unwrap();
+                assert_eq!(again, value);
+            }
+        }
+    }
+    panic!("{} bytes were more frames than they can be", stream.len());
+}
+
+/// A packet from a supervisor is an event or an error, and the event is the same again after it was sent.
+///
+/// # Panics
+/// When that does not hold.
+pub fn a_packet_is_read_or_refused(bytes: &[u8]) {
+    let packet = &bytes[..bytes.len().min(MAX_BYTES)];
+    let (here, there) = pair(SocketType::SEQPACKET);
+    send_bytes(&there, packet, SendFlags::empty()).unwrap();
+    match receive_event(&here) {
+        Ok(None) => assert!(packet.is_empty(), "a packet with bytes is not the end"),
+        Err(_) => {}
+        Ok(Some((event, fd))) => {
+            assert!(fd.is_none());
+            send_event(&here, &event, None).unwrap();
+            assert_eq!(receive_event(&there).unwrap().unwrap().0, event);
+        }
+    }
+}
+
+/// Any call with any arguments is read without a fault, and the upper halves of numbers that are `int` to the kernel
+/// make no difference.
+///
+/// # Panics
+/// When that does not hold.
+pub fn a_call_is_read(bytes: &[u8]) {
+    let mut source = Source(bytes);
+    // Mostly the numbers that there are.
+    let number =
+        if source.flag() { i32::from(source.byte()) + i32::from(source.byte()) } else { word(&mut source) as i32 };
+    let args: [u64; 6] = std::array::from_fn(|_| word(&mut source));
+    let call = decode(number, &args);
+    // Calls that begin with a descriptor make no difference between these two; addresses differ.
+    let takes_a_descriptor = decode(number, &[1 << 32, 1, 0, 0, 0, 0]) == decode(number, &[0, 1, 0, 0, 0, 0]);
+    let mut wide = args;
+    if takes_a_descriptor {
+        wide[0] ^= 0xdead_beef_0000_0000;
+    }
+    assert_eq!(decode(number, &wide), call);
+    assert!(!matches!(call, Some(Call::Invalid(errno)) if errno != Errno::INVAL.raw_os_error()));
+}
+
+fn word(source: &mut Source) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|_| source.byte()))
+}
+
+fn pair(kind: SocketType) -> (OwnedFd, OwnedFd) {
+    socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap()
+}
