@@ -11,7 +11,6 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
-use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
@@ -34,11 +33,8 @@ pub fn run() -> Result<(), Fault> {
     // A terminal's interrupt is for the server; this process ends when the server does.
     rustix::process::setsid().step("setsid")?;
     let server = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).step("the server's socket")?;
-    // For commands without an input: a descriptor for writing only, as standard output is, would be an error to read.
-    #[expect(clippy::disallowed_methods, reason = "the system's own device, before any wall stands")]
-    let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).step("open /dev/null")?;
-    rustix::stdio::dup2_stdin(&null).step("stdin")?;
-    drop(null);
+    // The server gave /dev/null as standard output.
+    rustix::stdio::dup2_stdin(rustix::stdio::stdout()).step("stdin")?;
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }).step("limit Core")?;
     let mut child = SigSet::empty();
     child.add(Signal::SIGCHLD);
@@ -89,7 +85,7 @@ impl Launcher {
             terminal: None,
             announce: false,
         };
-        self = self.launch(request, there, stdio)?;
+        self = self.launch(&request, there, stdio)?;
         let until = Instant::now() + Duration::from_millis(TRIAL_MS);
         while !wait_for([Some(here.as_fd())], Some(until.saturating_duration_since(Instant::now())))?[0] {
             if Instant::now() >= until {
@@ -108,10 +104,7 @@ impl Launcher {
 
     /// Serves requests until the server is gone.
     fn serve(mut self) {
-        loop {
-            let Ok([server, child]) = wait_for([Some(self.server.as_fd()), Some(self.children.as_fd())], None) else {
-                break;
-            };
+        while let Ok([server, child]) = wait_for([Some(self.server.as_fd()), Some(self.children.as_fd())], None) {
             if child {
                 self.reap();
             }
@@ -122,7 +115,7 @@ impl Launcher {
             let Ok(Some((request, fds))) = wire::receive::<Request>(&self.server) else { break };
             let mut fds = fds.into_iter();
             let Some(command) = fds.next() else { break };
-            match self.launch(request, command, fds.collect()) {
+            match self.launch(&request, command, fds.collect()) {
                 Ok(launcher) => self = launcher,
                 Err(_) => return,
             }
@@ -131,20 +124,19 @@ impl Launcher {
     }
 
     /// Makes the supervisor of one command; what goes wrong is told on the command's own socket.
-    fn launch(self, mut request: Request, command: OwnedFd, mut stdio: Vec<OwnedFd>) -> Result<Self, Fault> {
-        if !request.stdin && request.terminal.is_none() {
-            match rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3) {
-                Ok(null) => stdio.insert(0, null),
-                Err(_) => request.argv.clear(),
-            }
-        }
-        match self.cells.copy() {
+    fn launch(self, request: &Request, command: OwnedFd, mut stdio: Vec<OwnedFd>) -> Result<Self, Fault> {
+        let null = if !request.stdin && request.terminal.is_none() {
+            rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).step("dup").map(|null| stdio.insert(0, null))
+        } else {
+            Ok(())
+        };
+        match null.and_then(|()| self.cells.copy()) {
             Ok(Some(_)) => Ok(self),
             Ok(None) => {
                 let Self { server, children, ground, cells } = self;
                 // Nobody below may keep the server's socket, or a way out, open.
                 drop((server, children, ground));
-                cells.live(&request, command, stdio)
+                cells.live(request, command, stdio)
             }
             Err(fault) => {
                 let refused = Event::Refused { step: fault.step.clone(), errno: fault.errno() };

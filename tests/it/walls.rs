@@ -15,7 +15,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use replay::sandbox::Tier;
 use serde_json::{Value, json};
@@ -55,8 +55,8 @@ fn settings() -> Vec<Setting> {
 
 /// Whether this tier can be built, found out once.
 fn stands(setting: Setting) -> bool {
-    static KNOWN: OnceLock<std::sync::Mutex<Vec<(Setting, bool)>>> = OnceLock::new();
-    let mut known = KNOWN.get_or_init(Default::default).lock().unwrap();
+    static KNOWN: Mutex<Vec<(Setting, bool)>> = Mutex::new(Vec::new());
+    let mut known = KNOWN.lock().unwrap();
     if let Some((_, stands)) = known.iter().find(|(other, _)| *other == setting) {
         return *stands;
     }
@@ -91,12 +91,12 @@ fn everywhere(test: impl Fn(Setting)) {
 
 /// This program at a place that everybody can reach.
 fn program() -> PathBuf {
+    static COPY: OnceLock<tempfile::TempDir> = OnceLock::new();
     let built = Path::new(env!("CARGO_BIN_EXE_replay"));
     let open = |path: &Path| fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o5 == 0o5);
     if built.ancestors().filter(|path| !path.as_os_str().is_empty()).all(open) {
         return built.to_owned();
     }
-    static COPY: OnceLock<tempfile::TempDir> = OnceLock::new();
     let dir = COPY.get_or_init(|| {
         let dir = tempfile::Builder::new().prefix("replay-it-").tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -141,7 +141,7 @@ impl Walls {
     fn on(tree: Tree, setting: Setting, flags: &[&str], variables: &[(&str, &str)]) -> Self {
         let server = serve(&tree, setting, flags, variables);
         let (outside, docs) = (tree.fingerprint("outside"), tree.fingerprint("docs"));
-        Self { server, outside, docs, setting, tree }
+        Self { tree, server, outside, docs, setting }
     }
 
     /// Calls `execute_command`, whatever comes of it.

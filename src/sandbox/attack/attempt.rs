@@ -92,6 +92,7 @@ pub(super) fn error_name(error: &io::Error) -> String {
 }
 
 /// The end of an attempt whose call alone is the effect.
+#[expect(clippy::unnecessary_wraps, reason = "the end of an attempt, as the two below are")]
 pub(super) fn through(effect: impl Into<String>) -> Try {
     Ok(effect.into())
 }

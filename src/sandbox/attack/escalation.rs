@@ -59,7 +59,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         through("")
     }),
     attempt("change groups", "setgroups(2) and setgid(2)", |_| {
-        kernel::set_groups().or_else(|_| sys::setgid(if rustix::process::getgid().is_root() { 1 } else { 0 }))?;
+        kernel::set_groups().or_else(|_| sys::setgid(i64::from(rustix::process::getgid().is_root())))?;
         through("")
     }),
     attempt("set-user-ID program", "a copy of id(1) that belongs to root and has 04755", |s| {

@@ -132,8 +132,11 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     }),
     attempt("configure a network in a new user namespace", "unshare(2) of user and net, then a raw socket", |_| {
         own_user(libc::CLONE_NEWNET)?;
-        use rustix::net::{AddressFamily, SocketType, socket};
-        socket(AddressFamily::INET, SocketType::RAW, Some(rustix::net::ipproto::ICMP))?;
+        rustix::net::socket(
+            rustix::net::AddressFamily::INET,
+            rustix::net::SocketType::RAW,
+            Some(rustix::net::ipproto::ICMP),
+        )?;
         through("")
     }),
     attempt("enter namespaces", "setns(2) to those of every other process, by /proc/PID/ns", |s| {

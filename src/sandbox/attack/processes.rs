@@ -98,7 +98,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
             let process = opened(pid)?;
             let number = if pid == s.victim { HELD_DESCRIPTOR } else { 0 };
             let taken = pidfd_getfd(&process, number, PidfdGetfdFlags::empty())?;
-            if pid == s.victim { s.secret(&whole(taken)?) } else { through("") }
+            if pid == s.victim { s.secret(&whole(&taken)?) } else { through("") }
         })
     }),
     attempt("compare with others", "kcmp(2)", |s| {
@@ -153,9 +153,9 @@ fn opened(pid: i32) -> Result<OwnedFd, Stopped> {
     Ok(pidfd_open(pid, PidfdFlags::empty())?)
 }
 
-fn whole(file: OwnedFd) -> Result<Vec<u8>, Stopped> {
+fn whole(file: &OwnedFd) -> Result<Vec<u8>, Stopped> {
     let mut bytes = vec![0; 256];
-    let length = rustix::io::pread(&file, &mut bytes[..], 0)?;
+    let length = rustix::io::pread(file, &mut bytes[..], 0)?;
     bytes.truncate(length);
     Ok(bytes)
 }

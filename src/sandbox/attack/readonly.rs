@@ -135,8 +135,11 @@ fn done(result: std::io::Result<()>) -> Try {
     through("")
 }
 
+/// A way to an end, and its name.
+type Way<'a> = (&'a str, &'a dyn Fn() -> Result<(), Stopped>);
+
 /// Ways to the same end, each tried.
-pub(super) fn each<const N: usize>(ways: [(&str, &dyn Fn() -> Result<(), Stopped>); N]) -> Try {
+pub(super) fn each<const N: usize>(ways: [Way<'_>; N]) -> Try {
     any(ways.map(|(name, way)| (name.to_owned(), way)), |way| {
         way()?;
         through("")

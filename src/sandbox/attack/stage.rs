@@ -39,7 +39,7 @@ pub struct Stage {
     pub address: u64,
     /// A TCP port of 127.0.0.1 at which somebody listens.
     pub tcp: u16,
-    /// A TCP port of ::1, if there is such an address.
+    /// A TCP port of `::1`, if there is such an address.
     pub tcp6: Option<u16>,
     /// A UDP port of 127.0.0.1 at which somebody listens.
     pub udp: u16,

@@ -133,7 +133,7 @@ impl Victims {
     /// What the inner half is told. `server` is the process that asks for the command, `launcher` the one that starts
     /// it, if that is known.
     pub fn stage(&self, server: u32, launcher: Option<u32>) -> Stage {
-        Stage { server: server as i32, launcher: launcher.map(|pid| pid as i32), ..self.stage.clone() }
+        Stage { server: server.cast_signed(), launcher: launcher.map(u32::cast_signed), ..self.stage.clone() }
     }
 
     fn give_to(&self, base: &Path, owner: (u32, u32)) -> io::Result<()> {
@@ -168,8 +168,8 @@ impl Victims {
             }
             self.processes.push(child);
         }
-        self.stage.victim = self.processes[0].id() as i32;
-        self.stage.target = self.processes[1].id() as i32;
+        self.stage.victim = self.processes[0].id().cast_signed();
+        self.stage.target = self.processes[1].id().cast_signed();
         let maps = fs::read_to_string(format!("/proc/{}/maps", self.stage.victim)).unwrap_or_default();
         let start = maps.split('-').next().unwrap_or_default();
         self.stage.address = u64::from_str_radix(start, 16).unwrap_or(0);
@@ -348,10 +348,8 @@ fn walk(root: &Path) -> io::Result<Vec<PathBuf>> {
 fn facts(path: &Path) -> io::Result<Facts> {
     let metadata = fs::symlink_metadata(path)?;
     let contents = match metadata.file_type() {
-        kind if kind.is_file() && metadata.len() <= 1 << 16 => {
-            format!("{:?}", fs::read(path)?.escape_ascii().to_string())
-        }
-        kind if kind.is_symlink() => format!("{:?}", fs::read_link(path)?),
+        kind if kind.is_file() && metadata.len() <= 1 << 16 => fs::read(path)?.escape_ascii().to_string(),
+        kind if kind.is_symlink() => fs::read_link(path)?.display().to_string(),
         _ => String::new(),
     };
     let mut names = [0; 1024];

@@ -128,7 +128,7 @@ pub fn foreign(call: Foreign, arguments: [u32; 3]) -> i64 {
             let [first, second, third] = arguments;
             // SAFETY: the calls used take numbers only.
             let value = unsafe { libc::syscall(c_long::from(number) | X32_SYSCALL_BIT, first, second, third) };
-            checked(value).map_or_else(|error| -i64::from(error.raw_os_error().unwrap_or(libc::ENOSYS)), |value| value)
+            checked(value).unwrap_or_else(|error| -i64::from(error.raw_os_error().unwrap_or(libc::ENOSYS)))
         }
     }
 }

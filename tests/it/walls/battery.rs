@@ -52,7 +52,7 @@ fn run(setting: Setting, network: Network) -> Report {
     }
     fs::set_permissions(tree.root(), fs::Permissions::from_mode(0o755)).unwrap();
     let mut server = start(&tree, setting, network);
-    let stage = victims.stage(server.pid().as_raw_nonzero().get() as u32, Some(launcher(&server)));
+    let stage = victims.stage(server.pid().as_raw_nonzero().get().cast_unsigned(), Some(launcher(&server)));
     let report = probe(&mut victims, &stage, &inner, network, &mut |line: &[RawString]| {
         let quoted: Vec<String> = line.iter().map(|part| quote(part.0.to_str().unwrap())).collect();
         // The battery is the program itself, so that the process above it is the supervisor. Without walls that would
@@ -180,4 +180,21 @@ fn a_stage_that_cannot_be_read_is_said() {
     let output = std::process::Command::new(program()).args([ATTACK_ARGUMENT, "{"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).starts_with("replay: the stage of the attack battery: "));
+}
+
+/// `replay sandbox probe`, as a person calls it.
+#[test]
+fn the_probe_on_the_command_line() {
+    let probe = |flags: &[&str]| {
+        let mut command = std::process::Command::new(program());
+        let output = command.args(["sandbox", "probe"]).args(flags).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    for setting in super::settings().into_iter().filter(|setting| setting.owner.is_none()) {
+        let (code, said, errors) = probe(&["--sandbox", setting.tier.as_str(), "--log-level", "off"]);
+        assert_eq!((code, errors.as_str()), (Some(0), ""), "{said}");
+        assert!(said.starts_with(&format!("walls: {}", setting.tier.as_str())), "{said}");
+        assert!(said.ends_with("everything that is promised held\n"), "{said}");
+        assert_eq!(said.matches("through: ").count(), 0, "{said}");
+    }
 }

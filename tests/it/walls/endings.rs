@@ -124,11 +124,14 @@ fn occupied(walls: &mut Walls, tag: &str) {
 
 /// What was there when the server ended is gone, and so is the private directory; the allowed ones are not touched.
 fn all_gone(walls: &Walls, tag: &str, launcher: u32) {
-    let launcher = Pid::from_raw(launcher as i32).unwrap();
+    let launcher = Pid::from_raw(launcher.cast_signed()).unwrap();
     assert!(ends_within(launcher, DEADLINE), "the launcher lives on");
     let until = Instant::now() + DEADLINE;
     for pid in tagged(tag) {
-        assert!(ends_within(Pid::from_raw(pid as i32).unwrap(), until.saturating_duration_since(Instant::now())));
+        assert!(ends_within(
+            Pid::from_raw(pid.cast_signed()).unwrap(),
+            until.saturating_duration_since(Instant::now())
+        ));
     }
     assert_eq!(tagged(tag), Vec::<u32>::new());
     let left: Vec<_> = fs::read_dir(walls.tree.path("tmp")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -170,7 +173,7 @@ fn a_launcher_that_is_killed_leaves_its_commands_to_the_server() {
         let mut walls = Walls::start(setting, &[], &[]);
         let (tag, launcher) = (fresh_tag(), launcher(&walls.server));
         occupied(&mut walls, &tag);
-        let launcher = Pid::from_raw(launcher as i32).unwrap();
+        let launcher = Pid::from_raw(launcher.cast_signed()).unwrap();
         kill_process(launcher, Signal::KILL).unwrap();
         assert!(ends_within(launcher, DEADLINE));
         let refused = walls.server.call("execute_command", json!({"command": "true"})).failure().expect("a refusal");
@@ -181,7 +184,7 @@ fn a_launcher_that_is_killed_leaves_its_commands_to_the_server() {
         let until = Instant::now() + DEADLINE;
         for pid in tagged(&tag) {
             let left = until.saturating_duration_since(Instant::now());
-            assert!(ends_within(Pid::from_raw(pid as i32).unwrap(), left), "{setting:?}: {pid} lives on");
+            assert!(ends_within(Pid::from_raw(pid.cast_signed()).unwrap(), left), "{setting:?}: {pid} lives on");
         }
         assert_eq!(tagged(&tag), Vec::<u32>::new(), "{setting:?}");
     });

@@ -26,7 +26,7 @@ fn flood(walls: &mut Walls, command: &str, seconds: u64) -> crate::harness::Repl
         assert_eq!(reply.text(), "fine\n", "{:?}", walls.setting);
     }
     let reply = walls.server.reply_to(&id);
-    let held = resident(walls.server.pid().as_raw_nonzero().get() as u32);
+    let held = resident(walls.server.pid().as_raw_nonzero().get().cast_unsigned());
     assert!(held < BOUND, "{:?}: the server holds {held} bytes", walls.setting);
     reply
 }
