@@ -167,6 +167,9 @@ pub enum Command {
 pub enum SandboxAction {
     /// Print what holds commands and what does not: every rule and why it is there, limits, environment, gaps
     Explain,
+    /// Attack the walls on this machine, and print what held; the exit status is 1 if something got through that is
+    /// promised to hold. Flags such as --sandbox and --network say which walls
+    Probe,
     /// Run a program inside the walls, with this terminal or these pipes as its own; the exit status is the program's
     #[command(after_help = "Example: replay sandbox run --allow .:rw -- sh -c 'ls -la /'")]
     Run {

@@ -14,6 +14,7 @@ pub mod limits;
 pub mod oneshot;
 pub mod pattern;
 pub mod policy;
+pub mod probe;
 pub mod protocol;
 pub mod sandbox;
 pub mod server;

@@ -13,10 +13,10 @@ use replay::cli::{Cli, Command, SandboxAction};
 use replay::config::Config;
 use replay::limits::MAX_OPEN_FILES;
 use replay::protocol::Revision;
-use replay::sandbox::Tier;
+use replay::sandbox::{Tier, attack};
 use replay::server::{Server, Session};
 use replay::transport::{Door, End, Writer};
-use replay::{docs, oneshot, sandbox, start, walls};
+use replay::{docs, oneshot, probe, sandbox, start, walls};
 
 fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == sandbox::LAUNCHER_ARGUMENT) {
@@ -27,6 +27,9 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         };
+    }
+    if std::env::args_os().nth(1).is_some_and(|first| first == attack::ATTACK_ARGUMENT) {
+        return attack::inside(&std::env::args().nth(2).unwrap_or_default());
     }
     let cli = Cli::parse();
     run(cli).unwrap_or_else(|error| {
@@ -68,6 +71,12 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let text = walls::explain(&config, &services.policy, &services.commands.standing)?;
             std::io::stdout().write_all(text.as_bytes())?;
             Ok(ExitCode::SUCCESS)
+        }
+        Some(Command::Sandbox { action: SandboxAction::Probe }) => {
+            let signals = catch_signals()?;
+            let (text, holds) = probe::probe(cli.options, signals.as_fd())?;
+            std::io::stdout().write_all(text.as_bytes())?;
+            Ok(if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Some(Command::Sandbox { action: SandboxAction::Run { program } }) => {
             let config = Config::resolve(&cli.options)?;

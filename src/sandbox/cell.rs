@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use nix::unistd::Pid;
 
 use super::broker::Broker;
-use super::explain::unenforceable;
+
 use super::fault::{Fault, Step};
 use super::plan::{Network, Plan, Tier};
 use super::program::Start;
@@ -42,7 +42,7 @@ impl Cells {
                 (Some(Walls::in_view(&plan)?), view::HOME.into(), view::TMP.into())
             }
             Tier::Landlock => {
-                if let Some(open) = unenforceable(&plan, &[]).first() {
+                if let Some(open) = super::explain::unenforceable(&plan, &[]).first() {
                     return Err(Fault::because("Landlock", &open.describe()));
                 }
                 (Some(Walls::on_system(&plan)?), scratch.join("home").into(), scratch.join("tmp").into())

@@ -4,6 +4,7 @@
 //! started again) builds the walls and starts commands inside them. `environment` and `toolchains` say what commands get
 //! of the server's surroundings, `standing` and `explain` what came of it. ARCHITECTURE.md shows the processes.
 
+pub mod attack;
 pub mod bpf;
 pub mod broker;
 mod capabilities;

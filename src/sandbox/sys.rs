@@ -1,6 +1,7 @@
 //! The system calls that no safe crate offers. All `unsafe` of the sandbox is here and in the files below `sys/`.
 #![expect(unsafe_code, reason = "raw system calls; each block says why it is sound")]
 
+pub mod attack;
 pub mod landlock;
 pub mod seccomp;
 

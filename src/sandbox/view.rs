@@ -111,8 +111,33 @@ pub fn own_proc() -> Result<(), Fault> {
         MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     let proc = file_system("proc", &[], flags)?;
     unmount("/proc", UnmountFlags::DETACH).step("unmount the old /proc")?;
-    move_mount(&proc, "", CWD, "/proc", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step("mount /proc")
+    move_mount(&proc, "", CWD, "/proc", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step("mount /proc")?;
+    if rustix::process::geteuid().is_root() {
+        for name in OF_ROOT {
+            let path = Path::new("/proc").join(name);
+            let nothing = clone_tree(Path::new("/dev/null")).step("mask a file of /proc")?;
+            match move_mount(&nothing, "", CWD, &path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH) {
+                // Not in this kernel.
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(errno) => return Err(errno).step_with(|| format!("mask `{}`", path.display())),
+            }
+        }
+    }
+    Ok(())
 }
+
+/// Files of /proc about the whole machine that the system's root may read, and root inside is the same user.
+const OF_ROOT: [&str; 9] = [
+    "kcore",
+    "kmsg",
+    "kpagecgroup",
+    "kpagecount",
+    "kpageflags",
+    "pagetypeinfo",
+    "slabinfo",
+    "timer_list",
+    "vmallocinfo",
+];
 
 /// Makes what is at `path` now read-only in this mount namespace. False if nothing is there, or a link.
 pub fn make_read_only(path: &Path) -> Result<bool, Fault> {

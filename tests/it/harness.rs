@@ -75,12 +75,16 @@ impl Server {
 
     /// The same as an argument of another program, which must end by executing it.
     pub fn start_under(tree: &Tree, wrapper: &[&str], args: &[&str]) -> Self {
-        let binary = env!("CARGO_BIN_EXE_replay");
-        let line = [wrapper, &[binary, "--mcp-server"], args].concat();
+        Self::start_program(tree, &[wrapper, &[env!("CARGO_BIN_EXE_replay"), "--mcp-server"], args].concat(), &[])
+    }
+
+    /// Starts a whole command line that becomes a server, with variables beside the usual ones.
+    pub fn start_program(tree: &Tree, line: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = Command::new(line[0]);
         command.args(&line[1..]).current_dir(tree.root());
         command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", tree.root());
         command.env("LANG", "C.UTF-8").env("RUST_BACKTRACE", "1");
+        command.envs(variables.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
 

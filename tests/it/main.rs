@@ -28,4 +28,5 @@ mod laws;
 mod layers;
 mod schema;
 mod tree;
+mod walls;
 mod wire;

@@ -1,0 +1,115 @@
+//! `replay sandbox probe`: the attack battery on this machine, inside the walls that this configuration builds.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+
+use crate::cli::Options;
+use crate::config::Config;
+use crate::exec::{Launcher, place_of};
+use crate::sandbox::attack::{Promise, Victims, probe as attack};
+use crate::sandbox::{Request, Tier};
+use crate::start;
+
+/// What was found, as text, and whether everything held that is promised.
+///
+/// The directories are the battery's own, whatever `options` allows. A signal for this process ends the battery.
+pub fn probe(mut options: Options, signals: BorrowedFd<'_>) -> Result<(String, bool)> {
+    let base = Base::make()?;
+    // Where it can be read and executed inside.
+    let program = base.0.join("ro/replay");
+    copy_program(&program)?;
+    let mut victims = Victims::lay_out(&base.0, None).context("the things to attack cannot be laid out")?;
+    options.allow = Vec::new();
+    options.allow_write = vec![base.0.join("rw"), base.0.join("rw2")];
+    options.allow_read = vec![base.0.join("ro")];
+    let config = Config::resolve(&options)?;
+    let server = start::server(&config)?;
+    let commands = &server.services().commands;
+    let Some(launcher) = &commands.launcher else {
+        bail!("commands are refused: {}", commands.standing.refused.as_deref().unwrap_or("the set of tools has none"));
+    };
+    let promise = Promise {
+        tier: commands.standing.tier.unwrap_or(Tier::Off),
+        network: commands.standing.effective_network(),
+        root: rustix::process::geteuid().is_root(),
+    };
+    let root = server.services().policy.project().context("the battery has no directory")?;
+    let dir = place_of(root)?;
+    let stage = victims.stage(std::process::id(), None);
+    let report = attack(&mut victims, &stage, &program, promise.network, &mut |argv| {
+        let request = Request {
+            argv: argv.to_vec(),
+            dir: dir.clone(),
+            environment: Vec::new(),
+            stdin: false,
+            terminal: None,
+            announce: false,
+        };
+        output(launcher, &request, signals)
+    })?;
+    let standing = commands.standing.word();
+    let text = format!("walls: {standing}, network: {}\n\n{}", promise.network.as_str(), report.text(promise));
+    Ok((text, report.holds(promise)))
+}
+
+/// What a program writes until nothing of it is left.
+fn output(launcher: &Launcher, request: &Request, signals: BorrowedFd<'_>) -> io::Result<Vec<u8>> {
+    let (mut reader, writer) = io::pipe()?;
+    let job = launcher
+        .spawn(request, &[writer.as_fd(), rustix::stdio::stderr()])
+        .map_err(|error| io::Error::other(error.to_string()))?;
+    drop(writer);
+    let mut written = Vec::new();
+    let mut chunk = [0; 8 * 1024];
+    loop {
+        let mut fds = [PollFd::new(&reader, PollFlags::IN), PollFd::from_borrowed_fd(signals, PollFlags::IN)];
+        match poll(&mut fds, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        if !fds[1].revents().is_empty() {
+            job.kill();
+            return Err(io::Error::new(io::ErrorKind::Interrupted, "stopped by a signal"));
+        }
+        if !fds[0].revents().is_empty() {
+            match reader.read(&mut chunk)? {
+                0 => return Ok(written),
+                length => written.extend_from_slice(&chunk[..length]),
+            }
+        }
+    }
+}
+
+/// A directory of the battery's own, which goes with the value.
+struct Base(PathBuf);
+
+impl Base {
+    fn make() -> Result<Self> {
+        let mut random = [0; 8];
+        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
+        let name = format!("replay-probe-{:016x}", u64::from_ne_bytes(random));
+        #[expect(clippy::disallowed_methods, reason = "a directory that nobody was allowed, made and removed here")]
+        let base = Self(fs::canonicalize(std::env::temp_dir())?.join(name));
+        let make = |path: &Path| fs::DirBuilder::new().mode(0o700).create(path);
+        make(&base.0).and_then(|()| make(&base.0.join("ro"))).context("no temporary directory")?;
+        Ok(base)
+    }
+}
+
+impl Drop for Base {
+    fn drop(&mut self) {
+        #[expect(clippy::disallowed_methods, reason = "a directory that nobody was allowed, made and removed here")]
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn copy_program(to: &Path) -> Result<()> {
+    fs::copy("/proc/self/exe", to).map(drop).context("this program cannot be copied")
+}

@@ -1,0 +1,128 @@
+//! Talking to processes outside without a network.
+
+use std::ffi::CString;
+use std::fs::{self, OpenOptions};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener, UnixStream};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sendto, socketpair};
+
+use super::attempt::{Attempt, Stopped, any, attempt, held, not_possible, through};
+use crate::sandbox::sys::attack::ipc;
+
+pub(super) const ATTEMPTS: &[Attempt] = &[
+    attempt("abstract socket", "connect(2) to an address without a file", |s| {
+        UnixStream::connect_addr(&SocketAddr::from_abstract_name(&s.abstract_stream)?)?;
+        through("connected")
+    }),
+    attempt("abstract socket for datagrams", "sendto(2)", |s| {
+        let address = SocketAddr::from_abstract_name(&s.abstract_datagrams)?;
+        UnixDatagram::unbound()?.send_to_addr(b"through", &address)?;
+        through("sent")
+    }),
+    attempt("socket outside", "connect(2) to a socket in a directory outside", |s| {
+        UnixStream::connect(s.beyond("socket"))?;
+        through("connected")
+    }),
+    attempt("socket outside by a link", "connect(2) through a symbolic link in an allowed directory", |s| {
+        let link = s.rw.join("link-socket");
+        symlink(s.beyond("socket"), &link)?;
+        UnixStream::connect(link)?;
+        through("connected")
+    }),
+    attempt("socket outside by an O_PATH descriptor", "connect(2) to /proc/self/fd", |s| {
+        let file = rustix::fs::open(s.beyond("socket"), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+        UnixStream::connect(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+        through("connected")
+    }),
+    attempt("datagram socket outside", "sendto(2) to a socket in a directory outside", |s| {
+        UnixDatagram::unbound()?.send_to(b"through", s.beyond("datagrams"))?;
+        through("sent")
+    }),
+    attempt(
+        "datagram socket outside by a pair",
+        "sendto(2) on one end of socketpair(2), which needs no socket(2)",
+        |s| {
+            let (pair, _other) = socketpair(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+            sendto(&pair, b"through", SendFlags::empty(), &SocketAddrUnix::new(s.beyond("datagrams"))?)?;
+            through("sent")
+        },
+    ),
+    attempt("socket made outside", "bind(2) in a directory outside", |s| {
+        UnixListener::bind(s.beyond("socket-made"))?;
+        through("")
+    }),
+    attempt("services of the machine", "connect(2) to sockets of dockers, buses, agents, displays", |s| {
+        any(s.services.iter().map(|path| (path.display().to_string(), path)), |path| {
+            UnixStream::connect(path)?;
+            through("connected")
+        })
+    }),
+    attempt("System V memory", "shmat(2) of a segment outside", |s| s.secret(&ipc::read_segment(s.segment)?)),
+    attempt("System V messages", "msgsnd(2) to a queue outside", |s| {
+        ipc::send_message(s.messages, b"through!")?;
+        through("sent")
+    }),
+    attempt("System V semaphores", "semctl(2) on a set outside", |s| {
+        let value = ipc::semaphore(s.semaphores)?;
+        ipc::set_semaphore(s.semaphores, value as i32)?;
+        through("")
+    }),
+    attempt("list System V objects", "/proc/sysvipc", |s| {
+        let listed = fs::read_to_string("/proc/sysvipc/shm")?;
+        let wanted = s.segment.to_string();
+        let found = listed.lines().any(|line| line.split_whitespace().nth(1) == Some(&wanted));
+        if found { through("listed") } else { held("not listed") }
+    }),
+    attempt("POSIX messages", "mq_open(3) and mq_send(3) of a queue outside", |s| {
+        let Some(queue) = &s.queue else { return not_possible("no queues in this kernel") };
+        let name = CString::new(queue.as_str()).map_err(|_| Stopped::Held("a NUL".to_owned()))?;
+        ipc::send_to_queue(ipc::open_queue(&name, false)?.as_fd(), b"through!")?;
+        through("sent")
+    }),
+    attempt("POSIX memory", "a file in /dev/shm", |s| s.reads(&s.memory)),
+    attempt("change POSIX memory", "the same, for writing", |s| {
+        OpenOptions::new().write(true).open(&s.memory)?;
+        through("opened")
+    }),
+    attempt("keyring of the session", "keyctl(2)", |_| {
+        ipc::session_keyring()?;
+        through("")
+    }),
+    attempt("make a key", "add_key(2)", |_| {
+        ipc::add_key()?;
+        through("")
+    }),
+    attempt("search keys", "request_key(2)", |_| match ipc::request_key() {
+        Err(error) if error.raw_os_error() == Some(libc::ENOKEY) => through("searched"),
+        Err(error) => Err(error.into()),
+        Ok(_) => through("found"),
+    }),
+    attempt("descriptors left open", "everything above 2 in /proc/self/fd", |_| {
+        let mut found = Vec::new();
+        let dir = fs::read_dir("/proc/self/fd")?;
+        for entry in dir.flatten() {
+            let number: i32 = entry.file_name().to_string_lossy().parse().unwrap_or(0);
+            let Ok(target) = fs::read_link(entry.path()) else { continue };
+            // The list itself, and the pipe on which this process reports.
+            let own = target.ends_with("fd") || target.to_string_lossy().starts_with("pipe:") && number <= 5;
+            if number > 2 && !own {
+                found.push(format!("{number} is {}", target.display()));
+            }
+        }
+        if found.is_empty() { held("none") } else { through(found.join(", ")) }
+    }),
+    attempt("up from the streams", "standard input, output and error as directories", |s| {
+        any([0, 1, 2].map(|number| (format!("descriptor {number}"), number)), |number| {
+            s.reads(Path::new(&format!("/proc/self/fd/{number}")).join("../beyond/secret"))
+        })
+    }),
+    attempt("standard input", "whether it is anything but /dev/null", |_| {
+        let target = fs::read_link("/proc/self/fd/0")?;
+        if target == Path::new("/dev/null") { held("/dev/null") } else { through(target.display().to_string()) }
+    }),
+];

@@ -1,0 +1,209 @@
+//! What belongs to the whole machine, and parts of the kernel that commands have no use for.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use super::attempt::{Attempt, Try, any, attempt, held, through};
+use super::network::foreign;
+use crate::sandbox::sys::attack as sys;
+use crate::sandbox::sys::attack::kernel;
+
+/// Files of the kernel that change the machine when they are written.
+const SWITCHES: [&str; 15] = [
+    "/proc/sys/kernel/core_pattern",
+    "/proc/sys/kernel/modprobe",
+    "/proc/sys/kernel/hostname",
+    "/proc/sys/kernel/sysrq",
+    "/proc/sys/kernel/panic",
+    "/proc/sys/kernel/randomize_va_space",
+    "/proc/sys/vm/overcommit_memory",
+    "/proc/sys/vm/drop_caches",
+    "/proc/sys/fs/suid_dumpable",
+    "/proc/sys/fs/file-max",
+    "/proc/sys/net/ipv4/ip_forward",
+    "/proc/sys/net/ipv4/ping_group_range",
+    "/proc/sys/user/max_user_namespaces",
+    "/proc/irq/default_smp_affinity",
+    "/proc/sysrq-trigger",
+];
+
+/// Devices that stand for more than themselves. None of them does anything when it is only opened.
+const DEVICES: [&str; 26] = [
+    "mem",
+    "kmem",
+    "port",
+    "kmsg",
+    "kvm",
+    "fuse",
+    "net/tun",
+    "vhost-net",
+    "vhost-vsock",
+    "uinput",
+    "uhid",
+    "loop-control",
+    "loop0",
+    "mapper/control",
+    "btrfs-control",
+    "userfaultfd",
+    "autofs",
+    "vsock",
+    "console",
+    "tty0",
+    "tty1",
+    "vcs1",
+    "vga_arbiter",
+    "cpu/0/msr",
+    "dri/card0",
+    "input/event0",
+];
+
+pub(super) const ATTEMPTS: &[Attempt] = &[
+    attempt("switches of the kernel", "open(2) of files in /proc/sys and the like for writing", |_| {
+        open_each(&SWITCHES)
+    }),
+    attempt("switches in sysfs", "open(2) of files in /sys for writing", |_| {
+        open_each(&[
+            "/sys/kernel/mm/ksm/run",
+            "/sys/kernel/mm/transparent_hugepage/enabled",
+            "/sys/kernel/uevent_helper",
+            "/sys/power/state",
+            "/sys/kernel/profiling",
+            "/sys/module/printk/parameters/time",
+            "/sys/devices/system/cpu/cpu1/online",
+            "/sys/class/net/lo/flags",
+        ])
+    }),
+    attempt("control groups", "cgroup.procs and release_agent for writing, and a group of its own", |_| {
+        let mut found = Vec::new();
+        for dir in std::iter::once("/sys/fs/cgroup".into()).chain(subdirectories("/sys/fs/cgroup")) {
+            for name in ["cgroup.procs", "release_agent", "notify_on_release", "cgroup.subtree_control", "tasks"] {
+                if OpenOptions::new().write(true).open(Path::new(&dir).join(name)).is_ok() {
+                    found.push(format!("{dir}/{name}"));
+                }
+            }
+            let own = Path::new(&dir).join("replay-probe");
+            if fs::create_dir(&own).is_ok() {
+                let _ = fs::remove_dir(&own);
+                found.push(format!("a group in {dir}"));
+            }
+        }
+        if found.is_empty() { held("nothing there, or not for writing") } else { through(found.join(", ")) }
+    }),
+    attempt("kernel tracing and debugging", "reading /sys/kernel/debug, tracing and /sys/firmware", |_| {
+        let dirs = ["/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security", "/sys/firmware/efi/efivars"];
+        any(dirs.map(|dir| (dir.to_owned(), dir)), |dir| {
+            let count = fs::read_dir(dir)?.count();
+            if count == 0 { held("empty") } else { through(format!("{count} entries")) }
+        })
+    }),
+    attempt("memory of the machine", "reading /proc/kcore, /proc/kmsg, /proc/kpagecount and the like", |_| {
+        any(
+            ["/proc/kcore", "/proc/kmsg", "/proc/kpagecount", "/proc/slabinfo", "/proc/vmallocinfo"]
+                .map(|p| (p.to_owned(), p)),
+            |path| {
+                let mut options = OpenOptions::new();
+                let length = options.read(true).custom_flags(libc::O_NONBLOCK).open(path)?.read(&mut [0; 16])?;
+                if length == 0 { held("empty") } else { through(format!("{length} bytes")) }
+            },
+        )
+    }),
+    attempt("addresses of the kernel", "/proc/kallsyms with anything but zeros", |_| {
+        for line in BufReader::new(File::open("/proc/kallsyms")?).lines().take(100) {
+            let line = line?;
+            if !line.starts_with("0000000000000000") {
+                return through(line);
+            }
+        }
+        held("zeros")
+    }),
+    attempt("devices", "open(2) of devices of the machine", |_| {
+        any(DEVICES.map(|name| (name.to_owned(), name)), |name| {
+            let mut options = OpenOptions::new();
+            options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(Path::new("/dev").join(name))?;
+            through("")
+        })
+    }),
+    attempt("kernel messages", "syslog(2)", |_| {
+        kernel::kernel_messages()?;
+        through("")
+    }),
+    attempt("io_uring", "io_uring_setup(2), whose requests no filter sees", |_| {
+        kernel::io_uring()?;
+        through("")
+    }),
+    attempt("io_uring of others", "io_uring_enter(2) and io_uring_register(2) without a ring", |_| {
+        // EBADF from a kernel that would have looked for the ring.
+        asked(sys::io_uring_enter(-1, 0, 0, 0), libc::EBADF)
+    }),
+    attempt("bpf", "bpf(2): a map, a program for sockets", |_| {
+        kernel::bpf_map().or_else(|_| kernel::bpf_program())?;
+        through("")
+    }),
+    attempt("perf", "perf_event_open(2) on itself", |_| {
+        kernel::perf(0)?;
+        through("")
+    }),
+    attempt("userfaultfd", "userfaultfd(2)", |_| {
+        const UFFD_USER_MODE_ONLY: i64 = 1;
+        sys::userfaultfd(UFFD_USER_MODE_ONLY)?;
+        through("")
+    }),
+    attempt("reboot", "reboot(2) with bad magic", |_| asked(kernel::reboot_without_magic(), libc::EINVAL)),
+    attempt("another kernel", "kexec_load(2) with bad flags", |_| {
+        asked(kernel::load_kernel_with_bad_flags(), libc::EINVAL)
+    }),
+    attempt("load a module", "init_module(2) without a module", |_| {
+        kernel::load_no_module().or_else(|error| match error.raw_os_error() {
+            Some(libc::EFAULT | libc::ENOEXEC | libc::EINVAL) => Ok(0),
+            _ => Err(error),
+        })?;
+        through("")
+    }),
+    attempt("remove a module", "delete_module(2) of none", |_| asked(kernel::remove_no_module(), libc::ENOENT)),
+    attempt("swap", "swapon(2) of nothing", |_| asked(kernel::swap_on_nothing(), libc::ENOENT)),
+    attempt("accounting", "acct(2) to nothing", |_| asked(kernel::account_to_nothing(), libc::ENOENT)),
+    attempt("set the clock", "settimeofday(2) to no time", |_| {
+        kernel::set_no_time()?;
+        through("")
+    }),
+    attempt("name the machine", "sethostname(2) to the same name", |_| {
+        kernel::set_same_name()?;
+        through("")
+    }),
+    #[cfg(target_arch = "x86_64")]
+    attempt("processor ports", "iopl(2)", |_| {
+        sys::ports()?;
+        through("")
+    }),
+    #[cfg(target_arch = "x86_64")]
+    attempt("32-bit calls", "getpid(2) and unshare(2) by int 0x80", |_| {
+        foreign(sys::Foreign::I386(20), [0; 3]).or_else(|_| foreign(sys::Foreign::I386(310), [0; 3]))
+    }),
+    #[cfg(target_arch = "x86_64")]
+    attempt("x32 calls", "getpid(2) by its x32 number", |_| foreign(sys::Foreign::X32(39), [0; 3])),
+];
+
+fn open_each(paths: &[&'static str]) -> Try {
+    any(paths.iter().map(|path| ((*path).to_owned(), *path)), |path| {
+        OpenOptions::new().write(true).open(path)?;
+        through("")
+    })
+}
+
+/// Through if it worked or failed with an error that the kernel gives only to those who may.
+fn asked(result: std::io::Result<libc::c_long>, allowed: i32) -> Try {
+    match result {
+        Err(error) if error.raw_os_error() != Some(allowed) => Err(error.into()),
+        _ => through("it would have been done"),
+    }
+}
+
+fn subdirectories(dir: &str) -> Vec<String> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .filter_map(|entry| entry.path().to_str().map(str::to_owned))
+        .collect()
+}

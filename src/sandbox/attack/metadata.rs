@@ -1,0 +1,138 @@
+//! What a file outside is like: asking, and changing.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, XattrFlags};
+
+use super::Stage;
+use super::attempt::{Attempt, attempt, held, not_possible, through};
+use super::readonly::each;
+use super::stage::text;
+use crate::sandbox::sys::attack as sys;
+
+pub(super) const ATTEMPTS: &[Attempt] = &[
+    attempt("stat outside", "stat(2), lstat(2), statx(2)", |s| {
+        let metadata = fs::metadata(s.beyond("secret"))?;
+        through(format!("{} bytes", metadata.len()))
+    }),
+    attempt("access outside", "access(2): whether it exists", |s| {
+        rustix::fs::access(s.beyond("secret"), Access::EXISTS)?;
+        through("it exists")
+    }),
+    attempt("readlink outside", "readlink(2)", |s| {
+        through(fs::read_link(s.beyond("link-victim"))?.display().to_string())
+    }),
+    attempt("chdir outside", "chdir(2)", |s| {
+        std::env::set_current_dir(&s.outside)?;
+        through("")
+    }),
+    attempt("O_PATH outside", "open(2) with O_PATH, and fstat(2)", |s| {
+        let file = rustix::fs::open(s.beyond("secret"), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+        through(format!("{} bytes", rustix::fs::fstat(&file)?.st_size))
+    }),
+    attempt("statfs outside", "statfs(2)", |s| {
+        rustix::fs::statfs(&s.outside)?;
+        through("")
+    }),
+    attempt("inotify outside", "inotify_add_watch(2) of a directory outside", |s| {
+        let watch = inotify::init(CreateFlags::CLOEXEC)?;
+        inotify::add_watch(&watch, &s.outside, WatchFlags::CREATE)?;
+        through("")
+    }),
+    attempt("fanotify outside", "fanotify_mark(2) of a directory outside", |s| {
+        const FAN_REPORT_FID: libc::c_long = 0x200;
+        let group = sys::fanotify_group(FAN_REPORT_FID)?;
+        sys::fanotify_watch(std::os::fd::AsFd::as_fd(&group), &text(&s.outside)?)?;
+        through("")
+    }),
+    attempt("read an attribute outside", "getxattr(2)", |s| {
+        let mut value = [0; 64];
+        match rustix::fs::getxattr(s.beyond("attributed"), "user.victim", &mut value[..]) {
+            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NODATA) => not_possible("no attributes here"),
+            Err(error) => Err(error.into()),
+            Ok(length) => s.secret(&value[..length]),
+        }
+    }),
+    attempt("change the mode outside", "chmod(2), fchmodat2(2), and through a link in an allowed directory", |s| {
+        let link = s.rw.join("link-mode");
+        let _ = symlink(victim(s), &link);
+        each([
+            ("chmod", &|| Ok(fs::set_permissions(victim(s), fs::Permissions::from_mode(0o777))?)),
+            ("fchmodat2", &|| sys::fchmodat2(&text(&victim(s))?, 0o777).map(drop).map_err(Into::into)),
+            ("link", &|| Ok(fs::set_permissions(&link, fs::Permissions::from_mode(0o777))?)),
+        ])
+    }),
+    attempt("change the owner outside", "chown(2), lchown(2), fchownat(2) of an O_PATH descriptor", |s| {
+        let (user, group) = (Some(rustix::process::getuid()), Some(rustix::process::getgid()));
+        each([
+            ("chown", &|| Ok(rustix::fs::chown(victim(s), user, group)?)),
+            ("lchown", &|| {
+                Ok(rustix::fs::chownat(CWD, s.beyond("link-victim"), user, group, AtFlags::SYMLINK_NOFOLLOW)?)
+            }),
+            ("AT_EMPTY_PATH", &|| {
+                let file = rustix::fs::open(victim(s), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+                Ok(rustix::fs::chownat(&file, "", user, group, AtFlags::EMPTY_PATH)?)
+            }),
+        ])
+    }),
+    attempt("change times outside", "utimensat(2), and of a link itself", |s| {
+        each([
+            ("utimensat", &|| Ok(rustix::fs::utimensat(CWD, victim(s), &now(), AtFlags::empty())?)),
+            ("link", &|| Ok(rustix::fs::utimensat(CWD, s.beyond("link-victim"), &now(), AtFlags::SYMLINK_NOFOLLOW)?)),
+        ])
+    }),
+    attempt("change attributes outside", "setxattr(2), lsetxattr(2), setxattrat(2), removexattr(2)", |s| {
+        let flags = XattrFlags::empty();
+        each([
+            ("setxattr", &|| Ok(rustix::fs::setxattr(victim(s), "user.probe", b"1", flags)?)),
+            ("lsetxattr", &|| Ok(rustix::fs::lsetxattr(victim(s), "user.probe", b"1", flags)?)),
+            ("setxattrat", &|| sys::setxattrat(&text(&victim(s))?, c"user.probe").map(drop).map_err(Into::into)),
+            ("removexattr", &|| Ok(rustix::fs::removexattr(victim(s), "user.victim")?)),
+        ])
+    }),
+    attempt("change flags outside", "file_setattr(2)", |s| {
+        sys::file_setattr(&text(&victim(s))?)?;
+        through("")
+    }),
+    attempt("change the mode behind an own filter", "chmod(2) after a filter that wants to be asked was added", |s| {
+        const PR_SET_NO_NEW_PRIVS: i32 = 38;
+        sys::kernel::control(PR_SET_NO_NEW_PRIVS, [1, 0, 0, 0])?;
+        // Of two filters the stricter one counts; neither of these may weaken the one that is there.
+        let _ = sys::kernel::filter_all(libc::SECCOMP_RET_ALLOW, true);
+        let _ = sys::kernel::filter_all(libc::SECCOMP_RET_LOG, false);
+        fs::set_permissions(victim(s), fs::Permissions::from_mode(0o777))?;
+        through("")
+    }),
+    attempt("change the mode of the system", "chmod(2) of a program of the system, to the mode it has", |_| {
+        if !rustix::process::geteuid().is_root() {
+            return not_possible("needs root");
+        }
+        let program = fs::canonicalize("/usr/bin/env")?;
+        let mode = fs::metadata(&program)?.permissions();
+        fs::set_permissions(&program, mode)?;
+        through("")
+    }),
+    attempt("leave a set-user-ID program of root", "a copy of a program in an allowed directory, with 04755", |s| {
+        if !rustix::process::geteuid().is_root() {
+            return not_possible("needs root");
+        }
+        let program = s.rw.join("left-behind");
+        fs::write(&program, "x")?;
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o4755))?;
+        let left = fs::metadata(&program)?.permissions().mode() & 0o4000;
+        if left == 0 { held("the bit was dropped") } else { through("") }
+    }),
+];
+
+/// Both times of now.
+pub(super) fn now() -> Timestamps {
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    Timestamps { last_access: now, last_modification: now }
+}
+
+fn victim(stage: &Stage) -> PathBuf {
+    stage.beyond("attributed")
+}

@@ -1,0 +1,273 @@
+//! The kernel walls: the attack battery, the attempts of a shell, killing, and everyday work, through the program as it
+//! is started.
+//!
+//! Each test runs in both tiers and, where the tests run as root, also as a user without rights. A tier that cannot be
+//! built here is said and left out, unless `REPLAY_TEST_REQUIRE_SANDBOX` is set.
+
+mod battery;
+mod endings;
+mod everyday;
+mod floods;
+mod server;
+mod shell;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, OnceLock};
+
+use replay::sandbox::Tier;
+use serde_json::{Value, json};
+
+use crate::harness::{Reply, Server};
+use crate::schema::NEWEST_HANDSHAKE;
+use crate::tree::{Fingerprint, Tree};
+
+/// What must never come out.
+const SECRET: &str = "TOPSECRET";
+/// The user without rights: `nobody`.
+const NOBODY: (u32, u32) = (65534, 65534);
+
+/// One of the ways in which every test is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Setting {
+    tier: Tier,
+    /// The user that the server runs as, if not the one of the tests.
+    owner: Option<(u32, u32)>,
+}
+
+impl Setting {
+    /// Whether commands run as root.
+    fn root(self) -> bool {
+        self.owner.is_none() && rustix::process::geteuid().is_root()
+    }
+}
+
+/// Every setting that can be had here.
+fn settings() -> Vec<Setting> {
+    let owners: &[Option<(u32, u32)>] =
+        if rustix::process::geteuid().is_root() { &[None, Some(NOBODY)] } else { &[None] };
+    let all =
+        owners.iter().flat_map(|owner| [Tier::Namespaces, Tier::Landlock].map(|tier| Setting { tier, owner: *owner }));
+    all.filter(|setting| stands(*setting)).collect()
+}
+
+/// Whether this tier can be built, found out once.
+fn stands(setting: Setting) -> bool {
+    static KNOWN: Mutex<Vec<(Setting, bool)>> = Mutex::new(Vec::new());
+    let mut known = KNOWN.lock().unwrap();
+    if let Some((_, stands)) = known.iter().find(|(other, _)| *other == setting) {
+        return *stands;
+    }
+    let mut walls = Walls::start(setting, &[], &[]);
+    let reply = walls.try_run(json!({"command": "true"}));
+    let stands = reply.failure().is_none();
+    if !stands {
+        #[expect(clippy::print_stderr, reason = "a tier that is left out is said")]
+        {
+            eprintln!("skipped: {setting:?}: {}", reply.whole());
+        }
+        assert!(
+            std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(),
+            "{setting:?} is required: {}",
+            reply.whole()
+        );
+    }
+    known.push((setting, stands));
+    stands
+}
+
+/// Runs a test in every setting.
+fn everywhere(test: impl Fn(Setting)) {
+    for setting in settings() {
+        #[expect(clippy::print_stdout, reason = "says where a test failed")]
+        {
+            println!("--- {setting:?}");
+        }
+        test(setting);
+    }
+}
+
+/// This program at a place that everybody can reach.
+fn program() -> PathBuf {
+    static COPY: OnceLock<tempfile::TempDir> = OnceLock::new();
+    let built = Path::new(env!("CARGO_BIN_EXE_replay"));
+    let open = |path: &Path| fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o5 == 0o5);
+    if built.ancestors().filter(|path| !path.as_os_str().is_empty()).all(open) {
+        return built.to_owned();
+    }
+    let dir = COPY.get_or_init(|| {
+        let dir = tempfile::Builder::new().prefix("replay-it-").tempdir().unwrap();
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::copy(built, dir.path().join("replay")).unwrap();
+        dir
+    });
+    dir.path().join("replay")
+}
+
+/// What a command came to.
+#[derive(Clone, Debug)]
+struct Ran {
+    stdout: String,
+    stderr: String,
+    code: i64,
+    /// The text of the reply, notes included.
+    text: String,
+}
+
+/// A server with a writable directory `work`, a read-only one `docs`, and `outside` beyond them.
+struct Walls {
+    tree: Tree,
+    server: Server,
+    outside: Fingerprint,
+    docs: Fingerprint,
+    setting: Setting,
+}
+
+impl Walls {
+    /// The usual tree and allowed directories, with more flags and variables.
+    fn start(setting: Setting, flags: &[&str], variables: &[(&str, &str)]) -> Self {
+        let tree = Tree::new();
+        tree.file("work/ok.txt", "fine\n").file("docs/read.txt", "readme\n").dir("tmp");
+        tree.file("outside/secret", SECRET).dir("outside/dir");
+        if let Some(owner) = setting.owner {
+            give(tree.root(), owner);
+        }
+        Self::on(tree, setting, flags, variables)
+    }
+
+    /// On a tree that was laid out before.
+    fn on(tree: Tree, setting: Setting, flags: &[&str], variables: &[(&str, &str)]) -> Self {
+        let server = serve(&tree, setting, flags, variables);
+        let (outside, docs) = (tree.fingerprint("outside"), tree.fingerprint("docs"));
+        Self { tree, server, outside, docs, setting }
+    }
+
+    /// Calls `execute_command`, whatever comes of it.
+    fn try_run(&mut self, arguments: Value) -> Reply {
+        let reply = self.server.call("execute_command", arguments);
+        assert!(!reply.whole().contains(SECRET), "the secret is in the reply: {}", reply.0);
+        reply
+    }
+
+    /// Runs a command to its end.
+    #[track_caller]
+    fn sh(&mut self, command: &str) -> Ran {
+        ran(&self.try_run(json!({"command": command})))
+    }
+
+    /// A command that must exit with 0; its standard output.
+    #[track_caller]
+    fn works(&mut self, command: &str) -> String {
+        let ran = self.sh(command);
+        assert_eq!(ran.code, 0, "{:?}: {command}: {ran:?}", self.setting);
+        ran.stdout
+    }
+
+    /// A command that must not exit with 0, in words that do not matter.
+    #[track_caller]
+    fn fails(&mut self, command: &str) {
+        let ran = self.sh(command);
+        assert_ne!(ran.code, 0, "{:?}: {command}: {ran:?}", self.setting);
+    }
+
+    /// The path of something outside.
+    fn beyond(&self, name: &str) -> String {
+        self.tree.text(&format!("outside/{name}"))
+    }
+
+    /// Nothing happened outside, and the server still answers.
+    #[track_caller]
+    fn end(&mut self) {
+        assert_eq!(self.works("echo still here"), "still here\n");
+        assert_eq!(self.outside, self.tree.fingerprint("outside"), "{:?}: something changed outside", self.setting);
+        assert_eq!(self.docs, self.tree.fingerprint("docs"), "{:?}: something read-only changed", self.setting);
+    }
+}
+
+/// Starts a server on the usual directories of a tree.
+fn serve(tree: &Tree, setting: Setting, flags: &[&str], variables: &[(&str, &str)]) -> Server {
+    let (work, docs, tmp) = (format!("{}:rw", tree.text("work")), tree.text("docs"), tree.text("tmp"));
+    let user = setting.owner.map(|(user, group)| (format!("--reuid={user}"), format!("--regid={group}")));
+    let program = program();
+    let mut line = Vec::new();
+    if let Some((user, group)) = &user {
+        line.extend(["setpriv", user, group, "--clear-groups", "--"]);
+    }
+    line.extend([program.to_str().unwrap(), "--mcp-server", "--allow", &work, "--allow", &docs]);
+    line.extend(["--sandbox", setting.tier.as_str()]);
+    line.extend(flags);
+    let variables: Vec<_> = [("TMPDIR", tmp.as_str())].into_iter().chain(variables.iter().copied()).collect();
+    Server::start_program(tree, &line, &variables).opened(NEWEST_HANDSHAKE)
+}
+
+/// What a reply says of a command that ran.
+#[track_caller]
+fn ran(reply: &Reply) -> Ran {
+    let structured = &reply.result()["structuredContent"];
+    let text = |name: &str| structured[name].as_str().unwrap_or_else(|| panic!("no {name}: {}", reply.0)).to_owned();
+    let code = structured["exitCode"].as_i64().unwrap_or_else(|| panic!("no exit code: {}", reply.0));
+    Ran { stdout: text("stdout"), stderr: text("stderr"), code, text: reply.all_texts().join("\n") }
+}
+
+/// Gives everything below a directory to another user, itself included.
+fn give(dir: &Path, owner: (u32, u32)) {
+    std::os::unix::fs::lchown(dir, Some(owner.0), Some(owner.1)).unwrap();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.is_symlink() {
+            give(&path, owner);
+        } else {
+            std::os::unix::fs::lchown(path, Some(owner.0), Some(owner.1)).unwrap();
+        }
+    }
+}
+
+/// Processes with this text among their arguments, that are not this one and not yet dead.
+fn tagged(tag: &str) -> Vec<u32> {
+    let own = std::process::id();
+    let numbers = fs::read_dir("/proc").unwrap().flatten();
+    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    numbers
+        .filter(|pid| *pid != own)
+        .filter(|pid| {
+            let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            arguments.windows(tag.len()).any(|window| window == tag.as_bytes()) && is_alive(*pid)
+        })
+        .collect()
+}
+
+fn is_alive(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().and_then(|rest| rest.chars().next()).is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
+
+/// The launcher of a server.
+fn launcher(server: &Server) -> u32 {
+    let pid = server.pid();
+    let children = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    let children = children.map(|task| fs::read_to_string(task.path().join("children")).unwrap_or_default());
+    let children: Vec<u32> =
+        children.flat_map(|line| line.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>()).collect();
+    let is_launcher = |pid: &u32| {
+        let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        arguments.split(|byte| *byte == 0).any(|argument| argument == replay::sandbox::LAUNCHER_ARGUMENT.as_bytes())
+    };
+    *children.iter().find(|pid| is_launcher(pid)).expect("a launcher")
+}
+
+/// A text that is in no other test's arguments.
+fn fresh_tag() -> String {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("7{:07}{:06}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Whether a program is installed.
+fn installed(program: &str) -> bool {
+    Command::new("sh")
+        .args(["-c", &format!("command -v {program}")])
+        .output()
+        .is_ok_and(|output| output.status.success())
+}

@@ -1,0 +1,191 @@
+//! Nothing outlives its call, its server, or a signal; and nothing that a command does ends anybody else.
+
+use std::fs;
+use std::time::Instant;
+
+use pretty_assertions::assert_eq;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use super::{Walls, everywhere, fresh_tag, launcher, ran, tagged};
+use crate::harness::{DEADLINE, ends_within};
+
+/// Starts itself again in a session of its own and ends, for ever.
+const HYDRA: &str = "#!/bin/sh\nsetsid sh \"$0\" \"$1\" &\n";
+
+/// How often each way to stay alive is tried in each setting. `benches/survivors.sh` asks for more.
+fn rounds() -> usize {
+    std::env::var("REPLAY_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(5)
+}
+
+/// Ways to stay alive when the shell ends; each leaves processes with `tag` among their arguments.
+fn ways(tag: &str) -> [(&'static str, String); 6] {
+    [
+        (
+            "a session that ignores SIGTERM",
+            format!("setsid sh -c 'trap \"\" TERM HUP; sleep {tag}; sleep {tag}' & sleep 0.02"),
+        ),
+        ("a double fork", format!("(setsid sh -c 'sleep {tag} & exec sleep {tag}' >/dev/null 2>&1 &); sleep 0.02")),
+        ("a session that starts itself again", format!("sh hydra {tag} & sleep 0.03")),
+        ("ten such sessions", format!("for i in 0 1 2 3 4 5 6 7 8 9; do sh hydra {tag} & done; sleep 0.03")),
+        ("an output that is held open", format!("nohup sleep {tag} & setsid sleep {tag} & echo hi")),
+        ("a child whose parent is stopped", format!("sh -c 'sleep {tag} & kill -STOP $$' & sleep 0.02")),
+    ]
+}
+
+#[test]
+fn e85_nothing_outlives_its_call() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        fs::write(walls.tree.path("work/hydra"), HYDRA).unwrap();
+        for _ in 0..rounds() {
+            let tag = fresh_tag();
+            for (way, command) in ways(&tag) {
+                let ran = walls.sh(&command);
+                assert_eq!(tagged(&tag), Vec::<u32>::new(), "{setting:?}: {way}");
+                assert_eq!(ran.code, 0, "{setting:?}: {way}: {ran:?}");
+            }
+        }
+        walls.end();
+    });
+}
+
+#[test]
+fn e85_nothing_outlives_a_cancelled_call() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        fs::write(walls.tree.path("work/hydra"), HYDRA).unwrap();
+        let tag = fresh_tag();
+        for (way, command) in ways(&tag) {
+            let _ = fs::remove_file(walls.tree.path("work/up"));
+            let command = format!("{command}; echo x > up; trap '' TERM; sleep {tag}; sleep {tag}");
+            let arguments = json!({"name": "execute_command", "arguments": {"command": command}});
+            let id = walls.server.send("tools/call", arguments);
+            let until = Instant::now() + DEADLINE;
+            while !walls.tree.has("work/up") {
+                assert!(Instant::now() < until, "{setting:?}: {way}: the command never came so far");
+                walls.server.settle();
+            }
+            walls.server.notify("notifications/cancelled", json!({"requestId": id}));
+            // A cancelled call is not answered; what shows that it is over is that its processes are.
+            while !tagged(&tag).is_empty() {
+                assert!(Instant::now() < until, "{setting:?}: {way}: {:?} live", tagged(&tag));
+                walls.server.settle();
+            }
+        }
+        walls.end();
+    });
+}
+
+#[test]
+fn e86_a_held_pipe_holds_no_reply() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        let ran = walls.sh("sleep 60 & echo hi");
+        assert_eq!((ran.stdout.as_str(), ran.code), ("hi\n", 0));
+        assert!(ran.text.contains("1 background process was ended with the shell"), "{}", ran.text);
+        let ran = walls.sh("(setsid sh -c 'while :; do echo x; sleep 0.01; done' &); sleep 0.1; echo hi");
+        assert!(ran.stdout.contains("hi\n") && ran.stdout.contains("x\n"), "{ran:?}");
+        walls.end();
+    });
+}
+
+#[test]
+fn e87_who_ignores_sigterm_is_killed() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        let tag = fresh_tag();
+        let command = format!("trap '' TERM; echo begun; sleep {tag}; sleep {tag}");
+        let reply = walls.try_run(json!({"command": command, "timeout": 1}));
+        let ran = ran(&reply);
+        assert_eq!((ran.stdout.as_str(), ran.code), ("begun\n", 137), "{ran:?}");
+        assert_eq!(reply.result()["structuredContent"]["timedOut"], true);
+        assert_eq!(tagged(&tag), Vec::<u32>::new());
+        let reply =
+            walls.try_run(json!({"command": "trap 'echo last words; exit 7' TERM; sleep 99 & wait", "timeout": 1}));
+        assert!(super::ran(&reply).stdout.ends_with("last words\n"), "{}", reply.0);
+        walls.end();
+    });
+}
+
+/// Starts things that would stay: a background command, and a call that is not over.
+fn occupied(walls: &mut Walls, tag: &str) {
+    fs::write(walls.tree.path("work/hydra"), HYDRA).unwrap();
+    let command = format!("trap '' TERM; sh hydra {tag} & setsid sleep {tag} & sleep {tag}");
+    walls.try_run(json!({"command": command, "background": true})).result();
+    let command = format!("trap '' TERM; echo x > up; setsid sleep {tag} & sleep {tag}");
+    walls.server.send("tools/call", json!({"name": "execute_command", "arguments": {"command": command}}));
+    let until = Instant::now() + DEADLINE;
+    while !walls.tree.has("work/up") || tagged(tag).len() < 3 {
+        assert!(Instant::now() < until, "the commands never ran");
+        walls.server.settle();
+    }
+}
+
+/// What was there when the server ended is gone, and so is the private directory; the allowed ones are not touched.
+fn all_gone(walls: &Walls, tag: &str, launcher: u32) {
+    let launcher = Pid::from_raw(launcher.cast_signed()).unwrap();
+    assert!(ends_within(launcher, DEADLINE), "the launcher lives on");
+    let until = Instant::now() + DEADLINE;
+    for pid in tagged(tag) {
+        assert!(ends_within(
+            Pid::from_raw(pid.cast_signed()).unwrap(),
+            until.saturating_duration_since(Instant::now())
+        ));
+    }
+    assert_eq!(tagged(tag), Vec::<u32>::new());
+    let left: Vec<_> = fs::read_dir(walls.tree.path("tmp")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, Vec::<std::ffi::OsString>::new(), "the private directory is left");
+    assert_eq!(walls.tree.read("work/ok.txt"), "fine\n");
+    assert_eq!(walls.outside, walls.tree.fingerprint("outside"));
+}
+
+#[test]
+fn a_server_that_is_killed_leaves_nothing() {
+    everywhere(|setting| {
+        for signal in [Signal::KILL, Signal::TERM] {
+            let mut walls = Walls::start(setting, &[], &[]);
+            let (tag, launcher) = (fresh_tag(), launcher(&walls.server));
+            occupied(&mut walls, &tag);
+            kill_process(walls.server.pid(), signal).unwrap();
+            walls.server.wait_exit();
+            all_gone(&walls, &tag, launcher);
+        }
+    });
+}
+
+#[test]
+fn a_server_without_input_leaves_nothing() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &["--command-timeout-secs", "2"], &[]);
+        let (tag, launcher) = (fresh_tag(), launcher(&walls.server));
+        occupied(&mut walls, &tag);
+        walls.server.close_stdin();
+        walls.server.wait_exit();
+        all_gone(&walls, &tag, launcher);
+    });
+}
+
+/// Nothing inside can do that; the system might, when it is out of memory.
+#[test]
+fn a_launcher_that_is_killed_leaves_its_commands_to_the_server() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        let (tag, launcher) = (fresh_tag(), launcher(&walls.server));
+        occupied(&mut walls, &tag);
+        let launcher = Pid::from_raw(launcher.cast_signed()).unwrap();
+        kill_process(launcher, Signal::KILL).unwrap();
+        assert!(ends_within(launcher, DEADLINE));
+        let refused = walls.server.call("execute_command", json!({"command": "true"})).failure().expect("a refusal");
+        assert!(refused.message.contains("the server must be restarted"), "{}", refused.message);
+        walls.server.call("read_file", json!({"path": walls.tree.text("work/ok.txt")})).texts();
+        kill_process(walls.server.pid(), Signal::KILL).unwrap();
+        walls.server.wait_exit();
+        let until = Instant::now() + DEADLINE;
+        for pid in tagged(&tag) {
+            let left = until.saturating_duration_since(Instant::now());
+            assert!(ends_within(Pid::from_raw(pid.cast_signed()).unwrap(), left), "{setting:?}: {pid} lives on");
+        }
+        assert_eq!(tagged(&tag), Vec::<u32>::new(), "{setting:?}");
+    });
+}

@@ -1,0 +1,99 @@
+//! Floods: processes, output, files, memory. Meanwhile other calls are answered, and the server stays small.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::{Setting, Walls, everywhere, fresh_tag, installed, tagged};
+
+/// Most that the server may hold while a command floods, in bytes.
+const BOUND: u64 = 300 * 1024 * 1024;
+
+/// Memory that a process holds, in bytes.
+fn resident(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+}
+
+/// Runs a command with a time limit and asks other things until it is answered.
+fn flood(walls: &mut Walls, command: &str, seconds: u64) -> crate::harness::Reply {
+    let path = walls.tree.text("work/ok.txt");
+    let arguments = json!({"command": command, "timeout": seconds});
+    let id = walls.server.send("tools/call", json!({"name": "execute_command", "arguments": arguments}));
+    for _ in 0..10 {
+        let reply = walls.server.call("read_file", json!({"path": path}));
+        assert_eq!(reply.text(), "fine\n", "{:?}", walls.setting);
+    }
+    let reply = walls.server.reply_to(&id);
+    let held = resident(walls.server.pid().as_raw_nonzero().get().cast_unsigned());
+    assert!(held < BOUND, "{:?}: the server holds {held} bytes", walls.setting);
+    reply
+}
+
+#[test]
+fn e88_a_fork_bomb() {
+    everywhere(|setting: Setting| {
+        // Without namespaces the limit would count everything of the user, so it is the command's own here, and root's
+        // processes are not counted at all.
+        let limit = match setting.tier {
+            replay::sandbox::Tier::Namespaces => "",
+            _ if setting.root() => return,
+            _ => "ulimit -u 300; ",
+        };
+        let mut walls = Walls::start(setting, &["--limit-processes", "300"], &[]);
+        let tag = fresh_tag();
+        fs::write(walls.tree.path("work/bomb"), "sh bomb $1 & sh bomb $1 & wait\n").unwrap();
+        flood(&mut walls, &format!("{limit}sh bomb {tag} 2>/dev/null"), 1);
+        assert_eq!(tagged(&tag), Vec::<u32>::new(), "{setting:?}");
+        walls.end();
+    });
+}
+
+#[test]
+fn e88_output_without_end() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &["--output-cap-bytes", "2000"], &[]);
+        let reply = flood(&mut walls, "cat /dev/zero | tr '\\0' x", 2);
+        let stdout = reply.result()["structuredContent"]["stdout"].as_str().unwrap();
+        assert_eq!(stdout.len(), 2000, "{setting:?}");
+        // To its end, if that comes in time.
+        let reply = flood(&mut walls, "head -c 300M /dev/zero | tr '\\0' x; echo over >&2", 60);
+        assert_eq!(reply.result()["structuredContent"]["stderr"], "over\n", "{setting:?}");
+        walls.end();
+    });
+}
+
+#[test]
+fn e88_files_without_end() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &["--limit-file-bytes", "1000000"], &[]);
+        walls.works("mkdir many");
+        let made = "i=0; while :; do i=$((i+1)); : > many/$i; done";
+        let reply = flood(&mut walls, made, 1);
+        assert_eq!(reply.result()["structuredContent"]["timedOut"], true, "{setting:?}");
+        walls.fails("head -c 2000000 /dev/zero > large");
+        assert_eq!(fs::metadata(walls.tree.path("work/large")).unwrap().len(), 1_000_000, "{setting:?}");
+        walls.works("rm -r many large");
+        walls.end();
+    });
+}
+
+#[test]
+fn e88_memory_without_end() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &["--limit-memory-bytes", "200000000"], &[]);
+        // A line without an end is held whole.
+        let reply = flood(&mut walls, "tail -n 1 /dev/zero", 20);
+        let text = reply.all_texts().join("\n");
+        assert!(text.contains("more memory than a command may"), "{setting:?}: {text}");
+        if installed("python3") {
+            let grow = "import os\nfor i in range(8):\n    if os.fork() == 0: break\nx = bytearray(10**9)\nimport time\ntime.sleep(60)";
+            fs::write(walls.tree.path("work/grow.py"), grow).unwrap();
+            let reply = flood(&mut walls, "python3 grow.py", 20);
+            let text = reply.all_texts().join("\n");
+            assert!(text.contains("more memory than a command may"), "{setting:?}: {text}");
+        }
+        walls.end();
+    });
+}

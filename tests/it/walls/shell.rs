@@ -1,0 +1,454 @@
+//! Section 6 of the escape catalogue: what an agent would type, by its number. What needs calls that no shell makes is
+//! in the battery.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use pretty_assertions::assert_eq;
+use replay::sandbox::Tier;
+use serde_json::json;
+
+use super::{SECRET, Walls, everywhere, fresh_tag, installed, launcher, ran, tagged};
+
+#[test]
+fn e79_reading_outside() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        let secret = walls.beyond("secret");
+        for command in [
+            format!("cat '{secret}'"),
+            format!("head -c 9 '{secret}'"),
+            format!("cp '{secret}' stolen && cat stolen"),
+            format!("ln -s '{secret}' alias; cat alias"),
+            format!("ln '{secret}' twin && cat twin"),
+            "cat ../outside/secret".to_owned(),
+            format!("cat \"$(printf %s '{secret}' | base64 | base64 -d)\""),
+            format!("cat '/proc/self/root{secret}'"),
+            format!("cat '/proc/1/root{secret}'"),
+            format!("cd '{}' && cat secret", walls.beyond("")),
+            format!("exec 3<'{secret}'; cat <&3"),
+            "head -c 100 /proc/1/environ".to_owned(),
+            format!("tar cf - '{secret}' | tar xOf - | grep ."),
+            format!("dd if='{secret}' status=none | grep ."),
+            "cat /etc/shadow | grep .".to_owned(),
+        ] {
+            walls.fails(&command);
+        }
+        if installed("python3") {
+            walls.fails(&format!("python3 -c 'print(open(\"{secret}\").read())'"));
+        }
+        walls.end();
+    });
+}
+
+#[test]
+fn e80_writing_outside() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        let new = walls.beyond("new");
+        let secret = walls.beyond("secret");
+        let docs = walls.tree.text("docs");
+        for command in [
+            format!("echo x > '{new}'"),
+            format!("echo x >> '{secret}'"),
+            format!("echo x | tee '{new}' && ! true"),
+            format!("dd if=/dev/null of='{new}' status=none"),
+            format!("cp ok.txt '{new}'"),
+            format!("mv ok.txt '{new}'"),
+            format!("ln -s / '{new}'"),
+            format!("ln ok.txt '{new}'"),
+            format!("mkdir '{new}'"),
+            format!("rm '{secret}'"),
+            format!("rmdir '{}'", walls.beyond("dir")),
+            format!("truncate -s 0 '{secret}'"),
+            format!("chmod 777 '{secret}'"),
+            format!("touch '{secret}'"),
+            format!("ln -s '{new}' out && echo x > out"),
+            format!("echo x > '{docs}/new'"),
+            format!("chmod 777 '{docs}/read.txt'"),
+            format!("touch '{docs}/read.txt'"),
+            format!("mv '{docs}/read.txt' ."),
+            format!("ln '{docs}/read.txt' read && echo x >> read"),
+        ] {
+            walls.fails(&command);
+        }
+        if installed("git") {
+            // In a private /tmp the directories above it can be made; what counts is that nothing comes out.
+            walls.sh(&format!("git init -q r && git clone -q r '{new}'"));
+        }
+        walls.end();
+    });
+}
+
+#[test]
+fn e80_temporary_directories_are_private() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        let name = format!("replay-it-{}", fresh_tag());
+        walls.works(&format!(
+            "echo x > \"$TMPDIR/{name}\" && cat \"$TMPDIR/{name}\" && mktemp && echo x > \"$HOME/{name}\""
+        ));
+        for dir in ["/tmp", "/var/tmp", "/dev/shm"] {
+            walls.sh(&format!("echo x > {dir}/{name}"));
+            let path = std::path::Path::new(dir).join(&name);
+            assert!(fs::symlink_metadata(&path).is_err(), "{setting:?}: {} was made", path.display());
+        }
+        // They live as long as the server.
+        walls.works(&format!("cat \"$TMPDIR/{name}\" \"$HOME/{name}\""));
+        walls.end();
+    });
+}
+
+#[test]
+fn e81_the_working_directory() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        let outside = walls.beyond("");
+        walls.works(&format!("ln -s '{outside}' link; mkdir -p sub"));
+        let work = walls.tree.text("work");
+        for directory in [
+            format!("{work}/../outside"),
+            format!("{work}/link"),
+            outside,
+            format!("{work}/ok.txt"),
+            format!("{work}/absent"),
+        ] {
+            let reply = walls.try_run(json!({"command": "cat secret", "workingDirectory": directory}));
+            assert!(reply.failure().is_some_and(|failure| failure.code.is_some()), "{directory}: {}", reply.0);
+        }
+        let reply = walls.try_run(json!({"command": "pwd", "workingDirectory": format!("{work}/sub")}));
+        assert_eq!(ran(&reply).stdout, format!("{work}/sub\n"));
+        walls.end();
+    });
+}
+
+#[test]
+fn e81_the_working_directory_is_swapped() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        let (dir, link) = (walls.tree.path("work/swap"), walls.tree.path("work/swapped"));
+        fs::create_dir(&dir).unwrap();
+        std::os::unix::fs::symlink(walls.tree.path("outside"), &link).unwrap();
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let flags = rustix::fs::RenameFlags::EXCHANGE;
+                while !over.load(Ordering::Relaxed) {
+                    rustix::fs::renameat_with(rustix::fs::CWD, &dir, rustix::fs::CWD, &link, flags).unwrap();
+                }
+            });
+            for _ in 0..40 {
+                // The secret is looked for in every reply; what the call comes to depends on the moment.
+                walls.try_run(json!({"command": "cat secret; echo x > made", "workingDirectory": dir}));
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+        walls.end();
+    });
+}
+
+#[test]
+fn e82_e84_the_server_and_its_launcher() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[("REPLAY_IT_MARK", SECRET)]);
+        let server = walls.server.pid();
+        let launcher = launcher(&walls.server);
+        for pid in [format!("{server}"), format!("{launcher}"), "$PPID".to_owned(), "1".to_owned()] {
+            for command in [
+                format!("cat /proc/{pid}/environ | grep -a ."),
+                format!("cat /proc/{pid}/maps | grep ."),
+                format!("head -c 1 /proc/{pid}/mem"),
+                format!("ls /proc/{pid}/root/"),
+                format!("ls /proc/{pid}/cwd/"),
+                format!("cat /proc/{pid}/fd/0"),
+                format!("echo '{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}' > /proc/{pid}/fd/1"),
+            ] {
+                // The supervisor and number 1 have the same root as the command, where there are namespaces.
+                if command.starts_with("ls /proc/$PPID/root") || command.starts_with("ls /proc/1/root") {
+                    continue;
+                }
+                walls.fails(&command);
+            }
+        }
+        for pid in [format!("{server}"), format!("{launcher}")] {
+            for signal in ["9", "TERM", "STOP", "HUP", "0"] {
+                walls.fails(&format!("kill -{signal} {pid}"));
+            }
+        }
+        for signal in ["9", "TERM", "STOP", "HUP"] {
+            // Number 1 of a pid namespace takes no signal from inside, which is no error.
+            walls.sh(&format!("kill -{signal} $PPID"));
+        }
+        if !setting.root() {
+            let ended = walls.sh("kill -9 -1; echo unharmed");
+            assert!(["unharmed\n", ""].contains(&ended.stdout.as_str()), "{ended:?}");
+            walls.sh("pkill -9 -f replay; pkill -STOP -f replay");
+        }
+        assert!(walls.server.alive());
+        walls.end();
+    });
+}
+
+#[test]
+fn e83_inherited_descriptors() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        assert_eq!(walls.works("for fd in /proc/self/fd/*; do echo ${fd##*/}; done | sort -n | head -3"), "0\n1\n2\n");
+        assert_eq!(walls.works("readlink /proc/self/fd/0; cat"), "/dev/null\n");
+        // A shell's own descriptor for its script is above 9; none of these is open.
+        for fd in 3..10 {
+            walls.fails(&format!("cat <&{fd}"));
+            walls.fails(&format!("echo x >&{fd}"));
+        }
+        walls.end();
+    });
+}
+
+#[test]
+fn e90_the_environment_is_scrubbed() {
+    everywhere(|setting| {
+        let hidden = [
+            "SSH_AUTH_SOCK",
+            "DBUS_SESSION_BUS_ADDRESS",
+            "BASH_ENV",
+            "ENV",
+            "GITHUB_TOKEN",
+            "AWS_SECRET_ACCESS_KEY",
+            "OPENAI_API_KEY",
+            "DB_PASSWORD",
+            "GIT_ASKPASS",
+            "GIT_SSH_COMMAND",
+            "XDG_RUNTIME_DIR",
+            "LD_LIBRARY_PATH",
+            "PYTHONSTARTUP",
+            "NODE_OPTIONS",
+            "REPLAY_IT_ANY",
+        ];
+        let variables: Vec<(&str, &str)> = hidden.iter().map(|name| (*name, "/TOPSECRET")).collect();
+        let mut walls = Walls::start(setting, &[], &variables);
+        let seen = walls.works("env");
+        let names: Vec<&str> = seen.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
+        assert_eq!(hidden.iter().filter(|name| names.contains(name)).collect::<Vec<_>>(), Vec::<&&str>::new());
+        assert!(["PATH", "HOME", "TMPDIR", "LANG"].iter().all(|name| names.contains(name)), "{seen}");
+        walls.end();
+    });
+}
+
+#[test]
+fn e91_no_more_rights() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        let status = walls.works("cat /proc/self/status");
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_owned();
+        assert_eq!((field("NoNewPrivs:"), field("Seccomp:")), ("1".to_owned(), "2".to_owned()));
+        // CAP_CHOWN, CAP_DAC_OVERRIDE and CAP_FOWNER.
+        let kept = if setting.root() { "000000000000000b" } else { "0000000000000000" };
+        assert_eq!((field("CapEff:"), field("CapPrm:")), (kept.to_owned(), kept.to_owned()));
+        assert_eq!(
+            (field("CapInh:"), field("CapAmb:")),
+            ("0000000000000000".to_owned(), "0000000000000000".to_owned())
+        );
+        for command in
+            ["sudo -n true", "su -c true nobody </dev/null", "newgrp </dev/null -c true", "setpriv --reuid=1 true"]
+        {
+            if installed(command.split(' ').next().unwrap()) && !(setting.root() && command.starts_with("newgrp")) {
+                walls.fails(command);
+            }
+        }
+        walls.end();
+    });
+}
+
+#[test]
+fn e92_namespaces_and_mounts() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        walls.works("mkdir -p m");
+        for command in [
+            "unshare -U true",
+            "unshare -Ur true",
+            "unshare -Urm mount -t tmpfs none m",
+            "unshare -m true",
+            "unshare -n true",
+            "mount -t tmpfs none m",
+            "mount --bind / m",
+            "mount -o remount,rw /",
+            "umount /proc",
+            "chroot . /bin/true",
+            "nsenter -t 1 -m true",
+        ] {
+            walls.fails(command);
+        }
+        walls.end();
+    });
+}
+
+#[test]
+fn e94_no_network() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &["--network", "none"], &[]);
+        if installed("bash") {
+            walls.fails(&format!("bash -c 'echo x > /dev/tcp/127.0.0.1/{port}'"));
+            walls.fails(&format!("bash -c 'echo x > /dev/udp/127.0.0.1/{port}'"));
+        }
+        if installed("python3") {
+            let connect = format!("import socket; socket.create_connection((\"127.0.0.1\", {port}), 2)");
+            let ran = walls.sh(&format!("python3 -c '{connect}'"));
+            assert_ne!(ran.code, 0);
+            assert!(ran.text.contains("commands have no network"), "{setting:?}: {}", ran.text);
+        }
+        assert!(listener.accept().is_err(), "{setting:?}: somebody connected");
+        walls.end();
+    });
+}
+
+/// What programs outside the walls would run or obey.
+#[test]
+fn e95_planting_what_others_run() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        let plant = "mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit; echo evil > .mcp.json; mkdir .claude; \
+                     echo evil > .claude/settings.json; mkdir .codex; echo evil > .codex/config.toml; true";
+        walls.sh(plant);
+        let planted = [".git/hooks/pre-commit", ".mcp.json", ".claude/settings.json", ".codex/config.toml"];
+        let there: Vec<&str> = planted.into_iter().filter(|name| walls.tree.has(&format!("work/{name}"))).collect();
+        // Landlock can only grant; this is a gap that the server names at its start.
+        let known = if setting.tier == Tier::Landlock { planted.to_vec() } else { Vec::new() };
+        assert_eq!(there, known, "{setting:?}");
+        walls.end();
+    });
+}
+
+#[test]
+fn e95_work_with_git_goes_on() {
+    if !installed("git") {
+        return;
+    }
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &["--git-identity", "A <a@b>"], &[]);
+        walls.works(
+            "git init -q r && cd r && echo x > f && git add f && git commit -qm one && git log --oneline | grep one",
+        );
+        walls
+            .works("git clone -q r s && cd s && git status --short && git checkout -qb side && git branch | grep side");
+        walls.works("git init -q . && git add ok.txt && git commit -qm two && git log --oneline | grep two");
+        walls.end();
+    });
+}
+
+#[test]
+fn e96_what_the_operator_protects() {
+    everywhere(|setting| {
+        let tree = crate::tree::Tree::new();
+        tree.file("work/ok.txt", "fine\n").file("docs/read.txt", "readme\n").dir("tmp");
+        tree.file("outside/secret", SECRET).file("work/policy.json", "{}\n").file("work/own/audit.log", "one\n");
+        if let Some(owner) = setting.owner {
+            super::give(tree.root(), owner);
+        }
+        let (policy, own) = (tree.text("work/policy.json"), tree.text("work/own"));
+        let mut walls = Walls::on(tree, setting, &["--protect", &policy, "--protect", &own], &[]);
+        if setting.tier == Tier::Landlock {
+            let reply = walls.try_run(json!({"command": "true"}));
+            let failure = reply.failure().expect("a refusal");
+            assert!(failure.message.contains("cannot be kept read-only"), "{}", failure.message);
+            return;
+        }
+        for command in [
+            "echo x > policy.json",
+            "rm policy.json",
+            "mv policy.json other",
+            "mv ok.txt policy.json",
+            "truncate -s 0 policy.json",
+            "chmod 777 policy.json",
+            "echo x >> own/audit.log",
+            "rm -r own",
+            "mv own other",
+            "touch own/new",
+            "ln policy.json twin && echo x >> twin",
+        ] {
+            walls.fails(command);
+        }
+        assert_eq!(walls.tree.read("work/policy.json"), "{}\n");
+        assert_eq!(walls.tree.read("work/own/audit.log"), "one\n");
+        walls.end();
+    });
+}
+
+/// Inside the walls no namespaces can be made, so a second `replay` meets a system without them.
+#[test]
+fn e97_walls_that_cannot_be_built() {
+    everywhere(|setting| {
+        let program = super::program();
+        let binary = program.parent().unwrap().to_str().unwrap().to_owned();
+        let mut walls = Walls::start(setting, &["--system", &binary], &[]);
+        let secret = walls.beyond("secret");
+        for mode in ["namespaces", "require"] {
+            let command = format!(
+                "'{}' call execute_command command=\"cat '{secret}'; echo x > '{}'\" --allow .:rw --sandbox {mode}",
+                program.display(),
+                walls.beyond("new")
+            );
+            let ran = walls.sh(&command);
+            assert_ne!(ran.code, 0, "{setting:?}: {ran:?}");
+        }
+        let ran = walls.sh(&format!(
+            "'{}' call execute_command command=true --allow .:rw --sandbox namespaces",
+            program.display()
+        ));
+        assert!(ran.text.contains("--sandbox off"), "no remedy: {ran:?}");
+        walls.end();
+    });
+}
+
+#[test]
+fn a_server_in_the_background_of_one_call_is_reached_from_the_next() {
+    if !installed("python3") {
+        return;
+    }
+    everywhere(|setting| {
+        if setting.tier != Tier::Namespaces {
+            return;
+        }
+        let mut walls = Walls::start(setting, &[], &[]);
+        let serve = "exec python3 -u -m http.server --bind 127.0.0.1 8123";
+        let reply = walls.try_run(json!({"command": serve, "background": true}));
+        let id = reply.result()["structuredContent"]["commandId"].as_str().unwrap().to_owned();
+        let until = Instant::now() + crate::harness::DEADLINE;
+        let fetch =
+            "python3 -c 'import urllib.request as u; print(u.urlopen(\"http://127.0.0.1:8123/ok.txt\").read())'";
+        while walls.sh(fetch).stdout != "b'fine\\n'\n" {
+            assert!(Instant::now() < until, "the server never answered");
+        }
+        // Not from outside.
+        assert!(std::net::TcpStream::connect("127.0.0.1:8123").is_err());
+        let reply = walls.server.call("follow_command", json!({"commandId": id, "end": true, "waitSecs": 5}));
+        assert_eq!(reply.result()["structuredContent"]["running"], false, "{}", reply.0);
+        walls.end();
+    });
+}
+
+#[test]
+fn two_servers_do_not_meet() {
+    everywhere(|setting| {
+        let (mut one, mut two) = (Walls::start(setting, &[], &[]), Walls::start(setting, &[], &[]));
+        let tag = fresh_tag();
+        let reply = two.try_run(json!({"command": format!("echo up; exec sleep {tag}"), "background": true}));
+        let id = reply.result()["structuredContent"]["commandId"].clone();
+        two.server.call("follow_command", json!({"commandId": id, "waitSecs": 5}));
+        let theirs = tagged(&tag);
+        assert_eq!(theirs.len(), 1, "{setting:?}");
+        one.fails(&format!("kill -9 {}", theirs[0]));
+        one.works("echo x > \"$TMPDIR/mine\"; echo x > \"$HOME/mine\"");
+        two.fails("cat \"$TMPDIR/mine\" \"$HOME/mine\"");
+        let work = one.tree.text("work/ok.txt");
+        two.fails(&format!("cat '{work}'"));
+        one.end();
+        drop(one);
+        assert_eq!(tagged(&tag), theirs, "the other server's command was ended");
+        two.end();
+    });
+}
