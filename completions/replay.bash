@@ -49,6 +49,9 @@ _replay() {
             replay__subcmd__help__subcmd__sandbox,explain)
                 cmd="replay__subcmd__help__subcmd__sandbox__subcmd__explain"
                 ;;
+            replay__subcmd__help__subcmd__sandbox,probe)
+                cmd="replay__subcmd__help__subcmd__sandbox__subcmd__probe"
+                ;;
             replay__subcmd__help__subcmd__sandbox,run)
                 cmd="replay__subcmd__help__subcmd__sandbox__subcmd__run"
                 ;;
@@ -58,6 +61,9 @@ _replay() {
             replay__subcmd__sandbox,help)
                 cmd="replay__subcmd__sandbox__subcmd__help"
                 ;;
+            replay__subcmd__sandbox,probe)
+                cmd="replay__subcmd__sandbox__subcmd__probe"
+                ;;
             replay__subcmd__sandbox,run)
                 cmd="replay__subcmd__sandbox__subcmd__run"
                 ;;
@@ -66,6 +72,9 @@ _replay() {
                 ;;
             replay__subcmd__sandbox__subcmd__help,help)
                 cmd="replay__subcmd__sandbox__subcmd__help__subcmd__help"
+                ;;
+            replay__subcmd__sandbox__subcmd__help,probe)
+                cmd="replay__subcmd__sandbox__subcmd__help__subcmd__probe"
                 ;;
             replay__subcmd__sandbox__subcmd__help,run)
                 cmd="replay__subcmd__sandbox__subcmd__help__subcmd__run"
@@ -556,7 +565,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__help__subcmd__sandbox)
-            opts="explain run"
+            opts="explain probe run"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -570,6 +579,20 @@ _replay() {
             return 0
             ;;
         replay__subcmd__help__subcmd__sandbox__subcmd__explain)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        replay__subcmd__help__subcmd__sandbox__subcmd__probe)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -612,7 +635,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-line-bytes --log-level --help explain run help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-line-bytes --log-level --help explain probe run help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -894,7 +917,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox__subcmd__help)
-            opts="explain run help"
+            opts="explain probe run help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -935,6 +958,20 @@ _replay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        replay__subcmd__sandbox__subcmd__help__subcmd__probe)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         replay__subcmd__sandbox__subcmd__help__subcmd__run)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -942,6 +979,147 @@ _replay() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        replay__subcmd__sandbox__subcmd__probe)
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-line-bytes --log-level --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --allow)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --allow-read)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --allow-write)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --sandbox-profile)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --protect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sandbox)
+                    COMPREPLY=($(compgen -W "require namespaces landlock off" -- "${cur}"))
+                    return 0
+                    ;;
+                --network)
+                    COMPREPLY=($(compgen -W "none loopback host" -- "${cur}"))
+                    return 0
+                    ;;
+                --env)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -W "private read-only" -- "${cur}"))
+                    return 0
+                    ;;
+                --git-identity)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --system)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --limit-processes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --limit-file-bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --limit-cpu-secs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --limit-memory-bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --limit-open-files)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-commands)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-background-commands)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --background-output-bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tools)
+                    COMPREPLY=($(compgen -W "files command all" -- "${cur}"))
+                    return 0
+                    ;;
+                --errors)
+                    COMPREPLY=($(compgen -W "codes results" -- "${cur}"))
+                    return 0
+                    ;;
+                --command-timeout-secs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-command-timeout-secs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-cap-bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-line-bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-level)
+                    COMPREPLY=($(compgen -W "off error warn info debug trace" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
