@@ -84,10 +84,13 @@ pub fn run(server: &Server, program: &[OsString], signals: BorrowedFd<'_>) -> Re
             job.kill();
         }
         match job.next_event()? {
-            News::Said(Event::Ended { exit: Exit::Code(code), .. }, _) => return Ok(code as u8),
-            // As shells report it.
-            News::Said(Event::Ended { exit: Exit::Signal(signal), .. }, _) => {
-                return Ok(128_u8.saturating_add(signal as u8));
+            News::Said(Event::Ended { exit, .. }, _) => {
+                let status = match exit {
+                    Exit::Code(code) => code,
+                    // As shells report it.
+                    Exit::Signal(signal) => 128 + signal,
+                };
+                return Ok(u8::try_from(status).unwrap_or(u8::MAX));
             }
             News::Said(Event::Refused { step, errno }, _) => {
                 let reason = std::io::Error::from_raw_os_error(errno);

@@ -17,6 +17,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{
     AtFlags, CWD, FileType, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags, chmod, chownat, fstat, readlinkat,
     removexattr, setxattr, utimensat,
@@ -61,10 +62,17 @@ impl Broker {
         Self { listener, writable, read_only, denied: Vec::new() }
     }
 
-    /// Waits for a call and answers it; one that was given up meanwhile is no error.
-    ///
-    /// Blocks unless poll(2) has said that the listener can be read.
+    /// Whether nobody is left who could make a call: there is nothing to wait for any more.
+    pub fn is_over(&self) -> bool {
+        self.state().contains(PollFlags::HUP)
+    }
+
+    /// Answers one call, if one waits; one that was given up meanwhile is no error. Does not block.
     pub fn serve(&mut self) -> io::Result<()> {
+        // With nobody left, kernels before Linux 6.11 wait for ever.
+        if !self.state().contains(PollFlags::IN) {
+            return Ok(());
+        }
         let gone = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::Interrupted => Ok(()),
             _ => Err(error),
@@ -89,6 +97,14 @@ impl Broker {
     /// What was refused because of where it lies, and whether a network was asked for: each thing once, the first ones.
     pub fn denied(&self) -> &[Denied] {
         &self.denied
+    }
+
+    fn state(&self) -> PollFlags {
+        let mut listener = [PollFd::new(&self.listener, PollFlags::IN)];
+        match poll(&mut listener, Some(&Timespec::default())) {
+            Ok(_) => listener[0].revents(),
+            Err(_) => PollFlags::empty(),
+        }
     }
 
     fn record(&mut self, denied: Denied) {
@@ -143,7 +159,7 @@ impl Broker {
 }
 
 impl AsFd for Broker {
-    /// To wait for calls with poll(2). `POLLHUP`: nobody is left who could make one.
+    /// To wait for calls with poll(2). `POLLHUP`, which stays: [`Broker::is_over`].
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.listener.as_fd()
     }

@@ -182,7 +182,7 @@ struct Guarded {
 
 impl Standing for Guarded {
     fn waits_for(&self) -> Option<BorrowedFd<'_>> {
-        self.broker.as_ref().map(AsFd::as_fd)
+        self.broker.as_ref().filter(|broker| !broker.is_over()).map(AsFd::as_fd)
     }
 
     fn serve(&mut self) {

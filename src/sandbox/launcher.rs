@@ -9,12 +9,11 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::Pid;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
 use super::cell::Cells;
+use super::children::{Reaped, reap_one};
 use super::fault::{Fault, Step};
 use super::plan::{Place, Plan};
 use super::scratch::Ground;
@@ -148,9 +147,7 @@ impl Launcher {
 
     fn reap(&self) {
         while self.children.read_signal().is_ok_and(|signal| signal.is_some()) {}
-        while matches!(waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)), Ok(status) if status != WaitStatus::StillAlive)
-        {
-        }
+        while matches!(reap_one(), Reaped::Ended(..)) {}
     }
 
     /// The server is gone: its ends of all commands are closed, so the supervisors end them. Then nothing is left to
@@ -161,10 +158,10 @@ impl Launcher {
         let until = Instant::now() + Duration::from_millis(LAUNCHER_FAREWELL_MS);
         loop {
             while children.read_signal().is_ok_and(|signal| signal.is_some()) {}
-            match waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)) {
-                Ok(WaitStatus::StillAlive) => {}
-                Ok(_) => continue,
-                Err(_) => break,
+            match reap_one() {
+                Reaped::Ended(..) => continue,
+                Reaped::NoneYet => {}
+                Reaped::Nobody => break,
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {

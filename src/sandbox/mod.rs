@@ -7,7 +7,9 @@
 pub mod attack;
 pub mod bpf;
 pub mod broker;
+mod capabilities;
 mod cell;
+mod children;
 pub mod environment;
 mod etc;
 pub mod explain;

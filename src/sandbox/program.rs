@@ -11,21 +11,14 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
-use rustix::thread::{
-    CapabilitySet, CapabilitySets, clear_ambient_capability_set, remove_capability_from_bounding_set, set_capabilities,
-    set_no_new_privs,
-};
+use rustix::thread::set_no_new_privs;
 
+use super::capabilities;
 use super::fault::{Fault, Step};
 use super::plan::{Limits, Place, Tier};
 use super::sys;
 use super::walls::Walls;
 use super::wire::{Event, RawString, Request, send_event};
-
-/// What root keeps of its powers: to work on files of others inside the walls, as it expects to. The walls bound what
-/// files those are.
-const KEPT_BY_ROOT: CapabilitySet =
-    CapabilitySet::CHOWN.union(CapabilitySet::DAC_OVERRIDE).union(CapabilitySet::FOWNER);
 
 /// The three streams of a program.
 #[derive(Debug)]
@@ -72,7 +65,7 @@ impl Start {
         limit(&self.limits, self.tier)?;
         enter(&request.dir)?;
         if let Some(walls) = &self.walls {
-            drop_capabilities().step("drop capabilities")?;
+            capabilities::drop_most().step("drop capabilities")?;
             set_no_new_privs(true).step("PR_SET_NO_NEW_PRIVS")?;
             if let Some(listener) = walls.enter()? {
                 send_event(birth, &Event::Started, Some(listener.as_fd())).step("hand the listener over")?;
@@ -163,27 +156,4 @@ fn enter(place: &Place) -> Result<(), Fault> {
         return Err(moved(Errno::STALE.into()));
     }
     rustix::process::fchdir(dir.as_fd()).step("fchdir")
-}
-
-/// Drops all powers of root but [`KEPT_BY_ROOT`]; anybody else keeps none at all.
-fn drop_capabilities() -> io::Result<()> {
-    let kept = if rustix::process::geteuid().is_root() { KEPT_BY_ROOT } else { CapabilitySet::empty() };
-    clear_ambient_capability_set()?;
-    for number in 0..u64::BITS {
-        let one = CapabilitySet::from_bits_retain(1 << number);
-        if kept.contains(one) {
-            continue;
-        }
-        match remove_capability_from_bounding_set(one) {
-            // The first number that this kernel does not know.
-            Err(Errno::INVAL) => break,
-            // Who has no powers may not drop them either, and no_new_privs keeps it so.
-            Err(Errno::PERM) if !rustix::process::geteuid().is_root() => break,
-            result => result?,
-        }
-    }
-    let sets = rustix::thread::capabilities(None)?;
-    let kept = kept & sets.permitted;
-    set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() })?;
-    Ok(())
 }

@@ -184,7 +184,7 @@ mod tests {
         fs::create_dir_all(left.join("home/a/b")).unwrap();
         fs::write(left.join("home/a/b/file"), "x").unwrap();
         symlink(outside.path(), left.join("home/a/link")).unwrap();
-        fs::set_permissions(left.join("home/a"), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(left.join("home/a"), fs::Permissions::from_mode(0o000)).unwrap();
         let other = Scratch::create(parent.path()).unwrap();
         assert!(!left.try_exists().unwrap());
         assert!(used.path().join("home").is_dir() && other.path().join("tmp").is_dir());

@@ -7,16 +7,16 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use nix::errno::Errno as NixErrno;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
+use super::capabilities;
+use super::children::{Reaped, reap_one};
 use super::fault::{Fault, Step};
 use super::program::{Start, Streams};
 use super::reach::Reach;
@@ -76,13 +76,16 @@ impl Supervisor<'_> {
         };
         let (birth, program_birth) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).step("socketpair")?;
-        let program = match sys::fork(self.alone).step("fork")? {
-            Some(program) => program,
-            None => self.start.become_program(request, &streams, &program_birth),
+        let Some(program) = sys::fork(self.alone).step("fork")? else {
+            self.start.become_program(request, &streams, &program_birth)
         };
         drop((streams, program_birth));
         // Only now: the program's side has work below /proc/self before it executes.
         set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
+        if self.start.walls.is_some() {
+            // What it does for the program from here on, it does with no more power than the program has.
+            capabilities::drop_most().step("drop capabilities")?;
+        }
         let mut life = Life { program, birth: Some(birth), master, exit: None, terminated: false, over: None };
         self.follow(request, &mut life, &children)?;
         let Some(exit) = life.exit else { return Ok(()) };
@@ -190,20 +193,17 @@ impl Supervisor<'_> {
     /// let go of is waited for only so long; it can do nothing any more.
     fn end_rest(&mut self, children: &SignalFd) -> u32 {
         // What has ended by itself meanwhile is not counted.
-        while matches!(waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)), Ok(status) if status != WaitStatus::StillAlive)
-        {
-        }
+        while matches!(reap_one(), Reaped::Ended(..)) {}
         let until = Instant::now() + Duration::from_millis(LAST_PROCESSES_MS);
         let mut left = 0;
         loop {
             self.reach.signal(Signal::SIGKILL);
             loop {
-                match waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)) {
-                    Ok(WaitStatus::StillAlive) => break,
-                    Ok(_) => left += 1,
-                    Err(NixErrno::EINTR) => {}
-                    // ECHILD: nobody is left, which is the proof.
-                    Err(_) => return left,
+                match reap_one() {
+                    Reaped::Ended(..) => left += 1,
+                    Reaped::NoneYet => break,
+                    // That nobody is left is the proof.
+                    Reaped::Nobody => return left,
                 }
             }
             if Instant::now() >= until {
@@ -229,10 +229,10 @@ enum Order {
 /// Whether nobody is left. Everything that a command starts comes back to this process when its parent ends.
 fn is_childless() -> bool {
     loop {
-        match waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)) {
-            Ok(WaitStatus::StillAlive) => return false,
-            Ok(_) | Err(NixErrno::EINTR) => {}
-            Err(_) => return true,
+        match reap_one() {
+            Reaped::Ended(..) => {}
+            Reaped::NoneYet => return false,
+            Reaped::Nobody => return true,
         }
     }
 }
@@ -252,14 +252,10 @@ struct Life {
 
 /// Reaps whoever has ended, until it is the program's turn.
 fn reap(life: &mut Life) {
-    while life.exit.is_none() {
-        let (pid, exit) = match waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)) {
-            Ok(WaitStatus::Exited(pid, code)) => (pid, Exit::Code(code)),
-            Ok(WaitStatus::Signaled(pid, signal, _)) => (pid, Exit::Signal(signal as i32)),
-            Err(NixErrno::EINTR) => continue,
-            _ => return,
-        };
-        if life.program == pid {
+    while life.exit.is_none()
+        && let Reaped::Ended(pid, exit) = reap_one()
+    {
+        if pid.as_raw_pid() == life.program.as_raw() {
             life.exit = Some(exit);
         }
     }

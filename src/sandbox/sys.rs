@@ -12,7 +12,7 @@ use std::ptr;
 use nix::unistd::{ForkResult, Pid};
 use rustix::thread::UnshareFlags;
 
-/// What [`mount_setattr`] may set (mount_setattr(2)).
+/// What [`mount_setattr`] may set (`mount_setattr(2)`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MountAttributes(u64);
 
@@ -25,6 +25,7 @@ impl MountAttributes {
     pub const NO_DEVICES: Self = Self(libc::MOUNT_ATTR_NODEV);
 
     /// Both.
+    #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }

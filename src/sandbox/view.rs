@@ -1,6 +1,6 @@
 //! The root of its own: what commands see in place of the system's root. Only what is put here exists for them.
 //!
-//! Built once, in the launcher's mount namespace, from copies of mounts (open_tree(2)); then the launcher goes to live in
+//! Built once, in the launcher's mount namespace, from copies of mounts (`open_tree(2)`); then the launcher goes to live in
 //! it, and the system's root is gone from its sight. Each command gets a copy of it with a /proc of its own.
 #![expect(clippy::disallowed_methods, reason = "the view is put together from the system's own directories")]
 

@@ -40,7 +40,7 @@ impl Walls {
         // On a network of its own it can only meet sockets of other commands.
         let options = Options { scope_signals: scopes, scope_abstract_sockets: scopes && host, refuse_tcp: false, abi };
         let filter = seccomp::filter(&Rules { sockets: Sockets::Inet, unix: scopes || !host, supervised: false });
-        Ok(Self { ruleset: ruleset(&rules, &options)?, outer: None, filter, supervised: false, abi })
+        Ok(Self { ruleset: ruleset(&rules, options)?, outer: None, filter, supervised: false, abi })
     }
 
     /// For programs on the system's own root.
@@ -57,8 +57,8 @@ impl Walls {
         for path in [Path::new("/proc"), Path::new(view::SHOWN_OF_SYS)] {
             find(path, Right::Read);
         }
-        if plan.network == Network::Host {
-            etc::resolver_path().iter().for_each(|path| find(path, Right::Read));
+        if let Some(path) = etc::resolver_path().filter(|_| plan.network == Network::Host) {
+            find(&path, Right::Read);
         }
         rules.extend(devices());
         for name in ["home", "tmp"] {
@@ -78,7 +78,7 @@ impl Walls {
         // a domain costs time for each rule.
         let outer = landlock::scope_only(&options).map_err(|error| Fault::because("Landlock", &error.to_string()))?;
         let outer = Some(outer);
-        Ok(Self { ruleset: ruleset(&rules, &options)?, outer, filter, supervised: true, abi })
+        Ok(Self { ruleset: ruleset(&rules, options)?, outer, filter, supervised: true, abi })
     }
 
     /// Version of Landlock that they are made for.
@@ -117,9 +117,9 @@ fn version() -> Result<u32, Fault> {
     abi().ok_or_else(|| Fault::because("Landlock", "this kernel does not have it, or it is switched off"))
 }
 
-fn ruleset(rules: &[Rule], options: &Options) -> Result<Ruleset, Fault> {
+fn ruleset(rules: &[Rule], options: Options) -> Result<Ruleset, Fault> {
     let rules: Vec<(BorrowedFd<'_>, Right)> = rules.iter().map(|(fd, right)| (fd.as_fd(), *right)).collect();
-    landlock::ruleset(&rules, options).map_err(|error| Fault::because("Landlock", &error.to_string()))
+    landlock::ruleset(&rules, &options).map_err(|error| Fault::because("Landlock", &error.to_string()))
 }
 
 /// The directories that commands may write to on the system's own root, for the broker.

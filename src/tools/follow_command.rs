@@ -120,7 +120,10 @@ fn reply(command: &Background, cursor: Option<u64>, context: &Context<'_>) -> Re
                 notes.add(format_args!("timed out"));
             }
             notes.add_signal(ending.exit);
-            notes.add_denied(&ending.denied, &context.services.commands);
+            // Whoever ends a command does not ask why it failed.
+            if !ending.asked {
+                notes.add_denied(&ending.denied, &context.services.commands);
+            }
             (false, Some((exit_code(ending.exit), ending.asked)))
         }
         State::Lost(reason) => {

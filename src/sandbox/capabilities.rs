@@ -1,0 +1,36 @@
+//! What is left of root's powers inside the walls.
+
+use std::io;
+
+use rustix::io::Errno;
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, clear_ambient_capability_set, remove_capability_from_bounding_set, set_capabilities,
+};
+
+/// What root keeps of its powers: to work on files of others inside the walls, as it expects to. The walls bound what
+/// files those are.
+const KEPT_BY_ROOT: CapabilitySet =
+    CapabilitySet::CHOWN.union(CapabilitySet::DAC_OVERRIDE).union(CapabilitySet::FOWNER);
+
+/// Drops all powers of root but [`KEPT_BY_ROOT`]; anybody else keeps none at all.
+pub fn drop_most() -> io::Result<()> {
+    let kept = if rustix::process::geteuid().is_root() { KEPT_BY_ROOT } else { CapabilitySet::empty() };
+    clear_ambient_capability_set()?;
+    for number in 0..u64::BITS {
+        let one = CapabilitySet::from_bits_retain(1 << number);
+        if kept.contains(one) {
+            continue;
+        }
+        match remove_capability_from_bounding_set(one) {
+            // The first number that this kernel does not know.
+            Err(Errno::INVAL) => break,
+            // Who has no powers may not drop them either, and no_new_privs keeps it so.
+            Err(Errno::PERM) if !rustix::process::geteuid().is_root() => break,
+            result => result?,
+        }
+    }
+    let sets = rustix::thread::capabilities(None)?;
+    let kept = kept & sets.permitted;
+    set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() })?;
+    Ok(())
+}
