@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-use crate::cli::Options;
+use crate::cli::{Options, Sandbox};
 use crate::config::Config;
 use crate::exec::{Launcher, place_of};
 use crate::sandbox::attack::{Promise, Victims, probe as attack};
@@ -21,6 +21,9 @@ use crate::start;
 ///
 /// The directories are the battery's own, whatever `options` allows. A signal for this process ends the battery.
 pub fn probe(mut options: Options, signals: BorrowedFd<'_>) -> Result<(String, bool)> {
+    if options.sandbox == Some(Sandbox::Off) {
+        bail!("with --sandbox off there are no walls to attack");
+    }
     let base = Base::make()?;
     // Where it can be read and executed inside.
     let program = base.0.join("ro/replay");

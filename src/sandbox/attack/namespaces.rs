@@ -91,6 +91,8 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     }),
     attempt("pivot_root", "pivot_root(2) to an allowed directory", |s| {
         shield();
+        // It must be a mount of its own.
+        let _ = mount::mount_bind(&s.rw, &s.rw);
         rustix::process::pivot_root(&s.rw, &s.rw)?;
         through("")
     }),

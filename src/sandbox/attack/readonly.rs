@@ -1,7 +1,7 @@
 //! Changing what may only be read.
 
 use std::fs::{self, File, OpenOptions};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::path::Path;
 
@@ -49,10 +49,6 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     attempt("open a read-only descriptor for writing", "/proc/self/fd of a file opened for reading", |s| {
         let reading = File::open(file(s))?;
         OpenOptions::new().append(true).open(format!("/proc/self/fd/{}", reading.as_raw_fd()))?;
-        through("")
-    }),
-    attempt("map a read-only file for writing", "mmap(2) shared and writable of a descriptor for reading", |s| {
-        sys::map_writable(File::open(file(s))?.as_fd())?;
         through("")
     }),
     attempt("mode of a read-only file", "chmod(2), fchmod(2), fchmodat2(2), and by /proc/self/fd", |s| {

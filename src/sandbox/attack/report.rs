@@ -182,7 +182,11 @@ impl Report {
         if let Some(name) = &self.broke_at {
             let _ = writeln!(text, "the battery stopped at: {name}");
         }
-        let verdict = if self.holds(promise) { "everything that is promised held" } else { "NOT everything held" };
+        let verdict = match promise.tier {
+            Tier::Off => "nothing is promised without walls",
+            _ if self.holds(promise) => "everything that is promised held",
+            _ => "NOT everything held",
+        };
         let _ = writeln!(text, "{verdict}");
         text
     }

@@ -231,21 +231,6 @@ pub fn fanotify_group(flags: c_long) -> io::Result<OwnedFd> {
     made(unsafe { libc::syscall(libc::SYS_fanotify_init, flags, libc::O_RDONLY) })
 }
 
-/// Maps the first page of a file so that writes go into it (mmap(2)), and unmaps it.
-pub fn map_writable(file: BorrowedFd<'_>) -> io::Result<()> {
-    const LENGTH: usize = 4096;
-    // SAFETY: the kernel chooses an address where nothing is, and nothing uses it before it is unmapped.
-    unsafe {
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let start = libc::mmap(std::ptr::null_mut(), LENGTH, protection, libc::MAP_SHARED, file.as_raw_fd(), 0);
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        libc::munmap(start, LENGTH);
-    }
-    Ok(())
-}
-
 /// Watches a directory by fanotify.
 pub fn fanotify_watch(group: BorrowedFd<'_>, path: &CStr) -> io::Result<c_long> {
     const FAN_MARK_ADD: c_int = 1;

@@ -197,4 +197,7 @@ fn the_probe_on_the_command_line() {
         assert!(said.ends_with("everything that is promised held\n"), "{said}");
         assert_eq!(said.matches("through: ").count(), 0, "{said}");
     }
+    let (code, said, errors) = probe(&["--sandbox", "off"]);
+    let refused = "replay: with --sandbox off there are no walls to attack\n";
+    assert_eq!((code, said.as_str(), errors.as_str()), (Some(2), "", refused));
 }

@@ -323,6 +323,75 @@ fn e95_planting_what_others_run() {
     });
 }
 
+/// The same where there is a repository already, by way of other names.
+#[test]
+fn e95_planting_by_detours() {
+    if !installed("git") {
+        return;
+    }
+    everywhere(|setting| {
+        if setting.tier == Tier::Landlock {
+            return;
+        }
+        for detour in [
+            "echo evil > .git/hooks/pre-commit",
+            "mv .git old; mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit",
+            "rm -rf .git; mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit",
+            "mkdir -p new/hooks; echo evil > new/hooks/pre-commit; mv .git old; mv new .git",
+            "mkdir -p new/hooks; echo evil > new/hooks/pre-commit; rm -rf .git/hooks; mv new/hooks .git/hooks",
+            "mkdir -p n; echo evil > n/pre-commit; mv .git/hooks .git/h; ln -s ../n .git/hooks",
+            "mkdir -p n/hooks; echo evil > n/hooks/pre-commit; mv .git g; ln -s n .git",
+            "cd .git/hooks && echo evil > pre-commit",
+            "(sleep 0.2; mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit) & rm -rf .git; wait",
+            "echo evil > .mcp.json; mv .mcp.json x; mv x .mcp.json; ln -sf x .mcp.json",
+            "mkdir -p c; echo evil > c/settings.json; mv c .claude; ln -s c .claude",
+        ] {
+            let mut walls = Walls::start(setting, &[], &[]);
+            walls.works("git init -q .");
+            walls.sh(detour);
+            let planted = [".git/hooks/pre-commit", ".mcp.json", ".claude/settings.json"];
+            let there: Vec<&str> =
+                planted.into_iter().filter(|name| fs::metadata(walls.tree.path("work").join(name)).is_ok()).collect();
+            assert_eq!(there, Vec::<&str>::new(), "{setting:?}: {detour}");
+            walls.end();
+        }
+    });
+}
+
+#[test]
+fn e83_descriptors_in_the_background_and_in_a_terminal() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        let list = "for fd in /proc/$$/fd/*; do echo \"${fd##*/} $(readlink \"$fd\")\"; done > list";
+        for arguments in [json!({"background": true}), json!({"tty": true}), json!({"tty": true, "background": true})] {
+            let mut arguments = arguments;
+            arguments["command"] = json!(list);
+            let reply = walls.try_run(arguments.clone());
+            let structured = reply.result()["structuredContent"].clone();
+            if let Some(id) = structured["commandId"].as_str() {
+                let follow = json!({"commandId": id, "waitSecs": 10});
+                while walls.server.call("follow_command", follow.clone()).result()["structuredContent"]["running"]
+                    == true
+                {}
+            }
+            let listed = walls.tree.read("work/list");
+            let kinds: Vec<&str> =
+                listed.lines().filter(|line| ["0 ", "1 ", "2 "].iter().any(|n| line.starts_with(n))).collect();
+            assert_eq!(kinds.len(), 3, "{setting:?}: {arguments}: {listed}");
+            let more: Vec<&str> = listed
+                .lines()
+                .filter(|line| !["0 ", "1 ", "2 "].iter().any(|n| line.starts_with(n)))
+                // The shell's own: the list itself, the script's redirection, the pipe of a substitution.
+                .filter(|line| !line.contains(" /proc/") && !line.contains("pipe:") && !line.ends_with("/work/list"))
+                // Shells keep a copy of what they redirect, above 9.
+                .filter(|line| !line.starts_with("1") || line.len() < 3)
+                .collect();
+            assert_eq!(more, Vec::<&str>::new(), "{setting:?}: {arguments}: {listed}");
+        }
+        walls.end();
+    });
+}
+
 #[test]
 fn e95_work_with_git_goes_on() {
     if !installed("git") {
