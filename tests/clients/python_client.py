@@ -1,6 +1,8 @@
 """The official Python SDK drives the built program over stdio, in both of its ways to open.
 
-usage: python_client.py BINARY
+usage: python_client.py BINARY WALLS
+
+WALLS is what --sandbox gets.
 
 Prints one line per check; exits with 1 if one failed.
 """
@@ -36,7 +38,7 @@ async def denied(client: Client, path: pathlib.Path) -> str:
     return text(result) if result.is_error else ""
 
 
-async def session(binary: str, mode: str, version: str) -> None:
+async def session(binary: str, walls: str, mode: str, version: str) -> None:
     with tempfile.TemporaryDirectory(prefix="replay-client-") as name:
         root = pathlib.Path(name).resolve()
         work, secret = root / "work", root / "secret.txt"
@@ -44,7 +46,7 @@ async def session(binary: str, mode: str, version: str) -> None:
         secret.write_text("TOPSECRET")
         file = work / "hello.txt"
         file.write_text("hello world\nsecond line\n")
-        args = ["--mcp-server", "--allow", f"{work}:rw", "--sandbox", "off"]
+        args = ["--mcp-server", "--allow", f"{work}:rw", "--sandbox", walls]
         server = StdioServerParameters(command=binary, args=args)
         async with Client(stdio_client(server), mode=mode) as client:
             check(f"{mode}: speaks {version}", client.protocol_version == version, client.protocol_version)
@@ -63,15 +65,27 @@ async def session(binary: str, mode: str, version: str) -> None:
             check(f"{mode}: runs", "from a shell" in text(run) and str(work) in text(run), text(run))
             failed = await client.call_tool("execute_command", {"command": "exit 3"})
             check(f"{mode}: tells a failed command", failed.is_error is True, failed)
+            kept = await client.call_tool("execute_command", {"command": f"cat {secret}"})
+            check(f"{mode}: keeps commands inside", walls == "off" or "TOPSECRET" not in text(kept), text(kept))
+            serving = "mkfifo go; echo up; read line < go; echo got $line; sleep 60"
+            started = await client.call_tool("execute_command", {"command": serving, "background": True})
+            command_id = started.structured_content["commandId"]
+            await client.call_tool("execute_command", {"command": "until [ -p go ]; do :; done; echo it > go"})
+            seen = await client.call_tool("follow_command", {"commandId": command_id, "waitSecs": 10})
+            while "got it" not in text(seen) and seen.structured_content["running"]:
+                seen = await client.call_tool("follow_command", {"commandId": command_id, "cursor": 0, "waitSecs": 1})
+            check(f"{mode}: follows a background command", "got it" in text(seen), text(seen))
+            ended = await client.call_tool("follow_command", {"commandId": command_id, "end": True})
+            check(f"{mode}: ends it", ended.structured_content["running"] is False, text(ended))
             message = await denied(client, secret)
             check(f"{mode}: says why it denies", str(secret) in message and "TOPSECRET" not in message, message)
 
 
-async def main(binary: str) -> None:
+async def main(binary: str, walls: str) -> None:
     with anyio.fail_after(60):
-        await session(binary, "auto", "2026-07-28")
-        await session(binary, "legacy", "2025-11-25")
+        await session(binary, walls, "auto", "2026-07-28")
+        await session(binary, walls, "legacy", "2025-11-25")
 
 
-anyio.run(main, str(pathlib.Path(sys.argv[1]).resolve()))
+anyio.run(main, str(pathlib.Path(sys.argv[1]).resolve()), sys.argv[2])
 sys.exit(1 if failures else 0)

@@ -1,6 +1,8 @@
 // The official TypeScript SDK drives the built program over stdio.
 //
-// usage: node ts_client.mjs BINARY
+// usage: node ts_client.mjs BINARY WALLS
+//
+// WALLS is what --sandbox gets.
 //
 // Prints one line per check; exits with 1 if one failed.
 
@@ -34,9 +36,10 @@ const deadline = setTimeout(() => {
   process.exit(1);
 }, 60_000);
 
+const walls = process.argv[3];
 const transport = new StdioClientTransport({
   command: path.resolve(process.argv[2]),
-  args: ["--mcp-server", "--allow", `${work}:rw`, "--sandbox", "off"],
+  args: ["--mcp-server", "--allow", `${work}:rw`, "--sandbox", walls],
 });
 const client = new Client({ name: "ts_client", version: "1" });
 const call = (name, args) => client.callTool({ name, arguments: args });
@@ -59,6 +62,9 @@ try {
   check("runs", run.includes("from a shell") && run.includes(work), run);
   const failed = await call("execute_command", { command: "exit 3" });
   check("tells a failed command", failed.isError === true, failed);
+
+  const kept = text(await call("execute_command", { command: `cat ${secret}` }));
+  check("keeps commands inside", walls === "off" || !kept.includes("TOPSECRET"), kept);
 
   const denied = await call("read_file", { path: secret }).then(
     (result) => ({ code: undefined, message: text(result) }),
