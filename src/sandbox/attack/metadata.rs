@@ -3,9 +3,10 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
-use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, XattrFlags};
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, RenameFlags, Timespec, Timestamps, UTIME_NOW, XattrFlags};
 
 use super::Stage;
 use super::attempt::{Attempt, attempt, held, not_possible, through};
@@ -105,6 +106,28 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         let _ = sys::kernel::filter_all(libc::SECCOMP_RET_LOG, false);
         fs::set_permissions(victim(s), fs::Permissions::from_mode(0o777))?;
         through("")
+    }),
+    attempt("change the mode outside in a race", "chmod(2) below a directory that turns into a link and back", |s| {
+        let (dir, link) = (s.rw.join("race"), s.rw.join("race-link"));
+        fs::create_dir(&dir)?;
+        fs::write(dir.join("attributed"), "x")?;
+        symlink(&s.outside, &link)?;
+        let Some(swapper) = sys::fork()? else {
+            while rustix::fs::renameat_with(CWD, &dir, CWD, &link, RenameFlags::EXCHANGE).is_ok() {}
+            sys::exit_now();
+        };
+        let until = Instant::now() + Duration::from_millis(300);
+        let mut changed = 0;
+        while Instant::now() < until {
+            let done = fs::set_permissions(dir.join("attributed"), fs::Permissions::from_mode(0o707));
+            changed += u32::from(done.is_ok());
+        }
+        sys::kill(swapper.into(), libc::SIGKILL.into())?;
+        // The outer half looks as well.
+        match fs::metadata(victim(s)) {
+            Ok(metadata) if metadata.permissions().mode() & 0o777 == 0o707 => through(format!("in {changed} changes")),
+            _ => held(format!("{changed} changes, all inside")),
+        }
     }),
     attempt("change the mode of the system", "chmod(2) of a program of the system, to the mode it has", |_| {
         if !rustix::process::geteuid().is_root() {
