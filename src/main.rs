@@ -68,7 +68,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let config = Config::resolve(&cli.options)?;
             let server = start::server(&config)?;
             let services = server.services();
-            let text = walls::explain(&config, &services.policy, &services.commands.standing)?;
+            let text = inspect::explain(&config, &services.policy, &services.commands.standing)?;
             std::io::stdout().write_all(text.as_bytes())?;
             Ok(ExitCode::SUCCESS)
         }
@@ -82,7 +82,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let config = Config::resolve(&cli.options)?;
             logging(&config);
             let signals = catch_signals()?;
-            Ok(ExitCode::from(walls::run(&*start::server(&config)?, &program, signals.as_fd())?))
+            Ok(ExitCode::from(inspect::run(&*start::server(&config)?, &program, signals.as_fd())?))
         }
         None => serve(&Config::resolve(&cli.options)?),
     }

@@ -13,10 +13,9 @@ use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;
 use crate::policy::{Policy, Root};
 use crate::sandbox::explain::{gaps, refusal};
-use crate::sandbox::{Fault, Scratch, Standing, Tier, hold_server};
+use crate::sandbox::{Fault, Place, Plan, PlannedRoot, Scratch, Standing, Tier, hold_server};
 use crate::server::Server;
 use crate::tools::{Commands, Registry, Services, Toolset};
-use crate::walls;
 
 /// This program, for the launcher; also after its file was replaced.
 const OWN_PROGRAM: &str = "/proc/self/exe";
@@ -91,7 +90,7 @@ fn launch(config: &Config, policy: &Policy, tier: Tier) -> Result<(Standing, Lau
     let asked: Vec<&Path> = policy.protected_by_operator().collect();
     let scratch = Scratch::create(&config.temporary).context("no private directory for commands")?;
     scratch.link_in_home(&config.sandbox.home_links)?;
-    let plan = walls::plan(config, policy, tier, scratch.path())?;
+    let plan = plan(config, policy, tier, scratch.path())?;
     if let Some(reason) = refusal(&plan, &asked) {
         anyhow::bail!(reason);
     }
@@ -108,4 +107,26 @@ fn launch(config: &Config, policy: &Policy, tier: Tier) -> Result<(Standing, Lau
         gaps: gaps(&plan, &asked).into_iter().chain(ready.gaps).collect(),
     };
     Ok((standing, launcher, scratch))
+}
+
+/// What the launcher is told for one tier. Fails when an allowed directory cannot be looked at any more.
+pub fn plan(config: &Config, policy: &Policy, tier: Tier, scratch: &Path) -> Result<Plan> {
+    let sandbox = &config.sandbox;
+    Ok(Plan {
+        tier,
+        network: sandbox.network,
+        roots: policy.roots().iter().map(planned).collect::<Result<_>>()?,
+        protected: policy.protected().map(Into::into).collect(),
+        system: sandbox.system.iter().map(|seen| (&seen.path).into()).collect(),
+        scratch: scratch.into(),
+        private_home: sandbox.private_home,
+        environment: sandbox.environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+        limits: sandbox.limits.clone(),
+    })
+}
+
+fn planned(root: &Root) -> Result<PlannedRoot> {
+    let stat = rustix::fs::fstat(root).with_context(|| format!("`{}` cannot be looked at", root.path().display()))?;
+    let place = Place { path: root.path().into(), dev: stat.st_dev, ino: stat.st_ino };
+    Ok(PlannedRoot { place, writable: root.writable() })
 }

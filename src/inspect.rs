@@ -1,5 +1,4 @@
-//! `replay sandbox`: the walls themselves, looked at from the command line; and the plan that both this and the server
-//! make of a configuration.
+//! `replay sandbox`: the walls themselves, looked at and tried from the command line.
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -11,32 +10,11 @@ use rustix::io::Errno;
 
 use crate::config::Config;
 use crate::exec::{News, place_of};
-use crate::policy::{Policy, Root};
+use crate::policy::Policy;
 use crate::sandbox::explain::{Why, explain as text};
-use crate::sandbox::{Event, Exit, Place, Plan, PlannedRoot, Request, Standing, Tier};
+use crate::sandbox::{Event, Exit, Request, Standing, Tier};
 use crate::server::Server;
-
-/// What the launcher is told for one tier. Fails when an allowed directory cannot be looked at any more.
-pub fn plan(config: &Config, policy: &Policy, tier: Tier, scratch: &Path) -> Result<Plan> {
-    let sandbox = &config.sandbox;
-    Ok(Plan {
-        tier,
-        network: sandbox.network,
-        roots: policy.roots().iter().map(planned).collect::<Result<_>>()?,
-        protected: policy.protected().map(Into::into).collect(),
-        system: sandbox.system.iter().map(|seen| (&seen.path).into()).collect(),
-        scratch: scratch.into(),
-        private_home: sandbox.private_home,
-        environment: sandbox.environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
-        limits: sandbox.limits.clone(),
-    })
-}
-
-fn planned(root: &Root) -> Result<PlannedRoot> {
-    let stat = rustix::fs::fstat(root).with_context(|| format!("`{}` cannot be looked at", root.path().display()))?;
-    let place = Place { path: root.path().into(), dev: stat.st_dev, ino: stat.st_ino };
-    Ok(PlannedRoot { place, writable: root.writable() })
-}
+use crate::start::plan;
 
 /// The text of `replay sandbox explain`. When nothing stands, the rules are those of the best tier.
 pub fn explain(config: &Config, policy: &Policy, standing: &Standing) -> Result<String> {
