@@ -16,7 +16,7 @@ use replay::protocol::Revision;
 use replay::sandbox::{Tier, attack};
 use replay::server::{Server, Session};
 use replay::transport::{Door, End, Writer};
-use replay::{docs, oneshot, probe, sandbox, start, walls};
+use replay::{docs, inspect, oneshot, probe, sandbox, start};
 
 fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == sandbox::LAUNCHER_ARGUMENT) {
