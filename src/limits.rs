@@ -171,6 +171,8 @@ pub const COMMAND_OOM_SCORE_ADJ: u16 = 500;
 pub const MAX_PROFILE_BYTES: u64 = 1024 * 1024;
 /// Longest frame between the server and the launcher, in bytes: a command line as JSON, every byte of it escaped.
 pub const MAX_FRAME_BYTES: usize = 2 * 1024 * 1024;
+/// Longest packet of a supervisor, in bytes: as many refusals as one tells of, every byte of their paths as a number.
+pub const MAX_PACKET_BYTES: usize = 64 * 1024;
 /// How long the trivial command at start may take, in milliseconds.
 pub const TRIAL_MS: u64 = 5000;
 /// How long the launcher waits for its supervisors when the server is gone, in milliseconds.

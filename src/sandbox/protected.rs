@@ -2,7 +2,8 @@
 //! its place is moved aside when the command is over.
 #![expect(clippy::disallowed_methods, reason = "looks at the protected paths as commands see them")]
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, openat, renameat_with, statat};
@@ -11,7 +12,7 @@ use rustix::io::Errno;
 use super::fault::Fault;
 use super::view;
 use super::wire::{Denied, RawString};
-use crate::limits::MAX_ASIDE_NAMES;
+use crate::limits::{MAX_ASIDE_NAMES, MAX_DENIED_PATH_BYTES};
 
 /// One protected path.
 pub struct Protected {
@@ -43,12 +44,19 @@ impl Protected {
             if number > 0 {
                 name.push(format!("-{number}"));
             }
-            match renameat_with(CWD, &self.path, CWD, self.path.with_file_name(name), RenameFlags::NOREPLACE) {
+            let aside = self.path.with_file_name(name);
+            match renameat_with(CWD, &self.path, CWD, &aside, RenameFlags::NOREPLACE) {
                 Err(Errno::EXIST) => {}
+                // Not every file system can promise that. This one is asked instead.
+                Err(Errno::INVAL) if identity(&aside).is_none() => {
+                    let _ = rustix::fs::rename(&self.path, &aside);
+                    break;
+                }
                 _ => break,
             }
         }
-        Some(Denied::Protected(RawString::from(&self.path)))
+        let shown = self.path.as_os_str().as_bytes();
+        Some(Denied::Protected(OsStr::from_bytes(&shown[..shown.len().min(MAX_DENIED_PATH_BYTES)]).into()))
     }
 }
 

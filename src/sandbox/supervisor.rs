@@ -24,7 +24,7 @@ use super::sys::{self, SingleThread};
 use super::terminal;
 use super::watch::Watch;
 use super::wire::{Denied, Event, Exit, KILL, Request, TERMINATE, receive_event, send_event};
-use crate::limits::{LAST_PROCESSES_MS, MEMORY_WATCH_MS};
+use crate::limits::{LAST_PROCESSES_MS, MAX_DENIED, MEMORY_WATCH_MS};
 
 /// What the walls of this command need while it runs.
 pub trait Standing {
@@ -92,6 +92,8 @@ impl Supervisor<'_> {
         let left = self.end_rest(&children);
         let mut denied = self.standing.close(exit != Exit::Code(0));
         denied.extend(life.over);
+        // One packet holds them.
+        denied.truncate(MAX_DENIED);
         let _ = send_event(&self.server, &Event::Ended { exit, left, denied }, None);
         Ok(())
     }

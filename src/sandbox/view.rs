@@ -76,6 +76,7 @@ pub fn enter(plan: &Plan) -> Result<(), Fault> {
         symlinkat(&to, &root, below_root(&at)).step_with(|| format!("link {}", at.display()))?;
     }
     etc.put(&root)?;
+    terminals_and_memory(&root)?;
     for piece in pieces {
         put(&root, &piece)?;
     }
@@ -86,7 +87,6 @@ pub fn enter(plan: &Plan) -> Result<(), Fault> {
     } else {
         etc::no_resolver(&root, NO_RESOLVER)?;
     }
-    terminals_and_memory(&root)?;
     rustix::process::fchdir(&root).step("fchdir")?;
     rustix::process::pivot_root(".", ".").step("pivot_root")?;
     unmount(".", UnmountFlags::DETACH).step("unmount the system's root")?;
@@ -98,7 +98,8 @@ pub fn enter(plan: &Plan) -> Result<(), Fault> {
 /// Takes the private directory out of the view: what something is mounted on cannot be removed.
 pub fn leave() {
     for place in [TMP, HOME] {
-        let _ = unmount(place, UnmountFlags::DETACH);
+        // An allowed directory may lie over it.
+        while unmount(place, UnmountFlags::DETACH).is_ok() {}
     }
 }
 

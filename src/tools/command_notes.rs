@@ -63,7 +63,7 @@ impl Notes {
                      raise that (--limit-memory-bytes)"
                 )),
                 Denied::Protected(path) => self.add(format_args!(
-                    "`{}` is protected: what the command put there has no effect or was taken away",
+                    "`{}` is protected: what the command put there was moved aside (.set-aside)",
                     show_path(path.as_path())
                 )),
             }
