@@ -522,8 +522,8 @@ fn two_servers_do_not_meet() {
     });
 }
 
-/// Where an allowed directory lies below /tmp, the directories above it are the commands' own; a command that moves
-/// them away may only hurt itself.
+/// Where an allowed directory lies below /tmp, the directories above it are only in the view of commands, and none of
+/// them may be moved away under the commands that come later.
 #[test]
 fn the_way_to_an_allowed_directory_can_be_broken_by_nobody() {
     everywhere(|setting| {
