@@ -80,9 +80,7 @@ pub fn enter(plan: &Plan) -> Result<(), Fault> {
         symlinkat(&to, &root, below_root(&at)).step_with(|| format!("link {}", at.display()))?;
     }
     etc.put(&root)?;
-    for piece in pieces {
-        put(&root, &piece)?;
-    }
+    // What is written by name goes first: after it, a name can lead into an allowed directory.
     if plan.network == Network::Host {
         if let Some((place, tree)) = resolver {
             put(&root, &Piece { place, tree, is_dir: false })?;
@@ -91,6 +89,9 @@ pub fn enter(plan: &Plan) -> Result<(), Fault> {
         etc::no_resolver(&root, NO_RESOLVER)?;
     }
     terminals_and_memory(&root)?;
+    for piece in pieces {
+        put(&root, &piece)?;
+    }
     rustix::process::fchdir(&root).step("fchdir")?;
     rustix::process::pivot_root(".", ".").step("pivot_root")?;
     unmount(".", UnmountFlags::DETACH).step("unmount the system's root")?;
