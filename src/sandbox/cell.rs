@@ -57,7 +57,7 @@ impl Cells {
             home: home.clone(),
             tmp: tmp.clone(),
             landlock_abi: walls.as_ref().map(Walls::abi),
-            gaps: Vec::new(),
+            gaps: gaps(&plan),
         };
         let writable = writable_on_system(&plan);
         let protected = guarded(&plan);
@@ -128,6 +128,9 @@ impl Cells {
                 let first = FirstProcess::check()
                     .ok_or_else(|| Fault::because("pid namespace", "this process is not the first of one"))?;
                 view::own_proc()?;
+                if let Some(processes) = self.start.limits.processes.filter(|_| namespaces::can_bound_root()) {
+                    namespaces::bound_root(processes)?;
+                }
                 let protected = self.protected.iter().map(Protected::hold).collect::<Result<_, _>>()?;
                 let refused_before = if self.network == Network::Host { None } else { routes::refused() };
                 Ok((Reach::PidNamespace(first), Box::new(InView { protected, refused_before })))
@@ -144,6 +147,17 @@ impl Cells {
             }
         }
     }
+}
+
+/// What this system leaves open that another would not.
+fn gaps(plan: &Plan) -> Vec<String> {
+    let unbound = plan.tier == Tier::Namespaces
+        && plan.limits.processes.is_some()
+        && rustix::process::geteuid().is_root()
+        && !namespaces::can_bound_root();
+    let unbound =
+        unbound.then(|| "the number of processes is not limited: this kernel holds root to no limit".to_owned());
+    unbound.into_iter().collect()
 }
 
 /// The protected paths with the outermost read-write directories that they lie in.
