@@ -191,8 +191,10 @@ pub const MAX_ETC_BYTES: u64 = 32 * 1024 * 1024;
 pub const MAX_ETC_FILE_BYTES: u64 = 1024 * 1024;
 /// Deepest directory that is copied of /etc.
 pub const MAX_ETC_DEPTH: usize = 16;
-/// Most names that are tried for what is moved aside of a protected path.
-pub const MAX_ASIDE_NAMES: u32 = 1000;
+/// Directories that are open while a private directory is removed: one for each level, up to this depth.
+pub const MAX_REMOVED_LEVELS: usize = 64;
+/// How long the start of a server may be held up by private directories of others that were killed, in milliseconds.
+pub const SWEEP_MS: u64 = 1000;
 /// Most entries of `/etc` that get a rule of their own.
 pub const MAX_PUBLIC_ENTRIES: usize = 4096;
 /// Files and directories looked at to find them.

@@ -1,7 +1,7 @@
 //! What holds each command: one of three ways, built once and used for every command.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nix::unistd::Pid;
 
@@ -10,7 +10,7 @@ use super::broker::Broker;
 use super::fault::{Fault, Step};
 use super::plan::{Network, Plan, Tier};
 use super::program::Start;
-use super::protected::Protected;
+use super::protected::{self, Protected};
 use super::reach::{FirstProcess, Reach, SignalScope};
 use super::supervisor::{Standing, Supervisor};
 use super::sys::{self, SingleThread};
@@ -24,7 +24,9 @@ pub struct Cells {
     start: Start,
     network: Network,
     /// Below read-write directories.
-    protected: Vec<RawString>,
+    protected: Vec<protected::Guarded>,
+    /// What was at those paths before the first of the commands that run now.
+    before: Vec<Protected>,
     /// Where the broker lets metadata be changed.
     writable: Vec<PathBuf>,
     hello: Hello,
@@ -55,20 +57,33 @@ impl Cells {
             home: home.clone(),
             tmp: tmp.clone(),
             landlock_abi: walls.as_ref().map(Walls::abi),
-            gaps: Vec::new(),
+            gaps: gaps(&plan),
         };
         let writable = writable_on_system(&plan);
+        let protected = guarded(&plan);
         let mut environment = plan.environment;
         for (name, value) in [("HOME", home), ("TMPDIR", tmp)] {
             environment.extend(value.map(|value| (name.into(), value)));
         }
         let start = Start { tier: plan.tier, walls, limits: plan.limits, environment };
-        Ok(Self { alone, start, network: plan.network, protected: plan.protected, writable, hello })
+        Ok(Self { alone, start, network: plan.network, protected, before: Vec::new(), writable, hello })
     }
 
     /// What the server is told.
     pub fn hello(&self) -> &Hello {
         &self.hello
+    }
+
+    /// No command runs, and one is about to.
+    pub fn begin(&mut self) {
+        if self.start.tier == Tier::Namespaces {
+            self.before = self.protected.iter().map(Protected::note).collect();
+        }
+    }
+
+    /// The last command that ran has ended. What it could not be held to by itself is made good here.
+    pub fn rest(&mut self) {
+        self.before.drain(..).for_each(|protected| drop(protected.settle()));
     }
 
     /// Lets go of the private directory, so that it can be removed. No command runs any more.
@@ -113,6 +128,9 @@ impl Cells {
                 let first = FirstProcess::check()
                     .ok_or_else(|| Fault::because("pid namespace", "this process is not the first of one"))?;
                 view::own_proc()?;
+                if let Some(processes) = self.start.limits.processes.filter(|_| namespaces::can_bound_root()) {
+                    namespaces::bound_root(processes)?;
+                }
                 let protected = self.protected.iter().map(Protected::hold).collect::<Result<_, _>>()?;
                 let refused_before = if self.network == Network::Host { None } else { routes::refused() };
                 Ok((Reach::PidNamespace(first), Box::new(InView { protected, refused_before })))
@@ -123,12 +141,34 @@ impl Cells {
                 self.start.walls.as_ref().map_or(Ok(()), Walls::bound_supervisor)?;
                 let scope = SignalScope::check()
                     .ok_or_else(|| Fault::because("Landlock", "signals to other processes are not kept back"))?;
-                let protected = self.protected.iter().map(|path| path.as_path().to_path_buf()).collect();
+                let protected = self.protected.iter().map(|guarded| guarded.path.clone()).collect();
                 let guarded = Guarded { broker: None, writable: self.writable.clone(), protected };
                 Ok((Reach::Scope(scope), Box::new(guarded)))
             }
         }
     }
+}
+
+/// What this system leaves open that another would not.
+fn gaps(plan: &Plan) -> Vec<String> {
+    let unbound = plan.tier == Tier::Namespaces
+        && plan.limits.processes.is_some()
+        && rustix::process::geteuid().is_root()
+        && !namespaces::can_bound_root();
+    let unbound =
+        unbound.then(|| "the number of processes is not limited: this kernel holds root to no limit".to_owned());
+    unbound.into_iter().collect()
+}
+
+/// The protected paths with the outermost read-write directories that they lie in.
+fn guarded(plan: &Plan) -> Vec<protected::Guarded> {
+    let roots = || plan.roots.iter().filter(|root| root.writable).map(|root| root.place.path.as_path());
+    let outermost =
+        |path: &Path| roots().filter(|root| path.starts_with(root)).min_by_key(|root| root.as_os_str().len());
+    let paths = plan.protected.iter().map(RawString::as_path);
+    paths
+        .map(|path| protected::Guarded { path: path.into(), root: outermost(path).unwrap_or(Path::new("/")).into() })
+        .collect()
 }
 
 /// No wall: nothing to serve and nothing to tell.

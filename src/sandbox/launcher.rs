@@ -43,7 +43,7 @@ pub fn run() -> Result<(), Fault> {
     let ground = Ground::hold(&plan.scratch)?;
     let built = Cells::build(plan, alone).and_then(|cells| {
         set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
-        Ok(Launcher { server: server.try_clone().step("dup")?, children, ground, cells })
+        Ok(Launcher { server: server.try_clone().step("dup")?, children, ground, cells, running: 0 })
     });
     let attempted = built.and_then(Launcher::attempt);
     match attempted {
@@ -65,6 +65,8 @@ struct Launcher {
     children: SignalFd,
     ground: Ground,
     cells: Cells,
+    /// Supervisors that have not been reaped.
+    running: usize,
 }
 
 impl Launcher {
@@ -123,16 +125,22 @@ impl Launcher {
     }
 
     /// Makes the supervisor of one command; what goes wrong is told on the command's own socket.
-    fn launch(self, request: &Request, command: OwnedFd, mut stdio: Vec<OwnedFd>) -> Result<Self, Fault> {
+    fn launch(mut self, request: &Request, command: OwnedFd, mut stdio: Vec<OwnedFd>) -> Result<Self, Fault> {
         let null = if !request.stdin && request.terminal.is_none() {
             rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).step("dup").map(|null| stdio.insert(0, null))
         } else {
             Ok(())
         };
+        if self.running == 0 {
+            self.cells.begin();
+        }
         match null.and_then(|()| self.cells.copy()) {
-            Ok(Some(_)) => Ok(self),
+            Ok(Some(_)) => {
+                self.running += 1;
+                Ok(self)
+            }
             Ok(None) => {
-                let Self { server, children, ground, cells } = self;
+                let Self { server, children, ground, cells, .. } = self;
                 // Nobody below may keep the server's socket, or a way out, open.
                 drop((server, children, ground));
                 cells.live(request, command, stdio)
@@ -145,15 +153,20 @@ impl Launcher {
         }
     }
 
-    fn reap(&self) {
+    fn reap(&mut self) {
         while self.children.read_signal().is_ok_and(|signal| signal.is_some()) {}
-        while matches!(reap_one(), Reaped::Ended(..)) {}
+        while matches!(reap_one(), Reaped::Ended(..)) {
+            self.running = self.running.saturating_sub(1);
+            if self.running == 0 {
+                self.cells.rest();
+            }
+        }
     }
 
     /// The server is gone: its ends of all commands are closed, so the supervisors end them. Then nothing is left to
     /// keep the private directory for.
     fn farewell(self) {
-        let Self { server, children, ground, cells } = self;
+        let Self { server, children, ground, mut cells, .. } = self;
         drop(server);
         let until = Instant::now() + Duration::from_millis(LAUNCHER_FAREWELL_MS);
         loop {
@@ -169,6 +182,7 @@ impl Launcher {
             }
             let _ = wait_for([Some(children.as_fd())], Some(left));
         }
+        cells.rest();
         cells.leave();
         ground.remove();
     }

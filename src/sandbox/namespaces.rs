@@ -12,6 +12,9 @@ use super::fault::{Fault, Step};
 use super::plan::Network;
 use super::sys::{self, SingleThread};
 
+/// `PID_MAX_LIMIT` of `linux/threads.h`.
+const MOST_PIDS: u64 = 4 * 1024 * 1024;
+
 /// Enters the namespaces. From here on this process has all powers inside them and none outside.
 pub fn enter(alone: &SingleThread, network: Network) -> Result<(), Fault> {
     let powers = rustix::thread::capabilities(None).step("capget")?.effective;
@@ -62,6 +65,39 @@ fn enter_with_all_ids(alone: &SingleThread) -> Result<(), Fault> {
     }
 }
 
+/// Whether the number of processes of root's commands can be bounded: the kernel holds root to no `RLIMIT_NPROC`, whatever
+/// user namespace it is in (`copy_process` in the kernel's fork.c), but since Linux 6.14 each pid namespace has a
+/// `pid_max` of its own. Before, it was the system's.
+pub fn can_bound_root() -> bool {
+    rustix::system::uname().release().to_str().is_ok_and(has_own_pid_max)
+}
+
+fn has_own_pid_max(release: &str) -> bool {
+    let mut numbers = release.split(|byte: char| !byte.is_ascii_digit()).map(str::parse::<u32>);
+    matches!((numbers.next(), numbers.next()), (Some(Ok(major)), Some(Ok(minor))) if (major, minor) >= (6, 14))
+}
+
+/// Bounds the processes of this pid namespace, if this is root. To be called only where [`can_bound_root`]; its first
+/// process has a /proc of its own by then.
+pub fn bound_root(processes: u64) -> Result<(), Fault> {
+    if !geteuid().is_root() {
+        return Ok(());
+    }
+    let step = "bound the number of processes";
+    // The last number is given to nobody.
+    let mut most = processes.saturating_add(1);
+    loop {
+        #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
+        let file = std::fs::File::options().write(true).open("/proc/sys/kernel/pid_max");
+        match file.step(step)?.write_all(most.to_string().as_bytes()) {
+            // The least that a kernel takes grows with its processors, 301 at least; a bound above the most is none.
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidInput && most < MOST_PIDS => most *= 2,
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => return Ok(()),
+            result => return result.step(step),
+        }
+    }
+}
+
 fn await_turn(socket: &OwnedFd) -> bool {
     matches!(rustix::io::read(socket, &mut [0; 1]), Ok(1))
 }
@@ -86,4 +122,15 @@ fn write(name: &str, text: &str) -> Result<(), Fault> {
 fn write_of(process: i32, name: &str, text: &str) -> std::io::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
     std::fs::File::options().write(true).open(format!("/proc/{process}/{name}"))?.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_since_when_pid_namespaces_have_a_bound() {
+        let known = ["6.14.0", "6.18.44-fc-v657", "7.0-rc1", "6.13.9", "5.15.167.4-microsoft", "6", "", "next-6.20"];
+        assert_eq!(known.map(has_own_pid_max), [true, true, true, false, false, false, false, false]);
+    }
 }

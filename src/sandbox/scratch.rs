@@ -2,18 +2,20 @@
 #![expect(clippy::disallowed_methods, reason = "the directory is the program's own, made and removed here")]
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, ResolveFlags, chmodat, fchmod, flock, mkdirat, openat, openat2,
-    symlinkat, unlinkat,
+    AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, ResolveFlags, chmod, fchmod, flock, mkdirat, openat, openat2,
+    renameat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
 use super::fault::{Fault, Step};
 use super::wire::RawString;
+use crate::limits::{MAX_REMOVED_LEVELS, SWEEP_MS};
 
 /// What the name of every such directory begins with.
 const PREFIX: &str = "replay-scratch-";
@@ -96,12 +98,14 @@ impl Ground {
 
     /// Removes the directory with everything in it, as far as that can be.
     pub fn remove(self) {
-        remove(&self.parent, &self.name);
+        remove(&self.parent, &self.name, None);
     }
 }
 
-/// Removes the directories below `parent` that nobody holds a lock on: their servers were killed.
+/// Removes the directories below `parent` that nobody holds a lock on: their servers were killed. Somebody waits for the
+/// server to start, so that what takes long is left to the next one.
 fn sweep(parent: &Path) {
+    let until = Instant::now() + Duration::from_millis(SWEEP_MS);
     let Ok(handle) = openat(CWD, parent, DIRECTORY, Mode::empty()) else { return };
     let Ok(entries) = Dir::read_from(&handle) else { return };
     for entry in entries.flatten() {
@@ -113,22 +117,37 @@ fn sweep(parent: &Path) {
         let own = rustix::fs::fstat(&scratch).is_ok_and(|stat| stat.st_uid == rustix::process::geteuid().as_raw());
         let made = rustix::fs::statat(&scratch, "tmp", AtFlags::SYMLINK_NOFOLLOW).is_ok();
         if own && made && flock(&scratch, FlockOperation::NonBlockingLockExclusive).is_ok() {
-            remove(&handle, entry.file_name());
+            remove(&handle, entry.file_name(), Some(until));
         }
     }
 }
 
 /// Removes a directory tree by handle: links are removed and never followed, mounts are never entered. What cannot be
-/// removed stays.
+/// removed, or not in time, stays.
 ///
-/// Without recursion: a command can nest deeper than a stack goes.
-fn remove(parent: &OwnedFd, name: &CStr) {
-    let Ok(top) = Level::open(parent.as_fd(), name) else { return };
+/// Without recursion, and with few directories open: a command can nest deeper than a stack goes, or than there are
+/// descriptors. What lies too deep is moved up first.
+fn remove(parent: &OwnedFd, name: &CStr, until: Option<Instant>) {
+    let Ok(top) = Level::open(parent.as_fd(), name, until) else { return };
     let mut levels = vec![top];
+    let mut moved = 0_u64;
     while let Some(level) = levels.last_mut() {
+        if until.is_some_and(|until| Instant::now() >= until) {
+            return;
+        }
         if let Some(next) = level.directories.pop() {
-            if let Ok(below) = Level::open(level.handle.as_fd(), &next) {
+            let Ok(below) = Level::open(level.handle.as_fd(), &next, until) else { continue };
+            if levels.len() < MAX_REMOVED_LEVELS {
                 levels.push(below);
+                continue;
+            }
+            let above = levels.last().map_or(parent, |level| &level.handle);
+            let Ok(up) = CString::new(format!("moved-up-{moved}")) else { continue };
+            moved += 1;
+            if !below.directories.is_empty() && renameat(above, &next, &levels[0].handle, &up).is_ok() {
+                levels[0].directories.push(up);
+            } else {
+                let _ = unlinkat(above, &next, AtFlags::REMOVEDIR);
             }
             continue;
         }
@@ -146,17 +165,21 @@ struct Level {
 }
 
 impl Level {
-    fn open(parent: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<Self> {
+    fn open(parent: BorrowedFd<'_>, name: &CStr, until: Option<Instant>) -> rustix::io::Result<Self> {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-        let open = || openat2(parent, name, DIRECTORY, Mode::empty(), resolve);
-        let handle = open().or_else(|errno| {
-            // A command may have taken its own rights away.
-            chmodat(parent, name, PRIVATE, AtFlags::empty()).map_err(|_| errno)?;
-            open()
+        let open = |flags| openat2(parent, name, flags, Mode::empty(), resolve);
+        let handle = open(DIRECTORY).or_else(|_| {
+            // A command may have taken its own rights away. By handle: under the name could be something else by now.
+            let closed = open(OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC)?;
+            chmod(format!("/proc/self/fd/{}", closed.as_raw_fd()), PRIVATE)?;
+            open(DIRECTORY)
         })?;
         let _ = fchmod(&handle, PRIVATE);
         let mut directories = Vec::new();
         for entry in Dir::read_from(&handle)?.flatten() {
+            if until.is_some_and(|until| Instant::now() >= until) {
+                break;
+            }
             let name = entry.file_name();
             let special = matches!(name.to_bytes(), b"." | b"..");
             if !special && unlinkat(&handle, name, AtFlags::empty()).is_err() {
@@ -191,5 +214,35 @@ mod tests {
         assert_eq!(fs::read_to_string(outside.path().join("file")).unwrap(), "stays");
         Ground::hold(&used.path().into()).unwrap().remove();
         assert!(!used.path().try_exists().unwrap());
+    }
+
+    #[test]
+    fn goes_however_deep_it_is() {
+        let parent = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(parent.path()).unwrap();
+        let mut at = openat(&scratch.handle, "tmp", DIRECTORY, Mode::empty()).unwrap();
+        for _ in 0..3 * MAX_REMOVED_LEVELS {
+            for name in ["d", "beside"] {
+                mkdirat(&at, name, PRIVATE).unwrap();
+            }
+            let below = openat(&at, "d", DIRECTORY, Mode::empty()).unwrap();
+            fchmod(&at, Mode::empty()).unwrap();
+            at = below;
+        }
+        Ground::hold(&scratch.path().into()).unwrap().remove();
+        assert!(!scratch.path().try_exists().unwrap());
+    }
+
+    #[test]
+    fn no_right_is_changed_behind_a_link() {
+        let parent = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        let before = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(outside.path(), before.clone()).unwrap();
+        symlink(outside.path(), parent.path().join("link")).unwrap();
+        let handle = openat(CWD, parent.path(), DIRECTORY, Mode::empty()).unwrap();
+        // What a directory that was found a moment ago can have become.
+        assert!(Level::open(handle.as_fd(), c"link", None).is_err());
+        assert_eq!(fs::metadata(outside.path()).unwrap().permissions().mode() & 0o777, before.mode());
     }
 }

@@ -5,10 +5,14 @@
 #![expect(clippy::disallowed_methods, reason = "the view is put together from the system's own directories")]
 
 use std::ffi::OsStr;
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, mkdirat, open, openat, readlinkat, statat, symlinkat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, StatxFlags, fstat, mkdirat, open, openat, readlinkat, statat, statx,
+    symlinkat,
+};
 use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
@@ -82,16 +86,17 @@ pub fn enter(plan: &Plan) -> Result<(), Fault> {
         symlinkat(&to, &root, below_root(&at)).step_with(|| format!("link {}", at.display()))?;
     }
     etc.put(&root)?;
-    terminals_and_memory(&root)?;
-    for piece in pieces {
-        put(&root, &piece)?;
-    }
+    // What is written by name goes first: after it, a name can lead into an allowed directory.
     if plan.network == Network::Host {
         if let Some((place, tree)) = resolver {
             put(&root, &Piece { place, tree, is_dir: false })?;
         }
     } else {
         etc::no_resolver(&root, NO_RESOLVER)?;
+    }
+    terminals_and_memory(&root)?;
+    for piece in pieces {
+        put(&root, &piece)?;
     }
     rustix::process::fchdir(&root).step("fchdir")?;
     rustix::process::pivot_root(".", ".").step("pivot_root")?;
@@ -167,20 +172,52 @@ const OF_ROOT: [&str; 9] = [
     "vmallocinfo",
 ];
 
-/// Makes what is at `path` now read-only in this mount namespace. False if nothing is there, or a link.
-pub fn make_read_only(path: &Path) -> Result<bool, Fault> {
-    let fault = || format!("make `{}` read-only", path.display());
-    let tree = match clone_tree(path) {
-        Ok(tree) => tree,
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return Ok(false),
-        Err(errno) => return Err(errno).step_with(fault),
+/// Makes what has this name in `dir` read-only in this mount namespace. Which file it is (device and inode); `None` if
+/// nothing is there. A link is left as it is.
+pub fn make_read_only(dir: &OwnedFd, name: &OsStr) -> Result<Option<(u64, u64)>, Fault> {
+    let fault = || format!("make `{}` read-only", name.display());
+    let Ok(there) = openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) else {
+        return Ok(None);
     };
-    if FileType::from_raw_mode(fstat(&tree).step_with(fault)?.st_mode) == FileType::Symlink {
-        return Ok(false);
+    let stat = fstat(&there).step_with(fault)?;
+    let identity = Some((stat.st_dev, stat.st_ino));
+    if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
+        return Ok(identity);
     }
-    sys::mount_setattr(tree.as_fd(), MountAttributes::READ_ONLY, true).step_with(fault)?;
-    move_mount(&tree, "", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step_with(fault)?;
-    Ok(true)
+    let held = mount_on_itself(&there, Some(MountAttributes::READ_ONLY)).step_with(fault)?;
+    Ok(identity.filter(|_| held.is_some()))
+}
+
+/// Mounts a directory, found in `above`, on itself, so that it cannot be moved in this mount namespace; it is as writable
+/// as before. The directory as it is from now on; `None` if it was removed meanwhile.
+pub fn nail(above: &OwnedFd, dir: OwnedFd) -> Result<Option<OwnedFd>, Fault> {
+    let step = "hold a directory in its place";
+    let mount = |fd: &OwnedFd| {
+        statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).map(|status| status.stx_mnt_id).step(step)
+    };
+    // Something is mounted here already.
+    if mount(above)? != mount(&dir)? {
+        return Ok(Some(dir));
+    }
+    mount_on_itself(&dir, None).step(step)
+}
+
+/// `None` if it has no name any more.
+fn mount_on_itself(there: &OwnedFd, attributes: Option<MountAttributes>) -> io::Result<Option<OwnedFd>> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    let tree = open_tree(there, "", flags)?;
+    if let Some(attributes) = attributes {
+        sys::mount_setattr(tree.as_fd(), attributes, true)?;
+    }
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    match move_mount(&tree, "", there, "", flags) {
+        Ok(()) => Ok(Some(tree)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
 }
 
 /// Everything that is mounted, outer places first, allowed directories over anything of the same path.

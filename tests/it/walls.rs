@@ -8,6 +8,8 @@ mod battery;
 mod endings;
 mod everyday;
 mod floods;
+mod places;
+mod protected;
 mod server;
 mod shell;
 

@@ -51,6 +51,23 @@ fn e88_a_fork_bomb() {
 }
 
 #[test]
+fn e88_more_processes_than_allowed() {
+    everywhere(|setting: Setting| {
+        // The kernel holds root to no `RLIMIT_NPROC`; what bounds root is there since Linux 6.14.
+        let release = rustix::system::uname().release().to_string_lossy().into_owned();
+        let mut numbers = release.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
+        let old = (numbers.next(), numbers.next()) < (Some(6), Some(14));
+        if setting.tier != replay::sandbox::Tier::Namespaces || setting.root() && old {
+            return;
+        }
+        let mut walls = Walls::start(setting, &["--limit-processes", "1000"], &[]);
+        walls.works("for i in $(seq 900); do sleep 100 & done");
+        walls.fails("for i in $(seq 1100); do sleep 100 & done");
+        walls.end();
+    });
+}
+
+#[test]
 fn e88_output_without_end() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &["--output-cap-bytes", "2000"], &[]);

@@ -1,0 +1,64 @@
+//! Allowed directories in places that the view has a use for itself.
+
+use std::process::Command;
+
+use pretty_assertions::assert_eq;
+use replay::sandbox::Tier;
+
+use super::{Setting, everywhere, program};
+
+/// Runs a shell in the first of some allowed directories; its standard output.
+#[track_caller]
+fn run(setting: Setting, allow: &str, command: &str) -> String {
+    let mut line = vec![];
+    if let Some((user, group)) = setting.owner {
+        line.extend(["setpriv".into(), format!("--reuid={user}"), format!("--regid={group}"), "--clear-groups".into()]);
+    }
+    line.push(program().to_str().unwrap().to_owned());
+    line.extend(["sandbox", "run", "--allow", allow, "--sandbox", setting.tier.as_str()].map(Into::into));
+    line.extend(["--", "sh", "-c", command].map(Into::into));
+    let output = Command::new(&line[0]).args(&line[1..]).output().unwrap();
+    assert!(output.status.success(), "{setting:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_directory_in_shared_memory_is_the_systems() {
+    everywhere(|setting| {
+        let Ok(dir) = tempfile::tempdir_in("/dev/shm") else { return };
+        std::fs::write(dir.path().join("file"), "x").unwrap();
+        if let Some((user, group)) = setting.owner {
+            std::os::unix::fs::chown(dir.path(), Some(user), Some(group)).unwrap();
+        }
+        let allow = format!("{}:rw", dir.path().display());
+        assert_eq!(run(setting, &allow, "cat file && echo x > new"), "x");
+        assert!(dir.path().join("new").exists());
+    });
+}
+
+/// In a mount namespace of the test's own, where other directories lie at these places.
+#[test]
+fn nothing_is_written_into_an_allowed_directory_to_build_the_view() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    everywhere(|setting| {
+        if setting != (Setting { tier: Tier::Namespaces, owner: None }) {
+            return;
+        }
+        let tree = tempfile::tempdir().unwrap();
+        for name in ["etc", "run"] {
+            std::fs::create_dir(tree.path().join(name)).unwrap();
+        }
+        std::fs::write(tree.path().join("etc/resolv.conf"), "nameserver 127.0.0.1\n").unwrap();
+        let (tree, program) = (tree.path().display(), program());
+        let script = format!(
+            "set -e; cp /etc/passwd /etc/group {tree}/etc/; mount --bind {tree}/etc /etc; mount --bind {tree}/run /run; \
+             for dir in /etc /run; do {} sandbox run --allow $dir:rw --sandbox namespaces -- true; done; \
+             cat /etc/resolv.conf; ls /run",
+            program.display()
+        );
+        let output = Command::new("unshare").args(["--mount", "sh", "-c", &script]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "nameserver 127.0.0.1\n", "{output:?}");
+    });
+}
