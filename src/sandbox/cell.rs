@@ -12,17 +12,19 @@ use super::plan::{Network, Plan, Tier};
 use super::program::Start;
 use super::protected::Protected;
 use super::reach::{FirstProcess, Reach, SignalScope};
+use super::routes::Counters;
 use super::supervisor::{Standing, Supervisor};
 use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
 use super::wire::{Denied, Event, Hello, RawString, Request, send_event};
-use super::{namespaces, routes, view};
+use super::{capabilities, namespaces, view};
 
 /// What all commands of a server share.
 pub struct Cells {
     alone: SingleThread,
     start: Start,
-    network: Network,
+    /// Of the commands' own network, if they have one.
+    counters: Option<Counters>,
     /// Below read-write directories.
     protected: Vec<RawString>,
     /// Where the broker lets metadata be changed.
@@ -49,6 +51,11 @@ impl Cells {
             }
         };
         let held = plan.tier != Tier::Off;
+        if held {
+            capabilities::bound().step("bound capabilities")?;
+        }
+        let counters =
+            if plan.tier == Tier::Namespaces && plan.network != Network::Host { Counters::open() } else { None };
         let home = (held && plan.private_home).then_some(home);
         let tmp = held.then_some(tmp);
         let hello = Hello::Ready {
@@ -63,7 +70,7 @@ impl Cells {
             environment.extend(value.map(|value| (name.into(), value)));
         }
         let start = Start { tier: plan.tier, walls, limits: plan.limits, environment };
-        Ok(Self { alone, start, network: plan.network, protected: plan.protected, writable, hello })
+        Ok(Self { alone, start, counters, protected: plan.protected, writable, hello })
     }
 
     /// What the server is told.
@@ -102,7 +109,7 @@ impl Cells {
     }
 
     /// What a supervisor does before it starts the program.
-    fn enter(&self) -> Result<(Reach, Box<dyn Standing>), Fault> {
+    fn enter(&self) -> Result<(Reach, Box<dyn Standing + '_>), Fault> {
         match self.start.tier {
             Tier::Off => {
                 let own = rustix::process::getpid();
@@ -114,8 +121,8 @@ impl Cells {
                     .ok_or_else(|| Fault::because("pid namespace", "this process is not the first of one"))?;
                 view::own_proc()?;
                 let protected = self.protected.iter().map(Protected::hold).collect::<Result<_, _>>()?;
-                let refused_before = if self.network == Network::Host { None } else { routes::refused() };
-                Ok((Reach::PidNamespace(first), Box::new(InView { protected, refused_before })))
+                let refused = self.counters.as_ref().and_then(|counters| Some((counters, counters.refused()?)));
+                Ok((Reach::PidNamespace(first), Box::new(InView { protected, refused })))
             }
             Tier::Landlock => {
                 let own = rustix::process::getpid();
@@ -149,13 +156,13 @@ impl Standing for Bare {
 }
 
 /// A command in its own root.
-struct InView {
+struct InView<'a> {
     protected: Vec<Protected>,
-    /// The kernel's count of ways out that were not there, when the command began.
-    refused_before: Option<u64>,
+    /// The kernel's count of ways out that were not there, and how far it was when the command began.
+    refused: Option<(&'a Counters, u64)>,
 }
 
-impl Standing for InView {
+impl Standing for InView<'_> {
     fn waits_for(&self) -> Option<BorrowedFd<'_>> {
         None
     }
@@ -166,7 +173,7 @@ impl Standing for InView {
 
     fn close(&mut self, failed: bool) -> Vec<Denied> {
         let mut denied: Vec<Denied> = self.protected.iter().filter_map(Protected::settle).collect();
-        if failed && self.refused_before.is_some() && routes::refused() > self.refused_before {
+        if failed && self.refused.is_some_and(|(counters, before)| counters.refused() > Some(before)) {
             denied.push(Denied::Network);
         }
         denied
