@@ -12,17 +12,19 @@ use super::plan::{Network, Plan, Tier};
 use super::program::Start;
 use super::protected::{self, Protected};
 use super::reach::{FirstProcess, Reach, SignalScope};
+use super::routes::Counters;
 use super::supervisor::{Standing, Supervisor};
 use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
 use super::wire::{Denied, Event, Hello, RawString, Request, send_event};
-use super::{namespaces, routes, view};
+use super::{capabilities, namespaces, view};
 
 /// What all commands of a server share.
 pub struct Cells {
     alone: SingleThread,
     start: Start,
-    network: Network,
+    /// Of the commands' own network, if they have one.
+    counters: Option<Counters>,
     /// Below read-write directories.
     protected: Vec<protected::Guarded>,
     /// What was at those paths before the first of the commands that run now.
@@ -51,6 +53,11 @@ impl Cells {
             }
         };
         let held = plan.tier != Tier::Off;
+        if held {
+            capabilities::bound().step("bound capabilities")?;
+        }
+        let counters =
+            if plan.tier == Tier::Namespaces && plan.network != Network::Host { Counters::open() } else { None };
         let home = (held && plan.private_home).then_some(home);
         let tmp = held.then_some(tmp);
         let hello = Hello::Ready {
@@ -66,7 +73,7 @@ impl Cells {
             environment.extend(value.map(|value| (name.into(), value)));
         }
         let start = Start { tier: plan.tier, walls, limits: plan.limits, environment };
-        Ok(Self { alone, start, network: plan.network, protected, before: Vec::new(), writable, hello })
+        Ok(Self { alone, start, counters, protected, before: Vec::new(), writable, hello })
     }
 
     /// What the server is told.
@@ -117,7 +124,7 @@ impl Cells {
     }
 
     /// What a supervisor does before it starts the program.
-    fn enter(&self) -> Result<(Reach, Box<dyn Standing>), Fault> {
+    fn enter(&self) -> Result<(Reach, Box<dyn Standing + '_>), Fault> {
         match self.start.tier {
             Tier::Off => {
                 let own = rustix::process::getpid();
@@ -132,8 +139,8 @@ impl Cells {
                     namespaces::bound_root(processes)?;
                 }
                 let protected = self.protected.iter().map(Protected::hold).collect::<Result<_, _>>()?;
-                let refused_before = if self.network == Network::Host { None } else { routes::refused() };
-                Ok((Reach::PidNamespace(first), Box::new(InView { protected, refused_before })))
+                let refused = self.counters.as_ref().and_then(|counters| Some((counters, counters.refused()?)));
+                Ok((Reach::PidNamespace(first), Box::new(InView { protected, refused })))
             }
             Tier::Landlock => {
                 let own = rustix::process::getpid();
@@ -189,13 +196,13 @@ impl Standing for Bare {
 }
 
 /// A command in its own root.
-struct InView {
+struct InView<'a> {
     protected: Vec<Protected>,
-    /// The kernel's count of ways out that were not there, when the command began.
-    refused_before: Option<u64>,
+    /// The kernel's count of ways out that were not there, and how far it was when the command began.
+    refused: Option<(&'a Counters, u64)>,
 }
 
-impl Standing for InView {
+impl Standing for InView<'_> {
     fn waits_for(&self) -> Option<BorrowedFd<'_>> {
         None
     }
@@ -206,7 +213,7 @@ impl Standing for InView {
 
     fn close(&mut self, failed: bool) -> Vec<Denied> {
         let mut denied: Vec<Denied> = self.protected.iter().filter_map(Protected::settle).collect();
-        if failed && self.refused_before.is_some() && routes::refused() > self.refused_before {
+        if failed && self.refused.is_some_and(|(counters, before)| counters.refused() > Some(before)) {
             denied.push(Denied::Network);
         }
         denied

@@ -49,7 +49,7 @@ pub struct Supervisor<'a> {
     /// This process may be copied.
     pub alone: &'a SingleThread,
     /// What its walls need.
-    pub standing: Box<dyn Standing>,
+    pub standing: Box<dyn Standing + 'a>,
 }
 
 impl Supervisor<'_> {
@@ -194,8 +194,10 @@ impl Supervisor<'_> {
     /// Ends what the program left behind, and returns how many processes that were. A process that the kernel does not
     /// let go of is waited for only so long; it can do nothing any more.
     fn end_rest(&mut self, children: &SignalFd) -> u32 {
-        // What has ended by itself meanwhile is not counted.
-        while matches!(reap_one(), Reaped::Ended(..)) {}
+        // What has ended by itself meanwhile is not counted. Mostly nobody is left at all.
+        if is_childless() {
+            return 0;
+        }
         let until = Instant::now() + Duration::from_millis(LAST_PROCESSES_MS);
         let mut left = 0;
         loop {
@@ -228,7 +230,7 @@ enum Order {
     Gone,
 }
 
-/// Whether nobody is left. Everything that a command starts comes back to this process when its parent ends.
+/// Whether nobody is left; reaps who has ended. Everything that a command starts comes back to this process when its parent ends.
 fn is_childless() -> bool {
     loop {
         match reap_one() {

@@ -8,7 +8,7 @@ use libc::c_long;
 use super::{Rules, Sockets};
 
 /// What the caller gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Answer {
     /// This error.
     Errno(i32),
@@ -17,7 +17,7 @@ pub(super) enum Answer {
 }
 
 /// A condition on an argument (0 to 5).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Clause {
     /// It has one of these bits.
     Has(u8, u32),
