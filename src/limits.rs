@@ -205,5 +205,7 @@ pub const MAX_DENIED: usize = 16;
 pub const MAX_XATTR_NAME_BYTES: usize = 255;
 /// Longest value of an extended attribute, in bytes (`XATTR_SIZE_MAX` of `linux/limits.h`).
 pub const MAX_XATTR_VALUE_BYTES: usize = 65_536;
+/// Longest list of names of extended attributes, in bytes (`XATTR_LIST_MAX` of `linux/limits.h`).
+pub const MAX_XATTR_LIST_BYTES: usize = 65_536;
 /// What a refusal shows of a path, in bytes: even as JSON with everything escaped all of them fit into one packet.
 pub const MAX_DENIED_PATH_BYTES: usize = 512;

@@ -31,6 +31,8 @@ pub struct Cells {
     before: Vec<Protected>,
     /// Where the broker lets metadata be changed.
     writable: Vec<PathBuf>,
+    /// Where it lets attributes be read.
+    readable: Vec<PathBuf>,
     hello: Hello,
 }
 
@@ -68,12 +70,13 @@ impl Cells {
         };
         let writable = writable_on_system(&plan);
         let protected = guarded(&plan);
+        let readable = walls.as_ref().map(|walls| walls.readable().to_vec()).unwrap_or_default();
         let mut environment = plan.environment;
         for (name, value) in [("HOME", home), ("TMPDIR", tmp)] {
             environment.extend(value.map(|value| (name.into(), value)));
         }
         let start = Start { tier: plan.tier, walls, limits: plan.limits, environment };
-        Ok(Self { alone, start, counters, protected, before: Vec::new(), writable, hello })
+        Ok(Self { alone, start, counters, protected, before: Vec::new(), writable, readable, hello })
     }
 
     /// What the server is told.
@@ -149,7 +152,12 @@ impl Cells {
                 let scope = SignalScope::check()
                     .ok_or_else(|| Fault::because("Landlock", "signals to other processes are not kept back"))?;
                 let protected = self.protected.iter().map(|guarded| guarded.path.clone()).collect();
-                let guarded = Guarded { broker: None, writable: self.writable.clone(), protected };
+                let guarded = Guarded {
+                    broker: None,
+                    writable: self.writable.clone(),
+                    protected,
+                    readable: self.readable.clone(),
+                };
                 Ok((Reach::Scope(scope), Box::new(guarded)))
             }
         }
@@ -220,11 +228,13 @@ impl Standing for InView<'_> {
     }
 }
 
-/// A command on the system's own root: its changes of metadata are made for it, where they may be made.
+/// A command on the system's own root: its changes of metadata are made for it, where they may be made, and attributes
+/// read for it where it may read.
 struct Guarded {
     broker: Option<Broker>,
     writable: Vec<PathBuf>,
     protected: Vec<PathBuf>,
+    readable: Vec<PathBuf>,
 }
 
 impl Standing for Guarded {
@@ -240,7 +250,8 @@ impl Standing for Guarded {
     }
 
     fn take(&mut self, from_program: OwnedFd) {
-        self.broker = Some(Broker::new(from_program, self.writable.clone(), self.protected.clone()));
+        self.broker =
+            Some(Broker::new(from_program, self.writable.clone(), self.protected.clone(), self.readable.clone()));
     }
 
     fn close(&mut self, _failed: bool) -> Vec<Denied> {

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use super::bpf::{Assembler, Label, Program, Test, Word};
 use table::{Answer, Clause, Line};
-pub(super) use table::{SYS_FCHMODAT2, SYS_REMOVEXATTRAT, SYS_SETXATTRAT};
+pub(super) use table::{SYS_FCHMODAT2, SYS_GETXATTRAT, SYS_LISTXATTRAT, SYS_REMOVEXATTRAT, SYS_SETXATTRAT};
 
 /// The calling convention that the filter knows; a call by any other is answered `ENOSYS`.
 #[cfg(target_arch = "x86_64")]
@@ -47,7 +47,7 @@ pub struct Rules {
     /// always make: event loops need them.
     pub unix: bool,
     /// Whether there are no namespaces around it: other processes of the user are in sight then, and changes of
-    /// metadata, which Landlock does not mediate, go to the [broker](super::broker). Such a filter must be loaded with
+    /// metadata and looks at extended attributes, which Landlock does not mediate, go to the [broker](super::broker). Such a filter must be loaded with
     /// [`install_with_listener`](super::sys::seccomp::install_with_listener).
     pub supervised: bool,
 }

@@ -115,9 +115,7 @@ const FREE: &[c_long] = &[
     libc::SYS_sendto,
     libc::SYS_getsockopt,
     libc::SYS_adjtimex,
-    libc::SYS_fgetxattr,
     libc::SYS_inotify_add_watch,
-    464,  // getxattrat
     468,  // file_getattr
     2000, // a call of the future
 ];
@@ -349,6 +347,14 @@ fn without_namespaces_shared_memory_and_queues_are_absent_and_metadata_is_asked_
         libc::SYS_lremovexattr,
         libc::SYS_fremovexattr,
         466, // removexattrat
+        libc::SYS_getxattr,
+        libc::SYS_lgetxattr,
+        libc::SYS_fgetxattr,
+        464, // getxattrat
+        libc::SYS_listxattr,
+        libc::SYS_llistxattr,
+        libc::SYS_flistxattr,
+        465, // listxattrat
         #[cfg(target_arch = "x86_64")]
         libc::SYS_chmod,
         #[cfg(target_arch = "x86_64")]
