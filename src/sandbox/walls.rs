@@ -90,7 +90,8 @@ impl Walls {
         // a domain costs time for each rule.
         let outer = landlock::scope_only(&options).map_err(|error| Fault::because("Landlock", &error.to_string()))?;
         let outer = Some(outer);
-        let readable = rules.iter().map(|(object, _)| true_path(object)).collect::<Result<_, _>>()?;
+        // The allowed directories, which are asked about most, come first.
+        let readable = rules.iter().rev().map(|(object, _)| true_path(object)).collect::<Result<_, _>>()?;
         Ok(Self { ruleset: ruleset(&rules, options)?, outer, filter, supervised: true, readable, abi })
     }
 
