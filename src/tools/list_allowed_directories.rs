@@ -86,6 +86,8 @@ impl Tool for ListAllowedDirectories {
         } else {
             lines.join("\n")
         };
-        Ok(Reply::text(text).with(Output { directories, sandbox: Sandbox::of(&context.services.commands.standing) }))
+        let standing = &context.services.commands.standing;
+        let text = format!("{text}\n[walls around commands: {}]", standing.word());
+        Ok(Reply::text(text).with(Output { directories, sandbox: Sandbox::of(standing) }))
     }
 }
