@@ -171,6 +171,8 @@ pub const COMMAND_OOM_SCORE_ADJ: u16 = 500;
 pub const MAX_PROFILE_BYTES: u64 = 1024 * 1024;
 /// Longest frame between the server and the launcher, in bytes: a command line as JSON, every byte of it escaped.
 pub const MAX_FRAME_BYTES: usize = 2 * 1024 * 1024;
+/// Longest packet of a supervisor, in bytes: as many refusals as one tells of, every byte of their paths as a number.
+pub const MAX_PACKET_BYTES: usize = 64 * 1024;
 /// How long the trivial command at start may take, in milliseconds.
 pub const TRIAL_MS: u64 = 5000;
 /// How long the launcher waits for its supervisors when the server is gone, in milliseconds.
@@ -203,5 +205,7 @@ pub const MAX_DENIED: usize = 16;
 pub const MAX_XATTR_NAME_BYTES: usize = 255;
 /// Longest value of an extended attribute, in bytes (`XATTR_SIZE_MAX` of `linux/limits.h`).
 pub const MAX_XATTR_VALUE_BYTES: usize = 65_536;
+/// Longest list of names of extended attributes, in bytes (`XATTR_LIST_MAX` of `linux/limits.h`).
+pub const MAX_XATTR_LIST_BYTES: usize = 65_536;
 /// What a refusal shows of a path, in bytes: even as JSON with everything escaped all of them fit into one packet.
 pub const MAX_DENIED_PATH_BYTES: usize = 512;

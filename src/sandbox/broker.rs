@@ -4,11 +4,13 @@
 //! such a call to the command's supervisor, which carries it out itself or refuses it. It reads the path once, opens the
 //! object, looks where that *descriptor* is, and changes what the descriptor stands for: between the look and the change
 //! there is no name that somebody could put something else under. The kernel never goes on with the caller's own call.
+//! Extended attributes are contents, so to read them goes the same way (`reading.rs`).
 //!
 //! The supervisor runs as the same user, so it can do no more than the caller could; it must hold no more capabilities
 //! either.
 
 mod call;
+mod reading;
 mod target;
 
 use std::ffi::{CString, OsStr};
@@ -27,7 +29,7 @@ use rustix::io::Errno;
 use super::sys::seccomp::{Notification, receive, respond, still_valid};
 use super::wire::{Denied, RawString};
 use crate::limits::{MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_XATTR_NAME_BYTES, MAX_XATTR_VALUE_BYTES};
-pub use call::{Call, Change, Object, Times, decode};
+pub use call::{Call, Change, Object, Read, Times, decode};
 use target::{Target, link};
 
 /// Bytes of `struct xattr_args` of `linux/xattr.h`: a pointer, a size and flags.
@@ -41,6 +43,7 @@ pub struct Broker {
     listener: OwnedFd,
     writable: Vec<PathBuf>,
     read_only: Vec<PathBuf>,
+    readable: Vec<PathBuf>,
     denied: Vec<Denied>,
 }
 
@@ -56,10 +59,10 @@ enum Ready {
 impl Broker {
     /// A broker that reads the calls from `listener` (see
     /// [`install_with_listener`](super::sys::seccomp::install_with_listener)) and lets change what lies at or below
-    /// `writable`, but not at or below `read_only`. True paths; where both say something, the longer one counts, and of
-    /// the same path that it is read-only.
-    pub fn new(listener: OwnedFd, writable: Vec<PathBuf>, read_only: Vec<PathBuf>) -> Self {
-        Self { listener, writable, read_only, denied: Vec::new() }
+    /// `writable`, but not at or below `read_only`; where both say something, the longer one counts, and of the same path
+    /// that it is read-only. Attributes can be read of what lies at or below `readable`. All of them true paths.
+    pub fn new(listener: OwnedFd, writable: Vec<PathBuf>, read_only: Vec<PathBuf>, readable: Vec<PathBuf>) -> Self {
+        Self { listener, writable, read_only, readable, denied: Vec::new() }
     }
 
     /// Whether nobody is left who could make a call: there is nothing to wait for any more.
@@ -88,9 +91,10 @@ impl Broker {
                 self.record(Denied::Network);
                 Err(Errno::ACCESS)
             }
-            Some(Call::Change(object, change)) => self.change(&asked, object, change),
+            Some(Call::Change(object, change)) => self.change(&asked, object, change).map(|()| 0),
+            Some(Call::Read(object, read)) => self.read(&asked, object, read),
         };
-        let answer = answer.map(|()| 0).map_err(Errno::raw_os_error);
+        let answer = answer.map_err(Errno::raw_os_error);
         respond(&self.listener, asked.id, answer).or_else(gone)
     }
 
@@ -133,29 +137,34 @@ impl Broker {
         apply(&ready, &opened, FileType::from_raw_mode(status.st_mode))
     }
 
-    /// Whether what the kernel calls `place` (proc(5), `/proc/PID/fd`) is the command's to change.
+    /// Whether what the kernel calls `place` is the command's to change.
     fn may_change(&self, place: &[u8], without_names: bool, kind: FileType) -> bool {
-        if !place.starts_with(b"/") {
-            // Something like `(unreachable)/etc` is a path as well, so what is none has to be recognised.
-            return match kind {
-                FileType::Fifo => place.starts_with(b"pipe:["),
-                FileType::Socket => place.starts_with(b"socket:["),
-                _ => place.starts_with(b"anon_inode:"),
-            };
-        }
-        let below = |roots: &[PathBuf], place: &[u8]| {
-            let place = Path::new(OsStr::from_bytes(place));
+        let below = |roots: &[PathBuf], place: &Path| {
             let found = roots.iter().filter(|root| place.starts_with(root));
             found.map(|root| root.as_os_str().len()).max()
         };
-        // A deleted file has this behind its old path. A file can also really be called so.
-        let former = place.strip_suffix(b" (deleted)");
-        if former.is_some() && without_names && place.starts_with(b"/memfd:") {
-            return true;
-        }
-        let allowed = |place| below(&self.writable, place) > below(&self.read_only, place);
-        allowed(place) && former.is_none_or(allowed)
+        holds(place, without_names, kind, |place| below(&self.writable, place) > below(&self.read_only, place))
     }
+}
+
+/// Whether what the kernel calls `place` (proc(5), `/proc/PID/fd`) is a path that is `allowed`, or nothing with a path. A
+/// deleted file is where it was.
+fn holds(place: &[u8], without_names: bool, kind: FileType, allowed: impl Fn(&Path) -> bool) -> bool {
+    if !place.starts_with(b"/") {
+        // Something like `(unreachable)/etc` is a path as well, so what is none has to be recognised.
+        return match kind {
+            FileType::Fifo => place.starts_with(b"pipe:["),
+            FileType::Socket => place.starts_with(b"socket:["),
+            _ => place.starts_with(b"anon_inode:"),
+        };
+    }
+    // A deleted file has this behind its old path. A file can also really be called so.
+    let former = place.strip_suffix(b" (deleted)");
+    if former.is_some() && without_names && place.starts_with(b"/memfd:") {
+        return true;
+    }
+    let allowed = |place| allowed(Path::new(OsStr::from_bytes(place)));
+    allowed(place) && former.is_none_or(allowed)
 }
 
 impl AsFd for Broker {
@@ -179,19 +188,8 @@ fn prepare(target: &Target, change: Change) -> Result<Option<Ready>, Errno> {
         },
         Change::Set { name, value, size, flags } => read_attribute(target, name, value, size, flags)?,
         Change::SetAt { name, structure, size } => {
-            if size < XATTR_ARGS_BYTES as u64 {
-                return Err(Errno::INVAL);
-            }
-            if size > MAX_STRUCTURE_BYTES {
-                return Err(Errno::TOOBIG);
-            }
-            let bytes = target.bytes(structure, size as usize)?;
-            let (known, more) = bytes.split_at(XATTR_ARGS_BYTES);
-            if more.iter().any(|byte| *byte != 0) {
-                return Err(Errno::TOOBIG);
-            }
-            let sizes = word(known, 1);
-            read_attribute(target, name, word(known, 0), sizes & u64::from(u32::MAX), sizes >> 32)?
+            let (value, size, flags) = read_structure(target, structure, size)?;
+            read_attribute(target, name, value, size, flags)?
         }
         Change::Remove { name } => Ready::Remove(read_name(target, name)?),
     }))
@@ -243,6 +241,23 @@ fn read_attribute(target: &Target, name: u64, value: u64, size: u64, flags: u64)
         return Err(Errno::TOOBIG);
     }
     Ok(Ready::Set(name, target.bytes(value, size as usize)?, flags))
+}
+
+/// `struct xattr_args`: where the value stands, its bytes, and flags.
+fn read_structure(target: &Target, address: u64, size: u64) -> Result<(u64, u64, u64), Errno> {
+    if size < XATTR_ARGS_BYTES as u64 {
+        return Err(Errno::INVAL);
+    }
+    if size > MAX_STRUCTURE_BYTES {
+        return Err(Errno::TOOBIG);
+    }
+    let bytes = target.bytes(address, size as usize)?;
+    let (known, more) = bytes.split_at(XATTR_ARGS_BYTES);
+    if more.iter().any(|byte| *byte != 0) {
+        return Err(Errno::TOOBIG);
+    }
+    let sizes = word(known, 1);
+    Ok((word(known, 0), sizes & u64::from(u32::MAX), sizes >> 32))
 }
 
 fn read_name(target: &Target, address: u64) -> Result<CString, Errno> {

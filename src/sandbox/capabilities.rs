@@ -12,10 +12,10 @@ use rustix::thread::{
 const KEPT_BY_ROOT: CapabilitySet =
     CapabilitySet::CHOWN.union(CapabilitySet::DAC_OVERRIDE).union(CapabilitySet::FOWNER);
 
-/// Drops all powers of root but [`KEPT_BY_ROOT`]; anybody else keeps none at all.
-pub fn drop_most() -> io::Result<()> {
-    let kept = if rustix::process::geteuid().is_root() { KEPT_BY_ROOT } else { CapabilitySet::empty() };
-    clear_ambient_capability_set()?;
+/// Takes all powers of root but [`KEPT_BY_ROOT`] from the programs that this process and its descendants execute from now
+/// on, whatever they have themselves. It keeps its own, and inherits this to whoever it makes: once is enough.
+pub fn bound() -> io::Result<()> {
+    let kept = kept();
     for number in 0..u64::BITS {
         let one = CapabilitySet::from_bits_retain(1 << number);
         if kept.contains(one) {
@@ -29,8 +29,18 @@ pub fn drop_most() -> io::Result<()> {
             result => result?,
         }
     }
+    Ok(())
+}
+
+/// Drops all powers of root but [`KEPT_BY_ROOT`]; anybody else keeps none at all.
+pub fn drop_most() -> io::Result<()> {
+    clear_ambient_capability_set()?;
     let sets = rustix::thread::capabilities(None)?;
-    let kept = kept & sets.permitted;
+    let kept = kept() & sets.permitted;
     set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() })?;
     Ok(())
+}
+
+fn kept() -> CapabilitySet {
+    if rustix::process::geteuid().is_root() { KEPT_BY_ROOT } else { CapabilitySet::empty() }
 }

@@ -12,23 +12,27 @@ use super::plan::{Network, Plan, Tier};
 use super::program::Start;
 use super::protected::{self, Protected};
 use super::reach::{FirstProcess, Reach, SignalScope};
+use super::routes::Counters;
 use super::supervisor::{Standing, Supervisor};
 use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
 use super::wire::{Denied, Event, Hello, RawString, Request, send_event};
-use super::{namespaces, routes, view};
+use super::{capabilities, namespaces, view};
 
 /// What all commands of a server share.
 pub struct Cells {
     alone: SingleThread,
     start: Start,
-    network: Network,
+    /// Of the commands' own network, if they have one.
+    counters: Option<Counters>,
     /// Below read-write directories.
     protected: Vec<protected::Guarded>,
     /// What was at those paths before the first of the commands that run now.
     before: Vec<Protected>,
     /// Where the broker lets metadata be changed.
     writable: Vec<PathBuf>,
+    /// Where it lets attributes be read.
+    readable: Vec<PathBuf>,
     hello: Hello,
 }
 
@@ -51,6 +55,11 @@ impl Cells {
             }
         };
         let held = plan.tier != Tier::Off;
+        if held {
+            capabilities::bound().step("bound capabilities")?;
+        }
+        let counters =
+            if plan.tier == Tier::Namespaces && plan.network != Network::Host { Counters::open() } else { None };
         let home = (held && plan.private_home).then_some(home);
         let tmp = held.then_some(tmp);
         let hello = Hello::Ready {
@@ -61,12 +70,13 @@ impl Cells {
         };
         let writable = writable_on_system(&plan);
         let protected = guarded(&plan);
+        let readable = walls.as_ref().map(|walls| walls.readable().to_vec()).unwrap_or_default();
         let mut environment = plan.environment;
         for (name, value) in [("HOME", home), ("TMPDIR", tmp)] {
             environment.extend(value.map(|value| (name.into(), value)));
         }
         let start = Start { tier: plan.tier, walls, limits: plan.limits, environment };
-        Ok(Self { alone, start, network: plan.network, protected, before: Vec::new(), writable, hello })
+        Ok(Self { alone, start, counters, protected, before: Vec::new(), writable, readable, hello })
     }
 
     /// What the server is told.
@@ -117,7 +127,7 @@ impl Cells {
     }
 
     /// What a supervisor does before it starts the program.
-    fn enter(&self) -> Result<(Reach, Box<dyn Standing>), Fault> {
+    fn enter(&self) -> Result<(Reach, Box<dyn Standing + '_>), Fault> {
         match self.start.tier {
             Tier::Off => {
                 let own = rustix::process::getpid();
@@ -132,8 +142,8 @@ impl Cells {
                     namespaces::bound_root(processes)?;
                 }
                 let protected = self.protected.iter().map(Protected::hold).collect::<Result<_, _>>()?;
-                let refused_before = if self.network == Network::Host { None } else { routes::refused() };
-                Ok((Reach::PidNamespace(first), Box::new(InView { protected, refused_before })))
+                let refused = self.counters.as_ref().and_then(|counters| Some((counters, counters.refused()?)));
+                Ok((Reach::PidNamespace(first), Box::new(InView { protected, refused })))
             }
             Tier::Landlock => {
                 let own = rustix::process::getpid();
@@ -142,7 +152,12 @@ impl Cells {
                 let scope = SignalScope::check()
                     .ok_or_else(|| Fault::because("Landlock", "signals to other processes are not kept back"))?;
                 let protected = self.protected.iter().map(|guarded| guarded.path.clone()).collect();
-                let guarded = Guarded { broker: None, writable: self.writable.clone(), protected };
+                let guarded = Guarded {
+                    broker: None,
+                    writable: self.writable.clone(),
+                    protected,
+                    readable: self.readable.clone(),
+                };
                 Ok((Reach::Scope(scope), Box::new(guarded)))
             }
         }
@@ -189,13 +204,13 @@ impl Standing for Bare {
 }
 
 /// A command in its own root.
-struct InView {
+struct InView<'a> {
     protected: Vec<Protected>,
-    /// The kernel's count of ways out that were not there, when the command began.
-    refused_before: Option<u64>,
+    /// The kernel's count of ways out that were not there, and how far it was when the command began.
+    refused: Option<(&'a Counters, u64)>,
 }
 
-impl Standing for InView {
+impl Standing for InView<'_> {
     fn waits_for(&self) -> Option<BorrowedFd<'_>> {
         None
     }
@@ -206,18 +221,20 @@ impl Standing for InView {
 
     fn close(&mut self, failed: bool) -> Vec<Denied> {
         let mut denied: Vec<Denied> = self.protected.iter().filter_map(Protected::settle).collect();
-        if failed && self.refused_before.is_some() && routes::refused() > self.refused_before {
+        if failed && self.refused.is_some_and(|(counters, before)| counters.refused() > Some(before)) {
             denied.push(Denied::Network);
         }
         denied
     }
 }
 
-/// A command on the system's own root: its changes of metadata are made for it, where they may be made.
+/// A command on the system's own root: its changes of metadata are made for it, where they may be made, and attributes
+/// read for it where it may read.
 struct Guarded {
     broker: Option<Broker>,
     writable: Vec<PathBuf>,
     protected: Vec<PathBuf>,
+    readable: Vec<PathBuf>,
 }
 
 impl Standing for Guarded {
@@ -233,7 +250,8 @@ impl Standing for Guarded {
     }
 
     fn take(&mut self, from_program: OwnedFd) {
-        self.broker = Some(Broker::new(from_program, self.writable.clone(), self.protected.clone()));
+        self.broker =
+            Some(Broker::new(from_program, self.writable.clone(), self.protected.clone(), self.readable.clone()));
     }
 
     fn close(&mut self, _failed: bool) -> Vec<Denied> {

@@ -8,6 +8,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, chmod, open, openat, renameat_with, statat};
@@ -16,7 +17,8 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::fault::Fault;
 use super::view;
-use super::wire::{Denied, RawString};
+use super::wire::Denied;
+use crate::limits::MAX_DENIED_PATH_BYTES;
 
 /// Which file something is: device and inode.
 type Identity = (u64, u64);
@@ -58,7 +60,12 @@ impl Protected {
             return None;
         }
         let rename = |to: &OsStr| {
-            renameat_with(CWD, &self.path, CWD, self.path.with_file_name(to), RenameFlags::NOREPLACE).is_ok()
+            let aside = self.path.with_file_name(to);
+            match renameat_with(CWD, &self.path, CWD, &aside, RenameFlags::NOREPLACE) {
+                // Not every file system can promise that. This one is asked instead.
+                Err(Errno::INVAL) => identity(&aside).is_none() && rustix::fs::rename(&self.path, &aside).is_ok(),
+                result => result.is_ok(),
+            }
         };
         let mut aside = self.path.file_name().map(OsString::from).unwrap_or_default();
         aside.push(".set-aside");
@@ -74,7 +81,8 @@ impl Protected {
         if !moved {
             tracing::warn!("what a command put in place of the protected `{}` is still there", self.path.display());
         }
-        Some(Denied::Protected(RawString::from(&self.path)))
+        let shown = self.path.as_os_str().as_bytes();
+        Some(Denied::Protected(OsStr::from_bytes(&shown[..shown.len().min(MAX_DENIED_PATH_BYTES)]).into()))
     }
 }
 

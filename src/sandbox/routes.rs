@@ -1,14 +1,49 @@
 //! How often somebody in this network namespace looked for a way out that is not there, as the kernel counts it.
 
-/// The kernel's counters (proc(5), `net/snmp` and `net/snmp6`): packets and connections without a route. `None` if they
-/// cannot be read.
-pub fn refused() -> Option<u64> {
-    Some(of_version_4(&read("/proc/self/net/snmp")?)? + of_version_6(&read("/proc/self/net/snmp6").unwrap_or_default()))
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// More than the kernel writes into either file.
+const MOST_BYTES: usize = 16 * 1024;
+
+/// The kernel's counters (proc(5), `net/snmp` and `net/snmp6`) of the network namespace that they were opened in. Kept
+/// open: to find them takes longer than to read them.
+#[derive(Debug)]
+pub struct Counters {
+    version_4: File,
+    /// Not there without IPv6.
+    version_6: Option<File>,
 }
 
-fn read(path: &str) -> Option<String> {
+impl Counters {
+    /// Of this process's network namespace; `None` if they cannot be opened.
+    pub fn open() -> Option<Self> {
+        Some(Self { version_4: open("/proc/self/net/snmp")?, version_6: open("/proc/self/net/snmp6") })
+    }
+
+    /// Packets and connections without a route, until now. `None` if they cannot be read.
+    pub fn refused(&self) -> Option<u64> {
+        let mut buffer = [0; MOST_BYTES];
+        let version_4 = of_version_4(read(&self.version_4, &mut buffer)?)?;
+        let version_6 = self.version_6.as_ref().and_then(|file| read(file, &mut buffer));
+        Some(version_4 + version_6.map_or(0, of_version_6))
+    }
+}
+
+fn open(path: &str) -> Option<File> {
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
-    std::fs::read_to_string(path).ok()
+    File::open(path).ok()
+}
+
+/// One call gives what one page of the kernel holds; from the beginning it is counted anew.
+fn read<'a>(file: &File, buffer: &'a mut [u8]) -> Option<&'a str> {
+    let mut length = 0;
+    loop {
+        match file.read_at(&mut buffer[length..], length as u64).ok()? {
+            0 => return std::str::from_utf8(&buffer[..length]).ok(),
+            read => length += read,
+        }
+    }
 }
 
 /// Two lines begin with `Ip:`, the first with names, the second with numbers.

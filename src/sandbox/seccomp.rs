@@ -10,9 +10,11 @@
 
 mod table;
 
+use std::collections::BTreeMap;
+
 use super::bpf::{Assembler, Label, Program, Test, Word};
 use table::{Answer, Clause, Line};
-pub(super) use table::{SYS_FCHMODAT2, SYS_REMOVEXATTRAT, SYS_SETXATTRAT};
+pub(super) use table::{SYS_FCHMODAT2, SYS_GETXATTRAT, SYS_LISTXATTRAT, SYS_REMOVEXATTRAT, SYS_SETXATTRAT};
 
 /// The calling convention that the filter knows; a call by any other is answered `ENOSYS`.
 #[cfg(target_arch = "x86_64")]
@@ -45,12 +47,15 @@ pub struct Rules {
     /// always make: event loops need them.
     pub unix: bool,
     /// Whether there are no namespaces around it: other processes of the user are in sight then, and changes of
-    /// metadata, which Landlock does not mediate, go to the [broker](super::broker). Such a filter must be loaded with
+    /// metadata and looks at extended attributes, which Landlock does not mediate, go to the [broker](super::broker). Such a filter must be loaded with
     /// [`install_with_listener`](super::sys::seccomp::install_with_listener).
     pub supervised: bool,
 }
 
 /// The filter for these rules.
+///
+/// It finds the call by halving, and not line by line: the kernel tries every number once when it loads a filter, which
+/// took more time than all else that is done for a command.
 pub fn filter(rules: &Rules) -> Program {
     let mut code = Assembler::default();
     let foreign = code.label();
@@ -58,32 +63,75 @@ pub fn filter(rules: &Rules) -> Program {
     code.jump_unless(Test::Is(ARCH), &foreign);
     code.load(Word::Number);
     code.jump_if(Test::AtLeast(FIRST_FOREIGN), &foreign);
-    for line in table::lines(*rules) {
-        add(&mut code, &line);
+    let ranges = ranges(&table::lines(*rules));
+    let cases: BTreeMap<&Case, Label> = ranges.iter().map(|(_, case)| (case, code.label())).collect();
+    find(&mut code, &ranges, &cases);
+    for (case, label) in cases {
+        code.place(label);
+        for (when, answer) in case {
+            let miss = code.label();
+            for clause in *when {
+                demand(&mut code, *clause, &miss);
+            }
+            code.answer(match *answer {
+                Answer::Errno(number) => errno(number),
+                Answer::Ask => libc::SECCOMP_RET_USER_NOTIF,
+            });
+            code.place(miss);
+        }
+        if case.last().is_none_or(|(when, _)| !when.is_empty()) {
+            code.answer(libc::SECCOMP_RET_ALLOW);
+        }
     }
-    code.answer(libc::SECCOMP_RET_ALLOW);
     code.place(foreign);
     code.finish(errno(libc::ENOSYS))
 }
 
-/// The number of the call is in the accumulator before and after.
-fn add(code: &mut Assembler, line: &Line) {
-    let (hit, miss, next) = (code.label(), code.label(), code.label());
-    for call in line.calls {
-        code.jump_if(Test::Is(call.cast_unsigned() as u32), &hit);
+/// What the lines about a call say, up to the first one that says it without a condition.
+type Case = Vec<(&'static [Clause], Answer)>;
+
+/// Ranges of numbers that are treated alike, each by its first; they go from 0 on without a gap.
+fn ranges(lines: &[Line]) -> Vec<(u32, Case)> {
+    let mut cases: BTreeMap<u32, Case> = BTreeMap::new();
+    for line in lines {
+        for call in line.calls {
+            let case = cases.entry(call.cast_unsigned() as u32).or_default();
+            if case.last().is_none_or(|(when, _)| !when.is_empty()) {
+                case.push((line.when, line.answer));
+            }
+        }
     }
-    code.jump(&next);
-    code.place(hit);
-    for clause in line.when {
-        demand(code, *clause, &miss);
+    let mut ranges = vec![(0, Case::new())];
+    for (number, case) in cases {
+        // Whatever comes between two numbers of the table is free.
+        for (first, case) in [(number, case), (number + 1, Case::new())] {
+            ranges.pop_if(|last| last.0 == first);
+            if ranges.last().is_none_or(|(_, last)| *last != case) {
+                ranges.push((first, case));
+            }
+        }
     }
-    code.answer(match line.answer {
-        Answer::Errno(number) => errno(number),
-        Answer::Ask => libc::SECCOMP_RET_USER_NOTIF,
-    });
-    code.place(miss);
-    code.load(Word::Number);
-    code.place(next);
+    ranges
+}
+
+/// Jumps to the case of the number in the accumulator.
+fn find(code: &mut Assembler, ranges: &[(u32, Case)], cases: &BTreeMap<&Case, Label>) {
+    let (below, above) = ranges.split_at(ranges.len() / 2);
+    match (below, above) {
+        ([], [(_, case)]) => code.jump(&cases[case]),
+        (_, [(first, case)]) => {
+            code.jump_if(Test::AtLeast(*first), &cases[case]);
+            find(code, below, cases);
+        }
+        (_, [(first, _), ..]) => {
+            let upper = code.label();
+            code.jump_if(Test::AtLeast(*first), &upper);
+            find(code, below, cases);
+            code.place(upper);
+            find(code, above, cases);
+        }
+        (_, []) => {}
+    }
 }
 
 /// Goes on if the clause holds, else to `miss`.

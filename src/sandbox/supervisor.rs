@@ -24,7 +24,7 @@ use super::sys::{self, SingleThread};
 use super::terminal;
 use super::watch::Watch;
 use super::wire::{Denied, Event, Exit, KILL, Request, TERMINATE, receive_event, send_event};
-use crate::limits::{LAST_PROCESSES_MS, MEMORY_WATCH_MS};
+use crate::limits::{LAST_PROCESSES_MS, MAX_DENIED, MEMORY_WATCH_MS};
 
 /// What the walls of this command need while it runs.
 pub trait Standing {
@@ -49,7 +49,7 @@ pub struct Supervisor<'a> {
     /// This process may be copied.
     pub alone: &'a SingleThread,
     /// What its walls need.
-    pub standing: Box<dyn Standing>,
+    pub standing: Box<dyn Standing + 'a>,
 }
 
 impl Supervisor<'_> {
@@ -92,6 +92,8 @@ impl Supervisor<'_> {
         let left = self.end_rest(&children);
         let mut denied = self.standing.close(exit != Exit::Code(0));
         denied.extend(life.over);
+        // One packet holds them.
+        denied.truncate(MAX_DENIED);
         let _ = send_event(&self.server, &Event::Ended { exit, left, denied }, None);
         Ok(())
     }
@@ -192,8 +194,10 @@ impl Supervisor<'_> {
     /// Ends what the program left behind, and returns how many processes that were. A process that the kernel does not
     /// let go of is waited for only so long; it can do nothing any more.
     fn end_rest(&mut self, children: &SignalFd) -> u32 {
-        // What has ended by itself meanwhile is not counted.
-        while matches!(reap_one(), Reaped::Ended(..)) {}
+        // What has ended by itself meanwhile is not counted. Mostly nobody is left at all.
+        if is_childless() {
+            return 0;
+        }
         let until = Instant::now() + Duration::from_millis(LAST_PROCESSES_MS);
         let mut left = 0;
         loop {
@@ -226,7 +230,7 @@ enum Order {
     Gone,
 }
 
-/// Whether nobody is left. Everything that a command starts comes back to this process when its parent ends.
+/// Whether nobody is left; reaps who has ended. Everything that a command starts comes back to this process when its parent ends.
 fn is_childless() -> bool {
     loop {
         match reap_one() {

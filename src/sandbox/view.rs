@@ -60,7 +60,13 @@ struct Piece {
 /// Builds the view, enters it, and lets go of the system's root.
 pub fn enter(plan: &Plan) -> Result<(), Fault> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).step("make mounts private")?;
-    let pieces = pieces(plan)?;
+    let ways = ways(plan);
+    let mut pieces = pieces(plan)?;
+    for way in &ways {
+        let tree = file_system("tmpfs", &[("mode", "0755"), ("size", &VIEW_ROOT_BYTES.to_string())], no_devices())?;
+        pieces.push(Piece { place: way.clone(), tree, is_dir: true });
+    }
+    pieces.sort_by_key(|piece| piece.place.components().count());
     let links = system_links(plan);
     let etc = etc::Source::choose()?;
     let resolver = etc::resolver(plan.network);
@@ -96,14 +102,36 @@ pub fn enter(plan: &Plan) -> Result<(), Fault> {
     rustix::process::pivot_root(".", ".").step("pivot_root")?;
     unmount(".", UnmountFlags::DETACH).step("unmount the system's root")?;
     rustix::process::chdir("/").step("chdir /")?;
+    for way in ways {
+        let way = open_path(&way)?;
+        sys::mount_setattr(way.as_fd(), MountAttributes::READ_ONLY, false)
+            .step("make the way to a directory read-only")?;
+    }
     let root = open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).step("open /")?;
     sys::mount_setattr(root.as_fd(), MountAttributes::READ_ONLY, false).step("make the new root read-only")
+}
+
+/// Directories right below /tmp and HOME that lead to an allowed one. As plain directories of the commands they could be
+/// moved away, and no later command would find its working directory.
+fn ways(plan: &Plan) -> Vec<PathBuf> {
+    let roots = || plan.roots.iter().map(|root| root.place.path.as_path());
+    let first = |root: &Path, above: &str| {
+        let below = root.strip_prefix(above).ok()?;
+        let way = Path::new(above).join(below.components().next()?);
+        roots().all(|root| root != way).then_some(way)
+    };
+    let mut ways: Vec<PathBuf> =
+        roots().flat_map(|root| [TMP, HOME].map(|above| first(root, above))).flatten().collect();
+    ways.sort();
+    ways.dedup();
+    ways
 }
 
 /// Takes the private directory out of the view: what something is mounted on cannot be removed.
 pub fn leave() {
     for place in [TMP, HOME] {
-        let _ = unmount(place, UnmountFlags::DETACH);
+        // An allowed directory may lie over it.
+        while unmount(place, UnmountFlags::DETACH).is_ok() {}
     }
 }
 

@@ -1,7 +1,11 @@
 //! The Landlock rules and the filter of each tier: what is put on every program, whatever it is.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ffi::OsString;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, readlinkat};
 
 use super::bpf::Program;
 use super::fault::{Fault, Step};
@@ -19,6 +23,7 @@ pub struct Walls {
     outer: Option<Ruleset>,
     filter: Program,
     supervised: bool,
+    readable: Vec<PathBuf>,
     abi: u32,
 }
 
@@ -40,7 +45,14 @@ impl Walls {
         // On a network of its own it can only meet sockets of other commands.
         let options = Options { scope_signals: scopes, scope_abstract_sockets: scopes && host, refuse_tcp: false, abi };
         let filter = seccomp::filter(&Rules { sockets: Sockets::Inet, unix: scopes || !host, supervised: false });
-        Ok(Self { ruleset: ruleset(&rules, options)?, outer: None, filter, supervised: false, abi })
+        Ok(Self {
+            ruleset: ruleset(&rules, options)?,
+            outer: None,
+            filter,
+            supervised: false,
+            readable: Vec::new(),
+            abi,
+        })
     }
 
     /// For programs on the system's own root.
@@ -78,7 +90,13 @@ impl Walls {
         // a domain costs time for each rule.
         let outer = landlock::scope_only(&options).map_err(|error| Fault::because("Landlock", &error.to_string()))?;
         let outer = Some(outer);
-        Ok(Self { ruleset: ruleset(&rules, options)?, outer, filter, supervised: true, abi })
+        let readable = rules.iter().map(|(object, _)| true_path(object)).collect::<Result<_, _>>()?;
+        Ok(Self { ruleset: ruleset(&rules, options)?, outer, filter, supervised: true, readable, abi })
+    }
+
+    /// The true paths of what programs may read on the system's own root, itself or below it; for the broker.
+    pub fn readable(&self) -> &[PathBuf] {
+        &self.readable
     }
 
     /// Version of Landlock that they are made for.
@@ -105,6 +123,13 @@ type Rule = (OwnedFd, Right);
 
 fn open(path: impl AsRef<Path>, right: Right) -> Result<Rule, Fault> {
     Ok((view::open_path(path.as_ref())?, right))
+}
+
+/// Where what a descriptor stands for is.
+fn true_path(object: &OwnedFd) -> Result<PathBuf, Fault> {
+    let link = format!("/proc/self/fd/{}", object.as_raw_fd());
+    let path = readlinkat(CWD, &link, Vec::new()).step_with(|| format!("read `{link}`"))?;
+    Ok(PathBuf::from(OsString::from_vec(path.into_bytes())))
 }
 
 /// Devices that exist, each with what programs need of it.

@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::plan::Place;
-use crate::limits::MAX_FRAME_BYTES;
+use crate::limits::{MAX_FRAME_BYTES, MAX_PACKET_BYTES};
 
 /// Server to supervisor: SIGTERM to everything of the command.
 pub const TERMINATE: u8 = b'T';
@@ -216,7 +216,7 @@ pub fn send_event(socket: impl AsFd, event: &Event, fd: Option<BorrowedFd<'_>>) 
 ///
 /// On a socket that does not block, [`io::ErrorKind::WouldBlock`] when there is none.
 pub fn receive_event(socket: impl AsFd) -> io::Result<Option<(Event, Option<OwnedFd>)>> {
-    let mut packet = vec![0; MAX_FRAME_BYTES.min(64 * 1024)];
+    let mut packet = vec![0; MAX_PACKET_BYTES];
     let (got, mut fds) = receive_some(&socket, &mut packet)?;
     if got == 0 {
         return Ok(None);

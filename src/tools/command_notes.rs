@@ -63,7 +63,7 @@ impl Notes {
                      raise that (--limit-memory-bytes)"
                 )),
                 Denied::Protected(path) => self.add(format_args!(
-                    "`{}` is protected: what the command put there has no effect or was taken away",
+                    "`{}` is protected: what the command put there was moved aside (.set-aside)",
                     show_path(path.as_path())
                 )),
             }
@@ -117,8 +117,8 @@ mod tests {
         assert_eq!(
             said(Tier::Off, Network::None, &[Denied::Memory, Denied::Protected("/w/.git/hooks".into())]),
             "(no output)\n[ended because its processes together held more memory than a command may; only the operator \
-             can raise that (--limit-memory-bytes)]\n[`/w/.git/hooks` is protected: what the command put there has no effect or \
-             was taken away]\n[exit code: 137]"
+             can raise that (--limit-memory-bytes)]\n[`/w/.git/hooks` is protected: what the command put there was moved \
+             aside (.set-aside)]\n[exit code: 137]"
         );
     }
 }

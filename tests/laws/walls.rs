@@ -3,7 +3,7 @@
 
 use std::os::fd::OwnedFd;
 
-use replay::sandbox::broker::{Call, decode};
+use replay::sandbox::broker::{Call, Read, decode};
 use replay::sandbox::wire::{receive, receive_event, send, send_event};
 use replay::sandbox::{Event, Hello, Plan, Request};
 use rustix::io::Errno;
@@ -79,8 +79,8 @@ pub fn a_packet_is_read_or_refused(bytes: &[u8]) {
     }
 }
 
-/// Any call with any arguments is read without a fault, and the upper halves of numbers that are `int` to the kernel
-/// make no difference.
+/// Any call with any arguments is read without a fault, the upper halves of numbers that are `int` to the kernel make no
+/// difference, and an answer goes where the caller said, and has room for as much.
 ///
 /// # Panics
 /// When that does not hold.
@@ -99,6 +99,12 @@ pub fn a_call_is_read(bytes: &[u8]) {
     }
     assert_eq!(decode(number, &wide), call);
     assert!(!matches!(call, Some(Call::Invalid(errno)) if errno != Errno::INVAL.raw_os_error()));
+    if let Some(Call::Read(_, read)) = call {
+        let (Read::Value { value: place, size, .. }
+        | Read::ValueAt { structure: place, size, .. }
+        | Read::Names { list: place, size }) = read;
+        assert!(args.windows(2).any(|pair| pair == [place, size]));
+    }
 }
 
 fn word(source: &mut Source) -> u64 {

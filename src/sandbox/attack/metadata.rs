@@ -1,6 +1,8 @@
 //! What a file outside is like: asking, and changing.
 
+use std::ffi::CStr;
 use std::fs;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -9,7 +11,7 @@ use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, RenameFlags, Timespec, Timestamps, UTIME_NOW, XattrFlags};
 
 use super::Stage;
-use super::attempt::{Attempt, attempt, held, not_possible, through};
+use super::attempt::{Attempt, Stopped, attempt, held, not_possible, through};
 use super::readonly::each;
 use super::stage::text;
 use crate::sandbox::sys::attack as sys;
@@ -49,13 +51,42 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         sys::fanotify_watch(std::os::fd::AsFd::as_fd(&group), &text(&s.outside)?)?;
         through("")
     }),
-    attempt("read an attribute outside", "getxattr(2)", |s| {
-        let mut value = [0; 64];
-        match rustix::fs::getxattr(s.beyond("attributed"), "user.victim", &mut value[..]) {
-            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NODATA) => not_possible("no attributes here"),
-            Err(error) => Err(error.into()),
-            Ok(length) => s.secret(&value[..length]),
-        }
+    attempt(
+        "read an attribute outside",
+        "getxattr(2), lgetxattr(2), getxattrat(2), and by a link or descriptor",
+        |s| {
+            let link = s.rw.join("link-attribute");
+            let _ = symlink(victim(s), &link);
+            each([
+                ("getxattr", &|| told(s, &|value| Ok(rustix::fs::getxattr(victim(s), ATTRIBUTE, value)?))),
+                ("lgetxattr", &|| told(s, &|value| Ok(rustix::fs::lgetxattr(victim(s), ATTRIBUTE, value)?))),
+                ("link", &|| told(s, &|value| Ok(rustix::fs::getxattr(&link, ATTRIBUTE, value)?))),
+                ("getxattrat", &|| told(s, &|value| Ok(sys::getxattrat(&text(&victim(s))?, ATTRIBUTE, value)?))),
+                ("descriptor", &|| {
+                    let open = rustix::fs::open(victim(s), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+                    let shown = format!("/proc/self/fd/{}", open.as_raw_fd());
+                    told(s, &|value| Ok(rustix::fs::getxattr(&shown, ATTRIBUTE, value)?))
+                }),
+            ])
+        },
+    ),
+    attempt("list attributes outside", "listxattr(2), llistxattr(2)", |s| {
+        let listed = |names: &[u8]| {
+            let found = names.split(|byte| *byte == 0).any(|name| name == ATTRIBUTE.to_bytes());
+            if found { Ok(()) } else { Err(Stopped::NotPossible("no attributes here".to_owned())) }
+        };
+        each([
+            ("listxattr", &|| {
+                let mut names = [0; 256];
+                let length = rustix::fs::listxattr(victim(s), &mut names[..])?;
+                listed(&names[..length])
+            }),
+            ("llistxattr", &|| {
+                let mut names = [0; 256];
+                let length = rustix::fs::llistxattr(victim(s), &mut names[..])?;
+                listed(&names[..length])
+            }),
+        ])
     }),
     attempt("change the mode outside", "chmod(2), fchmodat2(2), and through a link in an allowed directory", |s| {
         let link = s.rw.join("link-mode");
@@ -149,6 +180,16 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         if left == 0 { held("the bit was dropped") } else { through("") }
     }),
 ];
+
+/// What the victim has, if its filesystem can have it: the canary.
+const ATTRIBUTE: &CStr = c"user.victim";
+
+/// Through if this gets the canary.
+fn told(stage: &Stage, get: &dyn Fn(&mut [u8]) -> Result<usize, Stopped>) -> Result<(), Stopped> {
+    let mut value = [0; 64];
+    let length = get(&mut value)?;
+    stage.secret(&value[..length]).map(drop)
+}
 
 /// Both times of now.
 pub(super) fn now() -> Timestamps {

@@ -19,7 +19,6 @@ pub(super) const LANDLOCK_GAPS: &[&str] = &[
     "O_PATH outside",
     "statfs outside",
     "inotify outside",
-    "read an attribute outside",
     "arguments of others",
     "pidfd of others",
     "list processes outside",

@@ -2,7 +2,7 @@
 
 use libc::{AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_NOFOLLOW, EINVAL, c_long};
 
-use crate::sandbox::seccomp::{SYS_FCHMODAT2, SYS_REMOVEXATTRAT, SYS_SETXATTRAT};
+use crate::sandbox::seccomp::{SYS_FCHMODAT2, SYS_GETXATTRAT, SYS_LISTXATTRAT, SYS_REMOVEXATTRAT, SYS_SETXATTRAT};
 
 /// A call that the filter leaves to the broker. Addresses are of the caller's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,9 +13,11 @@ pub enum Call {
     Invalid(i32),
     /// A change of metadata.
     Change(Object, Change),
+    /// A look at extended attributes.
+    Read(Object, Read),
 }
 
-/// What shall be changed.
+/// What shall be changed or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Object {
     /// What the caller has open under this number, not with `O_PATH`.
@@ -69,6 +71,63 @@ pub enum Change {
     },
 }
 
+/// What of the extended attributes shall be read, and where it goes; 0 bytes: only its length is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// getxattr(2).
+    Value {
+        /// Where the name stands.
+        name: u64,
+        /// Where the value goes.
+        value: u64,
+        /// Bytes that have room there.
+        size: u64,
+    },
+    /// getxattrat(2), whose value and size are a structure in memory.
+    ValueAt {
+        /// Where the name stands.
+        name: u64,
+        /// Where the structure stands.
+        structure: u64,
+        /// Its bytes.
+        size: u64,
+    },
+    /// listxattr(2).
+    Names {
+        /// Where the names go.
+        list: u64,
+        /// Bytes that have room there.
+        size: u64,
+    },
+}
+
+/// A change or a look, of which the object is not known yet.
+enum Deed {
+    Change(Change),
+    Read(Read),
+}
+
+impl Deed {
+    fn on(self, object: Object) -> Call {
+        match self {
+            Self::Change(change) => Call::Change(object, change),
+            Self::Read(read) => Call::Read(object, read),
+        }
+    }
+}
+
+impl From<Change> for Deed {
+    fn from(change: Change) -> Self {
+        Self::Change(change)
+    }
+}
+
+impl From<Read> for Deed {
+    fn from(read: Read) -> Self {
+        Self::Read(read)
+    }
+}
+
 /// Where the two times stand, and what they are; address 0: now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Times {
@@ -86,6 +145,8 @@ pub fn decode(nr: i32, args: &[u64; 6]) -> Option<Call> {
     let [a, b, c, d, e, f] = *args;
     let owner = |uid: u64, gid: u64| Change::Owner(uid as u32, gid as u32);
     let set = |name, value, size, flags| Change::Set { name, value, size, flags };
+    let get = Read::Value { name: b, value: c, size: d };
+    let list = Read::Names { list: b, size: c };
     Some(match c_long::from(nr) {
         libc::SYS_socket => Call::Socket,
         libc::SYS_fchmod => descriptor(a, Change::Mode(b as u32)),
@@ -102,6 +163,14 @@ pub fn decode(nr: i32, args: &[u64; 6]) -> Option<Call> {
         libc::SYS_lremovexattr => path(a, false, Change::Remove { name: b }),
         libc::SYS_fremovexattr => descriptor(a, Change::Remove { name: b }),
         SYS_REMOVEXATTRAT => attribute_at(a, b, c, Change::Remove { name: d }),
+        libc::SYS_getxattr => path(a, true, get),
+        libc::SYS_lgetxattr => path(a, false, get),
+        libc::SYS_fgetxattr => descriptor(a, get),
+        SYS_GETXATTRAT => attribute_at(a, b, c, Read::ValueAt { name: d, structure: e, size: f }),
+        libc::SYS_listxattr => path(a, true, list),
+        libc::SYS_llistxattr => path(a, false, list),
+        libc::SYS_flistxattr => descriptor(a, list),
+        SYS_LISTXATTRAT => attribute_at(a, b, c, Read::Names { list: d, size: e }),
         #[cfg(target_arch = "x86_64")]
         libc::SYS_chmod => path(a, true, Change::Mode(b as u32)),
         #[cfg(target_arch = "x86_64")]
@@ -118,21 +187,21 @@ pub fn decode(nr: i32, args: &[u64; 6]) -> Option<Call> {
     })
 }
 
-fn descriptor(fd: u64, change: Change) -> Call {
-    Call::Change(Object::Descriptor(fd as i32), change)
+fn descriptor(fd: u64, deed: impl Into<Deed>) -> Call {
+    deed.into().on(Object::Descriptor(fd as i32))
 }
 
-fn path(address: u64, follow: bool, change: Change) -> Call {
-    Call::Change(Object::Path { dir: AT_FDCWD, address, follow, empty: false }, change)
+fn path(address: u64, follow: bool, deed: impl Into<Deed>) -> Call {
+    deed.into().on(Object::Path { dir: AT_FDCWD, address, follow, empty: false })
 }
 
-fn at(dir: u64, address: u64, flags: u64, change: Change) -> Call {
+fn at(dir: u64, address: u64, flags: u64, deed: impl Into<Deed>) -> Call {
     let flags = flags as i32;
     if flags & !(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) != 0 {
         return Call::Invalid(EINVAL);
     }
     let (follow, empty) = (flags & AT_SYMLINK_NOFOLLOW == 0, flags & AT_EMPTY_PATH != 0);
-    Call::Change(Object::Path { dir: dir as i32, address, follow, empty }, change)
+    deed.into().on(Object::Path { dir: dir as i32, address, follow, empty })
 }
 
 /// Without a path these mean the descriptor itself (utimensat(2), "C library/kernel differences").
@@ -147,10 +216,6 @@ fn times(dir: u64, address: u64, flags: u64, times: Times) -> Call {
 }
 
 /// With `AT_EMPTY_PATH` these take no path as an empty one.
-fn attribute_at(dir: u64, address: u64, flags: u64, change: Change) -> Call {
-    if address == 0 && flags as i32 == AT_EMPTY_PATH {
-        descriptor(dir, change)
-    } else {
-        at(dir, address, flags, change)
-    }
+fn attribute_at(dir: u64, address: u64, flags: u64, deed: impl Into<Deed>) -> Call {
+    if address == 0 && flags as i32 == AT_EMPTY_PATH { descriptor(dir, deed) } else { at(dir, address, flags, deed) }
 }

@@ -2,12 +2,12 @@
 #![expect(clippy::disallowed_methods, reason = "opens what the command named, in its place, to look where it is")]
 
 use std::ffi::OsStr;
-use std::io::IoSliceMut;
+use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use nix::sys::uio::{RemoteIoVec, process_vm_readv};
+use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
@@ -72,6 +72,22 @@ impl Target {
         }
     }
 
+    /// Puts bytes to where the caller wants them: all, or the error after which some may be there, as with the kernel's own
+    /// copies. For a caller that is known to wait still.
+    pub(super) fn put(&self, address: u64, mut bytes: &[u8]) -> Result<(), Errno> {
+        let pid = Pid::from_raw(self.pid.cast_signed());
+        let mut address = address as usize;
+        while !bytes.is_empty() {
+            let remote = [RemoteIoVec { base: address, len: bytes.len() }];
+            match process_vm_writev(pid, &[IoSlice::new(bytes)], &remote) {
+                Ok(0) => return Err(Errno::FAULT),
+                Ok(done) => (address, bytes) = (address.wrapping_add(done), &bytes[done..]),
+                Err(error) => return Err(Errno::from_raw_os_error(error as i32)),
+            }
+        }
+        Ok(())
+    }
+
     /// Opens (`O_PATH`) what the call names, and says what it called it, if by a path.
     pub(super) fn open(&self, object: Object) -> Result<(OwnedFd, Option<Vec<u8>>), Errno> {
         let (dir, address, follow, empty) = match object {
@@ -84,9 +100,10 @@ impl Target {
             return if empty { Ok((self.base(dir)?, None)) } else { Err(Errno::NOENT) };
         }
         let opened = match own_descriptor(&path, self.pid) {
-            // C libraries spell it so when the kernel lacks a call on descriptors.
-            Some(fd) if follow => self.descriptor(fd).map_err(|_| Errno::NOENT)?,
-            Some(_) => return Err(Errno::PERM),
+            // C libraries spell it so when the kernel lacks a call on descriptors, or one on paths below them.
+            Some((fd, Some(rest))) => self.walk(fd, rest, follow).map_err(not_open)?,
+            Some((fd, None)) if follow => self.descriptor(fd).map_err(not_open)?,
+            Some((fd, None)) => self.open_inside(&format!("fd/{fd}"), OFlags::NOFOLLOW)?,
             None => self.walk(dir, &path, follow)?,
         };
         Ok((opened, Some(path)))
@@ -97,9 +114,15 @@ impl Target {
     fn walk(&self, dir: i32, path: &[u8], follow: bool) -> Result<OwnedFd, Errno> {
         let mut flags = OFlags::PATH | OFlags::CLOEXEC;
         flags.set(OFlags::NOFOLLOW, !follow);
-        let absolute = path.starts_with(b"/");
-        let base = if absolute { None } else { Some(self.base(dir)?) };
-        let base = base.as_ref().map_or(CWD, AsFd::as_fd);
+        let opened;
+        let (base, path) = match below_own(path) {
+            Some(rest) => (self.proc.as_fd(), rest),
+            None if path.starts_with(b"/") => (CWD, path),
+            None => {
+                opened = self.base(dir)?;
+                (opened.as_fd(), path)
+            }
+        };
         openat2(base, Path::new(OsStr::from_bytes(path)), flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS)
     }
 
@@ -117,7 +140,11 @@ impl Target {
 
     /// Opens what a link in its directory of `/proc` stands for.
     fn inside(&self, name: &str) -> Result<OwnedFd, Errno> {
-        openat(&self.proc, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        self.open_inside(name, OFlags::empty())
+    }
+
+    fn open_inside(&self, name: &str, more: OFlags) -> Result<OwnedFd, Errno> {
+        openat(&self.proc, name, OFlags::PATH | OFlags::CLOEXEC | more, Mode::empty())
     }
 
     /// Whether it has this descriptor from `O_PATH`, with which nothing can be changed (open(2)).
@@ -132,20 +159,39 @@ impl Target {
     }
 }
 
-/// Which descriptor of its own a thread means by a path.
-fn own_descriptor(path: &[u8], pid: u32) -> Option<i32> {
-    let path = std::str::from_utf8(path).ok()?;
+/// Which descriptor of its own a thread means by a path, and which path from there on, if one follows.
+fn own_descriptor(path: &[u8], pid: u32) -> Option<(i32, Option<&[u8]>)> {
+    let own = format!("/proc/{pid}/fd/");
     let number = match path {
-        "/dev/stdin" => "0",
-        "/dev/stdout" => "1",
-        "/dev/stderr" => "2",
-        _ => ["/proc/self/fd/", "/proc/thread-self/fd/", "/dev/fd/"]
+        b"/dev/stdin" => b"0",
+        b"/dev/stdout" => b"1",
+        b"/dev/stderr" => b"2",
+        _ => ["/proc/self/fd/", "/proc/thread-self/fd/", "/dev/fd/", &own]
             .iter()
-            .find_map(|prefix| path.strip_prefix(prefix))
-            .or_else(|| path.strip_prefix(&format!("/proc/{pid}/fd/")))?,
+            .find_map(|prefix| path.strip_prefix(prefix.as_bytes()))?,
     };
-    let plain = number == "0" || number.starts_with(|first: char| ('1'..='9').contains(&first));
-    number.parse().ok().filter(|_| plain)
+    let slash = number.iter().position(|byte| *byte == b'/');
+    let (number, rest) = slash.map_or((number, None), |slash| (&number[..slash], Some(relative(&number[slash..]))));
+    let plain = number == b"0" || number.first().is_some_and(|first| (b'1'..=b'9').contains(first));
+    let fd = std::str::from_utf8(number).ok()?.parse().ok().filter(|_| plain)?;
+    Some((fd, rest))
+}
+
+/// What there is no way to through a descriptor that is not open.
+fn not_open(errno: Errno) -> Errno {
+    if errno == Errno::BADF { Errno::NOENT } else { errno }
+}
+
+/// A path without its leading slashes.
+fn relative(path: &[u8]) -> &[u8] {
+    let slashes = path.iter().take_while(|byte| **byte == b'/').count();
+    if slashes == path.len() { b"." } else { &path[slashes..] }
+}
+
+/// The rest of a path behind the caller's own directory in procfs, which this process would take for its own.
+fn below_own(path: &[u8]) -> Option<&[u8]> {
+    let own = ["/proc/self/", "/proc/thread-self/"];
+    own.iter().find_map(|own| path.strip_prefix(own.as_bytes())).map(relative)
 }
 
 /// Where this process finds what a descriptor of its own stands for, whatever that is now called.

@@ -22,7 +22,10 @@ const EACCES: Result<(), i32> = Err(libc::EACCES);
 const EPERM: Result<(), i32> = Err(libc::EPERM);
 
 /// Runs something in a thread under the supervised filter, with a broker for it.
-fn confined<T: Send>(writable: &[&Path], read_only: &[&Path], act: impl FnOnce() -> T + Send) -> (T, Vec<Denied>) {
+fn confined<T: Send>(
+    [writable, read_only, readable]: [&[&Path]; 3],
+    act: impl FnOnce() -> T + Send,
+) -> (T, Vec<Denied>) {
     let owned = |paths: &[&Path]| paths.iter().map(|path| path.to_path_buf()).collect();
     thread::scope(|scope| {
         let (send, receive) = mpsc::channel();
@@ -32,7 +35,7 @@ fn confined<T: Send>(writable: &[&Path], read_only: &[&Path], act: impl FnOnce()
             send.send(install_with_listener(&filter(&rules)).unwrap()).unwrap();
             act()
         });
-        let mut broker = Broker::new(receive.recv().unwrap(), owned(writable), owned(read_only));
+        let mut broker = Broker::new(receive.recv().unwrap(), owned(writable), owned(read_only), owned(readable));
         loop {
             let mut waiting = [PollFd::new(&broker, PollFlags::IN)];
             let limit = Timespec { tv_sec: 30, tv_nsec: 0 };
@@ -47,13 +50,13 @@ fn confined<T: Send>(writable: &[&Path], read_only: &[&Path], act: impl FnOnce()
 }
 
 /// A tree with `in` (writable), `in/kept` (read-only) and `out`, each with a file `f` (mode 0640) in it.
-struct Tree {
+pub(super) struct Tree {
     _dir: TempDir,
     root: PathBuf,
 }
 
 impl Tree {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         for place in ["in", "in/kept", "out"] {
@@ -64,21 +67,23 @@ impl Tree {
         Self { _dir: dir, root }
     }
 
-    fn at(&self, path: &str) -> PathBuf {
+    pub(super) fn at(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
-    fn confined<T: Send>(&self, act: impl FnOnce() -> T + Send) -> (T, Vec<Denied>) {
-        confined(&[&self.at("in")], &[&self.at("in/kept")], act)
+    pub(super) fn confined<T: Send>(&self, act: impl FnOnce() -> T + Send) -> (T, Vec<Denied>) {
+        let inside = self.at("in");
+        let readable = [&inside, Path::new("/usr"), Path::new("/proc")];
+        confined([&[&inside], &[&self.at("in/kept")], &readable], act)
     }
 }
 
 /// What a call can be given about one file; the numbers are addresses in it.
-struct Given {
-    path: CString,
-    dir: File,
-    name: CString,
-    open: File,
+pub(super) struct Given {
+    pub(super) path: CString,
+    pub(super) dir: File,
+    pub(super) name: CString,
+    pub(super) open: File,
     attribute: CString,
     value: &'static [u8; 3],
     /// 1,000 and 2,000 seconds, and as much of the next unit.
@@ -88,7 +93,7 @@ struct Given {
 }
 
 impl Given {
-    fn new(path: &Path) -> Self {
+    pub(super) fn new(path: &Path) -> Self {
         let text = |path: &Path| CString::new(path.as_os_str().as_bytes()).unwrap();
         Self {
             path: text(path),
@@ -108,15 +113,15 @@ const RED: &[u8; 3] = b"red";
 
 type Case = (&'static str, c_long, fn(&Given) -> [usize; 6]);
 
-const AT_CWD: usize = libc::AT_FDCWD as usize;
-const NO_FOLLOW: usize = libc::AT_SYMLINK_NOFOLLOW as usize;
-const EMPTY: usize = libc::AT_EMPTY_PATH as usize;
+pub(super) const AT_CWD: usize = libc::AT_FDCWD as usize;
+pub(super) const NO_FOLLOW: usize = libc::AT_SYMLINK_NOFOLLOW as usize;
+pub(super) const EMPTY: usize = libc::AT_EMPTY_PATH as usize;
 
 fn me() -> [usize; 2] {
     [rustix::process::getuid().as_raw() as usize, rustix::process::getgid().as_raw() as usize]
 }
 
-fn fd(file: &File) -> usize {
+pub(super) fn fd(file: &File) -> usize {
     file.as_raw_fd() as usize
 }
 
@@ -360,10 +365,21 @@ fn procfs_does_not_turn_the_broker_on_itself() {
     let file = File::open(tree.at("in/f")).unwrap();
     let secret = File::open(tree.at("out/f")).unwrap();
     let number = file.as_raw_fd();
-    let same =
-        [format!("/proc/self/fd/{number}"), format!("/proc/thread-self/fd/{number}"), format!("/dev/fd/{number}")];
+    let (dir, root) = (File::open(tree.at("in")).unwrap(), File::open(&tree.root).unwrap());
+    let same = [
+        format!("/proc/self/fd/{number}"),
+        format!("/proc/thread-self/fd/{number}"),
+        format!("/dev/fd/{number}"),
+        format!("/proc/self/fd/{}/f", dir.as_raw_fd()),
+        format!("/dev/fd/{}//in/f", root.as_raw_fd()),
+        format!("/dev/fd/{}/", dir.as_raw_fd()),
+    ];
     let refused = [
         (format!("/proc/self/fd/{}", secret.as_raw_fd()), libc::EACCES),
+        (format!("/proc/self/fd/{}/../out/f", dir.as_raw_fd()), libc::EACCES),
+        (format!("/dev/fd/{}/out/f", root.as_raw_fd()), libc::EACCES),
+        (format!("/proc/self/fd/{number}/f"), libc::ENOTDIR),
+        ("/proc/self/fd/987/f".to_owned(), libc::ENOENT),
         (format!("/proc/self/cwd{}", tree.at("in/f").display()), libc::ELOOP),
         (format!("/proc/self/root{}", tree.at("in/f").display()), libc::ELOOP),
         (format!("/proc/self/fd/+{number}"), libc::ENOENT),
@@ -380,7 +396,7 @@ fn procfs_does_not_turn_the_broker_on_itself() {
         let link = change(libc::SYS_fchmodat, [AT_CWD, magic.as_ptr() as usize, 0o600, 0, 0, 0]);
         (same.each_ref().map(|path| mode(path)), refused.each_ref().map(|(path, _)| mode(path)), link)
     });
-    assert_eq!(allowed, [Ok(()); 3]);
+    assert_eq!(allowed, [Ok(()); 6]);
     assert_eq!(others, refused.map(|(_, errno)| Err(errno)));
     assert_eq!(link, Err(libc::ELOOP));
     assert_eq!(state(&tree.at("out/f")).0 & 0o777, 0o640);
@@ -412,7 +428,7 @@ fn places_are_compared_by_components() {
     let (ours, theirs) = rustix::pipe::pipe().unwrap();
     drop(theirs);
     let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect();
-    let broker = Broker::new(ours, paths(&["/a", "/a/b/c", "/same"]), paths(&["/a/b", "/a/f", "/same"]));
+    let broker = Broker::new(ours, paths(&["/a", "/a/b/c", "/same"]), paths(&["/a/b", "/a/f", "/same"]), Vec::new());
     for (place, without_names, kind, expected) in [
         ("/a", false, FileType::Directory, true),
         ("/a/x", false, FileType::RegularFile, true),

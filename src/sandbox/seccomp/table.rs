@@ -8,7 +8,7 @@ use libc::c_long;
 use super::{Rules, Sockets};
 
 /// What the caller gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Answer {
     /// This error.
     Errno(i32),
@@ -17,7 +17,7 @@ pub(super) enum Answer {
 }
 
 /// A condition on an argument (0 to 5).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Clause {
     /// It has one of these bits.
     Has(u8, u32),
@@ -50,6 +50,8 @@ const EPROTONOSUPPORT: Answer = Answer::Errno(libc::EPROTONOSUPPORT);
 // Numbers that the libc crate does not have on every architecture; from 424 on they are the same on all.
 pub(in crate::sandbox) const SYS_FCHMODAT2: c_long = 452;
 pub(in crate::sandbox) const SYS_SETXATTRAT: c_long = 463;
+pub(in crate::sandbox) const SYS_GETXATTRAT: c_long = 464;
+pub(in crate::sandbox) const SYS_LISTXATTRAT: c_long = 465;
 pub(in crate::sandbox) const SYS_REMOVEXATTRAT: c_long = 466;
 const SYS_OPEN_TREE_ATTR: c_long = 467;
 const SYS_FILE_SETATTR: c_long = 469;
@@ -333,6 +335,21 @@ const SUPERVISED: &[Line] = &[
         &[],
         Answer::Ask,
         "metadata, which Landlock does not mediate",
+    ),
+    line(
+        &[
+            libc::SYS_getxattr,
+            libc::SYS_lgetxattr,
+            libc::SYS_fgetxattr,
+            SYS_GETXATTRAT,
+            libc::SYS_listxattr,
+            libc::SYS_llistxattr,
+            libc::SYS_flistxattr,
+            SYS_LISTXATTRAT,
+        ],
+        &[],
+        Answer::Ask,
+        "what extended attributes hold is contents, and Landlock does not mediate reading them",
     ),
     line(&[SYS_FILE_SETATTR], &[], EPERM, "attributes of inodes, for which the next line refuses the old ways"),
     line(

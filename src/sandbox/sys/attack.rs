@@ -214,6 +214,18 @@ pub fn setxattrat(path: &CStr, name: &CStr) -> io::Result<c_long> {
     })
 }
 
+/// Reads an extended attribute by `getxattrat(2)`, which filters that were written before 2025 do not know; its length.
+pub fn getxattrat(path: &CStr, name: &CStr, value: &mut [u8]) -> io::Result<usize> {
+    const SYS_GETXATTRAT: c_long = 464;
+    let arguments: [u64; 2] = [value.as_mut_ptr() as u64, value.len() as u64];
+    // SAFETY: strings and a struct xattr_args of 16 bytes that points to `value`, which alone is written; all outlive the
+    // call.
+    let length = checked(unsafe {
+        libc::syscall(SYS_GETXATTRAT, libc::AT_FDCWD, path.as_ptr(), 0, name.as_ptr(), arguments.as_ptr(), 16)
+    })?;
+    usize::try_from(length).map_err(io::Error::other)
+}
+
 /// Sets the flags of a file by `file_setattr(2)` (Linux 6.17).
 pub fn file_setattr(path: &CStr) -> io::Result<c_long> {
     const SYS_FILE_SETATTR: c_long = 469;

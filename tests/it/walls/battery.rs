@@ -22,7 +22,6 @@ const LANDLOCK: &[&str] = &[
     "O_PATH outside",
     "statfs outside",
     "inotify outside",
-    "read an attribute outside",
     "arguments of others",
     "pidfd of others",
     "list processes outside",

@@ -521,3 +521,21 @@ fn two_servers_do_not_meet() {
         two.end();
     });
 }
+
+/// Where an allowed directory lies below /tmp, the directories above it are only in the view of commands, and none of
+/// them may be moved away under the commands that come later.
+#[test]
+fn the_way_to_an_allowed_directory_can_be_broken_by_nobody() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        for spoil in [
+            "mv \"$PWD/..\" \"${PWD%/*/*}/moved\"",
+            "up=${PWD%/*}; cd /; mv \"$up\" \"$up-moved\"; mkdir -p \"$up/work\"",
+            "rmdir .. 2>/dev/null; mkdir ../new; rm -rf ../tmp; ls ..",
+        ] {
+            walls.sh(spoil);
+            assert_eq!(walls.works("cat ok.txt 2>/dev/null || echo removed"), "fine\n", "{setting:?}: {spoil}");
+        }
+        walls.end();
+    });
+}
