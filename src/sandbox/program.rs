@@ -17,6 +17,7 @@ use super::capabilities;
 use super::fault::{Fault, Step};
 use super::plan::{Limits, Place, Tier};
 use super::sys;
+use super::view;
 use super::walls::Walls;
 use super::wire::{Event, RawString, Request, send_event};
 
@@ -63,6 +64,9 @@ impl Start {
         // The supervisor is not dumpable, and what is not may not write below its own /proc.
         set_dumpable_behavior(DumpableBehavior::Dumpable).step("PR_SET_DUMPABLE")?;
         limit(&self.limits, self.tier)?;
+        if self.tier == Tier::Namespaces {
+            view::seal_proc()?;
+        }
         enter(&request.dir)?;
         if let Some(walls) = &self.walls {
             capabilities::drop_most().step("drop capabilities")?;

@@ -19,6 +19,8 @@ use crate::limits::{MAX_REMOVED_LEVELS, SWEEP_MS};
 
 /// What the name of every such directory begins with.
 const PREFIX: &str = "replay-scratch-";
+/// What the name of one ends with that is being removed: nobody is about to use it, whatever is still in it.
+const GONE: &str = ".gone";
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const PRIVATE: Mode = Mode::RWXU;
 
@@ -99,7 +101,7 @@ impl Ground {
 
     /// Removes the directory with everything in it, as far as that can be.
     pub fn remove(self) {
-        remove(&self.parent, &self.name, None);
+        remove(&self.parent, &marked(&self.parent, &self.name), None);
     }
 }
 
@@ -116,11 +118,20 @@ fn sweep(parent: &Path) {
         let Ok(scratch) = openat(&handle, entry.file_name(), DIRECTORY, Mode::empty()) else { continue };
         // A directory of another user cannot be locked or removed, and one that was just made is locked in a moment.
         let own = rustix::fs::fstat(&scratch).is_ok_and(|stat| stat.st_uid == rustix::process::geteuid().as_raw());
-        let made = rustix::fs::statat(&scratch, "tmp", AtFlags::SYMLINK_NOFOLLOW).is_ok();
+        let made = entry.file_name().to_bytes().ends_with(GONE.as_bytes())
+            || rustix::fs::statat(&scratch, "tmp", AtFlags::SYMLINK_NOFOLLOW).is_ok();
         if own && made && flock(&scratch, FlockOperation::NonBlockingLockExclusive).is_ok() {
-            remove(&handle, entry.file_name(), Some(until));
+            remove(&handle, &marked(&handle, entry.file_name()), Some(until));
         }
     }
+}
+
+/// Marks a directory as one that is being removed, so that the next one can go on where this one is interrupted. Its name
+/// from now on.
+fn marked(parent: &OwnedFd, name: &CStr) -> CString {
+    let gone = CString::new([name.to_bytes(), GONE.as_bytes()].concat()).unwrap_or_default();
+    let marked = name.to_bytes().ends_with(GONE.as_bytes());
+    if !marked && renameat(parent, name, parent, &gone).is_ok() { gone } else { name.to_owned() }
 }
 
 /// Removes a directory tree by handle: links are removed and never followed, mounts are never entered. What cannot be
@@ -209,8 +220,11 @@ mod tests {
         fs::write(left.join("home/a/b/file"), "x").unwrap();
         symlink(outside.path(), left.join("home/a/link")).unwrap();
         fs::set_permissions(left.join("home/a"), fs::Permissions::from_mode(0o000)).unwrap();
+        // Somebody was interrupted while removing it.
+        let interrupted = parent.path().join("replay-scratch-0.gone");
+        fs::create_dir(&interrupted).unwrap();
         let other = Scratch::create(parent.path()).unwrap();
-        assert!(!left.try_exists().unwrap());
+        assert!(!left.try_exists().unwrap() && !interrupted.try_exists().unwrap());
         assert!(used.path().join("home").is_dir() && other.path().join("tmp").is_dir());
         assert_eq!(fs::read_to_string(outside.path().join("file")).unwrap(), "stays");
         Ground::hold(&used.path().into()).unwrap().remove();

@@ -166,6 +166,13 @@ pub fn own_proc() -> Result<(), Fault> {
     Ok(())
 }
 
+/// Makes /proc read-only for good. Landlock lets nothing be written to it, but root's commands could still change modes and
+/// owners there, some of which are the system's.
+pub fn seal_proc() -> Result<(), Fault> {
+    let proc = open_path(Path::new("/proc"))?;
+    sys::mount_setattr(proc.as_fd(), MountAttributes::READ_ONLY, false).step("make /proc read-only")
+}
+
 /// Files of /proc about the whole machine that the system's root may read, and root inside is the same user.
 const OF_ROOT: [&str; 9] = [
     "kcore",
@@ -240,7 +247,9 @@ fn pieces(plan: &Plan) -> Result<Vec<Piece>, Fault> {
     }
     pieces.extend(piece(Path::new(SHOWN_OF_SYS), Path::new(SHOWN_OF_SYS), read_only)?);
     for device in DEVICES.map(Path::new) {
-        pieces.extend(piece(device, device, MountAttributes::NO_SET_UID)?);
+        // Whom they belong to and who may use them is the system's; what is written to them goes to no file system, and
+        // can be written.
+        pieces.extend(piece(device, device, MountAttributes::READ_ONLY.and(MountAttributes::NO_SET_UID))?);
     }
     pieces.extend(piece(Path::new("/proc"), Path::new("/proc"), writable)?);
     let scratch = plan.scratch.as_path();

@@ -539,3 +539,29 @@ fn the_way_to_an_allowed_directory_can_be_broken_by_nobody() {
         walls.end();
     });
 }
+
+#[test]
+fn devices_and_proc_stay_as_they_are() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        let full = || {
+            let status = rustix::fs::stat("/dev/full").unwrap();
+            (status.st_mode, status.st_uid, status.st_gid, status.st_mtime)
+        };
+        let before = full();
+        for command in [
+            "chmod 600 /dev/full",
+            "chown 65533 /dev/full",
+            "chgrp 65533 /dev/full",
+            "touch -d 2001-01-01 /dev/full",
+            "chmod 400 /proc/cpuinfo",
+            "chown 65533 /proc/cpuinfo",
+        ] {
+            walls.fails(command);
+        }
+        assert_eq!(full(), before, "{setting:?}");
+        // They can still be used.
+        walls.works("echo x > /dev/null && head -c 1 /dev/zero | cat >/dev/null && ! echo x > /dev/full");
+        walls.end();
+    });
+}
