@@ -236,8 +236,10 @@ fn finished(created: RulesetCreated) -> Result<Ruleset, Error> {
 pub fn public_entries(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut visits = MAX_PUBLIC_VISITS;
-    for entry in children(dir).unwrap_or_default() {
-        public(&entry, &mut visits, &mut found);
+    for (entry, is_link) in children(dir).unwrap_or_default() {
+        if !is_link {
+            public(&entry, &mut visits, &mut found);
+        }
     }
     found.sort();
     found.truncate(MAX_PUBLIC_ENTRIES);
@@ -257,16 +259,13 @@ fn public(path: &Path, visits: &mut usize, found: &mut Vec<PathBuf>) -> bool {
     *visits -= 1;
     let Ok(status) = std::fs::symlink_metadata(path) else { return false };
     let kind = status.file_type();
-    if kind.is_symlink() {
-        return true;
-    }
     let whole = if kind.is_dir() {
         let entries = if status.mode() & 0o005 == 0o005 { children(path) } else { None };
         let Some(entries) = entries else { return false };
         let before = found.len();
         let mut whole = true;
-        for entry in entries {
-            whole &= public(&entry, visits, found);
+        for (entry, is_link) in entries {
+            whole &= is_link || public(&entry, visits, found);
         }
         if whole {
             found.truncate(before);
@@ -285,9 +284,15 @@ fn public(path: &Path, visits: &mut usize, found: &mut Vec<PathBuf>) -> bool {
     clippy::disallowed_methods,
     reason = "runs in the launcher on the system's own directories, before any command"
 )]
-fn children(dir: &Path) -> Option<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(dir).ok()?;
-    entries.take(MAX_PUBLIC_VISITS).map(|entry| Some(entry.ok()?.path())).collect()
+fn children(dir: &Path) -> Option<Vec<(PathBuf, bool)>> {
+    let entries = std::fs::read_dir(dir).ok()?.take(MAX_PUBLIC_VISITS);
+    // The directory itself says what is a link, and in /etc most entries are.
+    entries
+        .map(|entry| {
+            let entry = entry.ok()?;
+            Some((entry.path(), entry.file_type().ok()?.is_symlink()))
+        })
+        .collect()
 }
 
 #[cfg(test)]
