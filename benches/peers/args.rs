@@ -6,17 +6,20 @@ use anyhow::{Context as _, Result, bail};
 
 pub const USAGE: &str = "\
 usage: cargo bench --bench peers -- [--only NAME]... [--rounds N] [--tree DIR] [--json FILE] [--save DIR]
-  --only NAME   rows whose name begins so: start, read, read10, edit50, edit1000, memory, tree, search (repeatable)
+  --only NAME   rows of this name: start, read, read10, edit50, edit1000, memory, tree, search, walls, walled-start,
+                walled-work (repeatable)
   --rounds N    interleaved rounds after the warm-up (default 9; quick rows take three times as many, slow contenders fewer)
+  --survivors N instead of all that: commands that leave processes behind, N rounds of each, and whether any lives on
   --tree DIR    the source tree for tree and search (default target/bench/linux-source-6.1)
   --json FILE   the figures as JSON
   --save DIR    README.md, results.json, table.md and plot.svg in this directory (see benches/runs)";
 
 /// The choices of one run.
 pub struct Args {
-    /// Prefixes of row names; empty means all.
+    /// Names of rows; empty means all.
     pub only: Vec<String>,
     pub rounds: usize,
+    pub survivors: Option<usize>,
     pub tree: PathBuf,
     pub json: Option<PathBuf>,
     pub save: Option<PathBuf>,
@@ -31,6 +34,7 @@ impl Args {
         let mut args = Self {
             only: Vec::new(),
             rounds: 9,
+            survivors: None,
             tree: crate::trees::home().join("linux-source-6.1"),
             json: None,
             save: None,
@@ -43,6 +47,9 @@ impl Args {
                 "--only" => args.only.push(value()?),
                 "--rounds" => {
                     args.rounds = value()?.parse().context("--rounds takes a number")?;
+                }
+                "--survivors" => {
+                    args.survivors = Some(value()?.parse().context("--survivors takes a number")?);
                 }
                 "--tree" => args.tree = value()?.into(),
                 "--json" => args.json = Some(value()?.into()),

@@ -11,10 +11,11 @@ else
     echo "npm is missing: no official file server" >&2
 fi
 
-# Programs on PATH: Debian's packages ripgrep (rg), fd-find (fdfind), sed, grep, findutils (find);
-# newer ones from crates.io by `cargo install ripgrep fd-find`.
-for program in rg fdfind sed grep find; do
-    command -v "$program" >/dev/null || echo "$program is missing: apt-get install ripgrep fd-find sed grep findutils" >&2
+# Programs on PATH: Debian's packages ripgrep (rg), fd-find (fdfind), sed, grep, findutils (find), bubblewrap (bwrap),
+# gcc, perl; newer ones of the first two from crates.io by `cargo install ripgrep fd-find`.
+for program in rg fdfind sed grep find bwrap gcc perl; do
+    command -v "$program" >/dev/null ||
+        echo "$program is missing: apt-get install ripgrep fd-find sed grep findutils bubblewrap gcc perl" >&2
 done
 
 # The source tree: Debian's package linux-source-6.1 has it as an archive.

@@ -18,16 +18,22 @@ mod plot;
 mod report;
 mod rows;
 mod samples;
+mod survivors;
 mod trees;
 
 use std::fs;
 
 use anyhow::Result;
+use replay::sandbox::{LAUNCHER_ARGUMENT, run_launcher};
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     if words.iter().any(|word| word == "--floor") {
         return floor::serve();
+    }
+    if words.first().is_some_and(|word| word == LAUNCHER_ARGUMENT) {
+        // Rows that use the library's launcher without a server start this very program as one.
+        return Ok(run_launcher()?);
     }
     if words.iter().any(|word| word == "--help") {
         println!("{}", args::USAGE);
@@ -35,6 +41,10 @@ fn main() -> Result<()> {
     }
     let args = args::Args::parse(words.into_iter())?;
     fs::create_dir_all(trees::home())?;
+    if let Some(rounds) = args.survivors {
+        print!("{}", survivors::run(rounds)?);
+        return Ok(());
+    }
     let machine = report::machine();
     let rows = rows::all(&args)?;
     println!("{}", report::table(&rows));
@@ -46,7 +56,7 @@ fn main() -> Result<()> {
         fs::create_dir_all(dir)?;
         fs::write(dir.join("results.json"), &json)?;
         fs::write(dir.join("table.md"), report::table(&rows))?;
-        fs::write(dir.join("plot.svg"), plot::svg(&report::bars(&rows)))?;
+        fs::write(dir.join("plot.svg"), plot::svg(report::heading(&rows), &report::bars(&rows)))?;
         fs::write(dir.join("README.md"), report::page(&args, &rows, &machine))?;
     }
     Ok(())

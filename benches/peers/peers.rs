@@ -7,6 +7,10 @@ use std::process::Command;
 pub const REPLAY: &str = "replay";
 pub const FLOOR: &str = "floor";
 pub const NPM: &str = "npm server";
+pub const OFF: &str = "off";
+pub const LANDLOCK: &str = "landlock";
+pub const NAMESPACES: &str = "namespaces";
+pub const TIERS: [&str; 3] = [OFF, LANDLOCK, NAMESPACES];
 
 /// A server that speaks MCP over stdio.
 pub struct Server {
@@ -24,12 +28,18 @@ impl Server {
         command
     }
 
-    /// `replay` with this directory allowed.
+    /// `replay` with this directory allowed, and its commands without a wall.
     pub fn replay(dir: &Path) -> Self {
+        Self { name: REPLAY, ..Self::walled(OFF, dir) }
+    }
+
+    /// `replay` with this directory allowed, and its commands behind the walls of one tier: [`OFF`], [`LANDLOCK`] or
+    /// [`NAMESPACES`], which are the words of its flag too.
+    pub fn walled(tier: &'static str, dir: &Path) -> Self {
         let grant = format!("{}:rw", dir.display());
-        let args = ["--mcp-server", "--allow", &grant, "--sandbox", "off"].map(str::to_owned).to_vec();
-        let how = "replay --mcp-server --allow DIR:rw --sandbox off".to_owned();
-        Self { name: REPLAY, how, program: env!("CARGO_BIN_EXE_replay").into(), args }
+        let args = ["--mcp-server", "--allow", &grant, "--sandbox", tier].map(str::to_owned).to_vec();
+        let how = format!("replay --mcp-server --allow DIR:rw --sandbox {tier}");
+        Self { name: tier, how, program: env!("CARGO_BIN_EXE_replay").into(), args }
     }
 
     /// This program again, as the bare loop.
@@ -92,6 +102,8 @@ pub fn versions() -> Vec<(&'static str, String)> {
         ("rg", first_line("rg")),
         ("fd", first_line("fdfind").or_else(|| first_line("fd"))),
         ("find", first_line("find")),
+        ("bwrap", first_line("bwrap")),
+        ("gcc", first_line("gcc")),
     ];
     found.into_iter().map(|(name, version)| (name, version.unwrap_or_else(|| "missing".to_owned()))).collect()
 }

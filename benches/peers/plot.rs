@@ -18,8 +18,8 @@ text{font:12px system-ui,sans-serif;fill:#1f2328}.t{font-weight:600}.h{font-size
 .grid{stroke:#3d444d}.one{stroke:#f0f6fc}.bg{fill:#0d1117}}\
 </style>";
 
-/// Groups of bars on one logarithmic scale; a bar is a multiple of what `replay` takes, which is the line at 1.
-pub fn svg(groups: &[(String, Vec<(String, f64)>)]) -> String {
+/// Groups of bars on one logarithmic scale; a bar is a multiple of what its group's title names, which is the line at 1.
+pub fn svg(heading: &str, groups: &[(String, Vec<(String, f64)>)]) -> String {
     let all = groups.iter().flat_map(|(_, bars)| bars).map(|(_, ratio)| *ratio);
     let (low, high) = all.fold((0.5_f64, 2.0_f64), |(low, high), ratio| (low.min(ratio), high.max(ratio)));
     let (low, high) = (low.log10().mul_add(1.0, -0.05), high.log10() + 0.05);
@@ -28,9 +28,9 @@ pub fn svg(groups: &[(String, Vec<(String, f64)>)]) -> String {
     let height = TOP + groups.len() as f64 * (HEAD + 8.0) + lines as f64 * STEP + 12.0;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" width=\"{WIDTH}\" \
-         height=\"{height:.0}\" role=\"img\" aria-label=\"Time and memory of others as multiples of replay's\">{STYLE}\
+         height=\"{height:.0}\" role=\"img\" aria-label=\"{heading}\">{STYLE}\
          <rect class=\"bg\" width=\"100%\" height=\"100%\"/>\
-         <text class=\"h\" x=\"16\" y=\"24\">What others take, as a multiple of what replay takes (logarithmic)</text>"
+         <text class=\"h\" x=\"16\" y=\"24\">{heading}</text>"
     );
     for power in -3..=5 {
         let mark = 10_f64.powi(power);

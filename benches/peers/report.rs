@@ -27,6 +27,10 @@ fn judged(row: &Row) -> Vec<(String, f64, f64, &'static str)> {
             let ratio = row.ratio(of)?;
             Some((format!("x {of}"), ratio, must, verdict(ratio, must, excellent)))
         }
+        Goal::Multiple { who, must, excellent } => {
+            let (base, (ratio, best)) = (row.spec.base?, row.multiples(who)?);
+            Some((format!("x {base} ({who}; by minima {best:.2})"), ratio, must, verdict(ratio, must, excellent)))
+        }
         Goal::Absolute { must, excellent } => {
             let median = row.cell(REPLAY)?.median();
             Some((row.spec.unit.name().to_owned(), median, must, verdict(median, must, excellent)))
@@ -54,8 +58,9 @@ pub fn table(rows: &[Row]) -> String {
         let _ = writeln!(out, "### {}\n", row.spec.title);
         let _ = writeln!(
             out,
-            "| | min | median | max | rounds | {} | reply bytes | replay / it | by minima |",
-            row.spec.counted
+            "| | min | median | max | rounds | {} | reply bytes | {} | by minima |",
+            row.spec.counted,
+            row.spec.base.map_or("replay / it".to_owned(), |base| format!("it / {base}"))
         );
         let _ = writeln!(out, "|---|--:|--:|--:|--:|--:|--:|--:|--:|");
         for cell in &row.cells {
@@ -80,12 +85,17 @@ fn line(row: &Row, cell: &Cell) -> String {
         return format!("| {} | missing: {reason} | | | | | | | |", cell.peer);
     }
     let show = |value| row.spec.unit.show(value);
-    let times = |ratio: Option<f64>| match ratio.filter(|_| cell.peer != REPLAY) {
+    let own = row.spec.base.unwrap_or(REPLAY);
+    let times = |ratio: Option<f64>| match ratio.filter(|_| cell.peer != own) {
         Some(ratio) if ratio < 0.1 => format!("{ratio:.4}"),
         Some(ratio) => format!("{ratio:.2}"),
         None => String::new(),
     };
-    let (ratio, best) = (times(row.ratio(cell.peer)), times(row.best_ratio(cell.peer)));
+    let (ratio, best) = match row.spec.base {
+        Some(_) => row.multiples(cell.peer).unzip(),
+        None => (row.ratio(cell.peer), row.best_ratio(cell.peer)),
+    };
+    let (ratio, best) = (times(ratio), times(best));
     let noisy = if cell.is_noisy() { " (noisy)" } else { "" };
     format!(
         "| {}{noisy} | {} | {} | {} | {} | {} | {} | {ratio} | {best} |",
@@ -107,12 +117,14 @@ pub fn json(rows: &[Row], machine: &[(&str, String)]) -> Value {
             "peer": cell.peer, "run": cell.how, "min": cell.min(), "median": cell.median(), "max": cell.max(),
             "values": cell.values, "count": cell.count, "replyBytes": cell.bytes, "noisy": cell.is_noisy(),
             "replayRatio": row.ratio(cell.peer), "replayRatioOfMinima": row.best_ratio(cell.peer),
+            "baseRatio": row.multiples(cell.peer).map(|(median, _)| median),
+            "baseRatioOfMinima": row.multiples(cell.peer).map(|(_, minima)| minima),
         }),
     };
     let row = |row: &Row| {
         let bound = |(what, got, must, verdict): (String, f64, f64, &str)| json!({"of": what, "got": got, "must": must, "verdict": verdict});
         json!({
-            "name": row.spec.name, "title": row.spec.title, "unit": row.spec.unit.name(), "counted": row.spec.counted, "note": row.spec.note,
+            "name": row.spec.name, "title": row.spec.title, "unit": row.spec.unit.name(), "counted": row.spec.counted, "base": row.spec.base, "note": row.spec.note,
             "peers": row.cells.iter().map(|it| cell(row, it)).collect::<Vec<_>>(),
             "bounds": judged(row).into_iter().map(bound).collect::<Vec<_>>(),
         })
@@ -133,7 +145,7 @@ pub fn page(args: &Args, rows: &[Row], machine: &[(&str, String)]) -> String {
          Written by `benches/peers`. Each figure is end to end: for servers from the request to its whole reply over stdio, \
          for programs from their start to their last byte. One warm-up, then interleaved rounds; compare ratios, not \
          milliseconds, and on a machine that has other work the ratios by minima. Answers are checked in every round, outside the clock.\n\n\
-         ![How much longer than replay the others take](plot.svg)\n\n## Commands\n\n```sh\n",
+         ![How many times longer the others take](plot.svg)\n\n## Commands\n\n```sh\n",
     );
     let typed = args.typed.join(" ");
     let _ = writeln!(out, "sh benches/peers/install.sh\ncargo bench --bench peers -- {typed}\n```\n");
@@ -167,24 +179,28 @@ pub fn page(args: &Args, rows: &[Row], machine: &[(&str, String)]) -> String {
     out
 }
 
-/// Ratios worth a bar: a row's title, a contender, its median as a multiple of `replay`'s. A row that says little, since
-/// either median is far from its best round, is left to the table.
+/// Ratios worth a bar: a row's title, a contender, and how many times it takes what the row's base takes (`replay` in
+/// most). A row that says little, since either median is far from its best round, is left to the table.
 pub fn bars(rows: &[Row]) -> Vec<(String, Vec<(String, f64)>)> {
     let says_much = |cell: &Cell| cell.median() < 3.0 * cell.min();
-    let bar = |row: &Row, cell: &Cell| {
-        let ratio = row.ratio(cell.peer).filter(|_| cell.peer != REPLAY && says_much(cell))?;
-        Some((cell.peer.to_owned(), 1.0 / ratio))
+    let group = |row: &Row| {
+        let base = row.cell(row.spec.base.unwrap_or(REPLAY)).filter(|base| says_much(base))?;
+        let others = row.cells.iter().filter(|cell| cell.peer != base.peer && !cell.values.is_empty());
+        let bars = others.filter(|cell| says_much(cell));
+        let bars: Vec<_> = bars.map(|cell| (cell.peer.to_owned(), cell.median() / base.median())).collect();
+        let title = format!("{} ({}: {})", row.spec.title, base.peer, row.spec.unit.show(base.median()));
+        (!bars.is_empty()).then_some((title, bars))
     };
-    rows.iter()
-        .filter(|row| row.cell(REPLAY).is_some_and(says_much))
-        .map(|row| (title(row), row.cells.iter().filter_map(|cell| bar(row, cell)).collect::<Vec<_>>()))
-        .filter(|(_, bars)| !bars.is_empty())
-        .collect()
+    rows.iter().filter_map(group).collect()
 }
 
-fn title(row: &Row) -> String {
-    let own = row.cell(REPLAY).map_or(f64::NAN, Cell::median);
-    format!("{} (replay: {})", row.spec.title, row.spec.unit.show(own))
+/// What the bars are multiples of.
+pub fn heading(rows: &[Row]) -> &'static str {
+    if rows.iter().any(|row| row.spec.base.is_none()) {
+        "What others take, as a multiple of what replay takes (logarithmic)"
+    } else {
+        "What each takes, as a multiple of what the first one takes (logarithmic)"
+    }
 }
 
 /// The machine, once: the load average is of the time before the run.

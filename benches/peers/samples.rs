@@ -33,6 +33,8 @@ impl Unit {
 pub enum Goal {
     /// The median of `replay` is at most this many times that of the contender.
     Ratio { of: &'static str, must: f64, excellent: f64 },
+    /// The median of this contender is at most so many times that of the row's base.
+    Multiple { who: &'static str, must: f64, excellent: f64 },
     /// The median of `replay` is at most this, in the row's unit.
     Absolute { must: f64, excellent: f64 },
 }
@@ -46,6 +48,8 @@ pub struct Spec {
     /// What the counts beside the figures count.
     pub counted: &'static str,
     pub goals: Vec<Goal>,
+    /// Whom all others are compared with, if that is not `replay`.
+    pub base: Option<&'static str>,
     /// What a reader should know before comparing; may be empty.
     pub note: &'static str,
 }
@@ -149,6 +153,12 @@ impl Row {
     /// The same by the best rounds, which a busy machine disturbs least.
     pub fn best_ratio(&self, peer: &str) -> Option<f64> {
         Some(self.cell(crate::peers::REPLAY)?.min() / self.cell(peer)?.min())
+    }
+
+    /// `peer` against the row's base, by medians and by the best rounds.
+    pub fn multiples(&self, peer: &str) -> Option<(f64, f64)> {
+        let (base, peer) = (self.cell(self.spec.base?)?, self.cell(peer)?);
+        Some((peer.median() / base.median(), peer.min() / base.min()))
     }
 }
 

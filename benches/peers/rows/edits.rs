@@ -77,6 +77,7 @@ pub fn large(args: &Args) -> Result<Vec<Row>> {
         title: "edit_file, one line of 50 MB".to_owned(),
         unit: Unit::Seconds,
         counted: "files changed and compared",
+        base: None,
         goals: vec![
             Goal::Ratio { of: SED, must: 1.0, excellent: 0.5 },
             Goal::Ratio { of: BARE_SYNCED, must: 1.3, excellent: 1.0 },
@@ -99,6 +100,7 @@ pub fn many(args: &Args) -> Result<Vec<Row>> {
         title: "edit 1,000 files of 4 KB (edit_files, one call)".to_owned(),
         unit: Unit::Seconds,
         counted: "files changed and compared",
+        base: None,
         goals: vec![Goal::Ratio { of: SED, must: 0.5, excellent: 0.15 }],
         note: NOTE,
     };

@@ -33,6 +33,7 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
         title: title.to_owned(),
         unit: Unit::Bytes,
         counted,
+        base: None,
         goals: vec![Goal::Absolute { must, excellent: must / 2.0 }],
         note: "",
     };

@@ -5,6 +5,8 @@ mod memory;
 mod reads;
 mod search;
 mod start;
+mod walled;
+mod walls;
 
 use anyhow::Result;
 
@@ -14,7 +16,7 @@ use crate::samples::Row;
 /// Runs what is wanted, in the order of the table.
 pub fn all(args: &Args) -> Result<Vec<Row>> {
     type Part = (&'static str, fn(&Args) -> Result<Vec<Row>>);
-    const PARTS: [Part; 8] = [
+    const PARTS: [Part; 11] = [
         ("start", start::rows),
         ("read", reads::small),
         ("read10", reads::large),
@@ -23,6 +25,9 @@ pub fn all(args: &Args) -> Result<Vec<Row>> {
         ("memory", memory::rows),
         ("tree", search::tree),
         ("search", search::rows),
+        ("walls", walls::rows),
+        ("walled-start", start::walled),
+        ("walled-work", walled::rows),
     ];
     let mut rows = Vec::new();
     for (name, part) in PARTS {

@@ -27,6 +27,7 @@ pub fn small(args: &Args) -> Result<Vec<Row>> {
         title: title.to_owned(),
         unit: Unit::Seconds,
         counted: "replies",
+        base: None,
         goals,
         note: "",
     };
@@ -52,6 +53,7 @@ pub fn large(args: &Args) -> Result<Vec<Row>> {
         title: "read_file 10 MB of text".to_owned(),
         unit: Unit::Seconds,
         counted: "bytes of text",
+        base: None,
         goals: vec![Goal::Ratio { of: FLOOR, must: 1.2, excellent: 0.8 }],
         note: "The npm server sends the text twice, as content and as structured content.",
     };

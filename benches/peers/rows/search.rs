@@ -13,9 +13,9 @@ use crate::machine;
 use crate::peers::{NPM, REPLAY, Server, first_on_path};
 use crate::samples::{Contender, Goal, Row, Spec, Trial, Unit, rounds};
 
-const MISSING: &str = "no source tree there (benches/peers/install.sh, or --tree DIR)";
+pub(super) const MISSING: &str = "no source tree there (benches/peers/install.sh, or --tree DIR)";
 /// Somewhere in a C tree, a few hundred times.
-const LITERAL: &str = "pm_runtime_get_noresume";
+pub(super) const LITERAL: &str = "pm_runtime_get_noresume";
 
 pub fn tree(args: &Args) -> Result<Vec<Row>> {
     let spec = |title: &str, unit, goals| Spec {
@@ -23,6 +23,7 @@ pub fn tree(args: &Args) -> Result<Vec<Row>> {
         title: title.to_owned(),
         unit,
         counted: "entries",
+        base: None,
         goals,
         note: "",
     };
@@ -56,6 +57,7 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
         title,
         unit: Unit::Seconds,
         counted: "hits",
+        base: None,
         goals,
         note: "replay sorts by path; the others print in the order they find.",
     };

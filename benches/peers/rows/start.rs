@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::args::Args;
 use crate::client::Client;
 use crate::machine;
-use crate::peers::{FLOOR, NPM, Server};
+use crate::peers::{FLOOR, NPM, OFF, Server, TIERS};
 use crate::samples::{Contender, Goal, Row, Spec, Trial, Unit, rounds};
 use crate::trees;
 
@@ -24,6 +24,7 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
             title: "start to first tools/list answer".to_owned(),
             unit: Unit::Seconds,
             counted: "tools",
+            base: None,
             goals: vec![Goal::Ratio { of: FLOOR, must: 3.0, excellent: 1.5 }],
             note: "",
         },
@@ -32,6 +33,7 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
             title: "idle memory after it (RSS, children included)".to_owned(),
             unit: Unit::Bytes,
             counted: "tools",
+            base: None,
             goals: vec![Goal::Absolute { must: 8.0 * 1024.0 * 1024.0, excellent: 4.0 * 1024.0 * 1024.0 }],
             note: "",
         },
@@ -45,6 +47,30 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
             Err(reason) => Contender::missing(name, reason),
         });
     }
+    rounds(specs, contenders, args.rounds * 3)
+}
+
+/// The same with each kind of wall. Time includes the launcher: its start, the walls, and a trivial command inside them.
+pub fn walled(args: &Args) -> Result<Vec<Row>> {
+    let dir = trees::fresh("start")?;
+    let spec = |title: &str, unit| Spec {
+        name: "walled-start",
+        title: title.to_owned(),
+        unit,
+        counted: "tools",
+        base: Some(OFF),
+        goals: Vec::new(),
+        note: "A launcher is started with every tier; `off` has one too, which builds nothing.",
+    };
+    let specs = vec![
+        spec("start to first tools/list answer, with walls", Unit::Seconds),
+        spec("idle memory of server and launcher (RSS)", Unit::Bytes),
+    ];
+    let mut contenders: Vec<_> = TIERS.map(|tier| contender(Server::walled(tier, &dir))).into();
+    contenders.push(match Server::floor() {
+        Ok(server) => contender(server),
+        Err(reason) => Contender::missing(FLOOR, reason),
+    });
     rounds(specs, contenders, args.rounds * 3)
 }
 
