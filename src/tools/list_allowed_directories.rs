@@ -86,8 +86,6 @@ impl Tool for ListAllowedDirectories {
         } else {
             lines.join("\n")
         };
-        let standing = &context.services.commands.standing;
-        let text = format!("{text}\n[walls around commands: {}]", standing.word());
-        Ok(Reply::text(text).with(Output { directories, sandbox: Sandbox::of(standing) }))
+        Ok(Reply::text(text).with(Output { directories, sandbox: Sandbox::of(&context.services.commands.standing) }))
     }
 }
