@@ -27,7 +27,10 @@ pub struct Cells {
     counters: Option<Counters>,
     /// Below read-write directories.
     protected: Vec<protected::Guarded>,
-    /// What was at those paths before the first of the commands that run now.
+    /// Allowed directories that are read-only, below read-write ones. They are mounted so already, but what lies above them
+    /// could be moved.
+    enclosed: Vec<protected::Guarded>,
+    /// What was at the protected paths before the first of the commands that run now.
     before: Vec<Protected>,
     /// Where the broker lets metadata be changed.
     writable: Vec<PathBuf>,
@@ -69,14 +72,15 @@ impl Cells {
             gaps: gaps(&plan),
         };
         let writable = writable_on_system(&plan);
-        let protected = guarded(&plan);
+        let protected = guarded(&plan, plan.protected.iter());
+        let enclosed = guarded(&plan, plan.roots.iter().filter(|root| !root.writable).map(|root| &root.place.path));
         let readable = walls.as_ref().map(|walls| walls.readable().to_vec()).unwrap_or_default();
         let mut environment = plan.environment;
         for (name, value) in [("HOME", home), ("TMPDIR", tmp)] {
             environment.extend(value.map(|value| (name.into(), value)));
         }
         let start = Start { tier: plan.tier, walls, limits: plan.limits, environment };
-        Ok(Self { alone, start, counters, protected, before: Vec::new(), writable, readable, hello })
+        Ok(Self { alone, start, counters, protected, enclosed, before: Vec::new(), writable, readable, hello })
     }
 
     /// What the server is told.
@@ -141,6 +145,7 @@ impl Cells {
                 if let Some(processes) = self.start.limits.processes.filter(|_| namespaces::can_bound_root()) {
                     namespaces::bound_root(processes)?;
                 }
+                self.enclosed.iter().try_for_each(protected::nail)?;
                 let protected = self.protected.iter().map(Protected::hold).collect::<Result<_, _>>()?;
                 let refused = self.counters.as_ref().and_then(|counters| Some((counters, counters.refused()?)));
                 Ok((Reach::PidNamespace(first), Box::new(InView { protected, refused })))
@@ -175,15 +180,13 @@ fn gaps(plan: &Plan) -> Vec<String> {
     unbound.into_iter().collect()
 }
 
-/// The protected paths with the outermost read-write directories that they lie in.
-fn guarded(plan: &Plan) -> Vec<protected::Guarded> {
+/// These paths, as far as they lie in read-write directories, each with the outermost of these.
+fn guarded<'a>(plan: &'a Plan, paths: impl Iterator<Item = &'a RawString>) -> Vec<protected::Guarded> {
     let roots = || plan.roots.iter().filter(|root| root.writable).map(|root| root.place.path.as_path());
     let outermost =
         |path: &Path| roots().filter(|root| path.starts_with(root)).min_by_key(|root| root.as_os_str().len());
-    let paths = plan.protected.iter().map(RawString::as_path);
-    paths
-        .map(|path| protected::Guarded { path: path.into(), root: outermost(path).unwrap_or(Path::new("/")).into() })
-        .collect()
+    let paths = paths.map(RawString::as_path);
+    paths.filter_map(|path| Some(protected::Guarded { path: path.into(), root: outermost(path)?.into() })).collect()
 }
 
 /// No wall: nothing to serve and nothing to tell.
