@@ -27,7 +27,10 @@ pub struct Cells {
     counters: Option<Counters>,
     /// Below read-write directories.
     protected: Vec<protected::Guarded>,
-    /// What was at those paths before the first of the commands that run now.
+    /// Allowed directories that are read-only, below read-write ones. They are mounted so already, but what lies above them
+    /// could be moved.
+    enclosed: Vec<protected::Guarded>,
+    /// What was at the protected paths before the first of the commands that run now.
     before: Vec<Protected>,
     /// HOME of commands in the view.
     home: &'static str,
@@ -72,7 +75,8 @@ impl Cells {
         };
         let writable = writable_on_system(&plan);
         let private_home = view::home(&plan);
-        let protected = guarded(&plan);
+        let protected = guarded(&plan, plan.protected.iter());
+        let enclosed = guarded(&plan, plan.roots.iter().filter(|root| !root.writable).map(|root| &root.place.path));
         let readable = walls.as_ref().map(|walls| walls.readable().to_vec()).unwrap_or_default();
         let mut environment = plan.environment;
         for (name, value) in [("HOME", home), ("TMPDIR", tmp)] {
@@ -84,6 +88,7 @@ impl Cells {
             start,
             counters,
             protected,
+            enclosed,
             before: Vec::new(),
             home: private_home,
             writable,
@@ -154,6 +159,7 @@ impl Cells {
                 if let Some(processes) = self.start.limits.processes.filter(|_| namespaces::can_bound_root()) {
                     namespaces::bound_root(processes)?;
                 }
+                self.enclosed.iter().try_for_each(protected::nail)?;
                 let protected = self.protected.iter().map(Protected::hold).collect::<Result<_, _>>()?;
                 let refused = self.counters.as_ref().and_then(|counters| Some((counters, counters.refused()?)));
                 Ok((Reach::PidNamespace(first), Box::new(InView { protected, moved: Vec::new(), refused })))
@@ -188,15 +194,13 @@ fn gaps(plan: &Plan) -> Vec<String> {
     unbound.into_iter().collect()
 }
 
-/// The protected paths with the outermost read-write directories that they lie in.
-fn guarded(plan: &Plan) -> Vec<protected::Guarded> {
+/// These paths, as far as they lie in read-write directories, each with the outermost of these.
+fn guarded<'a>(plan: &'a Plan, paths: impl Iterator<Item = &'a RawString>) -> Vec<protected::Guarded> {
     let roots = || plan.roots.iter().filter(|root| root.writable).map(|root| root.place.path.as_path());
     let outermost =
         |path: &Path| roots().filter(|root| path.starts_with(root)).min_by_key(|root| root.as_os_str().len());
-    let paths = plan.protected.iter().map(RawString::as_path);
-    paths
-        .map(|path| protected::Guarded { path: path.into(), root: outermost(path).unwrap_or(Path::new("/")).into() })
-        .collect()
+    let paths = paths.map(RawString::as_path);
+    paths.filter_map(|path| Some(protected::Guarded { path: path.into(), root: outermost(path)?.into() })).collect()
 }
 
 /// No wall: nothing to serve and nothing to tell.

@@ -86,6 +86,11 @@ impl Protected {
     }
 }
 
+/// Nails the directories above to their places.
+pub fn nail(guarded: &Guarded) -> Result<(), Fault> {
+    descend(guarded).map(drop)
+}
+
 /// The directory of a protected path, and the name in it; `None` if there is no such directory.
 ///
 /// A command could move away a directory above the path, and the path with it, so that the next command would find nothing

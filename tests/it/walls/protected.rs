@@ -107,3 +107,31 @@ fn it_is_set_aside_when_the_server_is_killed() {
         assert!(ends_within(launcher, DEADLINE), "the launcher has not ended");
     });
 }
+
+#[test]
+fn what_lies_above_a_read_only_directory_stays_in_its_place() {
+    everywhere(|setting: Setting| {
+        if setting.tier != Tier::Namespaces {
+            return;
+        }
+        let tree = Tree::new();
+        tree.file("work/a/b/vendor/file", GOOD)
+            .dir("work/a/b/vendor/own")
+            .file("docs/read.txt", "readme\n")
+            .dir("tmp")
+            .file("outside/secret", "x");
+        if let Some(owner) = setting.owner {
+            give(tree.root(), owner);
+        }
+        let (vendor, own) = (tree.text("work/a/b/vendor"), format!("{}:rw", tree.text("work/a/b/vendor/own")));
+        let mut walls = Walls::on(tree, setting, &["--allow", &vendor, "--allow", &own], &[]);
+        walls.fails("mv a c");
+        walls.fails("mv a/b b");
+        walls.fails("mv a/b/vendor vendor");
+        walls.fails("echo evil > a/b/vendor/file");
+        walls.works("echo x > a/b/x && mv a/b/x a/x && rm a/x");
+        walls.works("echo x > a/b/vendor/own/x");
+        walls.end();
+        assert_eq!(fs::read_to_string(walls.tree.path("work/a/b/vendor/file")).unwrap(), GOOD, "{setting:?}");
+    });
+}
