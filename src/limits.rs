@@ -179,6 +179,8 @@ pub const TRIAL_MS: u64 = 5000;
 pub const LAUNCHER_FAREWELL_MS: u64 = 5000;
 /// How long a supervisor waits for processes that it has ended, in milliseconds.
 pub const LAST_PROCESSES_MS: u64 = 2000;
+/// Time between two looks at the protected paths while a command runs, in milliseconds.
+pub const PROTECTED_LOOK_MS: u64 = 200;
 /// Time between two looks at the memory of a command, in milliseconds.
 pub const MEMORY_WATCH_MS: u64 = 100;
 /// Size of the root file system of commands, in bytes: directories, links and, for root, a copy of public configuration.

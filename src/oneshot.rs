@@ -27,7 +27,11 @@ impl Outbox for Nowhere {
 
 /// Runs one tool. Fails when the arguments cannot be read; a tool's own failure is an answer.
 pub fn call(server: &Arc<Server>, tool: &str, arguments: &[String], json: bool) -> Result<Answer> {
-    let params = json!({"name": tool, "arguments": self::arguments(arguments)?});
+    let arguments = self::arguments(arguments)?;
+    if tool == "execute_command" && [json!(true), json!("true")].contains(&arguments["background"]) {
+        bail!("a background command would end with this program; `replay --mcp-server` keeps them");
+    }
+    let params = json!({"name": tool, "arguments": arguments});
     let line = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
     let Incoming::Request(request) = parse(line.as_bytes()) else { bail!("the call cannot be written as a request") };
     let session = Session::new(Arc::clone(server));

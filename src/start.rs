@@ -86,9 +86,26 @@ fn commands(config: &Config, policy: &Policy) -> Result<Commands> {
     Ok(bounds(Standing::refused(format!("no wall can be built for them ({})", reasons.join("; ")), tried)))
 }
 
+/// The private directory of commands, outside the allowed ones if that can be: it is no business of the file tools, and
+/// commands could remove their own HOME.
+fn private_directory(config: &Config, policy: &Policy) -> Result<Scratch> {
+    let usual = ["/tmp", "/var/tmp"].map(Path::new);
+    let allowed = |parent: &&Path| policy.roots().iter().any(|root| parent.starts_with(root.path()));
+    let (inside, apart): (Vec<&Path>, Vec<&Path>) =
+        std::iter::once(config.temporary.as_path()).chain(usual).partition(allowed);
+    let mut reasons = Vec::new();
+    for parent in apart.into_iter().chain(inside) {
+        match Scratch::create(parent) {
+            Ok(scratch) => return Ok(scratch),
+            Err(fault) => reasons.push(fault.to_string()),
+        }
+    }
+    anyhow::bail!("no private directory for commands can be made (TMPDIR says where): {}", reasons.join("; "))
+}
+
 fn launch(config: &Config, policy: &Policy, tier: Tier) -> Result<(Standing, Launcher, Scratch)> {
     let asked: Vec<&Path> = policy.protected_by_operator().collect();
-    let scratch = Scratch::create(&config.temporary).context("no private directory for commands")?;
+    let scratch = private_directory(config, policy)?;
     scratch.link_in_home(&config.sandbox.home_links)?;
     let plan = plan(config, policy, tier, scratch.path())?;
     if let Some(reason) = refusal(&plan, &asked) {

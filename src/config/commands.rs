@@ -19,6 +19,15 @@ use crate::sandbox::{EnvRules, Limits, Network, Visible, environment};
 const BY_FLAG: &str = "--system";
 const BY_PROFILE: &str = "`system` of the profile";
 
+/// What package managers are told where there is no network: to fail at once instead of trying for half a minute, and not
+/// to look for news of themselves.
+const WITHOUT_NETWORK: [(&str, &str); 4] = [
+    ("npm_config_fetch_retries", "0"),
+    ("npm_config_update_notifier", "false"),
+    ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
+    ("PIP_RETRIES", "0"),
+];
+
 /// What the walls around commands shall be, as far as it does not depend on the tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxConfig {
@@ -91,6 +100,11 @@ impl SandboxConfig {
             (_, true) => &[],
         };
         environment.extend(kept.iter().filter_map(|name| Some((name.into(), world.variable(name)?))));
+        if network != Network::Host {
+            let unset = |(name, _): &&(&str, &str)| environment.iter().all(|(known, _)| known != name);
+            let missing: Vec<_> = WITHOUT_NETWORK.iter().filter(unset).collect();
+            environment.extend(missing.into_iter().map(|(name, value)| (name.into(), value.into())));
+        }
         Ok(Self {
             mode,
             network,

@@ -197,6 +197,15 @@ pub enum StartError {
         /// The path as given.
         path: PathBuf,
     },
+    /// A path to protect that is in none of them.
+    #[error(
+        "{} shall be protected and lies below no allowed directory; a relative path is taken below the working directory \
+         that the program is started in", Quoted(.path)
+    )]
+    ProtectsNothing {
+        /// The path, absolute.
+        path: PathBuf,
+    },
     /// Anything else.
     #[error("cannot open the allowed directory {}: {source}", Quoted(.path))]
     Io {

@@ -66,7 +66,7 @@ impl AsFd for Root {
 impl Policy {
     /// Opens every directory of `grants`; the same directory twice is one, read-write if either is.
     ///
-    /// `protect` adds protected paths (absolute; below no allowed directory they mean nothing) to the defaults below each
+    /// `protect` adds protected paths (absolute, below an allowed directory) to the defaults below each
     /// read-write directory: `.git/hooks`, `.mcp.json`, `.claude/settings.json`, `.claude/settings.local.json`, `.codex`.
     pub fn open(grants: &[Grant], protect: &[PathBuf]) -> Result<Self, StartError> {
         let mut roots: Vec<Root> = Vec::new();
@@ -106,6 +106,9 @@ impl Policy {
         for path in defaults.map(Ok).chain(asked) {
             let (path, asked) = path?;
             let led_to = self.look_for(&path).map(|spot| below(&spot.place, &spot.tail));
+            if asked && led_to.is_err() {
+                return Err(StartError::ProtectsNothing { path });
+            }
             for path in std::iter::once(path).chain(led_to.ok()) {
                 match all.iter_mut().find(|known| known.path == path) {
                     Some(known) => known.asked |= asked,

@@ -32,6 +32,8 @@ pub struct Cells {
     enclosed: Vec<protected::Guarded>,
     /// What was at the protected paths before the first of the commands that run now.
     before: Vec<Protected>,
+    /// HOME of commands in the view.
+    home: &'static str,
     /// Where the broker lets metadata be changed.
     writable: Vec<PathBuf>,
     /// Where it lets attributes be read.
@@ -48,7 +50,7 @@ impl Cells {
             Tier::Namespaces => {
                 namespaces::enter(&alone, plan.network)?;
                 view::enter(&plan)?;
-                (Some(Walls::in_view(&plan)?), view::HOME.into(), view::TMP.into())
+                (Some(Walls::in_view(&plan)?), view::home(&plan).into(), view::TMP.into())
             }
             Tier::Landlock => {
                 if let Some(open) = super::explain::unenforceable(&plan, &[]).first() {
@@ -72,6 +74,7 @@ impl Cells {
             gaps: gaps(&plan),
         };
         let writable = writable_on_system(&plan);
+        let private_home = view::home(&plan);
         let protected = guarded(&plan, plan.protected.iter());
         let enclosed = guarded(&plan, plan.roots.iter().filter(|root| !root.writable).map(|root| &root.place.path));
         let readable = walls.as_ref().map(|walls| walls.readable().to_vec()).unwrap_or_default();
@@ -80,7 +83,18 @@ impl Cells {
             environment.extend(value.map(|value| (name.into(), value)));
         }
         let start = Start { tier: plan.tier, walls, limits: plan.limits, environment };
-        Ok(Self { alone, start, counters, protected, enclosed, before: Vec::new(), writable, readable, hello })
+        Ok(Self {
+            alone,
+            start,
+            counters,
+            protected,
+            enclosed,
+            before: Vec::new(),
+            home: private_home,
+            writable,
+            readable,
+            hello,
+        })
     }
 
     /// What the server is told.
@@ -103,7 +117,7 @@ impl Cells {
     /// Lets go of the private directory, so that it can be removed. No command runs any more.
     pub fn leave(self) {
         if self.start.tier == Tier::Namespaces {
-            view::leave();
+            view::leave(self.home);
         }
     }
 
@@ -148,7 +162,7 @@ impl Cells {
                 self.enclosed.iter().try_for_each(protected::nail)?;
                 let protected = self.protected.iter().map(Protected::hold).collect::<Result<_, _>>()?;
                 let refused = self.counters.as_ref().and_then(|counters| Some((counters, counters.refused()?)));
-                Ok((Reach::PidNamespace(first), Box::new(InView { protected, refused })))
+                Ok((Reach::PidNamespace(first), Box::new(InView { protected, moved: Vec::new(), refused })))
             }
             Tier::Landlock => {
                 let own = rustix::process::getpid();
@@ -209,6 +223,8 @@ impl Standing for Bare {
 /// A command in its own root.
 struct InView<'a> {
     protected: Vec<Protected>,
+    /// What was moved aside until now.
+    moved: Vec<Denied>,
     /// The kernel's count of ways out that were not there, and how far it was when the command began.
     refused: Option<(&'a Counters, u64)>,
 }
@@ -222,8 +238,21 @@ impl Standing for InView<'_> {
 
     fn take(&mut self, _from_program: OwnedFd) {}
 
+    fn has_to_look(&self) -> bool {
+        !self.protected.is_empty()
+    }
+
+    fn look(&mut self) {
+        for denied in self.protected.iter().filter_map(Protected::settle) {
+            if !self.moved.contains(&denied) {
+                self.moved.push(denied);
+            }
+        }
+    }
+
     fn close(&mut self, failed: bool) -> Vec<Denied> {
-        let mut denied: Vec<Denied> = self.protected.iter().filter_map(Protected::settle).collect();
+        self.look();
+        let mut denied = std::mem::take(&mut self.moved);
         if failed && self.refused.is_some_and(|(counters, before)| counters.refused() > Some(before)) {
             denied.push(Denied::Network);
         }

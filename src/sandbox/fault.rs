@@ -6,23 +6,23 @@ use thiserror::Error;
 
 /// One failed step.
 #[derive(Debug, Error)]
-#[error("{step}: {source}")]
+#[error("{step}: {cause}")]
 pub struct Fault {
     /// What was tried, as in `mount /proc`.
     pub step: String,
     /// What came of it.
-    pub source: io::Error,
+    pub cause: io::Error,
 }
 
 impl Fault {
     /// A step that failed for a reason that is not the kernel's.
     pub fn because(step: impl Into<String>, reason: &str) -> Self {
-        Self { step: step.into(), source: io::Error::other(reason.to_owned()) }
+        Self { step: step.into(), cause: io::Error::other(reason.to_owned()) }
     }
 
     /// The number of errno(3); EIO if there is none.
     pub fn errno(&self) -> i32 {
-        self.source.raw_os_error().unwrap_or(libc::EIO)
+        self.cause.raw_os_error().unwrap_or(libc::EIO)
     }
 }
 
@@ -40,6 +40,6 @@ impl<T, E: Into<io::Error>> Step<T> for Result<T, E> {
     }
 
     fn step_with(self, step: impl FnOnce() -> String) -> Result<T, Fault> {
-        self.map_err(|error| Fault { step: step(), source: error.into() })
+        self.map_err(|error| Fault { step: step(), cause: error.into() })
     }
 }

@@ -171,12 +171,17 @@ pub fn ruleset(rules: &[(BorrowedFd<'_>, Right)], options: &Options) -> Result<R
 }
 
 /// A ruleset that leaves files alone and closes the scopes (and TCP) that the options ask for.
-pub fn scope_only(options: &Options) -> Result<Ruleset, Error> {
+pub fn scope_only(everywhere: BorrowedFd<'_>, options: &Options) -> Result<Ruleset, Error> {
     let tcp = options.refuse_tcp && options.abi >= TCP_ABI;
     if !(options.scope_signals || options.scope_abstract_sockets || tcp) {
         return Err(Error::Empty);
     }
-    finished(created(strict(), *options)?)
+    // Moving and linking between directories is refused by every domain that does not allow it in so many words, even by
+    // one that is about no files at all (landlock(7), LANDLOCK_ACCESS_FS_REFER). What lies inside decides about it.
+    let what = "allow moving between directories";
+    let ruleset = refused(what, strict().handle_access(AccessFs::Refer))?;
+    let created = created(ruleset, *options)?;
+    finished(refused(what, created.add_rule(PathBeneath::new(everywhere, AccessFs::Refer)))?)
 }
 
 /// What a right is to Landlock.

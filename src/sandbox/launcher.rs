@@ -103,7 +103,7 @@ impl Launcher {
         match receive_event(&here).step("hear the trivial command")? {
             Some((Event::Ended { exit: Exit::Code(0), left: 0, .. }, _)) => Ok(self),
             Some((Event::Refused { step, errno }, _)) => {
-                Err(Fault { step, source: std::io::Error::from_raw_os_error(errno) })
+                Err(Fault { step, cause: std::io::Error::from_raw_os_error(errno) })
             }
             Some((event, _)) => Err(Fault::because("a trivial command inside the walls", &format!("{event:?}"))),
             None => Err(Fault::because("a trivial command inside the walls", "its supervisor ended")),

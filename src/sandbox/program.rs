@@ -150,7 +150,7 @@ fn limit(limits: &Limits, tier: Tier) -> Result<(), Fault> {
 ///
 /// A descriptor would not do: it would lead into the mounts of the process that opened it, outside all walls.
 fn enter(place: &Place) -> Result<(), Fault> {
-    let moved = |source: io::Error| Fault { step: "the working directory was moved or replaced".into(), source };
+    let moved = |source: io::Error| Fault { step: "the working directory was moved or replaced".into(), cause: source };
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     #[expect(clippy::disallowed_methods, reason = "the place was checked by policy, and is compared with it here")]

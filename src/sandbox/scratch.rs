@@ -34,7 +34,8 @@ pub struct Scratch {
 impl Scratch {
     /// Makes one below `parent`, with `home` and `tmp` in it, and removes those of servers that are gone.
     pub fn create(parent: &Path) -> Result<Self, Fault> {
-        let parent = std::fs::canonicalize(parent).step_with(|| format!("find `{}`", parent.display()))?;
+        let parent =
+            std::fs::canonicalize(parent).step_with(|| format!("the temporary directory `{}`", parent.display()))?;
         sweep(&parent);
         let mut random = [0; 8];
         rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty()).step("getrandom")?;

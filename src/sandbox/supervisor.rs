@@ -24,7 +24,7 @@ use super::sys::{self, SingleThread};
 use super::terminal;
 use super::watch::Watch;
 use super::wire::{Denied, Event, Exit, KILL, Request, TERMINATE, receive_event, send_event};
-use crate::limits::{LAST_PROCESSES_MS, MAX_DENIED, MEMORY_WATCH_MS};
+use crate::limits::{LAST_PROCESSES_MS, MAX_DENIED, MEMORY_WATCH_MS, PROTECTED_LOOK_MS};
 
 /// What the walls of this command need while it runs.
 pub trait Standing {
@@ -34,6 +34,12 @@ pub trait Standing {
     fn serve(&mut self);
     /// Takes the descriptor that came from the program's side of the walls.
     fn take(&mut self, from_program: OwnedFd);
+    /// Whether [`Standing::look`] has work to do now and then.
+    fn has_to_look(&self) -> bool {
+        false
+    }
+    /// Looks whether the command has done what nothing tells about.
+    fn look(&mut self) {}
     /// The command is over; `failed` if its program was. What the walls refused to it.
     fn close(&mut self, failed: bool) -> Vec<Denied>;
 }
@@ -91,6 +97,8 @@ impl Supervisor<'_> {
         let Some(exit) = life.exit else { return Ok(()) };
         let left = self.end_rest(&children);
         let mut denied = self.standing.close(exit != Exit::Code(0));
+        // Who was ended for its memory has not left anybody behind on purpose.
+        let left = if life.over.is_some() { 0 } else { left };
         denied.extend(life.over);
         // One packet holds them.
         denied.truncate(MAX_DENIED);
@@ -101,6 +109,7 @@ impl Supervisor<'_> {
     /// Waits until the program has ended (`life.exit`) or the server is gone.
     fn follow(&mut self, request: &Request, life: &mut Life, children: &SignalFd) -> Result<(), Fault> {
         let mut watch = self.start.limits.memory_bytes.map(Watch::new);
+        let mut next_look = Instant::now() + Duration::from_millis(PROTECTED_LOOK_MS);
         loop {
             let [child, server, standing, birth] = {
                 let fds = [
@@ -109,8 +118,14 @@ impl Supervisor<'_> {
                     self.standing.waits_for(),
                     life.birth.as_ref().map(AsFd::as_fd),
                 ];
-                wait_for(fds, watch.as_ref().map(|_| Duration::from_millis(MEMORY_WATCH_MS)))?
+                let pause = watch.as_ref().map(|_| MEMORY_WATCH_MS);
+                let look = self.standing.has_to_look().then_some(PROTECTED_LOOK_MS);
+                wait_for(fds, pause.into_iter().chain(look).min().map(Duration::from_millis))?
             };
+            if self.standing.has_to_look() && next_look <= Instant::now() {
+                self.standing.look();
+                next_look = Instant::now() + Duration::from_millis(PROTECTED_LOOK_MS);
+            }
             if birth {
                 self.born(request, life)?;
             }
@@ -161,7 +176,7 @@ impl Supervisor<'_> {
         let Some(birth) = &life.birth else { return Ok(()) };
         match receive_event(birth).step("start the program")? {
             Some((Event::Refused { step, errno }, _)) => {
-                Err(Fault { step, source: io::Error::from_raw_os_error(errno) })
+                Err(Fault { step, cause: io::Error::from_raw_os_error(errno) })
             }
             Some((_, Some(descriptor))) => {
                 self.standing.take(descriptor);

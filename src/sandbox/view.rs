@@ -25,8 +25,8 @@ use super::plan::{Network, Place, Plan};
 use super::sys::{self, MountAttributes};
 use crate::limits::{SHARED_MEMORY_BYTES, VIEW_ROOT_BYTES};
 
-/// HOME of commands.
-pub const HOME: &str = "/home/replay";
+/// Where HOME of commands can be.
+const HOMES: [&str; 3] = ["/home/replay", "/replay/home", "/run/replay/home"];
 /// TMPDIR of commands.
 pub const TMP: &str = "/tmp";
 
@@ -111,6 +111,13 @@ pub fn enter(plan: &Plan) -> Result<(), Fault> {
     sys::mount_setattr(root.as_fd(), MountAttributes::READ_ONLY, false).step("make the new root read-only")
 }
 
+/// HOME of commands: a place that has nothing to do with an allowed directory, in which it would have to be made.
+pub fn home(plan: &Plan) -> &'static str {
+    let roots = || plan.roots.iter().map(|root| root.place.path.as_path());
+    let apart = |home: &&str| roots().all(|root| !root.starts_with(home) && !Path::new(home).starts_with(root));
+    HOMES.into_iter().find(apart).unwrap_or(HOMES[0])
+}
+
 /// Directories right below /tmp and HOME that lead to an allowed one. As plain directories of the commands they could be
 /// moved away, and no later command would find its working directory.
 fn ways(plan: &Plan) -> Vec<PathBuf> {
@@ -121,15 +128,15 @@ fn ways(plan: &Plan) -> Vec<PathBuf> {
         roots().all(|root| root != way).then_some(way)
     };
     let mut ways: Vec<PathBuf> =
-        roots().flat_map(|root| [TMP, HOME].map(|above| first(root, above))).flatten().collect();
+        roots().flat_map(|root| [TMP, home(plan)].map(|above| first(root, above))).flatten().collect();
     ways.sort();
     ways.dedup();
     ways
 }
 
 /// Takes the private directory out of the view: what something is mounted on cannot be removed.
-pub fn leave() {
-    for place in [TMP, HOME] {
+pub fn leave(home: &str) {
+    for place in [TMP, home] {
         // An allowed directory may lie over it.
         while unmount(place, UnmountFlags::DETACH).is_ok() {}
     }
@@ -246,7 +253,7 @@ fn pieces(plan: &Plan) -> Result<Vec<Piece>, Fault> {
     }
     pieces.extend(piece(Path::new("/proc"), Path::new("/proc"), writable)?);
     let scratch = plan.scratch.as_path();
-    for (name, place) in [("tmp", TMP), ("home", HOME)] {
+    for (name, place) in [("tmp", TMP), ("home", home(plan))] {
         let from = scratch.join(name);
         let piece = piece(&from, Path::new(place), writable)?;
         pieces.push(piece.ok_or_else(|| missing(&from))?);
@@ -267,7 +274,7 @@ fn pieces(plan: &Plan) -> Result<Vec<Piece>, Fault> {
 }
 
 fn missing(path: &Path) -> Fault {
-    Fault { step: format!("mount `{}`", path.display()), source: Errno::NOENT.into() }
+    Fault { step: format!("mount `{}`", path.display()), cause: Errno::NOENT.into() }
 }
 
 /// A copy of what is mounted at and below `from`; `None` if nothing is there.

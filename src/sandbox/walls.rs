@@ -32,7 +32,7 @@ impl Walls {
     pub fn in_view(plan: &Plan) -> Result<Self, Fault> {
         let abi = version()?;
         let mut rules = vec![open("/", Right::ReadExecute)?];
-        for place in [view::TMP, view::HOME, "/dev/shm"] {
+        for place in [view::TMP, view::home(plan), "/dev/shm"] {
             rules.push(open(place, Right::Write)?);
         }
         rules.extend(devices());
@@ -88,9 +88,11 @@ impl Walls {
         let filter = seccomp::filter(&Rules { sockets, unix: false, supervised: true });
         // Of files it holds nobody to anything: what lies in it could be allowed no more than it allows itself, and entering
         // a domain costs time for each rule.
-        let outer = landlock::scope_only(&options).map_err(|error| Fault::because("Landlock", &error.to_string()))?;
+        let outer = landlock::scope_only(view::open_path(Path::new("/"))?.as_fd(), &options)
+            .map_err(|error| Fault::because("Landlock", &error.to_string()))?;
         let outer = Some(outer);
-        let readable = rules.iter().map(|(object, _)| true_path(object)).collect::<Result<_, _>>()?;
+        // The allowed directories, which are asked about most, come first.
+        let readable = rules.iter().rev().map(|(object, _)| true_path(object)).collect::<Result<_, _>>()?;
         Ok(Self { ruleset: ruleset(&rules, options)?, outer, filter, supervised: true, readable, abi })
     }
 

@@ -80,10 +80,12 @@ impl Notes {
 fn no_network(commands: &Commands) -> &'static str {
     match commands.standing.effective_network() {
         Network::Loopback => {
-            "commands have only a loopback of their own (127.0.0.1), shared by all of them; only the operator can give \
-             them a network (--allow-network)"
+            "a network was looked for, and commands have only a loopback of their own (127.0.0.1); only the operator can \
+             give them more (--allow-network)"
         }
-        Network::None => "commands have no network; only the operator can give them one (--allow-network)",
+        Network::None => {
+            "a network was looked for, and commands have none; only the operator can give them one (--allow-network)"
+        }
         Network::Host => "the command wanted a kind of network socket that no command gets",
     }
 }
@@ -106,13 +108,13 @@ mod tests {
     fn a_refusal_says_who_can_change_it() {
         assert_eq!(
             said(Tier::Landlock, Network::Loopback, &[Denied::Network, Denied::Metadata("/etc/x".into())]),
-            "(no output)\n[commands have no network; only the operator can give them one (--allow-network)]\n[commands \
-             cannot change mode, owner, times or attributes of `/etc/x`]\n[exit code: 137]"
+            "(no output)\n[a network was looked for, and commands have none; only the operator can give them one \
+             (--allow-network)]\n[commands cannot change mode, owner, times or attributes of `/etc/x`]\n[exit code: 137]"
         );
         assert_eq!(
             said(Tier::Namespaces, Network::Loopback, &[Denied::Network]),
-            "(no output)\n[commands have only a loopback of their own (127.0.0.1), shared by all of them; only the \
-             operator can give them a network (--allow-network)]\n[exit code: 137]"
+            "(no output)\n[a network was looked for, and commands have only a loopback of their own (127.0.0.1); only the \
+             operator can give them more (--allow-network)]\n[exit code: 137]"
         );
         assert_eq!(
             said(Tier::Off, Network::None, &[Denied::Memory, Denied::Protected("/w/.git/hooks".into())]),

@@ -171,7 +171,10 @@ fn reply(outcome: &Outcome, asked: Duration, timeout: Duration, rules: &Commands
     }
     if outcome.timed_out {
         let seconds = timeout.as_secs();
-        notes.add(format_args!("timed out after {seconds} s; the output is what there was until then"));
+        notes.add(format_args!(
+            "timed out after {seconds} s, the output is what there was until then; for longer, give a timeout or use \
+             background: true"
+        ));
     } else if outcome.left > 0 {
         let (count, plural) = (outcome.left, if outcome.left == 1 { "process was" } else { "processes were" });
         notes.add(format_args!(

@@ -129,7 +129,7 @@ fn scopes_keep_signals_and_abstract_sockets_inside() {
     let options =
         |signals, sockets| Options { scope_signals: signals, scope_abstract_sockets: sockets, ..files_only() };
     let found = [(true, true), (true, false), (false, true)].map(|(signals, sockets)| {
-        within(&scope_only(&options(signals, sockets)).unwrap(), || {
+        within(&scope_only(everywhere().as_fd(), &options(signals, sockets)).unwrap(), || {
             let signal = denied(kill(other, None).map_err(io::Error::from));
             let abstract_socket = denied(connect(socket(), &address).map_err(io::Error::from));
             // Files are nobody's business here.
@@ -146,7 +146,7 @@ fn tcp_is_refused_when_asked() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let options = Options { refuse_tcp: true, ..files_only() };
-    let found = within(&scope_only(&options).unwrap(), || {
+    let found = within(&scope_only(everywhere().as_fd(), &options).unwrap(), || {
         [denied(TcpStream::connect(address)), denied(TcpListener::bind("127.0.0.1:0"))]
     });
     assert_eq!(found, [true, true]);
@@ -175,7 +175,7 @@ fn what_cannot_be_held_is_an_error() {
         )
     );
     assert_eq!(
-        text(scope_only(&options(7, false))),
+        text(scope_only(everywhere().as_fd(), &options(7, false))),
         ("a ruleset without any restriction was asked for".to_owned(), None)
     );
     let pipe = rustix::pipe::pipe().unwrap().0;
@@ -213,4 +213,22 @@ fn public_is_what_everybody_may_read_all_the_way_down() {
     let names: Vec<_> = ["empty", "hosts", "mixed/public", "open"].map(at).into();
     assert_eq!(public_entries(tree.path()), names);
     assert_eq!(public_entries(&at("missing")), Vec::<PathBuf>::new());
+}
+
+/// A handle of the whole tree.
+fn everywhere() -> File {
+    File::open("/").unwrap()
+}
+
+#[test]
+fn a_domain_of_scopes_lets_files_be_moved_between_directories() {
+    let tree = tempfile::tempdir().unwrap();
+    for name in ["a", "b"] {
+        fs::create_dir(tree.path().join(name)).unwrap();
+    }
+    let [from, to] = ["a/file", "b/file"].map(|name| tree.path().join(name));
+    fs::write(&from, "moved").unwrap();
+    let ruleset = scope_only(everywhere().as_fd(), &Options { scope_signals: true, ..files_only() }).unwrap();
+    within(&ruleset, || fs::rename(&from, &to)).unwrap();
+    assert_eq!(fs::read_to_string(to).unwrap(), "moved");
 }

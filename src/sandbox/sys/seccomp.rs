@@ -147,6 +147,6 @@ pub(in crate::sandbox) fn look(number: libc::c_long, mut args: [usize; 6], room:
     // and the kernel checks each.
     match unsafe { libc::syscall(number, args[0], args[1], args[2], args[3], args[4], args[5]) } {
         -1 => Err(io::Error::last_os_error().raw_os_error().unwrap_or(0)),
-        length => Ok(length as usize),
+        length => usize::try_from(length).map_err(|_| libc::EOVERFLOW),
     }
 }

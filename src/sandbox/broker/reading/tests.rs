@@ -1,5 +1,4 @@
 #![expect(clippy::disallowed_methods, reason = "tests lay out trees")]
-#![expect(clippy::cast_sign_loss, reason = "registers have no sign")]
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
