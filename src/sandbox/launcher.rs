@@ -4,10 +4,11 @@
 //! commands share, tries it with a trivial command, and then makes one supervisor for each request. When the server is
 //! gone it waits for the supervisors, which know it too, removes the private directory and ends.
 
+use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
@@ -15,12 +16,13 @@ use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior,
 use super::cell::Cells;
 use super::children::{Reaped, reap_one};
 use super::fault::{Fault, Step};
-use super::plan::{Place, Plan};
+use super::plan::{Place, Plan, Tier};
+use super::reach::strays;
 use super::scratch::Ground;
 use super::supervisor::wait_for;
 use super::sys::{self, SingleThread};
 use super::wire::{self, Event, Exit, Hello, Request, receive_event};
-use crate::limits::{LAUNCHER_FAREWELL_MS, TRIAL_MS};
+use crate::limits::{LAST_PROCESSES_MS, LAUNCHER_FAREWELL_MS, TRIAL_MS};
 
 /// The whole life of the launcher. Standard input is the socket to the server.
 ///
@@ -41,9 +43,14 @@ pub fn run() -> Result<(), Fault> {
     let children = SignalFd::with_flags(&child, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).step("signalfd")?;
     let Some((plan, _)) = wire::receive::<Plan>(&server).step("hear the plan")? else { return Ok(()) };
     let ground = Ground::hold(&plan.scratch)?;
+    if plan.tier != Tier::Namespaces {
+        // When a supervisor is killed, by whoever may, its command is not: it comes to this process, which ends it. In
+        // namespaces the kernel does so.
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid())).step("PR_SET_CHILD_SUBREAPER")?;
+    }
     let built = Cells::build(plan, alone).and_then(|cells| {
         set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
-        Ok(Launcher { server: server.try_clone().step("dup")?, children, ground, cells, running: 0 })
+        Ok(Launcher { server: server.try_clone().step("dup")?, children, ground, cells, supervisors: HashSet::new() })
     });
     let attempted = built.and_then(Launcher::attempt);
     match attempted {
@@ -65,8 +72,8 @@ struct Launcher {
     children: SignalFd,
     ground: Ground,
     cells: Cells,
-    /// Supervisors that have not been reaped.
-    running: usize,
+    /// Those that have not been reaped.
+    supervisors: HashSet<i32>,
 }
 
 impl Launcher {
@@ -131,12 +138,12 @@ impl Launcher {
         } else {
             Ok(())
         };
-        if self.running == 0 {
+        if self.supervisors.is_empty() {
             self.cells.begin();
         }
         match null.and_then(|()| self.cells.copy()) {
-            Ok(Some(_)) => {
-                self.running += 1;
+            Ok(Some(supervisor)) => {
+                self.supervisors.insert(supervisor.as_raw());
                 Ok(self)
             }
             Ok(None) => {
@@ -155,26 +162,23 @@ impl Launcher {
 
     fn reap(&mut self) {
         while self.children.read_signal().is_ok_and(|signal| signal.is_some()) {}
-        while matches!(reap_one(), Reaped::Ended(..)) {
-            self.running = self.running.saturating_sub(1);
-            if self.running == 0 {
-                self.cells.rest();
-            }
+        let before = self.supervisors.len();
+        end_strays(&mut self.supervisors);
+        if before > 0 && self.supervisors.is_empty() {
+            self.cells.rest();
         }
     }
 
     /// The server is gone: its ends of all commands are closed, so the supervisors end them. Then nothing is left to
     /// keep the private directory for.
     fn farewell(self) {
-        let Self { server, children, ground, mut cells, .. } = self;
+        let Self { server, children, ground, mut cells, mut supervisors } = self;
         drop(server);
         let until = Instant::now() + Duration::from_millis(LAUNCHER_FAREWELL_MS);
         loop {
             while children.read_signal().is_ok_and(|signal| signal.is_some()) {}
-            match reap_one() {
-                Reaped::Ended(..) => continue,
-                Reaped::NoneYet => {}
-                Reaped::Nobody => break,
+            if end_strays(&mut supervisors) {
+                break;
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -185,5 +189,28 @@ impl Launcher {
         cells.rest();
         cells.leave();
         ground.remove();
+    }
+}
+
+/// Reaps all that have ended, and ends and reaps what has lost its supervisor. Whether there are no children any more.
+fn end_strays(supervisors: &mut HashSet<i32>) -> bool {
+    let until = Instant::now() + Duration::from_millis(LAST_PROCESSES_MS);
+    loop {
+        loop {
+            match reap_one() {
+                Reaped::Ended(pid, _) => drop(supervisors.remove(&pid.as_raw_pid())),
+                Reaped::NoneYet => break,
+                Reaped::Nobody => return true,
+            }
+        }
+        let strays = strays(supervisors);
+        if strays.is_empty() || Instant::now() >= until {
+            return false;
+        }
+        for stray in strays {
+            let _ = kill(stray, Signal::SIGKILL);
+        }
+        // They may still be dying, and others may just have been born.
+        let _ = wait_for([], Some(Duration::from_millis(1)));
     }
 }

@@ -65,9 +65,19 @@ impl Reach {
 
 /// The children of this process, their children, and so on, as they are found (proc(5): `task/TID/children`).
 pub fn descendants() -> Vec<Pid> {
+    below(vec![getpid()])
+}
+
+/// The children of this process that are none of these, with all that descends from them.
+pub fn strays(known: &HashSet<i32>) -> Vec<Pid> {
+    let mut found: Vec<Pid> = children(getpid()).into_iter().filter(|child| !known.contains(&child.as_raw())).collect();
+    found.extend(below(found.clone()));
+    found
+}
+
+fn below(mut waiting: Vec<Pid>) -> Vec<Pid> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
-    let mut waiting = vec![getpid()];
     while let Some(parent) = waiting.pop() {
         for child in children(parent) {
             if seen.insert(child) {

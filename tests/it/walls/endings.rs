@@ -189,3 +189,27 @@ fn a_launcher_that_is_killed_leaves_its_commands_to_the_server() {
         assert_eq!(tagged(&tag), Vec::<u32>::new(), "{setting:?}");
     });
 }
+
+#[test]
+fn a_command_does_not_outlive_its_supervisor() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        let tag = fresh_tag();
+        let command = format!("(setsid sleep {tag} &); trap '' TERM; echo x > up; sleep {tag}; sleep {tag}");
+        walls.try_run(json!({"command": command, "background": true})).result();
+        let until = Instant::now() + DEADLINE;
+        while !walls.tree.has("work/up") || tagged(&tag).len() < 2 {
+            assert!(Instant::now() < until, "{setting:?}: the command never came so far");
+            walls.server.settle();
+        }
+        let launcher = launcher(&walls.server);
+        let supervisors = fs::read_to_string(format!("/proc/{launcher}/task/{launcher}/children")).unwrap();
+        let supervisor = Pid::from_raw(supervisors.split_whitespace().next().unwrap().parse().unwrap()).unwrap();
+        kill_process(supervisor, Signal::KILL).unwrap();
+        while !tagged(&tag).is_empty() {
+            assert!(Instant::now() < until, "{setting:?}: {:?} live", tagged(&tag));
+            walls.server.settle();
+        }
+        walls.end();
+    });
+}
