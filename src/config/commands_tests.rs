@@ -31,14 +31,18 @@ fn wrong(flags: &[&str], profile: &str) -> String {
     format!("{:#}", resolve(flags, profile).unwrap_err())
 }
 
+/// Without what is said to package managers where there is no network.
 fn variables(config: &SandboxConfig) -> Vec<String> {
-    config.environment.iter().map(|(name, value)| format!("{}={}", name.display(), value.display())).collect()
+    let own = |(name, _): &&(OsString, OsString)| WITHOUT_NETWORK.iter().all(|(other, _)| name != other);
+    let shown = |(name, value): &(OsString, OsString)| format!("{}={}", name.display(), value.display());
+    config.environment.iter().filter(own).map(shown).collect()
 }
 
 #[test]
 fn nothing_said_is_the_careful_way() {
     let system = SYSTEM.map(|path| Visible { path: path.into(), why: "the system's programs" });
     let environment = [("LANG", "C.UTF-8"), ("SHELL", "/bin/sh"), ("PATH", "/usr/bin:/work/bin")];
+    let environment = environment.into_iter().chain(WITHOUT_NETWORK);
     assert_eq!(
         good(&[], "{}"),
         SandboxConfig {
@@ -46,7 +50,7 @@ fn nothing_said_is_the_careful_way() {
             network: Network::Loopback,
             limits: Limits { processes: Some(4096), oom_score_adj: 500, ..Limits::default() },
             private_home: true,
-            environment: environment.map(|(name, value)| (name.into(), value.into())).to_vec(),
+            environment: environment.map(|(name, value)| (name.into(), value.into())).collect(),
             system: system.to_vec(),
             home_links: Vec::new(),
             refused: None,
