@@ -90,7 +90,7 @@ pub fn gaps(plan: &Plan, protected_by_operator: &[&Path]) -> Vec<String> {
                 }),
             );
             gaps.push(
-                "commands can ask for size, times and owner of a file outside whose name they know (stat), and for nothing in it".into(),
+                "commands can ask for size, times and owner of a file outside whose name they know (stat), and be told of names in use in a directory that they could read (inotify), but of nothing in a file".into(),
             );
             if plan.limits.processes.is_some() {
                 gaps.push("the number of processes is not limited".into());
