@@ -171,13 +171,13 @@ impl Cells {
                 let scope = SignalScope::check()
                     .ok_or_else(|| Fault::because("Landlock", "signals to other processes are not kept back"))?;
                 let protected = self.protected.iter().map(|guarded| guarded.path.clone()).collect();
-                let guarded = Guarded {
+                let standing = OnSystem {
                     broker: None,
                     writable: self.writable.clone(),
                     protected,
                     readable: self.readable.clone(),
                 };
-                Ok((Reach::Scope(scope), Box::new(guarded)))
+                Ok((Reach::Scope(scope), Box::new(standing)))
             }
         }
     }
@@ -262,14 +262,14 @@ impl Standing for InView<'_> {
 
 /// A command on the system's own root: its changes of metadata are made for it, where they may be made, and attributes
 /// read for it where it may read.
-struct Guarded {
+struct OnSystem {
     broker: Option<Broker>,
     writable: Vec<PathBuf>,
     protected: Vec<PathBuf>,
     readable: Vec<PathBuf>,
 }
 
-impl Standing for Guarded {
+impl Standing for OnSystem {
     fn waits_for(&self) -> Option<BorrowedFd<'_>> {
         self.broker.as_ref().filter(|broker| !broker.is_over()).map(AsFd::as_fd)
     }
