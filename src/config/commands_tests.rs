@@ -12,14 +12,14 @@ fn resolve(flags: &[&str], profile: &str) -> Result<SandboxConfig> {
     let vars = [
         ("HOME", "/nowhere/home"),
         ("TMPDIR", "/nowhere/tmp"),
-        ("PATH", "/nowhere/bin:/usr/bin:/work/bin"),
+        ("PATH", "/nowhere/bin:/usr/bin:/project/bin"),
         ("LANG", "C.UTF-8"),
         ("MY_TOKEN", "secret"),
         ("MY_NAME", "name"),
     ];
     let vars = vars.map(|(name, value)| (name.into(), value.into())).to_vec();
     let world = World { here: "/here".into(), vars };
-    let grants = [Grant { path: "/work".into(), access: Access::ReadWrite }];
+    let grants = [Grant { path: "/project".into(), access: Access::ReadWrite }];
     SandboxConfig::resolve(&cli.options, &Profile::parse(profile)?, &world, &grants)
 }
 
@@ -41,7 +41,7 @@ fn variables(config: &SandboxConfig) -> Vec<String> {
 #[test]
 fn nothing_said_is_the_careful_way() {
     let system = SYSTEM.map(|path| Visible { path: path.into(), why: "the system's programs" });
-    let environment = [("LANG", "C.UTF-8"), ("SHELL", "/bin/sh"), ("PATH", "/usr/bin:/work/bin")];
+    let environment = [("LANG", "C.UTF-8"), ("SHELL", "/bin/sh"), ("PATH", "/usr/bin:/project/bin")];
     let environment = environment.into_iter().chain(WITHOUT_NETWORK);
     assert_eq!(
         good(&[], "{}"),
@@ -83,7 +83,7 @@ fn the_command_line_beats_the_profile() {
             "MY_TOKEN=secret",
             "MY_NAME=name",
             "SHELL=/bin/sh",
-            "PATH=/usr/bin:/work/bin",
+            "PATH=/usr/bin:/project/bin",
             "GIT_AUTHOR_EMAIL=a@b.c",
             "GIT_COMMITTER_NAME=A U Thor",
             "GIT_COMMITTER_EMAIL=a@b.c",
@@ -141,7 +141,7 @@ fn directories_of_programs() {
     assert_eq!(wrong(&["--system", "/nowhere"], "{}"), "--system `/nowhere` does not exist or cannot be looked at");
     assert!(wrong(&["--system", "/"], "{}").contains("it is the whole disk"));
     assert!(wrong(&[], r#"{"system": ["/proc/1"]}"#).contains("belongs to the kernel"));
-    let inside = wrong(&[], r#"{"system": ["/work/tools"]}"#);
+    let inside = wrong(&[], r#"{"system": ["/project/tools"]}"#);
     assert!(inside.contains("lies in the allowed directory `/work`"), "{inside}");
 }
 
@@ -151,7 +151,7 @@ fn a_home_is_private_or_the_real_one() {
     assert!(!real.private_home);
     assert_eq!(real.system.last(), Some(&Visible { path: "/nowhere/home".into(), why: "the real home" }));
     // Now its programs can be seen, but `/nowhere/bin` is not below it.
-    assert_eq!(variables(&real)[1..], ["SHELL=/bin/sh", "PATH=/usr/bin:/work/bin", "HOME=/nowhere/home"]);
+    assert_eq!(variables(&real)[1..], ["SHELL=/bin/sh", "PATH=/usr/bin:/project/bin", "HOME=/nowhere/home"]);
     assert!(good(&["--home", "private"], r#"{"home": "read_only"}"#).private_home);
     let off = good(&["--sandbox", "off"], "{}");
     assert!(!off.private_home);
@@ -160,7 +160,7 @@ fn a_home_is_private_or_the_real_one() {
         [
             "LANG=C.UTF-8",
             "SHELL=/bin/sh",
-            "PATH=/nowhere/bin:/usr/bin:/work/bin",
+            "PATH=/nowhere/bin:/usr/bin:/project/bin",
             "HOME=/nowhere/home",
             "TMPDIR=/nowhere/tmp"
         ]

@@ -1,22 +1,21 @@
 //! What holds each command: one of three ways, built once and used for every command.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use nix::unistd::Pid;
 
-use super::broker::Broker;
-
+use super::duties::{Bare, Duties, InView, OnSystem};
 use super::fault::{Fault, Step};
 use super::plan::{Network, Plan, Tier};
 use super::program::Start;
 use super::protected::{self, Protected};
 use super::reach::{FirstProcess, Reach, SignalScope};
 use super::routes::Counters;
-use super::supervisor::{Standing, Supervisor};
+use super::supervisor::Supervisor;
 use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
-use super::wire::{Denied, Event, Hello, RawString, Request, send_event};
+use super::wire::{Event, Hello, RawString, Request, send_event};
 use super::{capabilities, namespaces, view};
 
 /// What all commands of a server share.
@@ -132,8 +131,8 @@ impl Cells {
     /// The life of the copy.
     pub fn live(self, request: &Request, command: OwnedFd, stdio: Vec<OwnedFd>) -> ! {
         match self.enter() {
-            Ok((reach, standing)) => {
-                Supervisor { reach, server: command, start: &self.start, alone: &self.alone, standing }
+            Ok((reach, duties)) => {
+                Supervisor { reach, server: command, start: &self.start, alone: &self.alone, duties }
                     .run(request, stdio);
             }
             Err(fault) => {
@@ -145,7 +144,7 @@ impl Cells {
     }
 
     /// What a supervisor does before it starts the program.
-    fn enter(&self) -> Result<(Reach, Box<dyn Standing + '_>), Fault> {
+    fn enter(&self) -> Result<(Reach, Box<dyn Duties + '_>), Fault> {
         match self.start.tier {
             Tier::Off => {
                 let own = rustix::process::getpid();
@@ -171,13 +170,13 @@ impl Cells {
                 let scope = SignalScope::check()
                     .ok_or_else(|| Fault::because("Landlock", "signals to other processes are not kept back"))?;
                 let protected = self.protected.iter().map(|guarded| guarded.path.clone()).collect();
-                let standing = OnSystem {
+                let duties = OnSystem {
                     broker: None,
                     writable: self.writable.clone(),
                     protected,
                     readable: self.readable.clone(),
                 };
-                Ok((Reach::Scope(scope), Box::new(standing)))
+                Ok((Reach::Scope(scope), Box::new(duties)))
             }
         }
     }
@@ -201,92 +200,4 @@ fn guarded<'a>(plan: &'a Plan, paths: impl Iterator<Item = &'a RawString>) -> Ve
         |path: &Path| roots().filter(|root| path.starts_with(root)).min_by_key(|root| root.as_os_str().len());
     let paths = paths.map(RawString::as_path);
     paths.filter_map(|path| Some(protected::Guarded { path: path.into(), root: outermost(path)?.into() })).collect()
-}
-
-/// No wall: nothing to serve and nothing to tell.
-struct Bare;
-
-impl Standing for Bare {
-    fn waits_for(&self) -> Option<BorrowedFd<'_>> {
-        None
-    }
-
-    fn serve(&mut self) {}
-
-    fn take(&mut self, _from_program: OwnedFd) {}
-
-    fn close(&mut self, _failed: bool) -> Vec<Denied> {
-        Vec::new()
-    }
-}
-
-/// A command in its own root.
-struct InView<'a> {
-    protected: Vec<Protected>,
-    /// What was moved aside until now.
-    moved: Vec<Denied>,
-    /// The kernel's count of ways out that were not there, and how far it was when the command began.
-    refused: Option<(&'a Counters, u64)>,
-}
-
-impl Standing for InView<'_> {
-    fn waits_for(&self) -> Option<BorrowedFd<'_>> {
-        None
-    }
-
-    fn serve(&mut self) {}
-
-    fn take(&mut self, _from_program: OwnedFd) {}
-
-    fn has_to_look(&self) -> bool {
-        !self.protected.is_empty()
-    }
-
-    fn look(&mut self) {
-        for denied in self.protected.iter().filter_map(Protected::settle) {
-            if !self.moved.contains(&denied) {
-                self.moved.push(denied);
-            }
-        }
-    }
-
-    fn close(&mut self, failed: bool) -> Vec<Denied> {
-        self.look();
-        let mut denied = std::mem::take(&mut self.moved);
-        if failed && self.refused.is_some_and(|(counters, before)| counters.refused() > Some(before)) {
-            denied.push(Denied::Network);
-        }
-        denied
-    }
-}
-
-/// A command on the system's own root: its changes of metadata are made for it, where they may be made, and attributes
-/// read for it where it may read.
-struct OnSystem {
-    broker: Option<Broker>,
-    writable: Vec<PathBuf>,
-    protected: Vec<PathBuf>,
-    readable: Vec<PathBuf>,
-}
-
-impl Standing for OnSystem {
-    fn waits_for(&self) -> Option<BorrowedFd<'_>> {
-        self.broker.as_ref().filter(|broker| !broker.is_over()).map(AsFd::as_fd)
-    }
-
-    fn serve(&mut self) {
-        // A listener that fails is closed: the calls that wait for it fail in their turn.
-        if self.broker.as_mut().is_some_and(|broker| broker.serve().is_err()) {
-            self.broker = None;
-        }
-    }
-
-    fn take(&mut self, from_program: OwnedFd) {
-        self.broker =
-            Some(Broker::new(from_program, self.writable.clone(), self.protected.clone(), self.readable.clone()));
-    }
-
-    fn close(&mut self, _failed: bool) -> Vec<Denied> {
-        self.broker.as_ref().map(|broker| broker.denied().to_vec()).unwrap_or_default()
-    }
 }

@@ -10,6 +10,7 @@ pub mod broker;
 mod capabilities;
 mod cell;
 mod children;
+mod duties;
 pub mod environment;
 mod etc;
 pub mod explain;

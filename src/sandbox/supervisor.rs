@@ -17,6 +17,7 @@ use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use super::capabilities;
 use super::children::{Reaped, reap_one};
+use super::duties::Duties;
 use super::fault::{Fault, Step};
 use super::program::{Start, Streams};
 use super::reach::Reach;
@@ -25,24 +26,6 @@ use super::terminal;
 use super::watch::Watch;
 use super::wire::{Denied, Event, Exit, KILL, Request, TERMINATE, receive_event, send_event};
 use crate::limits::{LAST_PROCESSES_MS, MAX_DENIED, MEMORY_WATCH_MS, PROTECTED_LOOK_MS};
-
-/// What the walls of this command need while it runs.
-pub trait Standing {
-    /// A descriptor to wait for, beside the supervisor's own.
-    fn waits_for(&self) -> Option<BorrowedFd<'_>>;
-    /// Does what the descriptor is ready for.
-    fn serve(&mut self);
-    /// Takes the descriptor that came from the program's side of the walls.
-    fn take(&mut self, from_program: OwnedFd);
-    /// Whether [`Standing::look`] has work to do now and then.
-    fn has_to_look(&self) -> bool {
-        false
-    }
-    /// Looks whether the command has done what nothing tells about.
-    fn look(&mut self) {}
-    /// The command is over; `failed` if its program was. What the walls refused to it.
-    fn close(&mut self, failed: bool) -> Vec<Denied>;
-}
 
 /// One command, from its start to its end.
 pub struct Supervisor<'a> {
@@ -55,7 +38,7 @@ pub struct Supervisor<'a> {
     /// This process may be copied.
     pub alone: &'a SingleThread,
     /// What its walls need.
-    pub standing: Box<dyn Standing + 'a>,
+    pub duties: Box<dyn Duties + 'a>,
 }
 
 impl Supervisor<'_> {
@@ -96,7 +79,7 @@ impl Supervisor<'_> {
         self.follow(request, &mut life, &children)?;
         let Some(exit) = life.exit else { return Ok(()) };
         let left = self.end_rest(&children);
-        let mut denied = self.standing.close(exit != Exit::Code(0));
+        let mut denied = self.duties.close(exit != Exit::Code(0));
         // Who was ended for its memory has not left anybody behind on purpose.
         let left = if life.over.is_some() { 0 } else { left };
         denied.extend(life.over);
@@ -111,26 +94,26 @@ impl Supervisor<'_> {
         let mut watch = self.start.limits.memory_bytes.map(Watch::new);
         let mut next_look = Instant::now() + Duration::from_millis(PROTECTED_LOOK_MS);
         loop {
-            let [child, server, standing, birth] = {
+            let [child, server, duty, birth] = {
                 let fds = [
                     Some(children.as_fd()),
                     Some(self.server.as_fd()),
-                    self.standing.waits_for(),
+                    self.duties.waits_for(),
                     life.birth.as_ref().map(AsFd::as_fd),
                 ];
                 let pause = watch.as_ref().map(|_| MEMORY_WATCH_MS);
-                let look = self.standing.has_to_look().then_some(PROTECTED_LOOK_MS);
+                let look = self.duties.has_to_look().then_some(PROTECTED_LOOK_MS);
                 wait_for(fds, pause.into_iter().chain(look).min().map(Duration::from_millis))?
             };
-            if self.standing.has_to_look() && next_look <= Instant::now() {
-                self.standing.look();
+            if self.duties.has_to_look() && next_look <= Instant::now() {
+                self.duties.look();
                 next_look = Instant::now() + Duration::from_millis(PROTECTED_LOOK_MS);
             }
             if birth {
                 self.born(request, life)?;
             }
-            if standing {
-                self.standing.serve();
+            if duty {
+                self.duties.serve();
             }
             if child {
                 while children.read_signal().is_ok_and(|signal| signal.is_some()) {}
@@ -179,7 +162,7 @@ impl Supervisor<'_> {
                 Err(Fault { step, cause: io::Error::from_raw_os_error(errno) })
             }
             Some((_, Some(descriptor))) => {
-                self.standing.take(descriptor);
+                self.duties.take(descriptor);
                 Ok(())
             }
             Some((_, None)) => Err(Fault::because("start the program", "it said something unexpected")),

@@ -18,6 +18,8 @@ use super::super::seccomp::{Rules, Sockets, filter};
 use super::super::sys::seccomp::{change, install_with_listener};
 use super::*;
 
+mod together;
+
 const EACCES: Result<(), i32> = Err(libc::EACCES);
 const EPERM: Result<(), i32> = Err(libc::EPERM);
 
@@ -524,105 +526,4 @@ fn what_is_told_is_bounded() {
     assert_eq!(denied.len(), MAX_DENIED);
     let Denied::Metadata(first) = &denied[0] else { panic!("{:?}", denied[0]) };
     assert_eq!(first.as_bytes(), &paths[0].as_bytes()[..MAX_DENIED_PATH_BYTES]);
-}
-
-#[test]
-fn a_race_with_a_link_wins_nothing() {
-    const TRIES: u32 = 2000;
-    let tree = Tree::new();
-    fs::create_dir(tree.at("in/d")).unwrap();
-    fs::write(tree.at("in/d/f"), "").unwrap();
-    symlink("../out", tree.at("in/link")).unwrap();
-    let path = CString::new(tree.at("in/d/f").as_os_str().as_bytes()).unwrap();
-    let done = AtomicBool::new(false);
-    let (from, to) = (tree.at("in/d"), tree.at("in/link"));
-    let before = state(&tree.at("out/f"));
-    let (changed, denied) = thread::scope(|scope| {
-        scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
-                renameat_with(CWD, &from, CWD, &to, RenameFlags::EXCHANGE).unwrap();
-            }
-        });
-        let outcome = tree.confined(|| {
-            let mut changed = 0;
-            for mode in 0..TRIES {
-                let mode = 0o600 | (mode as usize & 0o77);
-                match change(libc::SYS_fchmodat, [AT_CWD, path.as_ptr() as usize, mode, 0, 0, 0]) {
-                    Ok(()) => changed += 1,
-                    Err(errno) => assert!([libc::EACCES, libc::ENOENT].contains(&errno), "{errno}"),
-                }
-            }
-            changed
-        });
-        done.store(true, Ordering::Relaxed);
-        outcome
-    });
-    assert_eq!(state(&tree.at("out/f")), before);
-    assert!(changed > 0 && !denied.is_empty(), "{changed} of {TRIES} tries met the directory, {denied:?} the link");
-}
-
-#[test]
-fn an_answer_that_nobody_waits_for_is_not_found() {
-    let (send, receive) = mpsc::channel();
-    let (stop, wait) = mpsc::channel::<()>();
-    thread::scope(|scope| {
-        scope.spawn(move || {
-            rustix::thread::set_no_new_privs(true).unwrap();
-            let rules = Rules { sockets: Sockets::None, unix: false, supervised: true };
-            send.send(install_with_listener(&filter(&rules)).unwrap()).unwrap();
-            wait.recv().unwrap_err();
-        });
-        let listener: OwnedFd = receive.recv().unwrap();
-        let errno = respond(&listener, 12_345, Ok(0)).unwrap_err().kind();
-        assert_eq!((errno, still_valid(&listener, 12_345)), (io::ErrorKind::NotFound, false));
-        drop(stop);
-    });
-}
-
-#[test]
-fn a_second_listener_is_refused() {
-    let tree = Tree::new();
-    let rules = Rules { sockets: Sockets::None, unix: false, supervised: true };
-    let (second, _) = tree.confined(|| install_with_listener(&filter(&rules)).map_err(|error| error.raw_os_error()));
-    assert_eq!(second.unwrap_err(), Some(libc::EBUSY));
-}
-
-#[test]
-fn programs_do_their_work_inside_and_none_outside() {
-    let tree = Tree::new();
-    symlink("../out/f", tree.at("in/link")).unwrap();
-    let before = [state(&tree.at("in/kept/f")), state(&tree.at("out/f")), state(&tree.at("out"))];
-    // Other processes than this one, whose memory and descriptors the broker reaches by their numbers alone.
-    let run = |script: &str| {
-        let mut shell = std::process::Command::new("/bin/sh");
-        let output = shell.arg("-c").arg(script).current_dir(tree.at("in")).env("LC_ALL", "C").output().unwrap();
-        (output.status.code(), String::from_utf8(output.stderr).unwrap())
-    };
-    let works = [
-        "cp -p f g && test $(stat -c %a g) = 640",
-        "touch -d '2001-02-03 04:05:06 UTC' g && test $(stat -c %Y g) = 981173106",
-        "install -m 0604 g h && test $(stat -c %a h) = 604",
-        "mkdir -m 2750 x && tar cf t f g h && tar xpf t -C x && test $(stat -c %a x/h) = 604",
-        "mkdir y && cd y && chmod 710 . && chmod +x ../g && test -x ../g",
-        "chown -h $(id -u):$(id -g) link && chmod -R go= x",
-        "exec 3<g; chmod 600 /proc/self/fd/3; chmod 600 /dev/fd/3",
-    ];
-    let fails = [
-        ("chmod 777 ../out/f", "Permission denied"),
-        ("chmod 777 link", "Permission denied"),
-        ("chmod 777 \"$PWD/../out\"", "Permission denied"),
-        ("touch -d 2001-02-03 kept/f", "Permission denied"),
-        ("chown -h $(id -u) kept", "Permission denied"),
-        ("chmod u+s g", "Operation not permitted"),
-        ("exec 3<../out/f; chmod 777 /proc/self/fd/3", "Permission denied"),
-    ];
-    let ((works, fails), denied) = tree.confined(|| (works.map(run), fails.map(|(script, said)| (run(script), said))));
-    for (index, (code, said)) in works.into_iter().enumerate() {
-        assert_eq!((code, said.as_str()), (Some(0), ""), "script {index}");
-    }
-    for ((code, said), expected) in fails {
-        assert_eq!((code, said.contains(expected)), (Some(1), true), "{said}");
-    }
-    assert_eq!([state(&tree.at("in/kept/f")), state(&tree.at("out/f")), state(&tree.at("out"))], before);
-    assert_eq!(denied.len(), 6, "{denied:?}");
 }
