@@ -58,7 +58,7 @@ enum Ready {
 
 impl Broker {
     /// A broker that reads the calls from `listener` (see
-    /// [`install_with_listener`](super::sys::seccomp::install_with_listener)) and lets change what lies at or below
+    /// `sys::seccomp::install_with_listener`) and lets change what lies at or below
     /// `writable`, but not at or below `read_only`; where both say something, the longer one counts, and of the same path
     /// that it is read-only. Attributes can be read of what lies at or below `readable`. All of them true paths.
     pub fn new(listener: OwnedFd, writable: Vec<PathBuf>, read_only: Vec<PathBuf>, readable: Vec<PathBuf>) -> Self {

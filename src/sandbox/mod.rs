@@ -5,7 +5,7 @@
 //! of the server's surroundings, `standing` and `explain` what came of it. ARCHITECTURE.md shows the processes.
 
 pub mod attack;
-pub mod bpf;
+mod bpf;
 pub mod broker;
 mod capabilities;
 mod cell;
@@ -27,7 +27,7 @@ mod scratch;
 pub mod seccomp;
 pub mod standing;
 mod supervisor;
-pub mod sys;
+mod sys;
 mod terminal;
 pub mod toolchains;
 mod view;

@@ -48,7 +48,7 @@ pub struct Rules {
     pub unix: bool,
     /// Whether there are no namespaces around it: other processes of the user are in sight then, and changes of
     /// metadata and looks at extended attributes, which Landlock does not mediate, go to the [broker](super::broker). Such a filter must be loaded with
-    /// [`install_with_listener`](super::sys::seccomp::install_with_listener).
+    /// `sys::seccomp::install_with_listener`.
     pub supervised: bool,
 }
 
