@@ -142,7 +142,7 @@ fn directories_of_programs() {
     assert!(wrong(&["--system", "/"], "{}").contains("it is the whole disk"));
     assert!(wrong(&[], r#"{"system": ["/proc/1"]}"#).contains("belongs to the kernel"));
     let inside = wrong(&[], r#"{"system": ["/project/tools"]}"#);
-    assert!(inside.contains("lies in the allowed directory `/work`"), "{inside}");
+    assert!(inside.contains("lies in the allowed directory `/project`"), "{inside}");
 }
 
 #[test]
