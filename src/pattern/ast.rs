@@ -1,0 +1,90 @@
+//! The tree of a parsed pattern: what the parser makes and everything else reads.
+//!
+//! Matching is by code points. Flags are gone: case is folded into the classes, `.` is a class, and each anchor knows
+//! whether it stands for a line or for the whole text.
+
+use std::ops::Range;
+
+/// A parsed pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tree {
+    /// What is matched.
+    pub root: Node,
+    /// How many capture groups there are, the whole match (number 0) not counted.
+    pub groups: u32,
+    /// Named groups in the order of their opening parentheses. A name may come twice, in different alternatives.
+    pub names: Vec<(Box<str>, u32)>,
+}
+
+/// A part of a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Node {
+    /// Matches the empty text.
+    Empty,
+    /// One character, which has no other case that counts.
+    Char(char),
+    /// One character of a set.
+    Class(Class),
+    /// One after the other; at least two.
+    Concat(Vec<Node>),
+    /// The first that leads to a match; at least two.
+    Alternation(Vec<Node>),
+    /// A capture group, counted from 1 by its opening parenthesis.
+    Group {
+        /// Its number.
+        index: u32,
+        /// What is inside.
+        body: Box<Node>,
+    },
+    /// `^`: the beginning of the text or, with `lines`, of a line.
+    Start {
+        /// The flag `m`, which is set unless `(?-m:...)` takes it away.
+        lines: bool,
+    },
+    /// `$`: the end of the text or, with `lines`, of a line.
+    End {
+        /// As for [`Node::Start`].
+        lines: bool,
+    },
+    /// `\b`, or `\B` if negated. Word characters are ASCII letters, digits and `_`.
+    WordBoundary {
+        /// `\B`.
+        negated: bool,
+    },
+    /// A reference to what a group matched; a group that took no part matches the empty text.
+    BackReference {
+        /// More than one for a name that several groups share: the one that took part counts.
+        groups: Vec<u32>,
+        /// Characters are compared by [`super::fold::canonical`].
+        ignore_case: bool,
+    },
+    /// Lookahead or lookbehind.
+    Look {
+        /// To the left, matched from right to left.
+        behind: bool,
+        /// Must not match.
+        negated: bool,
+        /// What is looked for.
+        body: Box<Node>,
+    },
+    /// A repetition.
+    Repeat {
+        /// Fewest times.
+        min: u32,
+        /// Most times; `None` for no limit.
+        max: Option<u32>,
+        /// As many as possible rather than as few.
+        greedy: bool,
+        /// What is repeated.
+        body: Box<Node>,
+        /// The capture groups inside `body`, which each round begins by unsetting. Half open.
+        groups: Range<u32>,
+    },
+}
+
+/// A set of characters: ranges of code points, both ends included, in order, neither touching nor overlapping.
+/// Surrogates are never in it: no text that is searched has any.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Class {
+    ranges: Vec<(char, char)>,
+}
