@@ -119,6 +119,10 @@ pub struct Options {
     /// Output kept of a command, in bytes for each of its two streams (524288 by default)
     #[arg(long, global = true, value_name = "BYTES", value_parser = OUTPUT_BYTES.parser())]
     pub output_cap_bytes: Option<u64>,
+    /// Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still
+    /// whole after kill -9, but not after a power cut: for trees that can be made again
+    #[arg(long, global = true)]
+    pub no_fsync: bool,
     /// Longest message accepted on stdin, in bytes
     #[arg(long, global = true, value_name = "BYTES", default_value_t = limits::MAX_LINE_BYTES)]
     pub max_line_bytes: usize,

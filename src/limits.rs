@@ -104,6 +104,8 @@ pub const MAX_EDIT_PLACES: usize = 16 * 1024 * 1024;
 pub const MAX_EDIT_FILES: usize = 10_000;
 /// Threads that write the files of one call.
 pub const WRITE_THREADS: usize = 8;
+/// Pieces of a new content up to this length in bytes are gathered before they are written.
+pub const WRITE_BUFFER_BYTES: usize = 256 * 1024;
 /// Most that one `edit_files` call loads in all, in bytes; a single file may be larger.
 pub const MAX_EDIT_TOTAL_BYTES: u64 = 1024 * 1024 * 1024;
 /// How long the edits of one file may take, in milliseconds.

@@ -31,7 +31,7 @@ pub fn server(config: &Config) -> Result<Arc<Server>> {
         Commands::refused("the set of tools has no commands")
     };
     let registry = Registry::declared(&config.toolsets, read_only, commands.are_walled());
-    let services = Services { policy, writer: Writer::default(), commands };
+    let services = Services { policy, writer: Writer::new(config.durability), commands };
     Ok(Server::new(registry, services, config.errors))
 }
 

@@ -19,6 +19,7 @@ use commands::World;
 use profile::Profile;
 
 use crate::cli::{Errors, LogLevel, Options, ToolsetArg};
+use crate::fs::Durability;
 use crate::limits;
 use crate::policy::{Access, Grant};
 use crate::server::ErrorStyle;
@@ -51,6 +52,8 @@ pub struct Config {
     pub max_background_commands: usize,
     /// Output kept of each background command.
     pub background_output_bytes: u64,
+    /// Whether a write waits for the disk.
+    pub durability: Durability,
     /// Longest message.
     pub max_line_bytes: usize,
     /// Least severity logged.
@@ -102,6 +105,7 @@ impl Config {
                 limits::MAX_BACKGROUND_COMMANDS,
             ),
             background_output_bytes: background_output_bytes.unwrap_or(limits::BACKGROUND_OUTPUT_BYTES),
+            durability: if options.no_fsync { Durability::Kernel } else { Durability::Disk },
             max_line_bytes: options.max_line_bytes,
             log_level: match options.log_level {
                 LogLevel::Off => LevelFilter::OFF,

@@ -3,7 +3,7 @@
 //! Rare parts of the old text lead to a few places; these are compared line by line. Time is bounded, also for a
 //! file of many megabytes, and nothing found here is ever applied.
 
-use super::{Edit, blocks, literal, plan};
+use super::{Edit, blocks, literal};
 use crate::cancel::Bound;
 use crate::limits::{MAX_CLOSEST_DIFF_LINES, MAX_SHOWN_LINE_CHARS};
 use crate::pattern::Pattern;
@@ -112,7 +112,7 @@ fn present(text: &str, edit: &Edit, until: Instant) -> Option<usize> {
         let found = blocks::find(text, new, Bound { deadline: Some(until), cancel: None }).ok()??;
         found.starts.first().copied()
     })?;
-    Some(plan::lines_of(text, &[at])[0])
+    Some(lines::lines_of([text.as_bytes()], &[at])[0])
 }
 
 /// A range of the file that may be what was meant.

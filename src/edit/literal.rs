@@ -1,6 +1,7 @@
 //! Literal text: exact, across line endings, and ignoring case; and the new texts that suit each place.
 
-use super::plan::{Texts, fits, out_of_time};
+use super::changes::Texts;
+use super::plan::{fits, out_of_time};
 use super::{Edit, error::EditErrorKind};
 use crate::cancel::Bound;
 use crate::limits::{MAX_EDIT_PLACES, MAX_LISTED_LINES};
@@ -125,11 +126,11 @@ fn fold(c: char) -> char {
 }
 
 /// Places of `old` when `\r\n` and `\n` are the same, each with the new text in the line endings of its place.
-pub(super) fn across_line_endings<'a>(
+pub(super) fn across_line_endings(
     text: &str,
-    edit: &'a Edit,
+    edit: &Edit,
     limit: usize,
-) -> Result<Option<(Found, Texts<'a>)>, EditErrorKind> {
+) -> Result<Option<(Found, Texts)>, EditErrorKind> {
     let old = lines::to_lf(&edit.old_text);
     let mixed = matches!(old, Cow::Owned(_)) || memmem::find(text.as_bytes(), b"\r\n").is_some();
     if !old.contains('\n') || !mixed {
@@ -207,11 +208,11 @@ pub(super) fn join(old: &[&str], new: &[&str], endings: &[&str], spare: &str) ->
 
 /// The new texts of an edit. Where the old text has no line ending of its own and the place lies in a CRLF line, the
 /// line feeds of the new text are written as that line's; otherwise the new text goes in as it stands.
-pub(super) fn new_texts<'a>(text: &str, edit: &'a Edit, spans: &[Range<usize>]) -> Texts<'a> {
+pub(super) fn new_texts(text: &str, edit: &Edit, spans: &[Range<usize>]) -> Texts {
     let new = edit.new_text.as_str();
     let as_it_stands = edit.old_text.contains('\n') || !new.contains('\n') || new.contains('\r');
     if as_it_stands || memmem::find(text.as_bytes(), b"\r\n").is_none() {
-        return Texts::Same(Cow::Borrowed(new));
+        return Texts::Same(new.to_owned());
     }
     let crlf = new.replace('\n', "\r\n");
     let (mut all, mut ends) = (String::new(), Vec::with_capacity(spans.len()));

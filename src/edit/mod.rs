@@ -4,18 +4,22 @@
 //! Bytes outside the replaced places never change, whatever the encoding, the line endings or the end of the file.
 
 mod blocks;
+mod changes;
 mod closest;
+mod content;
 mod error;
 mod literal;
 mod plan;
 
 pub use closest::{Cause, Difference};
+pub use content::{Content, Pieces};
 pub use error::{EditError, EditErrorKind, MatchKind};
 
 use crate::cancel::Bound;
 use crate::limits::CLOSEST_BLOCK_MS;
 use crate::text::diff;
 use crate::text::encoding::{self, Encoding};
+use content::Working;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -106,72 +110,52 @@ pub struct EditReport {
 
 /// The outcome of all edits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Applied {
+pub struct Applied<'a> {
     /// The new content.
-    pub bytes: Vec<u8>,
+    pub content: Content<'a>,
+    /// Whether any edit changed anything.
+    pub changed: bool,
     /// One report for each edit, in order.
     pub per_edit: Vec<EditReport>,
     /// The encoding of the content, before and after.
     pub encoding: Encoding,
 }
 
-/// Content as text, with what is needed to write it back.
-struct Working<'a> {
-    text: Cow<'a, str>,
-    encoding: Encoding,
-    had_bom: bool,
-}
-
-impl<'a> Working<'a> {
-    fn read(bytes: &'a [u8]) -> Result<Self, encoding::EncodingError> {
-        // Valid UTF-8 is text whatever control characters it holds: editing it loses nothing.
-        if let Ok(text) = std::str::from_utf8(bytes) {
-            let body = text.strip_prefix('\u{FEFF}');
-            return Ok(Self {
-                text: Cow::Borrowed(body.unwrap_or(text)),
-                encoding: Encoding::UTF_8,
-                had_bom: body.is_some(),
-            });
-        }
-        let decoded = encoding::detect_and_decode(bytes.to_vec(), None)?;
-        Ok(Self { text: Cow::Owned(decoded.text), encoding: decoded.encoding, had_bom: decoded.had_bom })
-    }
-
-    fn write(self) -> Result<Vec<u8>, encoding::EncodingError> {
-        if self.encoding.is_utf8() && !self.had_bom {
-            return Ok(self.text.into_owned().into_bytes());
-        }
-        encoding::encode(&self.text, self.encoding, self.had_bom)
-    }
-}
-
 /// Applies `edits` to a file's content, in order.
 ///
-/// The error names the edit that failed; the caller's content is untouched then.
-pub fn apply(bytes: &[u8], edits: &[Edit], options: Options<'_>) -> Result<Applied, EditError> {
+/// Content that is given away is in memory once, and the new one beside it only between two edits; the error names the
+/// edit that failed.
+pub fn apply<'a>(
+    bytes: impl Into<Cow<'a, [u8]>>,
+    edits: &[Edit],
+    options: Options<'_>,
+) -> Result<Applied<'a>, EditError> {
     let unreadable = |index| move |error| EditError::new(index, EditErrorKind::Encoding(error));
-    let mut working = Working::read(bytes).map_err(unreadable(0))?;
+    let mut working = Working::read(bytes.into()).map_err(unreadable(0))?;
     let mut done: Vec<(Range<usize>, u64, Rule)> = Vec::with_capacity(edits.len());
+    let mut changed = false;
     for (index, edit) in edits.iter().enumerate() {
-        let changes = plan::plan(&working.text, edit, options).map_err(|kind| EditError::new(index, kind))?;
+        let text = working.text();
+        let changes = plan::plan(text, edit, options).map_err(|kind| EditError::new(index, kind))?;
+        changed |= changes.change(text);
         for (range, ..) in &mut done {
             *range = changes.moved(range);
         }
         done.push((changes.covered(), changes.len(), changes.rule()));
-        working.text = Cow::Owned(changes.splice(&working.text));
+        working.change(changes);
     }
-    let per_edit = reports(&working.text, &done);
+    let per_edit = reports(&working, &done);
     let encoding = working.encoding;
     let last = edits.len().saturating_sub(1);
-    Ok(Applied { bytes: working.write().map_err(unreadable(last))?, per_edit, encoding })
+    Ok(Applied { content: working.finish().map_err(unreadable(last))?, changed, per_edit, encoding })
 }
 
 /// Turns byte ranges of the final text into lines, in one pass over the text up to the last range.
-fn reports(text: &str, done: &[(Range<usize>, u64, Rule)]) -> Vec<EditReport> {
+fn reports(text: &Working<'_>, done: &[(Range<usize>, u64, Rule)]) -> Vec<EditReport> {
     let ends = |range: &Range<usize>| [range.start, range.start.max(range.end.saturating_sub(1))];
     let mut offsets: Vec<usize> = done.iter().flat_map(|(range, ..)| ends(range)).collect();
     offsets.sort_unstable();
-    let lines = plan::lines_of(text, &offsets);
+    let lines = text.lines_of(&offsets);
     let line = |offset: usize| offsets.binary_search(&offset).map_or(1, |at| lines[at]);
     let report = |(range, replacements, rule): &(Range<usize>, u64, Rule)| {
         let [first, last] = ends(range).map(line);
@@ -183,19 +167,18 @@ fn reports(text: &str, done: &[(Range<usize>, u64, Rule)]) -> Vec<EditReport> {
 /// The unified diff between a file's content and the outcome of its edits; `None` when nothing differs.
 ///
 /// Both are decoded, so that the diff of a file in any encoding can be read.
-pub fn preview(path: &str, before: &[u8], applied: &Applied, deadline: Option<Instant>) -> Option<String> {
-    if before == applied.bytes {
+pub fn preview(path: &str, before: &[u8], applied: &Applied<'_>, deadline: Option<Instant>) -> Option<String> {
+    if applied.content.is(before) {
         return None;
     }
     // Only content that was readable gets here; a byte order mark is the same on both sides.
-    let old = Working::read(before).ok()?;
-    let new = if applied.encoding.is_utf8() {
-        Working::read(&applied.bytes).ok()?.text
-    } else {
-        let decoded = encoding::detect_and_decode(applied.bytes.clone(), Some(applied.encoding.name()));
-        Cow::Owned(decoded.ok()?.text)
-    };
-    Some(diff::unified(path, &old.text, &new, deadline))
+    let mut old = Working::read(before.into()).ok()?;
+    if applied.encoding.is_utf8() {
+        let mut new = Working::read(applied.content.to_vec().into()).ok()?;
+        return Some(diff::unified(path, old.text(), new.text(), deadline));
+    }
+    let new = encoding::detect_and_decode(applied.content.to_vec(), Some(applied.encoding.name())).ok()?;
+    Some(diff::unified(path, old.text(), &new.text, deadline))
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ fn outcome(input: &[u8], call: &Value) -> (Vec<u8>, Value) {
                 reply["diff"] = json!(diff.unwrap_or_else(|| "(no changes)".to_owned()));
                 return (input.to_vec(), reply);
             }
-            (applied.bytes, reply)
+            (applied.content.to_vec(), reply)
         }
         Err(error) => (input.to_vec(), json!({"error": error.to_string(), "hint": error.hint()})),
     }
@@ -85,7 +85,7 @@ fn folder_cases() {
 
 fn applied(input: &str, edit: &Edit) -> Result<String, EditError> {
     apply(input.as_bytes(), std::slice::from_ref(edit), CALM)
-        .map(|applied| String::from_utf8(applied.bytes).expect("UTF-8"))
+        .map(|applied| String::from_utf8(applied.content.to_vec()).expect("UTF-8"))
 }
 
 /// Lines that repeat themselves and differ in indent, ending and case: everything the rules are about.
@@ -156,7 +156,7 @@ proptest! {
             match apply(text.as_bytes(), edits, CALM) {
                 Ok(done) => {
                     prop_assert_eq!(done.per_edit.len(), edits.len());
-                    let lines = crate::text::lines::line_at(&done.bytes, usize::MAX);
+                    let lines = crate::text::lines::line_at(&done.content.to_vec(), usize::MAX);
                     for report in done.per_edit {
                         prop_assert!(1 <= report.first_line && report.first_line <= report.last_line && report.last_line <= lines);
                     }
@@ -173,7 +173,7 @@ proptest! {
             let bytes = encoding::encode(&text, encoding, true).expect("Unicode");
             let wanted = encoding::encode(&format!("{before}€{after}"), encoding, true).expect("Unicode");
             let done = apply(&bytes, &[Edit::new("#needle#", "€")], CALM).expect("unique");
-            prop_assert_eq!(done.bytes, wanted);
+            prop_assert_eq!(done.content.to_vec(), wanted);
         }
     }
 }

@@ -33,4 +33,4 @@ pub use remove::{Removed, remove};
 pub use rename::move_no_clobber;
 pub use tree::{Tree, TreeEntry, TreeOptions, tree};
 pub use walk::{Found, WalkOptions, Walked, walk};
-pub use write::{Committed, Current, Prepared, Stamp, Writer, current};
+pub use write::{Committed, Current, Durability, Prepared, Stamp, Writer, current};

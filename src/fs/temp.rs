@@ -12,6 +12,7 @@ use rustix::io::{Errno, retry_on_intr, write};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::error::FsError;
+use crate::limits::WRITE_BUFFER_BYTES;
 
 pub(super) const PREFIX: &str = ".replay-tmp-";
 const DIGITS: usize = 16;
@@ -69,7 +70,29 @@ impl Temp {
         Ok(Self { dir: Arc::clone(dir), name, file, armed: true })
     }
 
-    pub(super) fn fill(&self, mut bytes: &[u8], shown: &Path) -> Result<(), FsError> {
+    /// Writes the pieces one behind the other, small ones together.
+    pub(super) fn fill<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>, shown: &Path) -> Result<(), FsError> {
+        let mut gathered: Vec<u8> = Vec::new();
+        let mut pieces = pieces.into_iter().filter(|piece| !piece.is_empty()).peekable();
+        while let Some(piece) = pieces.next() {
+            let alone = gathered.is_empty() && pieces.peek().is_none();
+            if !alone && gathered.len() + piece.len() <= WRITE_BUFFER_BYTES {
+                gathered.reserve_exact(if gathered.is_empty() { WRITE_BUFFER_BYTES } else { 0 });
+                gathered.extend_from_slice(piece);
+                continue;
+            }
+            self.write_all(&gathered, shown)?;
+            gathered.clear();
+            if piece.len() <= WRITE_BUFFER_BYTES && pieces.peek().is_some() {
+                gathered.extend_from_slice(piece);
+            } else {
+                self.write_all(piece, shown)?;
+            }
+        }
+        self.write_all(&gathered, shown)
+    }
+
+    fn write_all(&self, mut bytes: &[u8], shown: &Path) -> Result<(), FsError> {
         while !bytes.is_empty() {
             let written =
                 retry_on_intr(|| write(&self.file, bytes)).map_err(|errno| FsError::of(shown, "write", errno))?;

@@ -52,11 +52,27 @@ pub struct Current {
 /// Writes files. One for the whole process: it knows the locks, and which directories were swept.
 #[derive(Debug, Default)]
 pub struct Writer {
+    durability: Durability,
     locks: Locks,
     sweeper: Sweeper,
 }
 
+/// What a write has reached when it is answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The bytes are on the disk before they get their name: after a power cut a file is whole, old or new.
+    #[default]
+    Disk,
+    /// The bytes are with the kernel: the same holds after the end of any process, but not after a power cut.
+    Kernel,
+}
+
 impl Writer {
+    /// A writer of this durability.
+    pub fn new(durability: Durability) -> Self {
+        Self { durability, ..Self::default() }
+    }
+
     /// Waits until nobody else changes `target`; hold it from reading to writing.
     pub fn lock(&self, target: &dyn Named) -> PathLock<'_> {
         self.locks.lock(target)
@@ -67,12 +83,17 @@ impl Writer {
         self.locks.lock_all(targets)
     }
 
-    /// Puts `bytes` where `target` says, making missing parents. Returns whether the file is new.
+    /// Puts `content`, given in pieces, where `target` says, making missing parents. Returns whether the file is new.
     ///
     /// Keeps mode, owner and extended attributes of an existing file. With `expected`, an existing file must still be that
     /// version, also at the very moment it is replaced.
-    pub fn replace(&self, target: &Checked<Write>, bytes: &[u8], expected: Option<&Stamp>) -> Result<bool, FsError> {
-        let prepared = self.prepare(target, bytes, expected)?;
+    pub fn replace<'a>(
+        &self,
+        target: &Checked<Write>,
+        content: impl IntoIterator<Item = &'a [u8]>,
+        expected: Option<&Stamp>,
+    ) -> Result<bool, FsError> {
+        let prepared = self.prepare(target, content, expected)?;
         let is_new = prepared.old.is_none();
         if expected.is_some() || is_new {
             prepared.commit()?.finish();
@@ -83,10 +104,10 @@ impl Writer {
     }
 
     /// The first half of a change to several files: everything that can fail for want of space or rights happens here.
-    pub fn prepare(
+    pub fn prepare<'a>(
         &self,
         target: &Checked<Write>,
-        bytes: &[u8],
+        content: impl IntoIterator<Item = &'a [u8]>,
         expected: Option<&Stamp>,
     ) -> Result<Prepared, FsError> {
         let shown = target.shown();
@@ -104,11 +125,13 @@ impl Writer {
         }
         self.sweeper.first_write(&dir);
         let temp = Temp::create(&dir, if old.is_some() { Privacy::Owner } else { Privacy::NewFile }, shown)?;
-        temp.fill(bytes, shown)?;
+        temp.fill(content, shown)?;
         if let Some(old) = &old {
             attributes::keep(&old.file, &old.stat, temp.file(), shown)?;
         }
-        temp.sync(shown)?;
+        if self.durability == Durability::Disk {
+            temp.sync(shown)?;
+        }
         let expected = expected.cloned();
         Ok(Prepared {
             temp,
@@ -321,7 +344,7 @@ pub(super) fn copy(from: &mut Reader<'_>, to: &Temp, shown: &Path) -> Result<(),
     loop {
         match std::io::Read::read(from, &mut buffer) {
             Ok(0) => return Ok(()),
-            Ok(read) => to.fill(&buffer[..read], shown)?,
+            Ok(read) => to.fill([&buffer[..read]], shown)?,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => return Err(FsError::of_io(shown, "copy", &error)),
         }

@@ -54,6 +54,29 @@ impl LineEndings {
     }
 }
 
+/// The lines of ascending offsets into a text that lies in pieces, counted from 1. Offsets past the end count as the end.
+pub fn lines_of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, offsets: &[usize]) -> Vec<usize> {
+    let mut lines = Vec::with_capacity(offsets.len());
+    let (mut line, mut start) = (1, 0);
+    for piece in pieces {
+        let mut from = 0;
+        while let Some(&offset) = offsets.get(lines.len())
+            && offset <= start + piece.len()
+        {
+            line += memchr_iter(b'\n', &piece[from..offset - start]).count();
+            from = offset - start;
+            lines.push(line);
+        }
+        if lines.len() == offsets.len() {
+            return lines;
+        }
+        line += memchr_iter(b'\n', &piece[from..]).count();
+        start += piece.len();
+    }
+    lines.resize(offsets.len(), line);
+    lines
+}
+
 /// The line of byte `offset`, counted from 1. Counts the LFs before it; an offset past the end counts as the end.
 pub fn line_at(bytes: &[u8], offset: usize) -> usize {
     memchr_iter(b'\n', &bytes[..offset.min(bytes.len())]).count() + 1
@@ -157,6 +180,13 @@ mod tests {
         assert_eq!(by_index, by_count);
         assert_eq!(by_index, [1, 1, 2, 3, 3, 3, 3, 4, 4]);
         assert_eq!([0, 1, 4, 5].map(|n| index.start(n)), [None, Some(0), Some(7), None]);
+    }
+
+    #[test]
+    fn lines_are_counted_across_pieces() {
+        let pieces: [&[u8]; 4] = [b"a\nb", b"", b"\n", b"c\n"];
+        assert_eq!(lines_of(pieces, &[0, 1, 2, 3, 4, 4, 5, 6, 99]), [1, 1, 2, 2, 3, 3, 3, 4, 4]);
+        assert_eq!(lines_of([], &[0]), [1]);
     }
 
     #[test]

@@ -71,17 +71,17 @@ impl Tool for EditFile {
             hash::expect(target.shown(), Some(&current.bytes), expected)?;
         }
         let path = show_path(target.shown()).into_owned();
-        let applied = edits::apply(&current.bytes, &edits, context.cancel)
+        let applied = edits::apply(current.bytes, &edits, context.cancel)
             .map_err(|source| Error::Edit { path: path.clone(), source: Box::new(source) })?;
         if context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        if applied.bytes != current.bytes {
-            writer.replace(&target, &applied.bytes, Some(&current.stamp))?;
+        if applied.changed {
+            writer.replace(&target, applied.content.pieces(), Some(&current.stamp))?;
         }
         let mut content = vec![Content::text(format!("Successfully edited {path}"))];
         content.extend(edits::notes(&applied).map(Content::Text));
-        let sha256 = params.expected_sha256.map(|_| hash::of(&applied.bytes));
+        let sha256 = params.expected_sha256.map(|_| hash::of(applied.content.pieces()));
         let edits = applied.per_edit.iter().map(EditReport::from).collect();
         Ok(Reply::content(content).with(Output { path, edits, sha256, diff: None }))
     }
@@ -106,7 +106,7 @@ fn preview(context: &Context<'_>, path: &str, edits: &[Edit], expected: Option<&
     let diff = edits::preview(&path, &bytes, &applied);
     let mut content = vec![Content::text(&*diff)];
     content.extend(edits::notes(&applied).map(Content::Text));
-    let sha256 = expected.map(|_| hash::of(&applied.bytes));
+    let sha256 = expected.map(|_| hash::of(applied.content.pieces()));
     let edits = applied.per_edit.iter().map(EditReport::from).collect();
     Ok(Reply::content(content).with(Output { path, edits, sha256, diff: Some(diff) }))
 }

@@ -1,5 +1,6 @@
 //! `edit_files`: the same replacements in many files.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -127,14 +128,14 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, E
 fn preview(context: &Context<'_>, path: &Path, edits: &[Edit]) -> FileResult {
     let file = context.services.policy.read(path)?;
     let bytes = fs::read_all(&file, MAX_EDIT_BYTES)?;
-    let applied = apply(file.shown(), &bytes, edits, context.cancel)?;
+    let applied = apply(file.shown(), Cow::Borrowed(&bytes), edits, context.cancel)?;
     let text = edits::preview(&show_path(file.shown()), &bytes, &applied);
     Ok((text, applied.per_edit.iter().map(EditReport::from).collect()))
 }
 
 /// Files named by a glob were not looked at by anybody, so what searches leave out as binary is left alone here too.
-fn apply(shown: &Path, bytes: &[u8], edits: &[Edit], cancel: &CancelToken) -> Result<Applied, Error> {
-    if encoding::is_binary(bytes) {
+fn apply<'a>(shown: &Path, bytes: Cow<'a, [u8]>, edits: &[Edit], cancel: &CancelToken) -> Result<Applied<'a>, Error> {
+    if encoding::is_binary(&bytes) {
         return Err(Error::Unsuitable {
             message: format!("`{}` is binary", show_path(shown)),
             hint: "if it is text all the same, edit it with edit_file".into(),
@@ -155,9 +156,8 @@ struct Batch<'a> {
 
 /// A file's new content, and which version of the file it was made from.
 struct Computed {
-    applied: Applied,
+    applied: Applied<'static>,
     stamp: Stamp,
-    changed: bool,
 }
 
 impl Batch<'_> {
@@ -193,19 +193,19 @@ impl Batch<'_> {
         let written = parallel::map_writing(&items, |(path, computed)| {
             self.step();
             let Ok(computed) = computed else { return Ok(None) };
-            if !computed.changed {
+            if !computed.applied.changed {
                 return Ok(None);
             }
             let writer = &self.context.services.writer;
             let target = policy.write(path)?;
             let _locked = writer.lock(&target);
             // The stamp refuses a file that was changed since it was read, so no update is lost.
-            match writer.replace(&target, &computed.applied.bytes, Some(&computed.stamp)) {
+            match writer.replace(&target, computed.applied.content.pieces(), Some(&computed.stamp)) {
                 Ok(_) => Ok(None),
                 // Another call was faster; while this one holds the lock no call can be.
                 Err(FsError::Changed { .. }) => {
                     let again = self.compute_at(&target, &budget)?;
-                    writer.replace(&target, &again.applied.bytes, Some(&again.stamp))?;
+                    writer.replace(&target, again.applied.content.pieces(), Some(&again.stamp))?;
                     Ok(Some(again))
                 }
                 Err(error) => Err(error.into()),
@@ -228,9 +228,9 @@ impl Batch<'_> {
             let message = format!("the files of one call are more than {MAX_EDIT_TOTAL_BYTES} bytes together");
             return Err(Error::Unsuitable { message, hint: "edit fewer files in one call".into() });
         }
-        let applied = apply(target.shown(), &current.bytes, self.edits, self.context.cancel)?;
-        let changed = applied.bytes != current.bytes;
-        Ok(Computed { applied, stamp: current.stamp, changed })
+        let fs::write::Current { bytes, stamp } = current;
+        let applied = apply(target.shown(), Cow::Owned(bytes), self.edits, self.context.cancel)?;
+        Ok(Computed { applied, stamp })
     }
 
     /// All files or none: everything that can fail for want of space or rights happens before the first rename, and a
@@ -245,13 +245,14 @@ impl Batch<'_> {
             return Ok(computed.into_iter().map(unwritten).collect());
         }
         let computed: Vec<Computed> = computed.into_iter().flatten().collect();
-        let items: Vec<(&PathBuf, &Computed)> = paths.iter().zip(&computed).filter(|(_, file)| file.changed).collect();
+        let items: Vec<(&PathBuf, &Computed)> =
+            paths.iter().zip(&computed).filter(|(_, file)| file.applied.changed).collect();
         let targets: Vec<_> = items.iter().map(|(path, _)| policy.write(path)).collect::<Result<_, _>>()?;
         let names: Vec<&dyn fs::locks::Named> = targets.iter().map(|target| target as _).collect();
         let _locked = writer.lock_all(&names);
         let pairs: Vec<_> = targets.iter().zip(&items).collect();
         let prepared: Vec<Prepared> = parallel::map_writing(&pairs, |(target, (_, file))| {
-            writer.prepare(target, &file.applied.bytes, Some(&file.stamp))
+            writer.prepare(target, file.applied.content.pieces(), Some(&file.stamp))
         })
         .into_iter()
         .collect::<Result<_, _>>()?;

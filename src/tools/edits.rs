@@ -1,5 +1,6 @@
 //! What `edit_file` and `edit_files` share: the edits as arguments, applied to a content, and reported.
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
@@ -66,13 +67,17 @@ impl From<&edit::EditReport> for EditReport {
 }
 
 /// Applies the edits within the time that one file may take.
-pub fn apply(bytes: &[u8], edits: &[Edit], cancel: &CancelToken) -> Result<Applied, EditError> {
+pub fn apply<'a>(
+    bytes: impl Into<Cow<'a, [u8]>>,
+    edits: &[Edit],
+    cancel: &CancelToken,
+) -> Result<Applied<'a>, EditError> {
     let bound = Bound { deadline: Some(deadline()), cancel: Some(cancel) };
     edit::apply(bytes, edits, Options { bound, ..Options::default() })
 }
 
 /// The unified diff of what the edits would do.
-pub fn preview(path: &str, before: &[u8], applied: &Applied) -> String {
+pub fn preview(path: &str, before: &[u8], applied: &Applied<'_>) -> String {
     edit::preview(path, before, applied, Some(deadline())).unwrap_or_else(|| "(no changes)".to_owned())
 }
 
@@ -81,7 +86,7 @@ fn deadline() -> Instant {
 }
 
 /// Says which edits matched only by a rule that an agent should know of.
-pub fn notes(applied: &Applied) -> Option<String> {
+pub fn notes(applied: &Applied<'_>) -> Option<String> {
     let loose: Vec<String> = applied
         .per_edit
         .iter()

@@ -8,9 +8,11 @@ use sha2::{Digest, Sha256};
 use crate::error::Error;
 use crate::text::escape::show_path;
 
-/// In lower-case hexadecimal digits.
-pub fn of(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut digits, byte| {
+/// Of the pieces one behind the other, in lower-case hexadecimal digits.
+pub fn of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
+    let mut hasher = Sha256::new();
+    pieces.into_iter().for_each(|piece| hasher.update(piece));
+    hasher.finalize().iter().fold(String::with_capacity(64), |mut digits, byte| {
         // Writing to a String cannot fail.
         let _ = write!(digits, "{byte:02x}");
         digits
@@ -23,7 +25,7 @@ pub fn expect(path: &Path, current: Option<&[u8]>, expected: &str) -> Result<(),
         let message = format!("`expectedSha256` is \"{expected}\"; it must be 64 hexadecimal digits");
         return Err(Error::params(message));
     }
-    let actual = current.map_or_else(|| "of no file: it does not exist".to_owned(), of);
+    let actual = current.map_or_else(|| "of no file: it does not exist".to_owned(), |bytes| of([bytes]));
     if actual.eq_ignore_ascii_case(expected) {
         return Ok(());
     }
@@ -35,6 +37,6 @@ mod tests {
     #[test]
     fn the_digest_is_the_published_one() {
         // FIPS 180-4, example "abc".
-        assert_eq!(super::of(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(super::of([&b"a"[..], b"bc"]), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     }
 }

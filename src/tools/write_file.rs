@@ -58,11 +58,11 @@ impl Tool for WriteFile {
             hash::expect(target.shown(), current.as_ref().map(|current| current.bytes.as_slice()), expected)?;
             stamp = current.map(|current| current.stamp);
         }
-        writer.replace(&target, &bytes, stamp.as_ref())?;
+        writer.replace(&target, [bytes.as_slice()], stamp.as_ref())?;
         let path = show_path(target.shown()).into_owned();
         let mut reply = Reply::text(format!("Successfully wrote {path}")).meta("path", path).meta("size", bytes.len());
         if params.expected_sha256.is_some() {
-            reply = reply.meta("sha256", hash::of(&bytes));
+            reply = reply.meta("sha256", hash::of([bytes.as_slice()]));
         }
         Ok(reply)
     }

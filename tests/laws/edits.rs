@@ -70,7 +70,7 @@ pub fn an_edit_changes_what_it_says(bytes: &[u8]) {
             && std::str::from_utf8(&before).is_ok()
             && !before.starts_with(b"\xef\xbb\xbf")
         {
-            assert_eq!(patched(&before, &diff), applied.bytes, "{diff}");
+            assert_eq!(patched(&before, &diff), applied.content.to_vec(), "{diff}");
         }
     }
     if let [only] = edits.as_slice() {
@@ -79,7 +79,7 @@ pub fn an_edit_changes_what_it_says(bytes: &[u8]) {
 }
 
 /// The law for a plain literal edit, where what should happen can be said in a few lines.
-fn one_literal(before: &[u8], edit: &Edit, outcome: &Result<edit::Applied, edit::EditError>, options: Options) {
+fn one_literal(before: &[u8], edit: &Edit, outcome: &Result<edit::Applied<'_>, edit::EditError>, options: Options) {
     let plain = !edit.is_regex && !edit.case_insensitive && edit.limit == 1 && !edit.old_text.is_empty();
     // Line endings have rules of their own: a newline in the edit stands for either.
     let ends_lines = |bytes: &[u8]| bytes.contains(&b'\r');
@@ -92,13 +92,14 @@ fn one_literal(before: &[u8], edit: &Edit, outcome: &Result<edit::Applied, edit:
     let places: Vec<usize> = (0..before.len()).filter(|&at| before[at..].starts_with(old)).collect();
     match (places.as_slice(), outcome) {
         ([at], Ok(applied)) => {
-            assert_eq!(applied.bytes, [&before[..*at], new, &before[at + old.len()..]].concat());
+            let after = applied.content.to_vec();
+            assert_eq!(after, [&before[..*at], new, &before[at + old.len()..]].concat());
             assert_eq!(applied.per_edit[0].rule, Rule::Exact);
-            if memmem::find_iter(&applied.bytes, new).count() == 1 {
-                let back = edit::apply(&applied.bytes, &[Edit::new(&edit.new_text, &edit.old_text)], options);
+            if memmem::find_iter(&after, new).count() == 1 {
+                let back = edit::apply(&after, &[Edit::new(&edit.new_text, &edit.old_text)], options);
                 // Overlapping places of the new text are two places.
                 if let Ok(back) = back {
-                    assert_eq!(back.bytes, before, "the reverse edit");
+                    assert_eq!(back.content.to_vec(), before, "the reverse edit");
                 }
             }
         }

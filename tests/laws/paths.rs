@@ -107,7 +107,7 @@ impl Stage {
             2 | 3 => {
                 if let Ok(target) = self.policy.write(self.path(source)) {
                     let _lock = self.writer.lock(&target);
-                    let _ = self.writer.replace(&target, OURS, None);
+                    let _ = self.writer.replace(&target, [OURS], None);
                 }
             }
             4 => {

@@ -26,7 +26,7 @@ fn nothing_outside_is_written_while_links_come_and_go() {
                 if let Ok(read) = current(&target, 100) {
                     assert_ne!(read.bytes, b"TOPSECRET");
                 }
-                done += usize::from(writer.replace(&target, b"public", None).is_ok());
+                done += usize::from(writer.replace(&target, [&b"public"[..]], None).is_ok());
             }
         }
         if let Ok(dir) = tree.policy.create_dir(tree.at("A/d/made/here")) {
@@ -57,7 +57,7 @@ fn a_file_that_turns_into_a_link_is_not_written_through() {
         let Ok(target) = tree.policy.write(tree.at("A/f")) else { return };
         let Ok(read) = current(&target, 100) else { return };
         assert_eq!(read.bytes, b"A-f");
-        done += usize::from(writer.replace(&target, b"A-f", Some(&read.stamp)).is_ok());
+        done += usize::from(writer.replace(&target, [&b"A-f"[..]], Some(&read.stamp)).is_ok());
     });
     assert_eq!(outside(&tree), before);
     assert!(done > 0);

@@ -1,0 +1,105 @@
+//! The replacements of one edit, as places and new texts, not yet carried out.
+
+use super::Rule;
+use std::ops::Range;
+
+/// What takes the places of the spans.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Texts {
+    /// The same text everywhere.
+    Same(String),
+    /// One text for each span: they lie one after another, and these are their ends.
+    Each(String, Vec<usize>),
+}
+
+/// The replacements of one edit: spans in ascending order that do not overlap, and their new texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Changes {
+    spans: Vec<Range<usize>>,
+    texts: Texts,
+    rule: Rule,
+}
+
+impl Changes {
+    pub(super) fn new(spans: Vec<Range<usize>>, texts: Texts, rule: Rule) -> Self {
+        Self { spans, texts, rule }
+    }
+
+    pub(super) fn rule(&self) -> Rule {
+        self.rule
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.spans.len() as u64
+    }
+
+    fn text(&self, index: usize) -> &str {
+        match &self.texts {
+            Texts::Same(text) => text,
+            Texts::Each(all, ends) => {
+                let start = index.checked_sub(1).map_or(0, |before| ends[before]);
+                &all[start..ends[index]]
+            }
+        }
+    }
+
+    /// The range of the result from the first new text to the last.
+    pub(super) fn covered(&self) -> Range<usize> {
+        let gaps = self.spans.windows(2).map(|pair| pair[1].start - pair[0].end);
+        let start = self.spans.first().map_or(0, |first| first.start);
+        start..start + gaps.sum::<usize>() + self.new_bytes()
+    }
+
+    pub(super) fn new_bytes(&self) -> usize {
+        match &self.texts {
+            Texts::Same(text) => text.len() * self.spans.len(),
+            Texts::Each(all, _) => all.len(),
+        }
+    }
+
+    fn old_bytes(&self) -> usize {
+        self.spans.iter().map(ExactSizeIterator::len).sum()
+    }
+
+    /// The length of the new text, for an old one of `old` bytes.
+    pub(super) fn result_bytes(&self, old: usize) -> usize {
+        old - self.old_bytes() + self.new_bytes()
+    }
+
+    /// Whether any new text differs from what it takes the place of.
+    pub(super) fn change(&self, text: &str) -> bool {
+        self.spans.iter().enumerate().any(|(index, span)| text[span.clone()] != *self.text(index))
+    }
+
+    /// Where a range of the old text is in the new one. An edge inside a replaced place moves to the place's edge.
+    pub(super) fn moved(&self, range: &Range<usize>) -> Range<usize> {
+        self.moved_edge(range.start, false)..self.moved_edge(range.end, true)
+    }
+
+    fn moved_edge(&self, offset: usize, is_end: bool) -> usize {
+        let (mut added, mut removed) = (0, 0);
+        for (index, span) in self.spans.iter().enumerate() {
+            if span.start >= offset {
+                break;
+            }
+            let new = self.text(index).len();
+            if span.end > offset {
+                return span.start + added - removed + if is_end { new } else { 0 };
+            }
+            added += new;
+            removed += span.len();
+        }
+        offset + added - removed
+    }
+
+    /// The new text in pieces: what stays of `text`, and what is new, in turns.
+    pub(super) fn pieces<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
+        let mut from = 0;
+        let replaced = self.spans.iter().enumerate().flat_map(move |(index, span)| {
+            let kept = &text[from..span.start];
+            from = span.end;
+            [kept, self.text(index)]
+        });
+        replaced.chain(std::iter::once(&text[self.spans.last().map_or(0, |last| last.end)..]))
+    }
+}

@@ -1,0 +1,139 @@
+//! A content with the changes of one edit not yet carried out.
+//!
+//! The last edit of a call is written from here to the disk piece by piece, so that a large file is in memory once.
+
+use super::changes::Changes;
+use crate::text::encoding::{self, Encoding, EncodingError};
+use crate::text::lines::lines_of;
+use std::borrow::Cow;
+
+/// New content: the old one, and what takes the place of parts of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Content<'a> {
+    base: Cow<'a, str>,
+    /// Where the text begins: behind a byte order mark.
+    body: usize,
+    changes: Option<Changes>,
+    /// The whole in another encoding, which then is what counts.
+    encoded: Option<Vec<u8>>,
+}
+
+impl Content<'_> {
+    /// Its length in bytes.
+    pub fn len(&self) -> usize {
+        match (&self.encoded, &self.changes) {
+            (Some(encoded), _) => encoded.len(),
+            (None, Some(changes)) => changes.result_bytes(self.base.len()),
+            (None, None) => self.base.len(),
+        }
+    }
+
+    /// Whether there is not one byte.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Its bytes, in order.
+    pub fn pieces(&self) -> Pieces<'_> {
+        if let Some(encoded) = &self.encoded {
+            return Box::new(std::iter::once(encoded.as_slice()));
+        }
+        let (mark, body) = self.base.split_at(self.body);
+        match &self.changes {
+            Some(changes) => Box::new(std::iter::once(mark.as_bytes()).chain(changes.pieces(body).map(str::as_bytes))),
+            None => Box::new(std::iter::once(self.base.as_bytes())),
+        }
+    }
+
+    /// All its bytes at once.
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.len());
+        self.pieces().for_each(|piece| bytes.extend_from_slice(piece));
+        bytes
+    }
+
+    /// Whether these are its bytes.
+    pub fn is(&self, bytes: &[u8]) -> bool {
+        let mut rest = bytes;
+        let begins = self.pieces().all(|piece| match rest.strip_prefix(piece) {
+            Some(behind) => {
+                rest = behind;
+                true
+            }
+            None => false,
+        });
+        begins && rest.is_empty()
+    }
+}
+
+/// The bytes of a content, in order.
+pub type Pieces<'a> = Box<dyn Iterator<Item = &'a [u8]> + 'a>;
+
+/// Content as text, with what is needed to write it back.
+pub(super) struct Working<'a> {
+    content: Content<'a>,
+    pub(super) encoding: Encoding,
+    had_bom: bool,
+}
+
+impl<'a> Working<'a> {
+    pub(super) fn read(bytes: Cow<'a, [u8]>) -> Result<Self, EncodingError> {
+        // Valid UTF-8 is text whatever control characters it holds: editing it loses nothing.
+        let text = match bytes {
+            Cow::Borrowed(bytes) => std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|_| bytes.to_vec()),
+            Cow::Owned(bytes) => {
+                String::from_utf8(bytes).map(Cow::Owned).map_err(std::string::FromUtf8Error::into_bytes)
+            }
+        };
+        let (text, body, encoding, had_bom) = match text {
+            Ok(text) => {
+                let body = if text.starts_with(BOM) { BOM.len_utf8() } else { 0 };
+                (text, body, Encoding::UTF_8, false)
+            }
+            Err(bytes) => {
+                let decoded = encoding::detect_and_decode(bytes, None)?;
+                (Cow::Owned(decoded.text), 0, decoded.encoding, decoded.had_bom)
+            }
+        };
+        Ok(Self { content: Content { base: text, body, changes: None, encoded: None }, encoding, had_bom })
+    }
+
+    /// The text, all changes carried out and without a byte order mark.
+    pub(super) fn text(&mut self) -> &str {
+        let content = &mut self.content;
+        if let Some(changes) = content.changes.take() {
+            let (mark, body) = content.base.split_at(content.body);
+            let mut text = String::with_capacity(changes.result_bytes(content.base.len()));
+            text.push_str(mark);
+            text.extend(changes.pieces(body));
+            content.base = Cow::Owned(text);
+        }
+        &content.base[content.body..]
+    }
+
+    /// Changes the text as [`Self::text`] gave it last.
+    pub(super) fn change(&mut self, changes: Changes) {
+        self.content.changes = Some(changes);
+    }
+
+    /// The lines of ascending offsets into the text, counted from 1.
+    pub(super) fn lines_of(&self, offsets: &[usize]) -> Vec<usize> {
+        let body = &self.content.base[self.content.body..];
+        match &self.content.changes {
+            Some(changes) => lines_of(changes.pieces(body).map(str::as_bytes), offsets),
+            None => lines_of([body.as_bytes()], offsets),
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Result<Content<'a>, EncodingError> {
+        if !self.encoding.is_utf8() || self.had_bom {
+            let (encoding, had_bom) = (self.encoding, self.had_bom);
+            let encoded = encoding::encode(self.text(), encoding, had_bom)?;
+            self.content.base = Cow::Borrowed("");
+            self.content.encoded = Some(encoded);
+        }
+        Ok(self.content)
+    }
+}
+
+const BOM: char = '\u{FEFF}';
