@@ -72,6 +72,7 @@ complete -c replay -n "__fish_replay_needs_command" -s h -l help -d 'Print help 
 complete -c replay -n "__fish_replay_needs_command" -s V -l version -d 'Print version'
 complete -c replay -n "__fish_replay_needs_command" -f -a "call" -d 'Run one tool and print what it answers; the exit status is 1 when the tool failed'
 complete -c replay -n "__fish_replay_needs_command" -f -a "tools" -d 'List the tools'
+complete -c replay -n "__fish_replay_needs_command" -f -a "bench" -d 'Search a tree with the tools and with what is installed here (rg, grep, fd, find), and print how long each took. Nothing is written to it'
 complete -c replay -n "__fish_replay_needs_command" -f -a "sandbox" -d 'Look at the walls around commands'
 complete -c replay -n "__fish_replay_needs_command" -f -a "generate" -d 'Print a document that is derived from the declarations'
 complete -c replay -n "__fish_replay_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -165,6 +166,53 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-network -d
 complete -c replay -n "__fish_replay_using_subcommand tools" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand tools" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c replay -n "__fish_replay_using_subcommand bench" -l tree -d 'The directory to search' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l pattern -d 'What to search for: a pattern that means the same to all of them' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l rounds -d 'Rounds, after one to warm up' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand bench" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
+complete -c replay -n "__fish_replay_using_subcommand bench" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
+namespaces\t'A root of its own in namespaces, or no command'
+landlock\t'Landlock on the system\'s own root, or no command'
+off\t'Run commands without a wall'"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
+loopback\t'A loopback of their own'
+host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
+read-only\t'The real one; whatever it holds can be read'"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l git-identity -d 'Author and committer of the commits that commands make' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+command\t'`execute_command`'
+all\t'Every set'"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+error\t'The server\'s own faults'
+warn\t'What an operator should know'
+info\t'The start-up line'
+debug\t'Every call, and cancellations'
+trace\t'Everything'"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand bench" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand bench" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand bench" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -393,11 +441,12 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-network
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools sandbox generate help" -f -a "call" -d 'Run one tool and print what it answers; the exit status is 1 when the tool failed'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools sandbox generate help" -f -a "tools" -d 'List the tools'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools sandbox generate help" -f -a "sandbox" -d 'Look at the walls around commands'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools sandbox generate help" -f -a "generate" -d 'Print a document that is derived from the declarations'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools sandbox generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench sandbox generate help" -f -a "call" -d 'Run one tool and print what it answers; the exit status is 1 when the tool failed'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench sandbox generate help" -f -a "tools" -d 'List the tools'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench sandbox generate help" -f -a "bench" -d 'Search a tree with the tools and with what is installed here (rg, grep, fd, find), and print how long each took. Nothing is written to it'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench sandbox generate help" -f -a "sandbox" -d 'Look at the walls around commands'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench sandbox generate help" -f -a "generate" -d 'Print a document that is derived from the declarations'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench sandbox generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from sandbox" -f -a "explain" -d 'Print what holds commands and what does not: every rule and why it is there, limits, environment, gaps'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from sandbox" -f -a "probe" -d 'Attack the walls on this machine, and print what held; the exit status is 1 if something got through that is promised to hold. Flags such as --sandbox and --network say which walls'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from sandbox" -f -a "run" -d 'Run a program inside the walls, with this terminal or these pipes as its own; the exit status is the program\'s'

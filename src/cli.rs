@@ -152,6 +152,19 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Search a tree with the tools and with what is installed here (rg, grep, fd, find), and print how long each took.
+    /// Nothing is written to it
+    Bench {
+        /// The directory to search
+        #[arg(long, value_name = "DIR", default_value = ".", value_hint = clap::ValueHint::DirPath)]
+        tree: PathBuf,
+        /// What to search for: a pattern that means the same to all of them
+        #[arg(long, value_name = "REGEX", default_value = "TODO")]
+        pattern: String,
+        /// Rounds, after one to warm up
+        #[arg(long, value_name = "COUNT", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        rounds: u32,
+    },
     /// Look at the walls around commands
     Sandbox {
         /// What to do

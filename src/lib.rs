@@ -2,6 +2,7 @@
 //!
 //! Folders are layers; a file imports only from layers below its own (ARCHITECTURE.md shows the map).
 
+pub mod bench;
 pub mod cancel;
 pub mod cli;
 pub mod config;

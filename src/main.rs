@@ -16,7 +16,7 @@ use replay::protocol::Revision;
 use replay::sandbox::{Tier, attack};
 use replay::server::{Server, Session};
 use replay::transport::{Door, End, Writer};
-use replay::{docs, inspect, oneshot, probe, sandbox, start};
+use replay::{bench, docs, inspect, oneshot, probe, sandbox, start};
 
 fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == sandbox::LAUNCHER_ARGUMENT) {
@@ -63,6 +63,14 @@ fn run(cli: Cli) -> Result<ExitCode> {
             server.services().commands.end_all();
             std::io::stdout().write_all(&answer.output)?;
             Ok(if answer.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        }
+        Some(Command::Bench { tree, pattern, rounds }) => {
+            let wanted = bench::Wanted { tree: &tree, pattern: &pattern, rounds };
+            // Writing to stderr may fail; the table is what counts.
+            let mut progress = |title: &str| drop(writeln!(std::io::stderr(), "measuring: {title}"));
+            let table = bench::run(&wanted, &mut progress)?;
+            std::io::stdout().write_all(table.as_bytes())?;
+            Ok(ExitCode::SUCCESS)
         }
         Some(Command::Sandbox { action: SandboxAction::Explain }) => {
             let config = Config::resolve(&cli.options)?;

@@ -68,8 +68,12 @@ fn npm_package() -> PathBuf {
     root.join("target/peers/node_modules/@modelcontextprotocol/server-filesystem")
 }
 
-/// Where a program is, if it is installed.
+/// Where a program is, if it is installed: what install.sh built goes before what the system has.
 pub fn on_path(name: &str) -> Option<PathBuf> {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/peers/bin").join(name);
+    if built.is_file() {
+        return Some(built);
+    }
     env::split_paths(&env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
 }
 

@@ -1,10 +1,11 @@
 //! One file for each kind of row.
 
 mod edits;
+mod grep;
 mod memory;
 mod reads;
-mod search;
 mod start;
+mod tree;
 mod walled;
 mod walls;
 
@@ -16,15 +17,18 @@ use crate::samples::Row;
 /// Runs what is wanted, in the order of the table.
 pub fn all(args: &Args) -> Result<Vec<Row>> {
     type Part = (&'static str, fn(&Args) -> Result<Vec<Row>>);
-    const PARTS: [Part; 11] = [
+    const PARTS: [Part; 14] = [
         ("start", start::rows),
         ("read", reads::small),
         ("read10", reads::large),
         ("edit50", edits::large),
         ("edit1000", edits::many),
         ("memory", memory::rows),
-        ("tree", search::tree),
-        ("search", search::rows),
+        ("tree", tree::rows),
+        ("names", tree::names),
+        ("grep", grep::rows),
+        ("first500", grep::begin),
+        ("sizes", grep::sizes),
         ("walls", walls::rows),
         ("walled-start", start::walled),
         ("walled-work", walled::rows),

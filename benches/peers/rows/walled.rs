@@ -8,7 +8,8 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
-use super::search::{LITERAL, MISSING};
+use super::grep::LITERAL;
+use super::tree::MISSING;
 use crate::args::Args;
 use crate::client::Client;
 use crate::peers::{LANDLOCK, NAMESPACES, Server, TIERS, on_path};

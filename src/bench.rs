@@ -1,0 +1,274 @@
+//! `replay bench`: the short version of `benches/peers`, on a tree of the user's own, beside what is installed here.
+//!
+//! Nothing is written to the tree. The server is this program again, over stdio, as a client starts it.
+#![expect(clippy::disallowed_methods, reason = "it starts the programs it compares, none of which an agent chose")]
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Value, json};
+
+use crate::limits::MAX_GREP_RESULTS;
+use crate::text::escape::show_path;
+
+/// What is measured, and how often.
+#[derive(Debug)]
+pub struct Wanted<'a> {
+    /// The directory to search.
+    pub tree: &'a Path,
+    /// What to search for.
+    pub pattern: &'a str,
+    /// Interleaved rounds after one to warm up; at least 1.
+    pub rounds: u32,
+}
+
+/// Measures and gives the table. `progress` is told what is being measured.
+pub fn run(wanted: &Wanted<'_>, progress: &mut dyn FnMut(&str)) -> Result<String> {
+    let tree = wanted.tree.canonicalize().with_context(|| format!("`{}`", show_path(wanted.tree)))?;
+    if !tree.is_dir() {
+        bail!("`{}` is not a directory", show_path(&tree));
+    }
+    let mut table = String::from(
+        "what                              by          median  (min - max)              count  replay is\n",
+    );
+    for part in parts(&tree, wanted.pattern) {
+        progress(part.title);
+        let cells = measure(part.contenders, wanted.rounds)?;
+        write_rows(&mut table, part.title, &cells);
+    }
+    table.push_str(
+        "\nTimes are end to end: for replay from the request to the whole reply, for programs from start to exit. \
+         Compare ratios, and look at the counts first: they differ where programs mean different things (replay's \
+         \\w and \\b are JavaScript's; binary files are told apart by different rules).\n",
+    );
+    Ok(table)
+}
+
+/// One thing to measure, and who takes part.
+struct Part {
+    title: &'static str,
+    contenders: Vec<Contender>,
+}
+
+/// Who measures itself: replay first, then whatever is installed.
+struct Contender {
+    name: &'static str,
+    work: Box<dyn FnMut() -> Result<Trial>>,
+}
+
+struct Trial {
+    time: Duration,
+    count: u64,
+}
+
+fn parts(tree: &Path, pattern: &str) -> Vec<Part> {
+    let grep = json!({"regex": pattern, "directory": tree, "outputMode": "count", "maxResults": MAX_GREP_RESULTS});
+    let names = json!({"directory": tree, "globs": ["**/*"], "max": 0});
+    let at = || vec![OsString::from(tree)];
+    let words = |words: &[&str]| words.iter().map(OsString::from).chain(at()).collect::<Vec<_>>();
+    let counts = ["-e", pattern];
+    let grepping = || {
+        [
+            program("rg", &["rg"], words(&[&["-uu", "-c", "--no-messages"][..], &counts].concat()), Count::Numbers),
+            program("grep", &["grep"], words(&[&["-rcIsE"][..], &counts].concat()), Count::Numbers),
+        ]
+    };
+    let part = |title, ours: Contender, theirs: [Option<Contender>; 2]| Part {
+        title,
+        contenders: std::iter::once(ours).chain(theirs.into_iter().flatten()).collect(),
+    };
+    vec![
+        part("contents, first call", replay(tree, "grep_files", grep.clone(), "/count", true), grepping()),
+        part("contents, again", replay(tree, "grep_files", grep, "/count", false), grepping()),
+        part(
+            "names of all files",
+            replay(tree, "glob_search", names, "/matches", false),
+            [
+                program("fd", &["fdfind", "fd"], words(&["-u", "-t", "f", "-t", "l", "."]), Count::Lines),
+                program("find", &["find"], [at(), ["!", "-type", "d"].map(Into::into).to_vec()].concat(), Count::Lines),
+            ],
+        ),
+        part(
+            "the whole tree",
+            replay(tree, "directory_tree", json!({"path": tree}), "", false),
+            [
+                None,
+                program(
+                    "find",
+                    &["find"],
+                    [at(), ["-printf", "%y %p\\n"].map(Into::into).to_vec()].concat(),
+                    Count::Lines,
+                ),
+            ],
+        ),
+    ]
+}
+
+/// A tool call; `count` points into the structured reply. With `fresh` each round has a session of its own.
+fn replay(tree: &Path, tool: &'static str, arguments: Value, count: &'static str, fresh: bool) -> Contender {
+    let tree = tree.to_path_buf();
+    let mut session = None;
+    let work = move || {
+        if fresh {
+            session = None;
+        }
+        let client = match &mut session {
+            Some(client) => client,
+            none => none.insert(Client::start(&tree)?),
+        };
+        let begin = Instant::now();
+        let line = client.ask("tools/call", &json!({"name": tool, "arguments": arguments}))?;
+        let time = begin.elapsed();
+        let reply: Value = serde_json::from_str(&line)?;
+        let result = &reply["result"];
+        if result["isError"] == true || !reply["error"].is_null() {
+            bail!("{tool}: {}{}", reply["error"]["message"].as_str().unwrap_or_default(), result["content"][0]["text"]);
+        }
+        let found = result["structuredContent"].pointer(count).unwrap_or(&Value::Null);
+        let listed = || found.as_array().map_or_else(|| nodes(found), |list| list.len() as u64);
+        Ok(Trial { time, count: found.as_u64().unwrap_or_else(listed) })
+    };
+    Contender { name: "replay", work: Box::new(work) }
+}
+
+/// Entries of a tree, the root included.
+fn nodes(tree: &Value) -> u64 {
+    1 + tree["children"].as_array().into_iter().flatten().map(nodes).sum::<u64>()
+}
+
+/// How the answer of a program is counted.
+#[derive(Clone, Copy)]
+enum Count {
+    Lines,
+    /// A number behind the last colon of each line.
+    Numbers,
+}
+
+/// The first of these programs that is installed.
+fn program(name: &'static str, names: &[&str], words: Vec<OsString>, count: Count) -> Option<Contender> {
+    let path = std::env::var_os("PATH")?;
+    let found = |name: &str| std::env::split_paths(&path).map(|dir| dir.join(name)).find(|path| path.is_file());
+    let program: PathBuf = names.iter().find_map(|name| found(name))?;
+    let work = move || {
+        let begin = Instant::now();
+        let output = Command::new(&program)
+            .args(&words)
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .output()?;
+        let time = begin.elapsed();
+        let lines = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let number = |line: &[u8]| {
+            let digits = line.rsplit(|byte| *byte == b':').next().unwrap_or(line);
+            std::str::from_utf8(digits).ok().and_then(|digits| digits.parse::<u64>().ok()).unwrap_or(0)
+        };
+        let count = match count {
+            Count::Lines => lines.count() as u64,
+            Count::Numbers => lines.map(number).sum(),
+        };
+        Ok(Trial { time, count })
+    };
+    Some(Contender { name, work: Box::new(work) })
+}
+
+/// The times of one contender, sorted, and its last count.
+struct Cell {
+    name: &'static str,
+    times: Vec<Duration>,
+    count: u64,
+}
+
+impl Cell {
+    fn median(&self) -> Duration {
+        self.times.get(self.times.len() / 2).copied().unwrap_or_default()
+    }
+}
+
+/// One warm-up each, then rounds in turns, so that all meet the same machine.
+fn measure(mut contenders: Vec<Contender>, rounds: u32) -> Result<Vec<Cell>> {
+    let mut cells: Vec<Cell> =
+        contenders.iter().map(|one| Cell { name: one.name, times: Vec::new(), count: 0 }).collect();
+    for round in 0..=rounds {
+        for (contender, cell) in contenders.iter_mut().zip(&mut cells) {
+            let trial = (contender.work)().with_context(|| contender.name)?;
+            cell.count = trial.count;
+            if round > 0 {
+                cell.times.push(trial.time);
+            }
+        }
+    }
+    cells.iter_mut().for_each(|cell| cell.times.sort_unstable());
+    Ok(cells)
+}
+
+fn write_rows(table: &mut String, title: &str, cells: &[Cell]) {
+    let ours = cells.first().map_or(Duration::ZERO, Cell::median).as_secs_f64();
+    for (index, cell) in cells.iter().enumerate() {
+        let ms = |time: Option<&Duration>| time.map_or(0.0, |time| time.as_secs_f64() * 1e3);
+        let title = if index == 0 { title } else { "" };
+        let ratio = match cell.median().as_secs_f64() {
+            theirs if index > 0 && theirs > 0.0 => format!("{:.2} x {}", ours / theirs, cell.name),
+            _ => String::new(),
+        };
+        let (median, least, most) = (ms(Some(&cell.median())), ms(cell.times.first()), ms(cell.times.last()));
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            table,
+            "{title:<32}  {:<8} {median:>7.1} ms  ({least:.1} - {most:.1} ms){:>pad$}  {ratio}",
+            cell.name,
+            cell.count,
+            pad = 24_usize.saturating_sub(format!("({least:.1} - {most:.1} ms)").len()) + 6,
+        );
+    }
+}
+
+/// A session with this program as the server.
+struct Client {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    last_id: u64,
+}
+
+impl Client {
+    fn start(tree: &Path) -> Result<Self> {
+        let mut child = Command::new("/proc/self/exe")
+            .args(["--mcp-server", "--tools", "files", "--log-level", "off", "--allow-read"])
+            .arg(tree)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("the server cannot be started")?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else { bail!("no pipes") };
+        let mut client = Self { child, stdin, stdout: BufReader::with_capacity(1 << 20, stdout), last_id: 0 };
+        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "replay bench", "version": env!("CARGO_PKG_VERSION")}});
+        client.ask("initialize", &hello)?;
+        client.stdin.write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")?;
+        Ok(client)
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Result<String> {
+        self.last_id += 1;
+        let request = json!({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params});
+        self.stdin.write_all(format!("{request}\n").as_bytes())?;
+        let mut line = String::new();
+        if self.stdout.read_line(&mut line)? == 0 {
+            bail!("the server ended");
+        }
+        Ok(line)
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
