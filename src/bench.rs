@@ -203,7 +203,9 @@ fn measure(mut contenders: Vec<Contender>, rounds: u32) -> Result<Vec<Cell>> {
             }
         }
     }
-    cells.iter_mut().for_each(|cell| cell.times.sort_unstable());
+    for cell in &mut cells {
+        cell.times.sort_unstable();
+    }
     Ok(cells)
 }
 
