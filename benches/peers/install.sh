@@ -11,8 +11,12 @@ else
     echo "npm is missing: no official file server" >&2
 fi
 
+# A file server in Rust, and the newest ripgrep with PCRE2 for `rg -P`, from crates.io.
+cargo install --quiet --root target/peers rust-mcp-filesystem
+cargo install --quiet --root target/peers --features pcre2 ripgrep
+
 # Programs on PATH: Debian's packages ripgrep (rg), fd-find (fdfind), sed, grep, findutils (find), bubblewrap (bwrap),
-# gcc, perl; newer ones of the first two from crates.io by `cargo install ripgrep fd-find`.
+# gcc, perl.
 for program in rg fdfind sed grep find bwrap gcc perl; do
     command -v "$program" >/dev/null ||
         echo "$program is missing: apt-get install ripgrep fd-find sed grep findutils bubblewrap gcc perl" >&2

@@ -7,6 +7,7 @@ use std::process::Command;
 pub const REPLAY: &str = "replay";
 pub const FLOOR: &str = "floor";
 pub const NPM: &str = "npm server";
+pub const RUST: &str = "Rust peer";
 pub const OFF: &str = "off";
 pub const LANDLOCK: &str = "landlock";
 pub const NAMESPACES: &str = "namespaces";
@@ -63,6 +64,15 @@ impl Server {
     }
 }
 
+impl Server {
+    /// A file server in Rust, from crates.io.
+    pub fn rust(dir: &Path) -> Result<Self, String> {
+        let program = on_path("rust-mcp-filesystem").ok_or("not installed (benches/peers/install.sh)")?;
+        let how = "rust-mcp-filesystem DIR".to_owned();
+        Ok(Self { name: RUST, how, program, args: vec![dir.display().to_string()] })
+    }
+}
+
 fn npm_package() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     root.join("target/peers/node_modules/@modelcontextprotocol/server-filesystem")
@@ -100,6 +110,7 @@ pub fn versions() -> Vec<(&'static str, String)> {
         ("replay", Some(format!("{} (release profile)", env!("CARGO_PKG_VERSION")))),
         ("rustc", first_line("rustc")),
         ("npm server", npm()),
+        ("Rust peer", first_line("rust-mcp-filesystem")),
         ("node", first_line("node")),
         ("sed", first_line("sed")),
         ("grep", first_line("grep")),

@@ -18,13 +18,13 @@ use crate::trees;
 struct Case {
     title: &'static str,
     pattern: &'static str,
-    any_letter_case: bool,
+    insensitive: bool,
     /// Needs lookaround or back-references, which is `rg -P`.
     backtracks: bool,
 }
 
 const fn plain(title: &'static str, pattern: &'static str) -> Case {
-    Case { title, pattern, any_letter_case: false, backtracks: false }
+    Case { title, pattern, insensitive: false, backtracks: false }
 }
 
 /// Somewhere in a C tree, a few hundred times.
@@ -35,7 +35,7 @@ const CASES: [Case; 8] = [
     plain("a common literal", "mutex_unlock\\(&priv"),
     plain("a word", "\\bspin_lock_irqsave\\b"),
     plain("an alternation", "kzalloc_node|vmalloc_user|devm_kstrdup|kmemdup_nul|kvmalloc_array"),
-    Case { any_letter_case: true, ..plain("ignoring case", "deadlock") },
+    Case { insensitive: true, ..plain("ignoring case", "deadlock") },
     plain("an inner literal", "[A-Z]+_SUSPEND"),
     Case { backtracks: true, ..plain("lookaround", "(?<!un)likely\\((?!ret|err)") },
     Case { backtracks: true, ..plain("a back-reference", "\\b(\\w+) \\1\\b") },
@@ -71,7 +71,7 @@ fn one(args: &Args, case: &Case) -> Result<Vec<Row>> {
         return rounds(specs.into(), vec![Contender::missing(REPLAY, MISSING)], 1);
     };
     let arguments = json!({
-        "regex": case.pattern, "directory": tree, "caseInsensitive": case.any_letter_case, "outputMode": "count",
+        "regex": case.pattern, "directory": tree, "caseInsensitive": case.insensitive, "outputMode": "count",
         "maxResults": ALL, "maxBytes": 64 << 20,
     });
     let mut rows = Vec::new();
@@ -89,7 +89,7 @@ fn one(args: &Args, case: &Case) -> Result<Vec<Row>> {
 fn ripgrep(name: &'static str, case: &Case, tree: &Path) -> Contender<'static> {
     let mut words: Vec<&str> = vec!["-uu", "-c", "--no-messages"];
     words.extend(case.backtracks.then_some("-P"));
-    words.extend(case.any_letter_case.then_some("-i"));
+    words.extend(case.insensitive.then_some("-i"));
     words.extend(["-e", case.pattern]);
     let how = format!("rg {} TREE", words.join(" "));
     program(name, &["rg"], how, &words, tree, Found::Counts)
@@ -98,7 +98,7 @@ fn ripgrep(name: &'static str, case: &Case, tree: &Path) -> Contender<'static> {
 fn gnu(case: &Case, tree: &Path) -> Contender<'static> {
     let mut words: Vec<&str> = vec!["-rcI"];
     words.push(if case.backtracks { "-P" } else { "-E" });
-    words.extend(case.any_letter_case.then_some("-i"));
+    words.extend(case.insensitive.then_some("-i"));
     words.extend(["-e", case.pattern]);
     program("GNU grep", &["grep"], format!("LC_ALL=C grep {} TREE", words.join(" ")), &words, tree, Found::Counts)
 }
