@@ -80,6 +80,35 @@ pub const MAX_GLOB_BYTES: usize = 4096;
 pub const MAX_GLOB_ALTERNATIVES: usize = 1024;
 /// Deepest nesting of braces in a glob.
 pub const MAX_GLOB_DEPTH: usize = 16;
+/// Default of `--search-memory-mib`: what may be remembered of files between searches, in MiB.
+pub const DEFAULT_SEARCH_MEMORY_MIB: u64 = 256;
+/// Patterns whose answers are remembered: one bit each in every record.
+pub const REMEMBERED_PATTERNS: usize = 64;
+/// Patterns forgotten at once when there are more: each time all records are gone through.
+pub const FORGOTTEN_PATTERNS: usize = 16;
+/// A file that changed less than this before it was read is not remembered, in seconds: by default the kernel writes changed
+/// pages back after 35 (`dirty_expire_centisecs` and `dirty_writeback_centisecs`, proc_sys_vm(5)).
+pub const SETTLED_SECS: i64 = 60;
+/// A file that changed less than this before is remembered only if no page of it waits to be written, in seconds.
+pub const LONG_SETTLED_SECS: i64 = 3600;
+/// Largest file that is remembered, in bytes: one write call has one time stamp, however long it takes.
+pub const MAX_REMEMBERED_FILE_BYTES: u64 = 64 * 1024 * 1024;
+/// Largest file that gets a signature, in bytes.
+pub const MAX_SIGNED_FILE_BYTES: u64 = 16 * 1024 * 1024;
+/// Smallest signature, in bits; a power of two and at least a word.
+pub const MIN_SIGNATURE_BITS: usize = 512;
+/// Largest signature, in bits; a power of two.
+pub const MAX_SIGNATURE_BITS: usize = 1024 * 1024;
+/// Texts that a part of a pattern is known to match, before less is known.
+pub const MAX_QUERY_TEXTS: usize = 16;
+/// Bytes of such texts together.
+pub const MAX_QUERY_TEXT_BYTES: usize = 1024;
+/// Trigrams that one signature is asked for.
+pub const MAX_QUERY_TRIGRAMS: usize = 256;
+/// Trees whose files wait for signatures.
+pub const MAX_LEARNED_TREES: usize = 8;
+/// How long nobody must have called before signatures are made, in milliseconds.
+pub const LEARNING_PAUSE_MS: u64 = 20;
 /// Longest pattern accepted, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 64 * 1024;
 

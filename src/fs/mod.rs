@@ -20,6 +20,7 @@ mod descent;
 mod ignores;
 mod sweep;
 mod temp;
+mod version;
 #[cfg(test)]
 mod tests;
 
@@ -32,5 +33,6 @@ pub use read::{OpenFile, Reader, read_all};
 pub use remove::{Removed, remove};
 pub use rename::move_no_clobber;
 pub use tree::{Tree, TreeEntry, TreeOptions, tree};
+pub use version::Version;
 pub use walk::{Found, WalkOptions, Walked, walk};
 pub use write::{Committed, Current, Prepared, Stamp, Writer, current};

@@ -10,6 +10,7 @@ use rustix::io::{Errno, pread};
 use crate::policy::{Checked, Kind, Read};
 
 use super::error::FsError;
+use super::version::{Version, is_honest, is_written_back};
 
 /// Reads the whole file: one read call when it is as long as it was when it was opened.
 ///
@@ -80,13 +81,28 @@ pub(super) fn reader_of(file: BorrowedFd<'_>) -> Reader<'_> {
 #[derive(Debug)]
 pub struct OpenFile {
     pub(super) handle: OwnedFd,
-    pub(super) size: u64,
+    pub(super) version: Version,
 }
 
 impl OpenFile {
     /// Size in bytes when it was opened.
     pub fn size(&self) -> u64 {
-        self.size
+        self.version.size
+    }
+
+    /// Which version it was when it was opened.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Whether its filesystem tells versions apart; see [`is_honest`].
+    pub fn is_honest(&self) -> bool {
+        is_honest(self.handle.as_fd())
+    }
+
+    /// Whether all of it is on disk; `None` if the kernel does not say.
+    pub fn is_written_back(&self) -> Option<bool> {
+        is_written_back(self.handle.as_fd())
     }
 
     /// Starts reading at `offset` bytes.
@@ -96,6 +112,6 @@ impl OpenFile {
 
     /// Reads the whole file, at most `max_bytes`; `shown` is the path for the error.
     pub fn read_all(&self, max_bytes: u64, shown: &Path) -> Result<Vec<u8>, FsError> {
-        read_whole(self.handle.as_fd(), self.size, max_bytes, shown)
+        read_whole(self.handle.as_fd(), self.version.size, max_bytes, shown)
     }
 }

@@ -19,13 +19,14 @@ use crate::cancel::CancelToken;
 use crate::limits::{MAX_WALK_DEPTH, MAX_WALK_OPEN_DIRS, MAX_WALK_THREADS, WALK_BATCH_FILES};
 use crate::policy::{Checked, Kind, Read};
 
-use super::dir::{DirEntry, LIST, list, open_file};
+use super::dir::{DirEntry, LIST, list, open_file, version_of};
 use super::dirs::reopen;
 use super::error::FsError;
 use super::ignores::Ignores;
 use super::info::{Info, info_of};
 use super::read::OpenFile;
 use super::temp::is_temp_name;
+use super::version::Version;
 
 mod queue;
 use queue::Queue;
@@ -63,6 +64,7 @@ pub struct Found<'a> {
     rel: &'a [u8],
     name: usize,
     kind: Kind,
+    inode: u64,
     dir: &'a OwnedFd,
 }
 
@@ -80,6 +82,16 @@ impl Found<'_> {
     /// What it is; a link is a link.
     pub fn kind(&self) -> Kind {
         self.kind
+    }
+
+    /// Its inode number as the directory has it (`getdents64(2)`); of a mount point it is the number of what lies under.
+    pub fn inode(&self) -> u64 {
+        self.inode
+    }
+
+    /// Which version it is at this moment; `None` if it is gone or no regular file.
+    pub fn version(&self) -> Option<Version> {
+        version_of(self.dir, self.name())
     }
 
     /// Opens it for reading if it is a regular file at this moment; anything else is an error at once.
@@ -225,7 +237,7 @@ impl<V> Walker<'_, V> {
             if self.options.cancel.is_cancelled() {
                 return ControlFlow::Break(());
             }
-            (self.visit)(collected, &Found { rel: &path, name: rel.len(), kind: file.kind, dir: &dir.handle })?;
+            (self.visit)(collected, &Found { rel: &path, name: rel.len(), kind: file.kind, inode: file.inode, dir: &dir.handle })?;
         }
         ControlFlow::Continue(())
     }
@@ -264,7 +276,7 @@ impl<V> Walker<'_, V> {
                 files.push(entry);
                 continue;
             }
-            (self.visit)(collected, &Found { rel: &path, name: rel.len(), kind: entry.kind, dir: &dir.handle })?;
+            (self.visit)(collected, &Found { rel: &path, name: rel.len(), kind: entry.kind, inode: entry.inode, dir: &dir.handle })?;
             if depth >= self.options.max_depth || !(self.options.enter)(&path) {
                 continue;
             }

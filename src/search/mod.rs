@@ -1,0 +1,3 @@
+//! Searching contents.
+
+pub mod memory;
