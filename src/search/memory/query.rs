@@ -254,6 +254,8 @@ fn repeated(repetition: &Repetition) -> Part {
         (0, _) => Part::anything(),
         (min, max) => {
             let sub = part(&repetition.sub);
+            // Once and again says no more than once, unless the texts are known.
+            let Part::Exact(_) = sub else { return sub };
             let rounds = min.min(3);
             let some = (1..rounds).fold(sub.clone(), |all, _| all.then(sub.clone()));
             if max == Some(rounds) { some } else { some.then(Part::anything()) }
