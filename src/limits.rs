@@ -47,6 +47,8 @@ pub const MAX_WALK_OPEN_DIRS: usize = 64;
 pub const MAX_WALK_THREADS: usize = 12;
 /// Files of one directory that a thread takes at a time.
 pub const WALK_BATCH_FILES: usize = 32;
+/// Results of a walk that may wait for those before them until the threads that are ahead wait too, in bytes.
+pub const MAX_WALK_WAITING_BYTES: usize = 8 * 1024 * 1024;
 /// Largest `.gitignore` that is obeyed, in bytes.
 pub const MAX_GITIGNORE_BYTES: u64 = 1024 * 1024;
 /// How often a recursive delete empties a directory again into which something new was put meanwhile.
@@ -74,6 +76,24 @@ pub const BINARY_SNIFF_BYTES: usize = 4096;
 pub const MAX_LINE_BUFFER_BYTES: usize = 64 * 1024 * 1024;
 /// Longest line that a search shows whole, in bytes.
 pub const MAX_SHOWN_BYTES: usize = 2000;
+/// How much of a long line is shown before its match when it does not lie near the beginning, in bytes.
+pub const SHOWN_BEFORE_MATCH_BYTES: usize = 500;
+/// Default `maxBytes` of grep: what the text of a reply comes to before matches are only counted, in bytes.
+pub const DEFAULT_GREP_BYTES: u64 = 256 * 1024;
+/// Largest `maxBytes` of grep.
+pub const MAX_GREP_BYTES: u64 = 16 * 1024 * 1024;
+/// Largest file that a search reads in one piece, in bytes; a larger one is read bit by bit.
+pub const MAX_WHOLE_SEARCH_BYTES: u64 = 1024 * 1024;
+/// What a search for names gives at most, in bytes of paths.
+pub const MAX_NAMES_BYTES: usize = 64 * 1024 * 1024;
+/// Entries seen behind the last result of a full `glob_search` to say how many more there are.
+pub const GLOB_COUNT_ON_ENTRIES: u64 = 1_000_000;
+/// Directories that could not be read that a reply names; the others are counted.
+pub const MAX_NAMED_UNREADABLE: usize = 5;
+/// Names shown for one that is not known.
+pub const MAX_NEAR_NAMES: usize = 8;
+/// Files searched or entries seen between two reports of progress.
+pub const SEARCH_PROGRESS_STEP: u64 = 1024;
 /// Longest glob accepted, in bytes.
 pub const MAX_GLOB_BYTES: usize = 4096;
 /// Most alternatives that a glob's braces may stand for.
