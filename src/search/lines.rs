@@ -136,7 +136,7 @@ struct Cancellable<'a, R> {
 
 impl<R: Read> Read for Cancellable<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.cancel.is_cancelled() { Err(io::ErrorKind::Interrupted.into()) } else { self.inner.read(buffer) }
+        if self.cancel.is_cancelled() { Err(io::Error::other("cancelled")) } else { self.inner.read(buffer) }
     }
 }
 

@@ -3,10 +3,10 @@ use std::ops::ControlFlow;
 use super::*;
 use crate::policy::Kind;
 
-/// Collects what `note` says of each entry; `break_at` items are enough.
-struct Notes<'a> {
-    enter: &'a (dyn Fn(&[u8]) -> bool + Sync),
-    note: &'a (dyn Fn(&Found<'_>) -> String + Sync),
+/// Collects what `note` says of each entry.
+pub(super) struct Notes<'a> {
+    pub(super) enter: &'a (dyn Fn(&[u8]) -> bool + Sync),
+    pub(super) note: &'a (dyn Fn(&Found<'_>) -> String + Sync),
 }
 
 const ENTER: &(dyn Fn(&[u8]) -> bool + Sync) = &|_| true;
@@ -39,7 +39,7 @@ impl Visitor for Notes<'_> {
 }
 
 /// Everything in order, and how many directories could not be read.
-fn walked(start: &Checked<Read>, options: &WalkOptions<'_>, notes: &Notes<'_>) -> (Vec<String>, u64) {
+pub(super) fn walked(start: &Checked<Read>, options: &WalkOptions<'_>, notes: &Notes<'_>) -> (Vec<String>, u64) {
     let (mut all, mut skipped) = (Vec::new(), 0);
     let ended = walk(start, options, notes, |(more, unread)| {
         all.extend(more);
@@ -50,9 +50,9 @@ fn walked(start: &Checked<Read>, options: &WalkOptions<'_>, notes: &Notes<'_>) -
     (all, skipped)
 }
 
-fn options<'a>(threads: usize, cancel: &'a CancelToken) -> WalkOptions<'a> {
+pub(super) fn on_threads<'a>(count: usize, cancel: &'a CancelToken) -> WalkOptions<'a> {
     WalkOptions {
-        threads: Some(threads),
+        threads: Some(count),
         order: Order::Paths,
         max_depth: usize::MAX,
         respect_gitignore: false,
@@ -75,7 +75,7 @@ fn paths(tree: &Fixture, path: &str, asked: &Asked<'_>) -> (Vec<String>, u64) {
     let options = WalkOptions {
         max_depth: asked.max_depth,
         respect_gitignore: asked.gitignore,
-        ..options(asked.threads, &cancel)
+        ..on_threads(asked.threads, &cancel)
     };
     walked(&read(tree, path), &options, &Notes { enter: asked.enter, note: REL })
 }
@@ -195,7 +195,7 @@ fn gitignore_files_rule_from_their_own_directory_down() {
     // The rules above the start count when they are handed in.
     let above = [(read(&tree, "A"), b"sub".to_vec())];
     std::fs::write(tree.at("A/.gitignore"), "/sub/build\n").unwrap();
-    let options = WalkOptions { respect_gitignore: true, above: &above, ..options(1, &cancel) };
+    let options = WalkOptions { respect_gitignore: true, above: &above, ..on_threads(1, &cancel) };
     let found = walked(&read(&tree, "A/sub"), &options, &Notes { enter: ENTER, note: REL }).0;
     assert_eq!(found, [".gitignore", "x.log"]);
 }
@@ -210,7 +210,7 @@ fn files_are_opened_as_files_only() {
         let text = found.open().map(|file| String::from_utf8(file.read_all(99, "x".as_ref()).unwrap()).unwrap());
         format!("{} {}", found.name().display(), text.unwrap_or("-".into()))
     };
-    let found = walked(&read(&tree, "A/sub"), &options(1, &cancel), &Notes { enter: ENTER, note: &note }).0;
+    let found = walked(&read(&tree, "A/sub"), &on_threads(1, &cancel), &Notes { enter: ENTER, note: &note }).0;
     assert_eq!(found, ["deep -", "f A-deep", "fifo -", "ln -"]);
 }
 
@@ -224,7 +224,7 @@ fn a_walk_ends_when_it_is_told_to() {
     let notes = Notes { enter: ENTER, note: REL };
     let count = |enough: usize| {
         let mut settled = 0;
-        let ended = walk(&read(&tree, "A/sub"), &options(4, &cancel), &notes, |(more, _)| {
+        let ended = walk(&read(&tree, "A/sub"), &on_threads(4, &cancel), &notes, |(more, _)| {
             settled += more.len();
             if settled >= enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
@@ -235,7 +235,7 @@ fn a_walk_ends_when_it_is_told_to() {
     assert!(ended == Ended::Stopped && settled < 102, "{settled}");
     cancel.cancel();
     assert_eq!(count(usize::MAX), (Ended::Stopped, 0));
-    let nothing = walk(&read(&tree, "A/f"), &options(1, &cancel), &notes, |_| ControlFlow::Continue(()));
+    let nothing = walk(&read(&tree, "A/f"), &on_threads(1, &cancel), &notes, |_| ControlFlow::Continue(()));
     assert!(matches!(nothing, Err(FsError::NotADirectory { .. })));
 }
 
@@ -254,7 +254,7 @@ fn a_panic_in_a_visitor_ends_the_walk_and_reaches_the_caller() {
     };
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let notes = Notes { enter: ENTER, note: &note };
-        walk(&start, &options(4, &cancel), &notes, |_| ControlFlow::Continue(()))
+        walk(&start, &on_threads(4, &cancel), &notes, |_| ControlFlow::Continue(()))
     }));
     assert!(caught.is_err());
 }
