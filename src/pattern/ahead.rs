@@ -1,7 +1,7 @@
 //! What can stand where: found in a program, so that the matcher need not try what cannot lead to a match.
 
 use super::ast::Class;
-use super::program::{Ahead, CharSet, Op, Program, Run, Skip};
+use super::program::{Ahead, CharSet, NO_LIMIT, Op, Program, Run, Skip};
 use super::text::{is_word, next};
 
 /// Instructions looked at for one answer.
@@ -32,6 +32,16 @@ pub(super) fn prepare(program: &mut Program) {
         program.ops[at] = Op::Run(Run { ..run });
     }
     program.skip = skip(program);
+    program.lead = lead(program);
+}
+
+/// The run that comes first, but for assertions: these can only fail.
+fn lead(program: &Program) -> Option<u32> {
+    let is_behind = |op: &Op| {
+        matches!(op, Op::Save { .. } | Op::Word { .. } | Op::LookClass { .. } | Op::LookLiteral { .. })
+    };
+    let first = program.ops.iter().position(|op| !is_behind(op))?;
+    matches!(program.ops[first], Op::Run(Run { max: NO_LIMIT, back: false, .. })).then_some(first as u32)
 }
 
 fn skip(program: &Program) -> Skip {

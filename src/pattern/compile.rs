@@ -24,6 +24,7 @@ pub(super) fn compile(tree: &Tree) -> Result<Program, PatternError> {
         slots: 2 * (tree.groups as usize + 1),
         registers: compiler.registers as usize,
         skip: Skip::Nothing,
+        lead: None,
     };
     ahead::prepare(&mut program);
     Ok(program)

@@ -70,7 +70,7 @@ pub(super) fn search<T>(
     scratch.registers.clear();
     scratch.registers.resize(program.registers, 0);
     scratch.stack.clear();
-    let mut matcher = Matcher { program, text, scratch: &mut scratch, meter: Meter::new(budget, allowance) };
+    let mut matcher = Matcher { program, text, scratch: &mut scratch, meter: Meter::new(budget, allowance), bound_to_start: true };
     let outcome = matcher.first_from(from);
     let settled = matcher.meter.finish();
     let outcome = outcome.and_then(|outcome| settled.map(|()| outcome));
@@ -105,6 +105,8 @@ struct Matcher<'a, 's> {
     text: &'a [u8],
     scratch: &'s mut Scratch,
     meter: Meter<'a>,
+    /// Whether the attempt has not come to the leading run, or has come to a back-reference.
+    bound_to_start: bool,
 }
 
 impl Matcher<'_, '_> {
@@ -113,14 +115,25 @@ impl Matcher<'_, '_> {
         loop {
             let Some(start) = self.skip(at) else { return Ok(None) };
             self.meter.steps((start - at) / CHARACTERS_PER_STEP / 2)?;
+            self.bound_to_start = true;
             if let Some(end) = self.run(0, start)? {
                 return Ok(Some(start..end));
             }
             match next(self.text, start) {
-                Some((_, after)) => at = after,
+                Some((_, after)) => at = after.max(self.passed(start)),
                 None => return Ok(None),
             }
         }
+    }
+
+    /// Where the leading run of a failed attempt ended.
+    ///
+    /// An attempt that begins inside the run comes to the same ends of it, or to fewer, and would fail behind them as
+    /// this one did, unless what followed looked at a capture.
+    fn passed(&self, start: usize) -> usize {
+        let Some(lead) = self.program.lead.filter(|_| !self.bound_to_start) else { return start };
+        let Op::Run(run) = self.program.ops[lead as usize] else { return start };
+        take_all(&self.program.sets[run.set as usize], self.text, start, NO_LIMIT, 0, false)
     }
 
     /// The first position from `at` on where an attempt is worth it.
@@ -296,6 +309,9 @@ impl Matcher<'_, '_> {
     }
 
     fn start_run(&mut self, run: &Run, op: usize, at: usize) -> Result<Advance, Costly> {
+        if self.program.lead == Some(op as u32) {
+            self.bound_to_start = false;
+        }
         let set = &self.program.sets[run.set as usize];
         let Some(least) = take(set, self.text, at, run.min, run.back) else {
             // No more than was there to take.
@@ -411,6 +427,7 @@ impl Matcher<'_, '_> {
         ignore_case: bool,
         back: bool,
     ) -> Result<Option<usize>, Costly> {
+        self.bound_to_start = true;
         let slots = &self.scratch.slots;
         let set = groups.iter().find_map(|&group| span(slots[2 * group as usize], slots[2 * group as usize + 1]));
         let Some(wanted) = set.and_then(|range| self.text.get(range)) else { return Ok(Some(at)) };
@@ -460,10 +477,11 @@ fn is_line_start(text: &[u8], at: usize) -> bool {
 fn literal(program: &Program, text: &[u8], at: usize, from: u32, len: u32, back: bool) -> Option<usize> {
     let wanted = &program.literals[from as usize..(from + len) as usize];
     if back {
-        text[..at].ends_with(wanted).then(|| at - wanted.len())
-    } else {
-        text[at..].starts_with(wanted).then(|| at + wanted.len())
+        return text[..at].ends_with(wanted).then(|| at - wanted.len());
     }
+    // Most attempts fail at the first byte, which is no work for memcmp.
+    let rest = &text[at..];
+    (rest.first() == wanted.first() && (len == 1 || rest.starts_with(wanted))).then(|| at + wanted.len())
 }
 
 #[inline(always)]

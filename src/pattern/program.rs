@@ -172,4 +172,6 @@ pub(super) struct Program {
     pub(super) registers: usize,
     /// Where attempts begin.
     pub(super) skip: Skip,
+    /// The run without an upper limit that every attempt begins with, if there is one.
+    pub(super) lead: Option<u32>,
 }
