@@ -84,7 +84,12 @@ pub const MAX_GLOB_DEPTH: usize = 16;
 pub const MAX_PATTERN_BYTES: usize = 64 * 1024;
 
 /// Most groups and lookarounds inside one another in a pattern.
-pub const MAX_PATTERN_DEPTH: usize = 200;
+pub const MAX_PATTERN_DEPTH: usize = 250;
+/// Longest piece of a pattern shown with its fault, in characters.
+pub const MAX_SHOWN_PATTERN_CHARS: usize = 60;
+/// Most ranges of one class that is made of halves of UTF-16 pairs, and most groups that the references of a pattern
+/// may name altogether: a short pattern can mean a great many.
+pub const MAX_PATTERN_PRODUCT: usize = 65_536;
 /// Most memory that a compiled pattern may take, in bytes.
 pub const MAX_PATTERN_PROGRAM_BYTES: usize = 10 * 1024 * 1024;
 /// Steps that the matching of one call may take beyond those that are free, before its pattern counts as too costly.

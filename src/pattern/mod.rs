@@ -4,13 +4,19 @@
 //! boundary, `.` matches no line ending, and a `$` in a CRLF file matches before the `\r`, while `^` never matches
 //! between `\r` and `\n` (strict JavaScript does; it would take the gap of every CRLF for a line).
 
+mod ast;
+mod class;
+mod error;
+mod fancy;
+mod fold;
+mod parse;
 mod replacement;
-mod translate;
 
+pub use error::PatternError;
 pub use replacement::{Replacement, ReplacementError};
 
 use crate::cancel::Bound;
-use crate::limits::{MAX_PATTERN_BACKTRACKS, MAX_PATTERN_BYTES, MAX_PATTERN_DEPTH, MAX_PATTERN_PROGRAM_BYTES};
+use crate::limits::{MAX_PATTERN_BACKTRACKS, MAX_PATTERN_BYTES, MAX_PATTERN_PROGRAM_BYTES};
 use fancy_regex::{CompileError, Regex, RegexBuilder};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -20,62 +26,6 @@ use std::ops::Range;
 pub struct Options {
     /// Upper and lower case are the same.
     pub case_insensitive: bool,
-}
-
-/// Why a pattern is refused or gave up.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PatternError {
-    /// Longer than [`MAX_PATTERN_BYTES`].
-    #[error("a pattern of {bytes} bytes is too long: at most {MAX_PATTERN_BYTES} bytes are allowed")]
-    TooLong {
-        /// Its length.
-        bytes: usize,
-    },
-    /// Groups inside groups, too often.
-    #[error("the pattern's groups are nested deeper than {MAX_PATTERN_DEPTH}, at offset {offset}")]
-    TooDeep {
-        /// Bytes before the group that is too deep.
-        offset: usize,
-    },
-    /// Not well-formed, at a known place.
-    #[error("the pattern has {fault} at offset {offset}")]
-    Syntax {
-        /// What is wrong, as a noun phrase.
-        fault: &'static str,
-        /// Bytes before the fault.
-        offset: usize,
-        /// What to write instead.
-        hint: &'static str,
-    },
-    /// Refused by the engine; the place is not known.
-    #[error("the pattern is not understood: {reason}")]
-    Refused {
-        /// The engine's words.
-        reason: String,
-    },
-    /// The compiled form would take more than [`MAX_PATTERN_PROGRAM_BYTES`].
-    #[error("the pattern is too large when its repetitions are written out")]
-    TooLarge,
-    /// Matching took more steps or more time than allowed.
-    #[error("the pattern is too costly: it ran out of its budget of steps or time on this text")]
-    TooCostly,
-}
-
-impl PatternError {
-    /// What to do next.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::TooLong { .. } | Self::TooLarge => "use a shorter pattern or smaller repetition counts",
-            Self::TooDeep { .. } => "use fewer groups inside one another",
-            Self::Syntax { hint, .. } => hint,
-            Self::Refused { .. } => {
-                "patterns are JavaScript (ECMAScript) regular expressions, without slashes or flags around them"
-            }
-            Self::TooCostly => {
-                "avoid a repetition inside a repetition such as `(a+)+`, and put literal text near the beginning"
-            }
-        }
-    }
 }
 
 /// A compiled pattern.
@@ -124,7 +74,8 @@ impl Pattern {
         if source.len() > MAX_PATTERN_BYTES {
             return Err(PatternError::TooLong { bytes: source.len() });
         }
-        Self::compile(&translate::translate(source)?, options)
+        parse::parse(source, options)?;
+        Self::compile(&fancy::translate(source)?, options)
     }
 
     /// A pattern that matches `text` itself in upper, lower or mixed case (Unicode simple case folding).
@@ -179,23 +130,16 @@ impl Pattern {
 }
 
 fn refusal(error: &fancy_regex::Error) -> PatternError {
-    let mut reason = error.to_string();
     if let fancy_regex::Error::CompileError(inside) = error {
         match inside.as_ref() {
             CompileError::InnerError(inner) if inner.size_limit().is_some() => {
                 return PatternError::TooLarge;
             }
             CompileError::PatternTooComplex => return PatternError::TooLarge,
-            CompileError::InnerError(inner) => {
-                reason = inner.syntax_error().map_or(reason, ToString::to_string);
-            }
             _ => {}
         }
     }
-    // The engine's message shows its own form of the pattern over several lines; the last one has the reason.
-    let mut lines = reason.lines().rev().map(str::trim);
-    let last = lines.find(|line| !line.is_empty()).unwrap_or_default();
-    PatternError::Refused { reason: last.trim_start_matches("error: ").to_lowercase() }
+    PatternError::TooLarge
 }
 
 /// See [`Pattern::find_iter`].

@@ -3,6 +3,7 @@
 //! Rules: ECMA-262, 22.2.1 and Annex B.1.2 (patterns without the `u` flag).
 
 use super::PatternError;
+use super::error::Caret;
 use crate::limits::MAX_PATTERN_DEPTH;
 use std::fmt::Write as _;
 
@@ -27,7 +28,7 @@ pub(super) fn translate(source: &str) -> Result<String, PatternError> {
 }
 
 fn fault(fault: &'static str, offset: usize) -> PatternError {
-    PatternError::Syntax { fault, offset, hint: ESCAPE_HINT }
+    PatternError::Syntax { reason: fault, offset, caret: Caret::at("", 0), hint: ESCAPE_HINT }
 }
 
 struct Translator<'a> {
@@ -125,7 +126,8 @@ impl Translator<'_> {
             Some(bytes) => self.copy(bytes),
             None if self.rest().starts_with("(?") => {
                 return Err(PatternError::Syntax {
-                    fault: "a group of an unknown kind",
+                    reason: "a group of an unknown kind",
+                    caret: Caret::at("", 0),
                     offset: self.at,
                     hint: "JavaScript has `(?:`, `(?=`, `(?!`, `(?<=`, `(?<!` and `(?<name>`; for `(?i)` set `caseInsensitive` instead",
                 });
