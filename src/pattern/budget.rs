@@ -21,9 +21,20 @@ impl<'a> Budget<'a> {
         Self::with_steps(MAX_PATTERN_STEPS, bound)
     }
 
+    /// As [`Budget::new`], with so many steps more as searches of `bytes` of text may take at no charge.
+    pub(super) fn for_text(bytes: usize, bound: Bound<'a>) -> Self {
+        let free = (bytes as u64).saturating_mul(PATTERN_FREE_STEPS_PER_BYTE);
+        Self::with_steps(MAX_PATTERN_STEPS.saturating_add(free), bound)
+    }
+
     /// So many steps.
     pub(super) fn with_steps(steps: u64, bound: Bound<'a>) -> Self {
         Self { left: AtomicU64::new(steps), bound }
+    }
+
+    /// When the call has to be over.
+    pub(super) fn bound(&self) -> Bound<'a> {
+        self.bound
     }
 
     /// Takes `steps` away. The error says that there were not so many left.

@@ -10,6 +10,8 @@ use super::fold::canonical;
 use super::program::{Ahead, CharSet, DECODE, IN, NO_LIMIT, Op, Program, Run, Skip};
 use super::text::{is_line_end, is_word, next, previous, step};
 use crate::limits::MAX_PATTERN_STACK_BYTES;
+use regex_automata::Input;
+use regex_automata::meta::Regex;
 use std::cell::Cell;
 use std::ops::Range;
 
@@ -49,37 +51,52 @@ thread_local! {
     static SCRATCH: Cell<Scratch> = Cell::default();
 }
 
-/// Looks for the first match that begins at or after `from`, and gives what it matched and the groups to `found`.
-///
-/// `from` must be the boundary of a character. `allowance` is how many bytes of the text the search may read at no
-/// charge. The error is [`PatternError::TooCostly`].
-pub(super) fn search<T>(
-    program: &Program,
-    text: &[u8],
-    from: usize,
-    (budget, allowance): (&Budget<'_>, usize),
-    found: impl FnOnce(Slots<'_>) -> T,
-) -> Result<Option<T>, PatternError> {
-    // Positions are kept in 32 bits.
-    if text.len() >= UNSET as usize {
-        return Err(PatternError::TooCostly);
+/// How a program is searched for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Search<'a> {
+    /// What is searched for.
+    pub(super) program: &'a Program,
+    /// Matches, perhaps among others, wherever the program does.
+    pub(super) starts: Option<&'a Regex>,
+    /// What pays.
+    pub(super) budget: &'a Budget<'a>,
+    /// How many bytes of the text may be searched at no charge.
+    pub(super) allowance: usize,
+}
+
+impl Search<'_> {
+    /// Looks for the first match that begins at or after `from`, a boundary of characters, and hands it to `found`.
+    ///
+    /// The error is [`PatternError::TooCostly`].
+    pub(super) fn first<T>(
+        &self,
+        text: &[u8],
+        from: usize,
+        found: impl FnOnce(Slots<'_>) -> T,
+    ) -> Result<Option<T>, PatternError> {
+        // Positions are kept in 32 bits.
+        if text.len() >= UNSET as usize {
+            return Err(PatternError::TooCostly);
+        }
+        let program = self.program;
+        let mut scratch = SCRATCH.take();
+        scratch.slots.clear();
+        scratch.slots.resize(program.slots, UNSET);
+        scratch.registers.clear();
+        scratch.registers.resize(program.registers, 0);
+        scratch.stack.clear();
+        let meter = Meter::new(self.budget, self.allowance);
+        let mut matcher = Matcher { program, text, scratch: &mut scratch, meter, bound_to_start: true };
+        let outcome = matcher.first_from(from, self.starts);
+        let settled = matcher.meter.finish();
+        let outcome = outcome.and_then(|outcome| settled.map(|()| outcome));
+        let result = outcome.map(|range| range.map(|range| found(Slots { range, slots: &scratch.slots })));
+        if scratch.stack.capacity() > KEPT_STACK {
+            scratch.stack = Vec::new();
+        }
+        SCRATCH.set(scratch);
+        result.map_err(|Costly| PatternError::TooCostly)
     }
-    let mut scratch = SCRATCH.take();
-    scratch.slots.clear();
-    scratch.slots.resize(program.slots, UNSET);
-    scratch.registers.clear();
-    scratch.registers.resize(program.registers, 0);
-    scratch.stack.clear();
-    let mut matcher = Matcher { program, text, scratch: &mut scratch, meter: Meter::new(budget, allowance), bound_to_start: true };
-    let outcome = matcher.first_from(from);
-    let settled = matcher.meter.finish();
-    let outcome = outcome.and_then(|outcome| settled.map(|()| outcome));
-    let result = outcome.map(|range| range.map(|range| found(Slots { range, slots: &scratch.slots })));
-    if scratch.stack.capacity() > KEPT_STACK {
-        scratch.stack = Vec::new();
-    }
-    SCRATCH.set(scratch);
-    result.map_err(|Costly| PatternError::TooCostly)
 }
 
 /// What a match set.
@@ -110,9 +127,17 @@ struct Matcher<'a, 's> {
 }
 
 impl Matcher<'_, '_> {
-    fn first_from(&mut self, from: usize) -> Result<Option<Range<usize>>, Costly> {
+    fn first_from(&mut self, from: usize, starts: Option<&Regex>) -> Result<Option<Range<usize>>, Costly> {
         let mut at = from;
+        // As far as this it is known what the approximation matches.
+        let mut known = from;
         loop {
+            if let Some(starts) = starts.filter(|_| at >= known) {
+                let Some(found) = starts.find(Input::new(self.text).range(at..)) else { return Ok(None) };
+                self.meter.steps((found.end() - at) / CHARACTERS_PER_STEP)?;
+                at = found.start();
+                known = found.end().max(at + 1);
+            }
             let Some(start) = self.skip(at) else { return Ok(None) };
             self.meter.steps((start - at) / CHARACTERS_PER_STEP / 2)?;
             self.bound_to_start = true;
