@@ -7,12 +7,16 @@
 mod ast;
 mod class;
 mod error;
+mod facts;
 mod fancy;
 mod fold;
+mod lines;
 mod parse;
 mod replacement;
+mod translate;
 
 pub use error::PatternError;
+pub use lines::{Exact, Finder};
 pub use replacement::{Replacement, ReplacementError};
 
 use crate::cancel::Bound;
