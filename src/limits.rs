@@ -90,6 +90,18 @@ pub const MAX_SHOWN_PATTERN_CHARS: usize = 60;
 /// Most ranges of one class that is made of halves of UTF-16 pairs, and most groups that the references of a pattern
 /// may name altogether: a short pattern can mean a great many.
 pub const MAX_PATTERN_PRODUCT: usize = 65_536;
+/// Longest translation of a pattern for the linear engine, in bytes.
+pub const MAX_TRANSLATION_BYTES: usize = 300_000;
+/// Longest text that stands for a reference to a group in a translation, in bytes.
+pub const MAX_REFERENCE_BYTES: usize = 4000;
+/// References inside the groups of references that a translation follows.
+pub const MAX_REFERENCE_DEPTH: usize = 3;
+/// Most rounds of a repetition that the linear engine is given exactly.
+pub const MAX_EXACT_ROUNDS: u32 = 5000;
+/// First part of a text that is looked at as a whole for odd bytes, in bytes; the next ones double.
+pub const FIRST_CHUNK_BYTES: usize = 512;
+/// Largest such part, in bytes: it should still be in the processor's cache when it is searched.
+pub const MAX_CHUNK_BYTES: usize = 64 * 1024;
 /// Most memory that a compiled pattern may take, in bytes.
 pub const MAX_PATTERN_PROGRAM_BYTES: usize = 10 * 1024 * 1024;
 /// Steps that the matching of one call may take beyond those that are free, before its pattern counts as too costly.

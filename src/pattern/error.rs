@@ -65,7 +65,7 @@ impl Caret {
     pub(super) fn at(source: &str, offset: usize) -> Self {
         const AROUND: usize = MAX_SHOWN_PATTERN_CHARS / 2;
         let before = source[..offset].chars().count();
-        let skipped = if before > AROUND { before - AROUND } else { 0 };
+        let skipped = before.saturating_sub(AROUND);
         let mut shown = source.chars().skip(skipped);
         let mut piece = String::from(if skipped > 0 { "..." } else { "" });
         let column = piece.len() + before - skipped;

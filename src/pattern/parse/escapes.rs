@@ -20,19 +20,17 @@ impl Parser<'_> {
             let class = if self.flags.ignore_case { fold::closed(&class) } else { class };
             return Ok(Atom::new(Node::Class(class)));
         }
+        if matches!(c, '1'..='9')
+            && let Some(group) = self.numbered_reference()
+        {
+            return Ok(self.reference(vec![group]));
+        }
         match c {
             'b' | 'B' => {
                 self.at += 1;
                 Ok(Atom::assertion(Node::WordBoundary { negated: c == 'B' }))
             }
             'k' if self.survey.named => self.named_reference(start),
-            '1'..='9' => Ok(match self.numbered_reference() {
-                Some(group) => self.reference(vec![group]),
-                None => {
-                    let code = self.code_of_escape(c, false);
-                    self.character(code)
-                }
-            }),
             _ => {
                 let code = self.code_of_escape(c, false);
                 Ok(self.character(code))

@@ -14,6 +14,10 @@ fn chars(text: &str) -> Node {
     Node::Concat(text.chars().map(Node::Char).collect())
 }
 
+fn reference(group: u32) -> Node {
+    Node::BackReference { groups: vec![group], ignore_case: false }
+}
+
 fn class(ranges: &[(char, char)]) -> Node {
     Node::Class(Class::new(ranges.iter().copied()))
 }
@@ -36,10 +40,7 @@ fn a_tree_has_everything_in_its_place() {
             Node::Look { behind: true, negated: true, body: Box::new(group(2, Node::Empty)) },
         ]),
         Node::Empty,
-        Node::Concat(vec![
-            repeat(2, Some(3), true, Node::WordBoundary { negated: true }, 3..3),
-            Node::BackReference { groups: vec![2], ignore_case: false },
-        ]),
+        Node::Concat(vec![repeat(2, Some(3), true, Node::WordBoundary { negated: true }, 3..3), reference(2)]),
     ]);
     // `\B` itself cannot be repeated, a group around it can.
     assert_eq!(root("^(a)*?(?<!())||(?:\\B){2,3}\\2"), expected);
@@ -52,7 +53,7 @@ fn names_are_found_wherever_they_stand() {
     assert_eq!(tree.names, [("a".into(), 1), ("b".into(), 2), ("a_a".into(), 3)]);
     let Node::Alternation(alternatives) = tree.root else { panic!("{:?}", tree.root) };
     let Node::Concat(first) = &alternatives[0] else { panic!("{:?}", alternatives[0]) };
-    assert_eq!(first[0], Node::BackReference { groups: vec![2], ignore_case: false });
+    assert_eq!(first[0], reference(2));
     let twice = root("(?:(?<x>a)|(?<x>b))\\k<x>");
     let Node::Concat(parts) = twice else { panic!("{twice:?}") };
     assert_eq!(parts[1], Node::BackReference { groups: vec![1, 2], ignore_case: false });
@@ -88,6 +89,9 @@ fn escapes_are_those_of_annex_b() {
         assert_eq!(root(source), expected, "{source}");
     }
     assert_eq!(root("\\u{2}"), root("u{2}"));
+    assert_eq!(root("(?:)\\01"), Node::Concat(vec![Node::Empty, Node::Char('\u{1}')]));
+    let Node::Concat(parts) = root("()\\01\\1\\2") else { panic!("not a sequence") };
+    assert_eq!(parts[1..], [Node::Char('\u{1}'), reference(1), Node::Char('\u{2}')]);
 }
 
 #[test]
