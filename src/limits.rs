@@ -104,11 +104,34 @@ pub const MAX_GLOB_DEPTH: usize = 16;
 pub const MAX_PATTERN_BYTES: usize = 64 * 1024;
 
 /// Most groups and lookarounds inside one another in a pattern.
-pub const MAX_PATTERN_DEPTH: usize = 200;
+pub const MAX_PATTERN_DEPTH: usize = 250;
+/// Longest piece of a pattern shown with its fault, in characters.
+pub const MAX_SHOWN_PATTERN_CHARS: usize = 60;
+/// Most ranges of one class that is made of halves of UTF-16 pairs, and most groups that the references of a pattern
+/// may name altogether: a short pattern can mean a great many.
+pub const MAX_PATTERN_PRODUCT: usize = 65_536;
+/// Longest translation of a pattern for the linear engine, in bytes.
+pub const MAX_TRANSLATION_BYTES: usize = 300_000;
+/// Longest text that stands for a reference to a group in a translation, in bytes.
+pub const MAX_REFERENCE_BYTES: usize = 4000;
+/// References inside the groups of references that a translation follows.
+pub const MAX_REFERENCE_DEPTH: usize = 3;
+/// Most rounds of a repetition that the linear engine is given exactly.
+pub const MAX_EXACT_ROUNDS: u32 = 5000;
+/// First part of a text that is looked at as a whole for odd bytes, in bytes; the next ones double.
+pub const FIRST_CHUNK_BYTES: usize = 512;
+/// Largest such part, in bytes: it should still be in the processor's cache when it is searched.
+pub const MAX_CHUNK_BYTES: usize = 64 * 1024;
 /// Most memory that a compiled pattern may take, in bytes.
 pub const MAX_PATTERN_PROGRAM_BYTES: usize = 10 * 1024 * 1024;
-/// Steps back that one attempt to match may take before the pattern counts as too costly.
-pub const MAX_PATTERN_BACKTRACKS: usize = 1_000_000;
+/// Steps that the matching of one call may take beyond those that are free, before its pattern counts as too costly.
+pub const MAX_PATTERN_STEPS: u64 = 500_000_000;
+/// Steps that are free for each byte of a text, so that much text alone costs nothing.
+pub const PATTERN_FREE_STEPS_PER_BYTE: u64 = 16;
+/// Steps between two looks at the clock.
+pub const PATTERN_CHUNK_STEPS: u32 = 64 * 1024;
+/// Most memory for the choices that one search can go back to, in bytes.
+pub const MAX_PATTERN_STACK_BYTES: usize = 64 * 1024 * 1024;
 
 /// Most line numbers listed in one message.
 pub const MAX_LISTED_LINES: usize = 5;
