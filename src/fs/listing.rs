@@ -72,7 +72,8 @@ impl Listing {
             }
             let mut kind = Kind::from(entry.file_type());
             if kind == Kind::Unknown
-                && let Ok(stat) = statat(dir, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT)
+                && let Ok(stat) =
+                    statat(dir, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT)
             {
                 kind = FileType::from_raw_mode(stat.st_mode).into();
             }

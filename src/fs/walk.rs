@@ -349,8 +349,7 @@ impl<V: Visitor> Walker<'_, V> {
             }
             own.path.truncate(place.rel.len());
             own.path.extend_from_slice(listed.name);
-            let found =
-                Found { rel: &own.path, name: place.rel.len(), kind: listed.kind, inode: listed.inode, dir };
+            let found = Found { rel: &own.path, name: place.rel.len(), kind: listed.kind, inode: listed.inode, dir };
             self.visitor.visit(&mut own.local, out, &found);
         }
     }

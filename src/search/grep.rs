@@ -4,15 +4,14 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use grep_matcher::Matcher;
-
+use super::Call;
 use super::error::SearchError;
 use super::lines::{FileSearcher, Found, Hit, How, Limits, Stopped};
 use super::scope::{Scope, Start, to_path};
-use super::Call;
+use crate::cancel::Bound;
 use crate::fs::{self, Ended, OpenFile, Visitor};
 use crate::limits::{MAX_NAMED_UNREADABLE, SEARCH_PROGRESS_STEP};
-use crate::pattern::PatternError;
+use crate::pattern::{Budget, Pattern, PatternError};
 use crate::policy::{Checked, Kind, Read};
 
 /// What is reported of a file.
@@ -34,6 +33,8 @@ pub struct Wanted {
     pub mode: Mode,
     /// Lines around each match; for [`Mode::Lines`].
     pub context: usize,
+    /// Whether a match may go over lines; each of them counts.
+    pub multiline: bool,
     /// Most matches for [`Mode::Lines`], else most files.
     pub most: u64,
     /// Bytes of lines that are kept, more or less; matches after that are only counted.
@@ -67,10 +68,8 @@ pub struct Hits {
 }
 
 /// Searches every file of a scope.
-pub fn grep<M>(call: Call<'_>, scope: &Scope, matcher: &M, wanted: Wanted) -> Result<Hits, SearchError>
-where
-    M: Matcher<Error = PatternError> + Clone + Send + Sync,
-{
+pub fn grep(call: Call<'_>, scope: &Scope, pattern: &Pattern, wanted: Wanted) -> Result<Hits, SearchError> {
+    let budget = Budget::new(Bound { deadline: None, cancel: Some(call.cancel) });
     let mut gathered = Gathered::new(wanted);
     let seen = AtomicU64::new(0);
     for start in scope.starts() {
@@ -80,7 +79,7 @@ where
             break;
         }
         let progress = Settled { units: AtomicU64::new(gathered.units), bytes: AtomicUsize::new(gathered.bytes) };
-        let visit = Search { call, scope, start, matcher, wanted, settled: &progress, seen: &seen };
+        let visit = Search { call, scope, start, pattern, budget: &budget, wanted, settled: &progress, seen: &seen };
         let ended = fs::walk(&start.dir, &scope.walk_options(start, call.cancel), &visit, |stretch| {
             let flow = gathered.add(stretch);
             progress.units.store(gathered.units, Ordering::Relaxed);
@@ -96,16 +95,14 @@ where
 }
 
 /// Searches one file.
-pub fn grep_one<M>(call: Call<'_>, file: &Checked<Read>, matcher: &M, wanted: Wanted) -> Result<Hits, SearchError>
-where
-    M: Matcher<Error = PatternError> + Clone,
-{
+pub fn grep_one(call: Call<'_>, file: &Checked<Read>, pattern: &Pattern, wanted: Wanted) -> Result<Hits, SearchError> {
+    let budget = Budget::new(Bound { deadline: None, cancel: Some(call.cancel) });
     let mut gathered = Gathered { searched: 1, ..Gathered::new(wanted) };
     let mut stretch = Stretch::default();
     let limits = limits_of(wanted, 0, 0);
     let path = file.shown().to_path_buf();
     let searched = match OpenFile::of(file) {
-        Ok(file) => FileSearcher::new(matcher.clone(), how_of(wanted)).search(&file, limits, call.cancel),
+        Ok(file) => FileSearcher::new(pattern, &budget, how_of(wanted)).search(&file, limits, call.cancel),
         Err(_) => Err(Stopped::Unreadable),
     };
     stretch.add(searched, || path, wanted.mode);
@@ -117,15 +114,13 @@ where
 }
 
 fn how_of(wanted: Wanted) -> How {
-    How { context: wanted.context, count_only: wanted.mode != Mode::Lines }
+    How { context: wanted.context, count_only: wanted.mode != Mode::Lines, multiline: wanted.multiline }
 }
 
 /// What one more file may give when so much is settled.
 fn limits_of(wanted: Wanted, units: u64, bytes: usize) -> Limits {
     match wanted.mode {
-        Mode::Lines => {
-            Limits { most: wanted.most.saturating_sub(units), bytes: wanted.bytes.saturating_sub(bytes) }
-        }
+        Mode::Lines => Limits { most: wanted.most.saturating_sub(units), bytes: wanted.bytes.saturating_sub(bytes) },
         Mode::Files => Limits { most: 0, bytes: 0 },
         Mode::Count => Limits { most: u64::MAX, bytes: 0 },
     }
@@ -185,25 +180,23 @@ impl Stretch {
 }
 
 /// The visitor of a walk.
-struct Search<'a, M> {
+struct Search<'a> {
     call: Call<'a>,
     scope: &'a Scope,
     start: &'a Start,
-    matcher: &'a M,
+    pattern: &'a Pattern,
+    budget: &'a Budget<'a>,
     wanted: Wanted,
     settled: &'a Settled,
     seen: &'a AtomicU64,
 }
 
-impl<M> Visitor for Search<'_, M>
-where
-    M: Matcher<Error = PatternError> + Clone + Send + Sync,
-{
-    type Local = FileSearcher<M>;
+impl<'a> Visitor for Search<'a> {
+    type Local = FileSearcher<'a>;
     type Out = Stretch;
 
     fn local(&self) -> Self::Local {
-        FileSearcher::new(self.matcher.clone(), how_of(self.wanted))
+        FileSearcher::new(self.pattern, self.budget, how_of(self.wanted))
     }
 
     fn enters(&self, rel: &[u8]) -> bool {
@@ -325,12 +318,8 @@ impl Gathered {
             self.files.sort_by_cached_key(|(path, _)| bytes(path));
             self.files.dedup_by(|(a, _), (b, _)| a == b);
         }
-        let mut hits = Hits {
-            searched: self.searched,
-            skipped: self.skipped,
-            unreadable: self.unreadable,
-            ..Hits::default()
-        };
+        let mut hits =
+            Hits { searched: self.searched, skipped: self.skipped, unreadable: self.unreadable, ..Hits::default() };
         let mut left = self.wanted.most;
         for (path, mut found) in self.files {
             if left == 0 {

@@ -1,17 +1,17 @@
 //! One file searched: the lines that match, their context, and nothing more than asked for.
 
-use std::cell::RefCell;
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 
-use grep_matcher::{LineMatchKind, LineTerminator, Match, Matcher, NoCaptures};
+use grep_matcher::Matcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 
 use super::window::shown;
 use crate::cancel::CancelToken;
 use crate::fs::OpenFile;
 use crate::limits::{BINARY_SNIFF_BYTES, MAX_LINE_BUFFER_BYTES, MAX_WHOLE_SEARCH_BYTES};
-use crate::pattern::PatternError;
+use crate::pattern::{Budget, Exact, Finder, Pattern, PatternError};
 use crate::text::encoding::{UTF8_BOM, is_utf16};
+use crate::text::lines::line_at;
 
 /// One line of a result.
 #[derive(Debug, PartialEq, Eq)]
@@ -61,14 +61,18 @@ pub enum Stopped {
 pub struct How {
     /// Lines around each match.
     pub context: usize,
-    /// Whether line numbers and text are wanted; counting alone is cheaper.
+    /// Whether line numbers and text are left out; counting alone is cheaper.
     pub count_only: bool,
+    /// Whether a match may go over lines. A file has to fit into [`MAX_LINE_BUFFER_BYTES`] then.
+    pub multiline: bool,
 }
 
 /// Searches files one after the other, with the same buffers.
 #[derive(Debug)]
-pub struct FileSearcher<M> {
-    matcher: M,
+pub struct FileSearcher<'a> {
+    pattern: &'a Pattern,
+    budget: &'a Budget<'a>,
+    how: How,
     plain: Searcher,
     /// For UTF-16, which is decoded on the way.
     wide: Searcher,
@@ -77,25 +81,43 @@ pub struct FileSearcher<M> {
     head: Vec<u8>,
 }
 
-impl<M: Matcher<Error = PatternError>> FileSearcher<M> {
-    /// Each thread has one of its own.
-    pub fn new(matcher: M, how: How) -> Self {
+impl<'a> FileSearcher<'a> {
+    /// Each thread has one of its own; the budget is that of the whole call.
+    pub fn new(pattern: &'a Pattern, budget: &'a Budget<'a>, how: How) -> Self {
         let build = |wide: bool| {
             let context = if how.count_only { 0 } else { how.context };
             SearcherBuilder::new()
                 .line_number(!how.count_only)
                 .before_context(context)
                 .after_context(context)
+                .multi_line(how.multiline)
                 .binary_detection(BinaryDetection::none())
                 .bom_sniffing(wide)
                 .heap_limit(Some(MAX_LINE_BUFFER_BYTES))
                 .build()
         };
-        Self { matcher, plain: build(false), wide: build(true), buffer: Vec::new(), head: Vec::new() }
+        let (plain, wide) = (build(false), build(true));
+        Self { pattern, budget, how, plain, wide, buffer: Vec::new(), head: Vec::new() }
     }
 
     /// Searches an open file. One with a NUL near its beginning is binary and has no lines.
     pub fn search(&mut self, file: &OpenFile, limits: Limits, cancel: &CancelToken) -> Result<Found, Stopped> {
+        if self.how.multiline {
+            let finder = self.pattern.text_finder(self.budget);
+            self.search_with(&finder, file, limits, cancel)
+        } else {
+            let finder = self.pattern.finder(self.budget);
+            self.search_with(&finder, file, limits, cancel)
+        }
+    }
+
+    fn search_with(
+        &mut self,
+        finder: &Finder<'_, impl Exact>,
+        file: &OpenFile,
+        limits: Limits,
+        cancel: &CancelToken,
+    ) -> Result<Found, Stopped> {
         let (bytes, most) = if file.size() <= MAX_WHOLE_SEARCH_BYTES {
             (&mut self.buffer, MAX_WHOLE_SEARCH_BYTES)
         } else {
@@ -103,90 +125,65 @@ impl<M: Matcher<Error = PatternError>> FileSearcher<M> {
         };
         let is_whole = file.read_start(bytes, most).map_err(|_| Stopped::Unreadable)?;
         let head = &bytes[..bytes.len().min(BINARY_SNIFF_BYTES)];
-        let wide = is_utf16(head);
+        let is_wide = is_utf16(head);
         let is_binary =
-            if wide { head.as_chunks::<2>().0.contains(&[0, 0]) } else { memchr::memchr(0, head).is_some() };
+            if is_wide { head.as_chunks::<2>().0.contains(&[0, 0]) } else { memchr::memchr(0, head).is_some() };
         if is_binary {
             return Ok(Found::default());
         }
         // No part of the first line for whoever reads the file, so none for `^` either.
         let bom = if bytes.starts_with(UTF8_BOM) { UTF8_BOM.len() } else { 0 };
-        let watched = Watched { inner: &self.matcher, failed: RefCell::new(None) };
-        let mut collector = Collector { matcher: &self.matcher, found: Found::default(), limits, kept: 0, gap: false };
-        let searcher = if wide { &mut self.wide } else { &mut self.plain };
+        let mut collector = Collector { finder, found: Found::default(), limits, kept: 0, gap: false };
+        let searcher = if is_wide { &mut self.wide } else { &mut self.plain };
+        let mut source = Source { inner: file.reader(bom as u64), cancel };
         let searched = if is_whole {
-            searcher.search_slice(&watched, &bytes[bom..], &mut collector)
+            searcher.search_slice(finder, &bytes[bom..], &mut collector)
         } else {
-            let source = Cancellable { inner: file.reader(bom as u64), cancel };
-            searcher.search_reader(&watched, source, &mut collector)
+            searcher.search_reader(finder, &mut source, &mut collector)
         };
-        if let Some(error) = watched.failed.into_inner() {
-            return Err(Stopped::Pattern(error, collector.found.hits.last().map_or(1, |hit| hit.line)));
+        if let Some(failure) = finder.failure() {
+            let line = if is_wide {
+                collector.found.hits.last().map_or(1, |hit| hit.line)
+            } else if is_whole {
+                line_at(bytes, bytes.len().saturating_sub(failure.rest))
+            } else {
+                line_in(file, source.inner.offset().saturating_sub(failure.rest as u64))
+            };
+            return Err(Stopped::Pattern(failure.error.clone(), line));
         }
         searched.map_err(|_| Stopped::Unreadable)?;
         Ok(collector.found)
     }
 }
 
+/// The line of a byte of a large file, counted from 1; the last one known if it cannot be read any more.
+fn line_in(file: &OpenFile, offset: u64) -> u64 {
+    let mut lines = io::BufReader::with_capacity(256 * 1024, file.reader(0).take(offset));
+    let mut line = 1;
+    while let Ok(bytes) = lines.fill_buf()
+        && !bytes.is_empty()
+    {
+        line += memchr::memchr_iter(b'\n', bytes).count() as u64;
+        let length = bytes.len();
+        lines.consume(length);
+    }
+    line
+}
+
 /// One file may be larger than anybody wants to wait for.
-struct Cancellable<'a, R> {
+struct Source<'a, R> {
     inner: R,
     cancel: &'a CancelToken,
 }
 
-impl<R: Read> Read for Cancellable<'_, R> {
+impl<R: Read> Read for Source<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.cancel.is_cancelled() { Err(io::Error::other("cancelled")) } else { self.inner.read(buffer) }
     }
 }
 
-/// Keeps the error of a matcher: the searcher would make words of it.
-struct Watched<'a, M> {
-    inner: &'a M,
-    failed: RefCell<Option<PatternError>>,
-}
-
-impl<M: Matcher<Error = PatternError>> Watched<'_, M> {
-    fn watch<T>(&self, result: Result<T, PatternError>) -> Result<T, PatternError> {
-        result.inspect_err(|error| *self.failed.borrow_mut() = Some(error.clone()))
-    }
-}
-
-impl<M: Matcher<Error = PatternError>> Matcher for Watched<'_, M> {
-    type Captures = NoCaptures;
-    type Error = PatternError;
-
-    fn find_at(&self, haystack: &[u8], at: usize) -> Result<Option<Match>, PatternError> {
-        self.watch(self.inner.find_at(haystack, at))
-    }
-
-    fn new_captures(&self) -> Result<NoCaptures, PatternError> {
-        Ok(NoCaptures::new())
-    }
-
-    fn is_match_at(&self, haystack: &[u8], at: usize) -> Result<bool, PatternError> {
-        self.watch(self.inner.is_match_at(haystack, at))
-    }
-
-    fn shortest_match_at(&self, haystack: &[u8], at: usize) -> Result<Option<usize>, PatternError> {
-        self.watch(self.inner.shortest_match_at(haystack, at))
-    }
-
-    fn non_matching_bytes(&self) -> Option<&grep_matcher::ByteSet> {
-        self.inner.non_matching_bytes()
-    }
-
-    fn line_terminator(&self) -> Option<LineTerminator> {
-        self.inner.line_terminator()
-    }
-
-    fn find_candidate_line(&self, haystack: &[u8]) -> Result<Option<LineMatchKind>, PatternError> {
-        self.watch(self.inner.find_candidate_line(haystack))
-    }
-}
-
 struct Collector<'a, M> {
-    matcher: &'a M,
+    finder: &'a M,
     found: Found,
     limits: Limits,
     /// Bytes of text in the hits.
@@ -200,7 +197,7 @@ impl<M: Matcher> Collector<'_, M> {
             return;
         }
         let after_gap = std::mem::take(&mut self.gap);
-        let span = |line: &[u8]| self.matcher.find(line).ok().flatten().map(|found| found.start()..found.end());
+        let span = |line: &[u8]| self.finder.find(line).ok().flatten().map(|found| found.start()..found.end());
         let text = shown(bytes, |line| is_match.then(|| span(line)).flatten());
         self.kept += text.len() + 1;
         self.found.hits.push(Hit { line: line.unwrap_or_default(), text, is_match, after_gap });
@@ -210,13 +207,16 @@ impl<M: Matcher> Collector<'_, M> {
 impl<M: Matcher> Sink for Collector<'_, M> {
     type Error = io::Error;
 
+    /// A match over several lines counts as each of them.
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
-        if self.found.matches >= self.limits.most {
-            self.found.cut = true;
-            return Ok(false);
+        for (line, bytes) in (0..).zip(found.lines()) {
+            if self.found.matches >= self.limits.most {
+                self.found.cut = true;
+                return Ok(false);
+            }
+            self.found.matches += 1;
+            self.push(found.line_number().map(|first| first + line), bytes, true);
         }
-        self.found.matches += 1;
-        self.push(found.line_number(), found.bytes(), true);
         Ok(true)
     }
 

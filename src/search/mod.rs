@@ -9,12 +9,10 @@ pub mod grep;
 pub mod lines;
 pub mod names;
 pub mod scope;
-mod finder;
 mod types;
 mod window;
 
 pub use error::SearchError;
-pub use finder::LineFinder;
 pub use grep::{FileHits, Hits, Mode, Wanted, grep, grep_one};
 pub use names::{Named, Paths, names};
 pub use scope::{Asked, Scope};

@@ -13,7 +13,7 @@ use crate::limits::{DEFAULT_GREP_BYTES, DEFAULT_GREP_RESULTS, MAX_CONTEXT_LINES,
 use crate::pattern::{Options, Pattern};
 use crate::policy::{Checked, Kind, Read};
 use crate::protocol::Content;
-use crate::search::{LineFinder, Mode, Wanted, grep, grep_one};
+use crate::search::{Mode, Wanted, grep, grep_one};
 
 /// Searches contents.
 pub struct GrepFiles;
@@ -22,7 +22,7 @@ pub struct GrepFiles;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Params {
-    /// JavaScript regex, matched line by line
+    /// JavaScript regex, matched line by line unless multiline
     #[schemars(extend("x-aliases" = ["pattern", "query"]))]
     regex: String,
     /// Where to search; without it globs start at the first allowed directory
@@ -40,6 +40,9 @@ pub struct Params {
     /// Ignore case
     #[schemars(extend("x-aliases" = ["case_insensitive", "ignoreCase"]))]
     case_insensitive: Option<bool>,
+    /// Let matches span lines: \n and [^] match line breaks
+    #[schemars(extend("x-aliases" = ["multi_line"]))]
+    multiline: Option<bool>,
     /// Lines around each match
     #[schemars(range(min = 0, max = MAX_CONTEXT_LINES), extend("x-aliases" = ["context", "context_lines"]))]
     context_lines: Option<u64>,
@@ -90,6 +93,7 @@ impl Tool for GrepFiles {
                 Some(OutputMode::Count) => Mode::Count,
             },
             context: params.context_lines.unwrap_or(0) as usize,
+            multiline: params.multiline.unwrap_or_default(),
             most: params.max_results.unwrap_or(DEFAULT_GREP_RESULTS),
             bytes: params.max_bytes.unwrap_or(DEFAULT_GREP_BYTES) as usize,
         };
@@ -102,10 +106,9 @@ impl Tool for GrepFiles {
         };
         let progress = |files| context.progress.report(files, None, &format!("{files} files searched"));
         let call = call(context, &progress);
-        let finder = LineFinder(pattern);
         let hits = match one_file(context, &selection) {
-            Some(file) => grep_one(call, &file, &finder, wanted)?,
-            None => grep(call, &scope(context, &selection)?, &finder, wanted)?,
+            Some(file) => grep_one(call, &file, &pattern, wanted)?,
+            None => grep(call, &scope(context, &selection)?, &pattern, wanted)?,
         };
         let (output, text) = assemble(&hits, wanted);
         let files = hits.searched;

@@ -142,7 +142,11 @@ impl Reply {
         }
         if let Some(first) = &self.left_out.first {
             output.truncated = true;
-            let how = if self.wanted.mode == Mode::Lines { ", raise maxBytes, or set outputMode" } else { " or raise maxBytes" };
+            let how = if self.wanted.mode == Mode::Lines {
+                ", raise maxBytes, or set outputMode"
+            } else {
+                " or raise maxBytes"
+            };
             let _ = writeln!(
                 notices,
                 "[cut at {} bytes: {} of {all} {units} left out, in {} file(s) from {first} on; narrow the search{how}]",

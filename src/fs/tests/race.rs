@@ -1,4 +1,3 @@
-
 use super::*;
 use crate::fs::write::current;
 use crate::policy::tests::race::while_swapping;

@@ -127,11 +127,7 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> Line<S, O, F> {
         }
     }
 
-    fn give_back<'a>(
-        &'a self,
-        mut turn: Turn<'_, S, O, F>,
-        done: Finished<S, O>,
-    ) -> MutexGuard<'a, State<S, O, F>> {
+    fn give_back<'a>(&'a self, mut turn: Turn<'_, S, O, F>, done: Finished<S, O>) -> MutexGuard<'a, State<S, O, F>> {
         turn.over = true;
         let mut state = self.lock();
         state.running -= 1;

@@ -1,9 +1,9 @@
 #![expect(clippy::disallowed_methods, reason = "tests lay out files")]
 
 use super::*;
-use crate::pattern::{Options, Pattern};
+use crate::cancel::Bound;
+use crate::pattern::Options;
 use crate::policy::tests::Tree;
-use crate::search::LineFinder;
 use pretty_assertions::assert_eq;
 
 const ALL: Limits = Limits { most: 9, bytes: 1 << 20 };
@@ -13,11 +13,11 @@ fn search(content: impl AsRef<[u8]>, pattern: &str, how: How, limits: Limits) ->
     std::fs::write(tree.at("A/x"), content).unwrap();
     let file = OpenFile::of(&tree.policy.read(tree.at("A/x")).unwrap()).unwrap();
     let pattern = Pattern::new(pattern, Options { case_insensitive: false }).unwrap();
-    FileSearcher::new(LineFinder(pattern), how).search(&file, limits, &CancelToken::new())
+    FileSearcher::new(&pattern, &Budget::new(Bound::default()), how).search(&file, limits, &CancelToken::new())
 }
 
 fn found(content: impl AsRef<[u8]>, pattern: &str, context: usize, most: u64) -> (Vec<String>, u64, bool) {
-    let how = How { context, count_only: false };
+    let how = How { context, ..How::default() };
     let found = search(content, pattern, how, Limits { most, ..ALL }).unwrap();
     let show = |hit: &Hit| {
         let separator = if hit.is_match { ':' } else { '-' };
@@ -82,7 +82,8 @@ fn a_large_file_is_searched_as_a_small_one() {
 #[test]
 fn what_is_not_wanted_is_only_counted() {
     let text = "a\n".repeat(100);
-    let count = search(&text, "a", How { context: 3, count_only: true }, Limits { most: u64::MAX, bytes: 0 });
+    let count =
+        search(&text, "a", How { context: 3, count_only: true, multiline: false }, Limits { most: u64::MAX, bytes: 0 });
     assert_eq!(count, Ok(Found { hits: Vec::new(), matches: 100, cut: false }));
     let some = search(&text, "a", How::default(), Limits { most: 50, bytes: 10 }).unwrap();
     assert_eq!((some.hits.len(), some.matches, some.cut), (5, 50, true));
@@ -96,6 +97,31 @@ fn a_cancelled_search_of_a_large_file_ends() {
     let cancel = CancelToken::new();
     cancel.cancel();
     let pattern = Pattern::new("y", Options::default()).unwrap();
-    let mut searcher = FileSearcher::new(LineFinder(pattern), How::default());
+    let budget = Budget::new(Bound { cancel: Some(&cancel), ..Bound::default() });
+    let mut searcher = FileSearcher::new(&pattern, &budget, How::default());
     assert_eq!(searcher.search(&file, ALL, &cancel), Err(Stopped::Unreadable));
+}
+
+#[test]
+fn a_match_over_lines_counts_as_each_of_them() {
+    let how = How { multiline: true, ..How::default() };
+    let text = "a\nb\nx\na\nb\n";
+    let lines = |found: &Found| found.hits.iter().map(|hit| (hit.line, hit.text.clone())).collect::<Vec<_>>();
+    let all = search(text, "a\\nb", how, ALL).unwrap();
+    let expected: Vec<_> = [(1, "a"), (2, "b"), (4, "a"), (5, "b")].map(|(line, text)| (line, text.to_owned())).into();
+    assert_eq!((lines(&all), all.matches, all.cut), (expected.clone(), 4, false));
+    let some = search(text, "a\\nb", how, Limits { most: 3, ..ALL }).unwrap();
+    assert_eq!((lines(&some), some.matches, some.cut), (expected[..3].to_vec(), 3, true));
+}
+
+#[test]
+fn a_pattern_that_gives_up_is_told_with_its_line() {
+    let costly = format!("x\n{}!\n", "a".repeat(60_000));
+    let pattern = "(?=(a+))(?:\\1)+(?:a|aa)+$(?!y)";
+    for filler in ["fill\n".repeat(10), "fill\n".repeat(MAX_WHOLE_SEARCH_BYTES as usize)] {
+        let text = format!("{filler}{costly}");
+        let line = filler.lines().count() as u64 + 2;
+        let stopped = search(&text, pattern, How::default(), ALL);
+        assert_eq!(stopped, Err(Stopped::Pattern(PatternError::TooCostly, line)));
+    }
 }
