@@ -51,6 +51,8 @@ pub struct Config {
     pub max_background_commands: usize,
     /// Output kept of each background command.
     pub background_output_bytes: u64,
+    /// What may be remembered of files between searches; 0 for nothing.
+    pub search_memory_bytes: usize,
     /// Longest message.
     pub max_line_bytes: usize,
     /// Least severity logged.
@@ -102,6 +104,7 @@ impl Config {
                 limits::MAX_BACKGROUND_COMMANDS,
             ),
             background_output_bytes: background_output_bytes.unwrap_or(limits::BACKGROUND_OUTPUT_BYTES),
+            search_memory_bytes: (options.search_memory_mib * 1024 * 1024) as usize,
             max_line_bytes: options.max_line_bytes,
             log_level: match options.log_level {
                 LogLevel::Off => LevelFilter::OFF,

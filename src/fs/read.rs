@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::buffer::spare_capacity;
+use rustix::fs::fstat;
 use rustix::io::{Errno, pread};
 
 use crate::policy::{Checked, Kind, Read};
@@ -85,6 +86,16 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
+    /// A regular file that the policy opened, as one that a walk came upon.
+    pub fn of(file: &Checked<Read>) -> io::Result<Self> {
+        if file.kind() != Kind::File {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let handle = file.as_fd().try_clone_to_owned()?;
+        let version = Version::of(&fstat(&handle)?);
+        Ok(Self { handle, version })
+    }
+
     /// Size in bytes when it was opened.
     pub fn size(&self) -> u64 {
         self.version.size
@@ -108,6 +119,26 @@ impl OpenFile {
     /// Starts reading at `offset` bytes.
     pub fn reader(&self, offset: u64) -> Reader<'_> {
         Reader { file: self.handle.as_fd(), offset }
+    }
+
+    /// Replaces what `buffer` holds with the beginning of the file, at most `most` bytes, in one read call as a rule.
+    /// Whether the file ends there.
+    pub fn read_start(&self, buffer: &mut Vec<u8>, most: u64) -> io::Result<bool> {
+        buffer.clear();
+        let wanted = self.size().min(most) as usize;
+        // One spare byte tells a file of this size from one that has grown.
+        buffer.reserve(wanted + 1);
+        loop {
+            let offset = buffer.len() as u64;
+            match pread(&self.handle, spare_capacity(buffer), offset) {
+                Ok(0) => return Ok(true),
+                Ok(_) if buffer.len() == wanted && self.size() <= most => return Ok(true),
+                Ok(_) if buffer.len() as u64 > most => return Ok(false),
+                Ok(_) if buffer.len() == buffer.capacity() => buffer.reserve(buffer.len()),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
     }
 
     /// Reads the whole file, at most `max_bytes`; `shown` is the path for the error.

@@ -12,7 +12,7 @@ const LAYERS: [&[&str]; 10] = [
     &["tools", "mock", "python", "testrun"],
     &["error"],
     &["search"],
-    ["edit", "fs", "exec", "record"],
+    &["edit", "fs", "exec", "record"],
     &["policy", "sandbox", "pattern", "text", "protocol"],
     &["cancel"],
     &["limits"],

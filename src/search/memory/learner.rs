@@ -1,7 +1,6 @@
 //! The thread that makes signatures of files that were searched: at the lowest priority, and only while nobody calls.
 
 use std::collections::VecDeque;
-use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,7 +14,7 @@ use super::query::Query;
 use super::recall::Recall;
 use super::signature::Signer;
 use crate::cancel::CancelToken;
-use crate::fs::{Found, WalkOptions, walk};
+use crate::fs::{Found, Order, Visitor, WalkOptions, walk};
 use crate::limits::{LEARNING_PAUSE_MS, MAX_LEARNED_TREES, MAX_SIGNED_FILE_BYTES, MAX_WALK_DEPTH};
 use crate::policy::{Checked, Kind, Read};
 
@@ -101,6 +100,49 @@ impl std::fmt::Debug for Learner {
     }
 }
 
+/// That there is no more room, or no more time.
+#[derive(Default)]
+struct Full(bool);
+
+/// The visitor of a walk.
+struct Visit<'a> {
+    shared: &'a Shared,
+    recall: Recall,
+}
+
+impl Visitor for Visit<'_> {
+    type Local = Own;
+    type Out = Full;
+
+    fn local(&self) -> Own {
+        Own::default()
+    }
+
+    fn visit(&self, own: &mut Own, full: &mut Full, found: &Found<'_>) {
+        if full.0 || found.kind() != Kind::File || !self.recall.wants_signature(found.inode()) {
+            return;
+        }
+        if !self.shared.wait_until_quiet() {
+            full.0 = true;
+            return;
+        }
+        let Ok(file) = found.open() else { return };
+        let Some(version) = self.recall.settled(&file) else { return };
+        if version.size > MAX_SIGNED_FILE_BYTES
+            || !file.read_start(&mut own.content, MAX_SIGNED_FILE_BYTES).unwrap_or(false)
+        {
+            return;
+        }
+        full.0 = !self.recall.sign(&version, own.signer.sign(&own.content));
+    }
+
+    fn unreadable(&self, _: &mut Full, _: &[u8]) {}
+
+    fn weight(full: &Full) -> usize {
+        usize::from(full.0)
+    }
+}
+
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, VecDeque<Checked<Read>>> {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
@@ -110,40 +152,19 @@ impl Shared {
         // `None` is the calling thread (setpriority(2), "C library/kernel differences"). Refused, it learns all the same.
         let _ = setpriority_process(None, LOWEST);
         while let Some(start) = self.next() {
-            let recall = Recall::new(inner, None, || Query::Any);
             let options = WalkOptions {
                 threads: Some(1),
+                order: Order::Names,
                 max_depth: MAX_WALK_DEPTH,
                 respect_gitignore: false,
                 above: &[],
-                enter: &|_| true,
                 cancel: &self.stop,
             };
+            let visit = Visit { shared: self, recall: Recall::new(inner, None, || Query::Any) };
             // A tree that is gone needs none.
-            let _ = walk(&start, &options, |own: &mut Own, found| self.visit(&recall, own, found));
+            let _ = walk(&start, &options, &visit, |_: Full| ControlFlow::Break(()));
         }
     }
-
-    fn visit(&self, recall: &Recall, own: &mut Own, found: &Found<'_>) -> ControlFlow<()> {
-        if found.kind() != Kind::File || !recall.wants_signature(found.inode()) {
-            return ControlFlow::Continue(());
-        }
-        if !self.wait_until_quiet() {
-            return ControlFlow::Break(());
-        }
-        let Ok(file) = found.open() else { return ControlFlow::Continue(()) };
-        let small = file.size() <= MAX_SIGNED_FILE_BYTES;
-        let Some(version) = recall.settled(&file).filter(|_| small) else { return ControlFlow::Continue(()) };
-        own.content.clear();
-        let most = file.reader(0).take(version.size);
-        match { most }.read_to_end(&mut own.content) {
-            Ok(read) if read as u64 == version.size => {}
-            _ => return ControlFlow::Continue(()),
-        }
-        let signature = own.signer.sign(&own.content);
-        if recall.sign(&version, signature) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    }
-
     /// Waits while calls run, and a little longer. `false`: it is time to end.
     fn wait_until_quiet(&self) -> bool {
         loop {

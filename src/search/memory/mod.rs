@@ -84,10 +84,10 @@ impl Memory {
     }
 
     /// What is known about a pattern, and the way to add to it. `key` holds everything that decides whether a file's
-    /// content matches: the pattern, its flags, the way of matching. `over_approximation` is for [`Query::of`]; `None` if
-    /// there is none. `None` if nothing is remembered.
-    pub fn recall(&self, key: &[u8], over_approximation: Option<&str>) -> Option<Recall> {
-        let query = || over_approximation.map_or(Query::Any, Query::of);
+    /// content matches: the pattern, its flags, the way of matching. `approximation` makes what [`Query::of`] takes, if there
+    /// is one. `None` if nothing is remembered.
+    pub fn recall(&self, key: &[u8], approximation: impl FnOnce() -> Option<String>) -> Option<Recall> {
+        let query = || approximation().map_or(Query::Any, |text| Query::of(&text));
         self.inner.as_ref().map(|inner| Recall::new(inner, Some(key), query))
     }
 

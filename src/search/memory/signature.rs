@@ -4,7 +4,8 @@
 //! is one bit. The table is filled at a generous size and then folded in half until about a quarter of its bits is set:
 //! three to four bits for each distinct trigram, a fourteenth of the text in source code.
 
-use crate::limits::{BINARY_SNIFF_BYTES, MAX_SIGNATURE_BITS, MIN_SIGNATURE_BITS};
+use super::super::lines::Reading;
+use crate::limits::{MAX_SIGNATURE_BITS, MIN_SIGNATURE_BITS};
 
 /// A trigram's place in every table: its low bits, as many as the table has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,7 +26,8 @@ impl Trigram {
     }
 }
 
-/// The trigrams of a file. Of a file that searches leave out as binary, none: it has no match for anything.
+/// The trigrams of a file. Of a file that searches leave out as binary, none: it has no match for anything. Of a file that
+/// is decoded before it is searched, all: its bytes say nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature(Box<[u64]>);
 
@@ -52,8 +54,10 @@ pub struct Signer {
 impl Signer {
     /// The signature of a file with this content.
     pub fn sign(&mut self, content: &[u8]) -> Signature {
-        if memchr::memchr(0, &content[..content.len().min(BINARY_SNIFF_BYTES)]).is_some() {
-            return Signature(Box::default());
+        match Reading::of(content) {
+            Reading::Binary => return Signature(Box::default()),
+            Reading::Decoded => return Signature(Box::new([u64::MAX])),
+            Reading::Bytes => {}
         }
         let bits = (content.len().saturating_mul(4)).clamp(MIN_SIGNATURE_BITS, MAX_SIGNATURE_BITS).next_power_of_two();
         self.table.clear();
@@ -93,6 +97,7 @@ const FOLD_BELOW: usize = 5;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::BINARY_SNIFF_BYTES;
 
     fn holds(signature: &Signature, text: &[u8]) -> bool {
         text.windows(3).all(|three| signature.may_hold(Trigram::new([three[0], three[1], three[2]])))
@@ -128,6 +133,8 @@ mod tests {
         assert!(!signer.sign(b"").may_hold(Trigram::new(*b"abc")));
         assert_eq!(signer.sign(b"abc\0").bytes(), 0);
         assert!(!signer.sign(b"abc\0").may_hold(Trigram::new(*b"abc")));
+        let wide = signer.sign(b"\xff\xfeh\0i\0");
+        assert!(holds(&wide, b"whatever") && wide.bytes() == 8);
         let late = [&vec![b'a'; BINARY_SNIFF_BYTES][..], b"\0abc"].concat();
         assert!(holds(&signer.sign(&late), b"\0abc"));
     }
