@@ -21,9 +21,9 @@ mod ignores;
 mod listing;
 mod sweep;
 mod temp;
-mod version;
 #[cfg(test)]
 mod tests;
+mod version;
 
 pub use dir::{DirEntry, entries, entry_info};
 pub use dirs::{create_dir, is_plain_way};

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::Call;
 use super::error::SearchError;
-use super::memory::{Memory, Recall};
 use super::lines::{FileSearcher, Found, Hit, How, Limits, Stopped};
+use super::memory::{Memory, Recall};
 use super::scope::{Scope, Start, to_path};
 use crate::cancel::Bound;
 use crate::fs::{self, Ended, OpenFile, Visitor};

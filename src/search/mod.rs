@@ -19,8 +19,8 @@ pub use names::{Named, Paths, names};
 pub use scope::{Asked, Scope};
 
 use crate::cancel::CancelToken;
-use memory::Memory;
 use crate::policy::Policy;
+use memory::Memory;
 
 /// What a search needs of the call that it is for.
 #[derive(Clone, Copy)]

@@ -6,8 +6,8 @@ use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;
 use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_COMMAND_TIMEOUT_SECS, OUTPUT_CAP_BYTES};
 use crate::policy::Policy;
-use crate::search::memory::Memory;
 use crate::sandbox::{Scratch, Standing, Tier};
+use crate::search::memory::Memory;
 
 /// Made once at start; nothing in it is ever replaced.
 #[derive(Debug)]

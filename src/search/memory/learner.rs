@@ -152,19 +152,25 @@ impl Shared {
         // `None` is the calling thread (setpriority(2), "C library/kernel differences"). Refused, it learns all the same.
         let _ = setpriority_process(None, LOWEST);
         while let Some(start) = self.next() {
-            let options = WalkOptions {
-                threads: Some(1),
-                order: Order::Names,
-                max_depth: MAX_WALK_DEPTH,
-                respect_gitignore: false,
-                above: &[],
-                cancel: &self.stop,
-            };
-            let visit = Visit { shared: self, recall: Recall::new(inner, None, || Query::Any) };
-            // A tree that is gone needs none.
-            let _ = walk(&start, &options, &visit, |_: Full| ControlFlow::Break(()));
+            self.learn(inner, &start);
         }
     }
+
+    /// Makes the signatures of one tree.
+    fn learn(&self, inner: &Arc<Inner>, start: &Checked<Read>) {
+        let options = WalkOptions {
+            threads: Some(1),
+            order: Order::Names,
+            max_depth: MAX_WALK_DEPTH,
+            respect_gitignore: false,
+            above: &[],
+            cancel: &self.stop,
+        };
+        let visit = Visit { shared: self, recall: Recall::new(inner, None, || Query::Any) };
+        // A tree that is gone needs none.
+        let _ = walk(start, &options, &visit, |_: Full| ControlFlow::Break(()));
+    }
+
     /// Waits while calls run, and a little longer. `false`: it is time to end.
     fn wait_until_quiet(&self) -> bool {
         loop {
@@ -191,4 +197,9 @@ impl Shared {
             work = self.changed.wait(work).unwrap_or_else(PoisonError::into_inner);
         }
     }
+}
+
+#[cfg(test)]
+pub(super) fn learn_now(inner: &Arc<Inner>, start: &Checked<Read>) {
+    Shared::default().learn(inner, start);
 }

@@ -65,17 +65,8 @@ impl Memory {
     /// A memory that keeps at most `cap_bytes`; none at 0, or where the clock cannot be watched.
     pub fn new(cap_bytes: usize) -> Self {
         let clock = (cap_bytes > 0).then(SystemClock::new).and_then(Result::ok);
-        let inner = clock.map(|clock| Inner {
-            store: Store::new(cap_bytes),
-            patterns: Mutex::default(),
-            clock: Box::new(clock),
-            watch: Mutex::default(),
-            epoch: AtomicU64::new(0),
-            search: AtomicU32::new(0),
-            #[cfg(test)]
-            any_filesystem: false,
-        });
-        Self { learner: Learner::default(), inner: inner.map(Arc::new) }
+        let inner = clock.map(|clock| Arc::new(Inner::new(cap_bytes, Box::new(clock))));
+        Self { learner: Learner::default(), inner }
     }
 
     /// Remembers nothing.
@@ -110,6 +101,19 @@ impl Memory {
 }
 
 impl Inner {
+    fn new(cap_bytes: usize, clock: Box<dyn Clock>) -> Self {
+        Self {
+            store: Store::new(cap_bytes),
+            patterns: Mutex::default(),
+            clock,
+            watch: Mutex::default(),
+            epoch: AtomicU64::new(0),
+            search: AtomicU32::new(0),
+            #[cfg(test)]
+            any_filesystem: false,
+        }
+    }
+
     fn patterns(&self) -> MutexGuard<'_, Patterns> {
         self.patterns.lock().unwrap_or_else(PoisonError::into_inner)
     }

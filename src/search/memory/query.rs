@@ -215,7 +215,8 @@ fn crossed(first: &[Vec<u8>], second: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
     if count > MAX_QUERY_TEXTS || total > MAX_QUERY_TEXT_BYTES {
         return None;
     }
-    let both: Vec<_> = first.iter().flat_map(|start| second.iter().map(move |end| [&start[..], end].concat())).collect();
+    let both: Vec<_> =
+        first.iter().flat_map(|start| second.iter().map(move |end| [&start[..], end].concat())).collect();
     Some(union(&both, &[]))
 }
 
@@ -283,7 +284,8 @@ fn of_class(class: &Class) -> Part {
                 if (range.start()..=range.end()).contains(&'\u{fffd}') || range.len() > MAX_CLASS_CHARS {
                     return Part::anything();
                 }
-                texts.extend((range.start()..=range.end()).map(|one| one.to_string().to_ascii_lowercase().into_bytes()));
+                texts
+                    .extend((range.start()..=range.end()).map(|one| one.to_string().to_ascii_lowercase().into_bytes()));
             }
         }
         Class::Bytes(class) => {
