@@ -123,6 +123,10 @@ pub struct Options {
     /// whole after kill -9, but not after a power cut: for trees that can be made again
     #[arg(long, global = true)]
     pub no_fsync: bool,
+    /// Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing
+    #[arg(long, global = true, value_name = "MIB", default_value_t = limits::DEFAULT_SEARCH_MEMORY_MIB,
+        value_parser = SEARCH_MEMORY_MIB.parser())]
+    pub search_memory_mib: u64,
     /// Longest message accepted on stdin, in bytes
     #[arg(long, global = true, value_name = "BYTES", default_value_t = limits::MAX_LINE_BYTES)]
     pub max_line_bytes: usize,
@@ -296,6 +300,8 @@ pub const OPEN_FILES: Range = Range { min: 32, max: 1_048_576 };
 pub const COMMANDS: Range = Range { min: 1, max: 1024 };
 /// Output that is kept.
 pub const OUTPUT_BYTES: Range = Range { min: 1024, max: 1 << 30 };
+/// Up to 1 TiB.
+pub const SEARCH_MEMORY_MIB: Range = Range { min: 0, max: 1024 * 1024 };
 /// Up to a day.
 pub const TIMEOUT_SECS: Range = Range { min: 1, max: 86_400 };
 /// 1 PiB: more is a slip of the finger.

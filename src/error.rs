@@ -8,7 +8,9 @@ use crate::fs::FsError;
 use crate::pattern::PatternError;
 use crate::policy::PolicyError;
 use crate::protocol::Code;
+use crate::search::SearchError;
 use crate::text::encoding::EncodingError;
+use crate::text::escape::show_path;
 use crate::text::glob::GlobError;
 
 /// Why a tool failed.
@@ -168,6 +170,25 @@ impl Error {
             Self::Stale { .. } => Some("read the file again, then repeat the call with the new hash".into()),
             Self::NoMatch { .. } => Some("see what is there with glob_search or list_directory".into()),
             Self::Params { .. } | Self::Cancelled | Self::Output(_) => None,
+        }
+    }
+}
+
+impl From<SearchError> for Error {
+    fn from(error: SearchError) -> Self {
+        match error {
+            SearchError::Policy(error) => Self::Policy(error),
+            SearchError::Fs(error) => Self::Fs(error),
+            SearchError::Glob { parameter, source } => Self::Glob { parameter, source },
+            SearchError::UnknownType { name, near } => Self::params(if near.is_empty() {
+                format!("unknown file type `{name}`; the names are those of ripgrep, such as `rust`, `py` or `cpp`")
+            } else {
+                format!("unknown file type `{name}`; known ones that are like it: {}", near.join(", "))
+            }),
+            SearchError::PatternAt { path, line, source } => {
+                Self::PatternAt { path: show_path(&path).into_owned(), line, source }
+            }
+            SearchError::Cancelled => Self::Cancelled,
         }
     }
 }

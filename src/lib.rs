@@ -19,6 +19,7 @@ pub mod policy;
 pub mod probe;
 pub mod protocol;
 pub mod sandbox;
+pub mod search;
 pub mod server;
 pub mod start;
 pub mod text;

@@ -47,6 +47,8 @@ pub const MAX_WALK_OPEN_DIRS: usize = 64;
 pub const MAX_WALK_THREADS: usize = 12;
 /// Files of one directory that a thread takes at a time.
 pub const WALK_BATCH_FILES: usize = 32;
+/// Results of a walk that may wait for those before them until the threads that are ahead wait too, in bytes.
+pub const MAX_WALK_WAITING_BYTES: usize = 8 * 1024 * 1024;
 /// Largest `.gitignore` that is obeyed, in bytes.
 pub const MAX_GITIGNORE_BYTES: u64 = 1024 * 1024;
 /// How often a recursive delete empties a directory again into which something new was put meanwhile.
@@ -74,21 +76,91 @@ pub const BINARY_SNIFF_BYTES: usize = 4096;
 pub const MAX_LINE_BUFFER_BYTES: usize = 64 * 1024 * 1024;
 /// Longest line that a search shows whole, in bytes.
 pub const MAX_SHOWN_BYTES: usize = 2000;
+/// How much of a long line is shown before its match when it does not lie near the beginning, in bytes.
+pub const SHOWN_BEFORE_MATCH_BYTES: usize = 500;
+/// Default `maxBytes` of grep: what the text of a reply comes to before matches are only counted, in bytes.
+pub const DEFAULT_GREP_BYTES: u64 = 256 * 1024;
+/// Largest `maxBytes` of grep.
+pub const MAX_GREP_BYTES: u64 = 16 * 1024 * 1024;
+/// Largest file that a search reads in one piece, in bytes; a larger one is read bit by bit.
+pub const MAX_WHOLE_SEARCH_BYTES: u64 = 1024 * 1024;
+/// What a search for names gives at most, in bytes of paths.
+pub const MAX_NAMES_BYTES: usize = 64 * 1024 * 1024;
+/// Entries seen behind the last result of a full `glob_search` to say how many more there are.
+pub const GLOB_COUNT_ON_ENTRIES: u64 = 1_000_000;
+/// Directories that could not be read that a reply names; the others are counted.
+pub const MAX_NAMED_UNREADABLE: usize = 5;
+/// Names shown for one that is not known.
+pub const MAX_NEAR_NAMES: usize = 8;
+/// Files searched or entries seen between two reports of progress.
+pub const SEARCH_PROGRESS_STEP: u64 = 1024;
 /// Longest glob accepted, in bytes.
 pub const MAX_GLOB_BYTES: usize = 4096;
 /// Most alternatives that a glob's braces may stand for.
 pub const MAX_GLOB_ALTERNATIVES: usize = 1024;
 /// Deepest nesting of braces in a glob.
 pub const MAX_GLOB_DEPTH: usize = 16;
+/// Default of `--search-memory-mib`: what may be remembered of files between searches, in MiB.
+pub const DEFAULT_SEARCH_MEMORY_MIB: u64 = 256;
+/// Patterns whose answers are remembered: one bit each in every record.
+pub const REMEMBERED_PATTERNS: usize = 64;
+/// Patterns forgotten at once when there are more: each time all records are gone through.
+pub const FORGOTTEN_PATTERNS: usize = 16;
+/// A file that changed less than this before it was read is not remembered, in seconds: by default the kernel writes changed
+/// pages back after 35 (`dirty_expire_centisecs` and `dirty_writeback_centisecs`, proc_sys_vm(5)).
+pub const SETTLED_SECS: i64 = 60;
+/// A file that changed less than this before is remembered only if no page of it waits to be written, in seconds.
+pub const LONG_SETTLED_SECS: i64 = 3600;
+/// Largest file that is remembered, in bytes: one write call has one time stamp, however long it takes.
+pub const MAX_REMEMBERED_FILE_BYTES: u64 = 64 * 1024 * 1024;
+/// Largest file that gets a signature, in bytes.
+pub const MAX_SIGNED_FILE_BYTES: u64 = 16 * 1024 * 1024;
+/// Smallest signature, in bits; a power of two and at least a word.
+pub const MIN_SIGNATURE_BITS: usize = 512;
+/// Largest signature, in bits; a power of two.
+pub const MAX_SIGNATURE_BITS: usize = 1024 * 1024;
+/// Texts that a part of a pattern is known to match, before less is known.
+pub const MAX_QUERY_TEXTS: usize = 16;
+/// Bytes of such texts together.
+pub const MAX_QUERY_TEXT_BYTES: usize = 1024;
+/// Trigrams that one signature is asked for.
+pub const MAX_QUERY_TRIGRAMS: usize = 256;
+/// Trees whose files wait for signatures.
+pub const MAX_LEARNED_TREES: usize = 8;
+/// How long nobody must have called before signatures are made, in milliseconds.
+pub const LEARNING_PAUSE_MS: u64 = 20;
 /// Longest pattern accepted, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 64 * 1024;
 
 /// Most groups and lookarounds inside one another in a pattern.
-pub const MAX_PATTERN_DEPTH: usize = 200;
+pub const MAX_PATTERN_DEPTH: usize = 250;
+/// Longest piece of a pattern shown with its fault, in characters.
+pub const MAX_SHOWN_PATTERN_CHARS: usize = 60;
+/// Most ranges of one class that is made of halves of UTF-16 pairs, and most groups that the references of a pattern
+/// may name altogether: a short pattern can mean a great many.
+pub const MAX_PATTERN_PRODUCT: usize = 65_536;
+/// Longest translation of a pattern for the linear engine, in bytes.
+pub const MAX_TRANSLATION_BYTES: usize = 300_000;
+/// Longest text that stands for a reference to a group in a translation, in bytes.
+pub const MAX_REFERENCE_BYTES: usize = 4000;
+/// References inside the groups of references that a translation follows.
+pub const MAX_REFERENCE_DEPTH: usize = 3;
+/// Most rounds of a repetition that the linear engine is given exactly.
+pub const MAX_EXACT_ROUNDS: u32 = 5000;
+/// First part of a text that is looked at as a whole for odd bytes, in bytes; the next ones double.
+pub const FIRST_CHUNK_BYTES: usize = 512;
+/// Largest such part, in bytes: it should still be in the processor's cache when it is searched.
+pub const MAX_CHUNK_BYTES: usize = 64 * 1024;
 /// Most memory that a compiled pattern may take, in bytes.
 pub const MAX_PATTERN_PROGRAM_BYTES: usize = 10 * 1024 * 1024;
-/// Steps back that one attempt to match may take before the pattern counts as too costly.
-pub const MAX_PATTERN_BACKTRACKS: usize = 1_000_000;
+/// Steps that the matching of one call may take beyond those that are free, before its pattern counts as too costly.
+pub const MAX_PATTERN_STEPS: u64 = 500_000_000;
+/// Steps that are free for each byte of a text, so that much text alone costs nothing.
+pub const PATTERN_FREE_STEPS_PER_BYTE: u64 = 16;
+/// Steps between two looks at the clock.
+pub const PATTERN_CHUNK_STEPS: u32 = 64 * 1024;
+/// Most memory for the choices that one search can go back to, in bytes.
+pub const MAX_PATTERN_STACK_BYTES: usize = 64 * 1024 * 1024;
 
 /// Most line numbers listed in one message.
 pub const MAX_LISTED_LINES: usize = 5;

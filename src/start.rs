@@ -14,6 +14,7 @@ use crate::fs::Writer;
 use crate::policy::{Policy, Root};
 use crate::sandbox::explain::{gaps, refusal};
 use crate::sandbox::{Fault, Place, Plan, PlannedRoot, Scratch, Standing, Tier, hold_server};
+use crate::search::memory::Memory;
 use crate::server::Server;
 use crate::tools::{Commands, Registry, Services, Toolset};
 
@@ -31,7 +32,8 @@ pub fn server(config: &Config) -> Result<Arc<Server>> {
         Commands::refused("the set of tools has no commands")
     };
     let registry = Registry::declared(&config.toolsets, read_only, commands.are_walled());
-    let services = Services { policy, writer: Writer::new(config.durability), commands };
+    let memory = Memory::new(config.search_memory_bytes);
+    let services = Services { policy, writer: Writer::new(config.durability), memory, commands };
     Ok(Server::new(registry, services, config.errors))
 }
 

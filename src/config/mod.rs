@@ -54,6 +54,8 @@ pub struct Config {
     pub background_output_bytes: u64,
     /// Whether a write waits for the disk.
     pub durability: Durability,
+    /// What may be remembered of files between searches; 0 for nothing.
+    pub search_memory_bytes: usize,
     /// Longest message.
     pub max_line_bytes: usize,
     /// Least severity logged.
@@ -106,6 +108,7 @@ impl Config {
             ),
             background_output_bytes: background_output_bytes.unwrap_or(limits::BACKGROUND_OUTPUT_BYTES),
             durability: if options.no_fsync { Durability::Kernel } else { Durability::Disk },
+            search_memory_bytes: (options.search_memory_mib * 1024 * 1024) as usize,
             max_line_bytes: options.max_line_bytes,
             log_level: match options.log_level {
                 LogLevel::Off => LevelFilter::OFF,

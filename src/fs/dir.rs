@@ -14,6 +14,7 @@ use crate::policy::{Checked, Kind, Read};
 use super::error::FsError;
 use super::info::{Info, info_of};
 use super::read::OpenFile;
+use super::version::Version;
 
 /// One entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +23,8 @@ pub struct DirEntry {
     pub name: OsString,
     /// What it is; a link is a link.
     pub kind: Kind,
+    /// Its number as the directory has it (`getdents64(2)`).
+    pub inode: u64,
 }
 
 pub(super) const LIST: OFlags =
@@ -68,9 +71,15 @@ pub(super) fn list(dir: &OwnedFd) -> Result<Vec<DirEntry>, Errno> {
         {
             kind = FileType::from_raw_mode(stat.st_mode).into();
         }
-        found.push(DirEntry { name, kind });
+        found.push(DirEntry { name, kind, inode: entry.ino() });
     }
     Ok(found)
+}
+
+/// Which version of a regular file an entry is at this moment.
+pub(super) fn version_of(dir: impl AsFd, name: &OsStr) -> Option<Version> {
+    let stat = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT).ok()?;
+    (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then(|| Version::of(&stat))
 }
 
 /// Opens an entry if it is a regular file, without waiting for anything and without following a link.
@@ -78,7 +87,7 @@ pub(super) fn open_file(dir: impl AsFd, name: &OsStr) -> Result<OpenFile, Errno>
     let handle = openat(dir, name, READ_FILE, Mode::empty())?;
     let stat = fstat(&handle)?;
     match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Ok(OpenFile { handle, size: u64::try_from(stat.st_size).unwrap_or(0) }),
+        FileType::RegularFile => Ok(OpenFile { handle, version: Version::of(&stat) }),
         FileType::Directory => Err(Errno::ISDIR),
         _ => Err(Errno::NXIO),
     }

@@ -10,7 +10,7 @@ use rustix::fs::{Mode, OFlags, ResolveFlags, mkdirat, openat, openat2};
 use rustix::io::Errno;
 
 use crate::limits::MAX_PATH_BYTES;
-use crate::policy::{Checked, NewDir};
+use crate::policy::{Checked, NewDir, Read};
 
 use super::error::FsError;
 
@@ -41,6 +41,11 @@ pub(super) fn make_below(
         at = Arc::new(next.map_err(|errno| FsError::of(shown, "enter the directories of", errno))?);
     }
     Ok((at, made))
+}
+
+/// Whether `below`, without `..` in it, leads from an open directory to a directory, through directories alone.
+pub fn is_plain_way(start: &Checked<Read>, below: &[u8]) -> bool {
+    reopen(start, below).is_ok()
 }
 
 /// Opens a directory that was seen below `start`, following nothing, however deep it lies: a system call for each 4 KB of path.

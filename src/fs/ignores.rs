@@ -67,7 +67,7 @@ impl Ignores {
 /// The rules of one `.gitignore`; none if there is no such regular file, or it is absurdly large.
 fn load(dir: impl AsFd) -> Option<Gitignore> {
     let file = open_file(dir, OsStr::new(".gitignore")).ok()?;
-    let text = read_whole(file.handle.as_fd(), file.size, MAX_GITIGNORE_BYTES, Path::new(".gitignore")).ok()?;
+    let text = read_whole(file.handle.as_fd(), file.size(), MAX_GITIGNORE_BYTES, Path::new(".gitignore")).ok()?;
     // Paths are matched as seen from the directory itself.
     let mut builder = GitignoreBuilder::new(".");
     let text = String::from_utf8_lossy(&text);

@@ -18,19 +18,23 @@ pub mod write;
 mod attributes;
 mod descent;
 mod ignores;
+mod listing;
 mod sweep;
 mod temp;
 #[cfg(test)]
 mod tests;
+mod version;
 
 pub use dir::{DirEntry, entries, entry_info};
-pub use dirs::create_dir;
+pub use dirs::{create_dir, is_plain_way};
 pub use error::FsError;
 pub use info::{Info, info, info_of_open};
+pub use listing::Order;
 pub use locks::{Locks, Named, PathLock};
 pub use read::{OpenFile, Reader, read_all};
 pub use remove::{Removed, remove};
 pub use rename::move_no_clobber;
 pub use tree::{Tree, TreeEntry, TreeOptions, tree};
-pub use walk::{Found, WalkOptions, Walked, walk};
+pub use version::Version;
+pub use walk::{Ended, Found, Visitor, WalkOptions, walk};
 pub use write::{Committed, Current, Durability, Prepared, Stamp, Writer, current};

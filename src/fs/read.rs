@@ -5,11 +5,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::buffer::spare_capacity;
+use rustix::fs::fstat;
 use rustix::io::{Errno, pread};
 
 use crate::policy::{Checked, Kind, Read};
 
 use super::error::FsError;
+use super::version::{Version, is_honest, is_written_back};
 
 /// Reads the whole file: one read call when it is as long as it was when it was opened.
 ///
@@ -80,13 +82,38 @@ pub(super) fn reader_of(file: BorrowedFd<'_>) -> Reader<'_> {
 #[derive(Debug)]
 pub struct OpenFile {
     pub(super) handle: OwnedFd,
-    pub(super) size: u64,
+    pub(super) version: Version,
 }
 
 impl OpenFile {
+    /// A regular file that the policy opened, as one that a walk came upon.
+    pub fn of(file: &Checked<Read>) -> io::Result<Self> {
+        if file.kind() != Kind::File {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let handle = file.as_fd().try_clone_to_owned()?;
+        let version = Version::of(&fstat(&handle)?);
+        Ok(Self { handle, version })
+    }
+
     /// Size in bytes when it was opened.
     pub fn size(&self) -> u64 {
-        self.size
+        self.version.size
+    }
+
+    /// Which version it was when it was opened.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Whether its filesystem tells versions apart; see [`is_honest`].
+    pub fn is_honest(&self) -> bool {
+        is_honest(self.handle.as_fd())
+    }
+
+    /// Whether all of it is on disk; `None` if the kernel does not say.
+    pub fn is_written_back(&self) -> Option<bool> {
+        is_written_back(self.handle.as_fd())
     }
 
     /// Starts reading at `offset` bytes.
@@ -94,8 +121,28 @@ impl OpenFile {
         Reader { file: self.handle.as_fd(), offset }
     }
 
+    /// Replaces what `buffer` holds with the beginning of the file, at most `most` bytes, in one read call as a rule.
+    /// Whether the file ends there.
+    pub fn read_start(&self, buffer: &mut Vec<u8>, most: u64) -> io::Result<bool> {
+        buffer.clear();
+        let wanted = self.size().min(most) as usize;
+        // One spare byte tells a file of this size from one that has grown.
+        buffer.reserve(wanted + 1);
+        loop {
+            let offset = buffer.len() as u64;
+            match pread(&self.handle, spare_capacity(buffer), offset) {
+                Ok(0) => return Ok(true),
+                Ok(_) if buffer.len() == wanted && self.size() <= most => return Ok(true),
+                Ok(_) if buffer.len() as u64 > most => return Ok(false),
+                Ok(_) if buffer.len() == buffer.capacity() => buffer.reserve(buffer.len()),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+
     /// Reads the whole file, at most `max_bytes`; `shown` is the path for the error.
     pub fn read_all(&self, max_bytes: u64, shown: &Path) -> Result<Vec<u8>, FsError> {
-        read_whole(self.handle.as_fd(), self.size, max_bytes, shown)
+        read_whole(self.handle.as_fd(), self.version.size, max_bytes, shown)
     }
 }

@@ -1,13 +1,13 @@
 //! Walks a tree with several threads, opening one name at a time below open directories and following nothing.
 //!
-//! Work lies on one stack: directories to list, and batches of files to look at, so that one large directory is shared too.
-//! The newest work is taken first, which keeps few directories open at once.
+//! Work is cut in the order of the tree, and what visitors bring leaves in that order as soon as everything before it is
+//! there (`line`). So a walk that has enough after the first few files has looked at little more than those.
 #![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
 
 use std::ffi::OsStr;
 use std::io;
-use std::ops::ControlFlow;
-use std::os::fd::OwnedFd;
+use std::ops::{ControlFlow, Range};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,24 +16,28 @@ use rustix::fs::{AtFlags, Mode, openat};
 use rustix::io::Errno;
 
 use crate::cancel::CancelToken;
-use crate::limits::{MAX_WALK_DEPTH, MAX_WALK_OPEN_DIRS, MAX_WALK_THREADS, WALK_BATCH_FILES};
+use crate::limits::{MAX_WALK_DEPTH, MAX_WALK_OPEN_DIRS, MAX_WALK_THREADS, MAX_WALK_WAITING_BYTES, WALK_BATCH_FILES};
 use crate::policy::{Checked, Kind, Read};
 
-use super::dir::{DirEntry, LIST, list, open_file};
+use super::dir::{LIST, open_file, version_of};
 use super::dirs::reopen;
 use super::error::FsError;
 use super::ignores::Ignores;
 use super::info::{Info, info_of};
+use super::listing::{Listing, Order, Take};
 use super::read::OpenFile;
 use super::temp::is_temp_name;
+use super::version::Version;
 
-mod queue;
-use queue::Queue;
+mod line;
+use line::{Finished, Line, Source};
 
 /// How a tree is walked.
 pub struct WalkOptions<'a> {
     /// Threads, the caller's own included; `None` for one per processor.
     pub threads: Option<usize>,
+    /// The order of the results.
+    pub order: Order,
     /// Levels walked: 1 is the directory's own entries. Capped by `MAX_WALK_DEPTH`.
     pub max_depth: usize,
     /// Leaves out what `.gitignore` files name, and `.git` itself.
@@ -41,21 +45,43 @@ pub struct WalkOptions<'a> {
     /// Directories above the start whose `.gitignore` files count too, the outermost first, each with the way from there to
     /// the start (`src/lib`).
     pub above: &'a [(Checked<Read>, Vec<u8>)],
-    /// Whether a directory, by its path below the start, is gone into. It is visited itself in either case.
-    pub enter: &'a (dyn Fn(&[u8]) -> bool + Sync),
     /// Stops the walk.
     pub cancel: &'a CancelToken,
 }
 
-/// What a walk gives back.
-#[derive(Debug)]
-pub struct Walked<C> {
-    /// What each thread collected, in no order.
-    pub collected: Vec<C>,
-    /// Directories that could not be read, or lie too deep.
-    pub skipped: u64,
-    /// Whether the visitor or the token ended it early.
-    pub stopped: bool,
+/// What is done with the entries of a walk.
+pub trait Visitor: Sync {
+    /// What a thread keeps from entry to entry: buffers.
+    type Local;
+    /// What a stretch of entries, one after the other, comes to.
+    type Out: Default + Send;
+
+    /// Made once for each thread.
+    fn local(&self) -> Self::Local;
+
+    /// Whether a directory, by its path below the start, is gone into. It is visited itself in either case.
+    fn enters(&self, rel: &[u8]) -> bool {
+        let _ = rel;
+        true
+    }
+
+    /// Looks at an entry.
+    fn visit(&self, local: &mut Self::Local, out: &mut Self::Out, found: &Found<'_>);
+
+    /// A directory, by its path below the start, could not be read or lies too deep.
+    fn unreadable(&self, out: &mut Self::Out, rel: &[u8]);
+
+    /// What `out` holds, in bytes, more or less: threads that are ahead wait when too much does. At 0 it is dropped.
+    fn weight(out: &Self::Out) -> usize;
+}
+
+/// How a walk ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Everything was visited.
+    Complete,
+    /// `settle` or the token ended it.
+    Stopped,
 }
 
 /// An entry that a walk came upon.
@@ -63,7 +89,8 @@ pub struct Found<'a> {
     rel: &'a [u8],
     name: usize,
     kind: Kind,
-    dir: &'a OwnedFd,
+    inode: u64,
+    dir: BorrowedFd<'a>,
 }
 
 impl Found<'_> {
@@ -82,6 +109,16 @@ impl Found<'_> {
         self.kind
     }
 
+    /// Its inode number as the directory has it (`getdents64(2)`); of a mount point it is the number of what lies under.
+    pub fn inode(&self) -> u64 {
+        self.inode
+    }
+
+    /// Which version it is at this moment; `None` if it is gone or no regular file.
+    pub fn version(&self) -> Option<Version> {
+        version_of(self.dir, self.name())
+    }
+
     /// Opens it for reading if it is a regular file at this moment; anything else is an error at once.
     pub fn open(&self) -> io::Result<OpenFile> {
         Ok(open_file(self.dir, self.name())?)
@@ -94,13 +131,14 @@ impl Found<'_> {
     }
 }
 
-/// Walks the tree below `start`. `visit` is called for each entry, on some thread, with what that thread has collected;
-/// `ControlFlow::Break` ends the whole walk soon.
-pub fn walk<C, V>(start: &Checked<Read>, options: &WalkOptions<'_>, visit: V) -> Result<Walked<C>, FsError>
-where
-    C: Default + Send,
-    V: Fn(&mut C, &Found<'_>) -> ControlFlow<()> + Sync,
-{
+/// Walks the tree below `start`. Entries are visited on several threads; `settle` is given what they came to in order, one
+/// at a time, and may end the walk.
+pub fn walk<V: Visitor>(
+    start: &Checked<Read>,
+    options: &WalkOptions<'_>,
+    visitor: &V,
+    settle: impl FnMut(V::Out) -> ControlFlow<()> + Send,
+) -> Result<Ended, FsError> {
     if start.kind() != Kind::Directory {
         return Err(FsError::NotADirectory { path: start.shown().into() });
     }
@@ -108,51 +146,40 @@ where
     for (dir, lead) in options.above.iter().filter(|_| options.respect_gitignore) {
         ignores = Ignores::above_start(ignores, dir, lead);
     }
-    let walker =
-        Walker { start, options, visit, open: Arc::default(), queue: Queue::new(), skipped: AtomicUsize::new(0) };
-    walker.queue.push(vec![Work::Dir(DirWork { parent: None, rel: Vec::new(), ignores, depth: 0 })]);
+    let first = Start { ignores, taken: false };
+    let line = Line::new(Rest::Start(first), MAX_WALK_WAITING_BYTES, settle);
+    let walker = Walker { start, options, visitor, open: Arc::default() };
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = options.threads.unwrap_or_else(processors).clamp(1, MAX_WALK_THREADS);
-    let mut mine = C::default();
+    let mut own = Own { local: visitor.local(), path: Vec::new(), buffer: Vec::new() };
     // Most walks are over before another thread would have started.
-    walker.work(&mut mine, |waiting| threads > 1 && waiting > 1);
-    let mut collected = Vec::with_capacity(threads);
-    if walker.queue.has_work() {
+    if walker.alone(&line, &mut own) && threads > 1 {
         std::thread::scope(|scope| {
             let run = || {
-                let mut own = C::default();
-                walker.work(&mut own, |_| false);
-                own
+                let mut own = Own { local: visitor.local(), path: Vec::new(), buffer: Vec::new() };
+                walker.work(&line, &mut own);
             };
             // Where no thread can be started the others do its share.
             let helpers: Vec<_> =
                 (1..threads).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, run).ok()).collect();
-            walker.work(&mut mine, |_| false);
+            walker.work(&line, &mut own);
             for helper in helpers {
-                match helper.join() {
-                    Ok(own) => collected.push(own),
-                    Err(panic) => std::panic::resume_unwind(panic),
+                if let Err(panic) = helper.join() {
+                    std::panic::resume_unwind(panic);
                 }
             }
         });
+    } else {
+        walker.work(&line, &mut own);
     }
-    collected.push(mine);
-    let skipped = walker.skipped.load(Ordering::Relaxed) as u64;
-    Ok(Walked { collected, skipped, stopped: walker.queue.is_stopped() })
+    Ok(if line.is_stopped() { Ended::Stopped } else { Ended::Complete })
 }
 
-enum Work {
-    Dir(DirWork),
-    Files { dir: Arc<Dir>, rel: Arc<[u8]>, files: Vec<DirEntry> },
-}
-
-struct DirWork {
-    /// The open directory above; without it the directory is opened from the start, name by name.
-    parent: Option<Arc<Dir>>,
-    /// Path below the start, empty for the start itself.
-    rel: Vec<u8>,
-    ignores: Option<Arc<Ignores>>,
-    depth: usize,
+/// What a thread has for itself.
+struct Own<L> {
+    local: L,
+    path: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
 /// An open directory, counted.
@@ -167,141 +194,237 @@ impl Drop for Dir {
     }
 }
 
+/// A listed directory, of which the entries from `next` on are still to be done.
+#[derive(Clone)]
+struct Place {
+    /// Without it the directory is opened from the start, name by name.
+    dir: Option<Arc<Dir>>,
+    /// Path below the start with a slash behind it; empty for the start itself.
+    rel: Arc<[u8]>,
+    listing: Arc<Listing>,
+    ignores: Option<Arc<Ignores>>,
+    /// 0 for the start.
+    depth: usize,
+}
+
+enum Rest {
+    Start(Start),
+    Listed { place: Place, next: usize },
+}
+
+struct Start {
+    ignores: Option<Arc<Ignores>>,
+    taken: bool,
+}
+
+enum Task {
+    Start(Option<Arc<Ignores>>),
+    Entries(Place, Range<usize>),
+    Below(Place, usize),
+}
+
+impl Source for Rest {
+    type Task = Task;
+
+    fn cut(&mut self) -> Task {
+        match self {
+            Self::Start(start) => {
+                start.taken = true;
+                Task::Start(start.ignores.take())
+            }
+            Self::Listed { place, next } => {
+                let from = *next;
+                let entries = place.listing.entries_from(from, WALK_BATCH_FILES);
+                *next += entries.max(1);
+                if entries == 0 { Task::Below(place.clone(), from) } else { Task::Entries(place.clone(), from..*next) }
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Start(start) => start.taken,
+            Self::Listed { place, next } => *next >= place.listing.len(),
+        }
+    }
+
+    fn close(&mut self) -> bool {
+        match self {
+            Self::Start(_) => false,
+            Self::Listed { place, .. } => place.dir.take().is_some(),
+        }
+    }
+}
+
 struct Walker<'a, V> {
     start: &'a Checked<Read>,
     options: &'a WalkOptions<'a>,
-    visit: V,
+    visitor: &'a V,
     open: Arc<AtomicUsize>,
-    queue: Queue<Work>,
-    skipped: AtomicUsize,
 }
 
-impl<V> Walker<'_, V> {
-    /// Takes work until there is none, or until `leave` says so of the amount that waits.
-    fn work<C>(&self, collected: &mut C, leave: impl Fn(usize) -> bool)
+impl<V: Visitor> Walker<'_, V> {
+    /// Works until there is something that others could do; whether there is.
+    fn alone<F>(&self, line: &Line<Rest, V::Out, F>, own: &mut Own<V::Local>) -> bool
     where
-        V: Fn(&mut C, &Found<'_>) -> ControlFlow<()>,
+        F: FnMut(V::Out) -> ControlFlow<()>,
     {
-        while let Some(taken) = self.queue.take() {
-            let flow = if self.options.cancel.is_cancelled() {
-                ControlFlow::Break(())
-            } else {
-                self.one(taken.work, collected)
-            };
-            match flow {
-                ControlFlow::Continue(more) => {
-                    let waiting = self.queue.done(taken.turn, more);
-                    if leave(waiting) {
-                        return;
-                    }
+        while let Some(taken) = line.take() {
+            let done = self.one(line, taken.task, own);
+            if line.give(taken.turn, done) {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn work<F>(&self, line: &Line<Rest, V::Out, F>, own: &mut Own<V::Local>)
+    where
+        F: FnMut(V::Out) -> ControlFlow<()>,
+    {
+        let mut taken = line.take();
+        while let Some(now) = taken {
+            let done = self.one(line, now.task, own);
+            taken = line.exchange(now.turn, done);
+        }
+    }
+
+    fn one<F>(&self, line: &Line<Rest, V::Out, F>, task: Task, own: &mut Own<V::Local>) -> Finished<Rest, V::Out>
+    where
+        F: FnMut(V::Out) -> ControlFlow<()>,
+    {
+        let mut out = V::Out::default();
+        let mut more = None;
+        if self.options.cancel.is_cancelled() {
+            line.stop();
+        } else {
+            match task {
+                Task::Entries(place, range) => self.entries(line, &place, range, own, &mut out),
+                Task::Start(ignores) => {
+                    let opened = openat(self.start, ".", LIST, Mode::empty());
+                    more = self.list(opened, Vec::new(), ignores, 0, own, &mut out);
                 }
-                ControlFlow::Break(()) => self.queue.stop(),
+                Task::Below(place, index) => {
+                    let name = place.listing.get(index).map_or(&b""[..], |listed| listed.name);
+                    let mut rel = Vec::with_capacity(place.rel.len() + name.len() + 1);
+                    rel.extend_from_slice(&place.rel);
+                    rel.extend_from_slice(name);
+                    let opened = match &place.dir {
+                        Some(dir) => openat(&dir.handle, name, LIST, Mode::empty()),
+                        None => reopen(self.start, &place.rel).and_then(|at| openat(&at, name, LIST, Mode::empty())),
+                    };
+                    more = self.list(opened, rel, place.ignores, place.depth + 1, own, &mut out);
+                }
             }
         }
+        let weight = V::weight(&out);
+        let close_one = more.is_some() && self.open.load(Ordering::Relaxed) > MAX_WALK_OPEN_DIRS;
+        Finished { result: (weight > 0).then_some((out, weight)), more, close_one }
     }
 
-    fn one<C>(&self, work: Work, collected: &mut C) -> ControlFlow<(), Vec<Work>>
-    where
-        V: Fn(&mut C, &Found<'_>) -> ControlFlow<()>,
+    fn entries<F>(
+        &self,
+        line: &Line<Rest, V::Out, F>,
+        place: &Place,
+        range: Range<usize>,
+        own: &mut Own<V::Local>,
+        out: &mut V::Out,
+    ) where
+        F: FnMut(V::Out) -> ControlFlow<()>,
     {
-        match work {
-            Work::Files { dir, rel, files } => {
-                self.files(&dir, &rel, &files, collected)?;
-                ControlFlow::Continue(Vec::new())
-            }
-            Work::Dir(work) => self.directory(work, collected),
-        }
-    }
-
-    fn files<C>(&self, dir: &Dir, rel: &[u8], files: &[DirEntry], collected: &mut C) -> ControlFlow<()>
-    where
-        V: Fn(&mut C, &Found<'_>) -> ControlFlow<()>,
-    {
-        let mut path = Vec::with_capacity(rel.len() + 64);
-        for file in files {
-            path.clear();
-            path.extend_from_slice(rel);
-            path.extend_from_slice(file.name.as_bytes());
-            if self.options.cancel.is_cancelled() {
-                return ControlFlow::Break(());
-            }
-            (self.visit)(collected, &Found { rel: &path, name: rel.len(), kind: file.kind, dir: &dir.handle })?;
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn directory<C>(&self, work: DirWork, collected: &mut C) -> ControlFlow<(), Vec<Work>>
-    where
-        V: Fn(&mut C, &Found<'_>) -> ControlFlow<()>,
-    {
-        let opened = self.open(&work).and_then(|handle| list(&handle).map(|entries| (handle, entries)));
-        let Ok((handle, entries)) = opened else {
-            self.skipped.fetch_add(1, Ordering::Relaxed);
-            return ControlFlow::Continue(Vec::new());
+        let reopened;
+        let dir = match &place.dir {
+            Some(dir) => dir.handle.as_fd(),
+            None => match reopen(self.start, &place.rel) {
+                Ok(handle) => {
+                    reopened = handle;
+                    reopened.as_fd()
+                }
+                Err(_) => return self.visitor.unreadable(out, place.rel.strip_suffix(b"/").unwrap_or(&place.rel)),
+            },
         };
-        let held = self.open.fetch_add(1, Ordering::Relaxed);
-        let dir = Arc::new(Dir { handle, open: Arc::clone(&self.open) });
-        let mut ignores = work.ignores;
-        if self.options.respect_gitignore && entries.iter().any(|entry| entry.name == ".gitignore") {
-            ignores = Ignores::inside(ignores, &dir.handle, &work.rel);
+        own.path.clear();
+        own.path.extend_from_slice(&place.rel);
+        for index in range {
+            let Some(listed) = place.listing.get(index) else { return };
+            if line.is_stopped() {
+                return;
+            }
+            if self.options.cancel.is_cancelled() {
+                return line.stop();
+            }
+            own.path.truncate(place.rel.len());
+            own.path.extend_from_slice(listed.name);
+            let found = Found { rel: &own.path, name: place.rel.len(), kind: listed.kind, inode: listed.inode, dir };
+            self.visitor.visit(&mut own.local, out, &found);
         }
-        let mut rel = work.rel;
+    }
+
+    /// Lists a directory that was just opened: what there is to do in it.
+    fn list(
+        &self,
+        opened: Result<OwnedFd, Errno>,
+        mut rel: Vec<u8>,
+        above: Option<Arc<Ignores>>,
+        depth: usize,
+        own: &mut Own<V::Local>,
+        out: &mut V::Out,
+    ) -> Option<Rest> {
+        let Ok(handle) = opened else {
+            self.visitor.unreadable(out, &rel);
+            return None;
+        };
+        let mut ignores = above;
+        if self.options.respect_gitignore {
+            ignores = Ignores::inside(ignores, &handle, &rel);
+        }
         if !rel.is_empty() {
             rel.push(b'/');
         }
-        let (mut files, mut more) = (Vec::new(), Vec::new());
-        let depth = work.depth + 1;
-        for entry in entries {
-            let is_dir = entry.kind == Kind::Directory;
-            let path = [&rel, entry.name.as_bytes()].concat();
-            let left_out = self.options.respect_gitignore
-                && (entry.name == ".git" || ignores.as_ref().is_some_and(|ignores| ignores.ignored(&path, is_dir)));
-            // What a write is just replacing a file with is no file yet; found here, it would be a match twice, or be edited.
-            if left_out || (!is_dir && is_temp_name(&entry.name)) {
-                continue;
-            }
-            if !is_dir {
-                files.push(entry);
-                continue;
-            }
-            (self.visit)(collected, &Found { rel: &path, name: rel.len(), kind: entry.kind, dir: &dir.handle })?;
-            if depth >= self.options.max_depth || !(self.options.enter)(&path) {
-                continue;
-            }
-            if depth >= MAX_WALK_DEPTH {
-                self.skipped.fetch_add(1, Ordering::Relaxed);
-                continue;
-            }
-            let parent = (held < MAX_WALK_OPEN_DIRS).then(|| Arc::clone(&dir));
-            more.push(Work::Dir(DirWork { parent, rel: path, ignores: ignores.as_ref().map(Arc::clone), depth }));
-        }
-        // What is taken next finds its parent open even when too many are: it lets go of it at once.
-        if let Some(Work::Dir(next)) = more.last_mut() {
-            next.parent = Some(Arc::clone(&dir));
-        }
-        let rel: Arc<[u8]> = rel.into();
-        while files.len() > WALK_BATCH_FILES {
-            let batch = files.split_off(files.len() - WALK_BATCH_FILES);
-            more.push(Work::Files { dir: Arc::clone(&dir), rel: Arc::clone(&rel), files: batch });
-        }
-        if more.iter().any(|work| matches!(work, Work::Files { .. })) {
-            // Others can begin with the rest while this thread looks at the first batch.
-            more.push(Work::Files { dir, rel, files });
-        } else {
-            self.files(&dir, &rel, &files, collected)?;
-        }
-        ControlFlow::Continue(more)
+        let inside = Inside { walker: self, ignores: ignores.as_deref(), depth: depth + 1 };
+        own.path.clear();
+        own.path.extend_from_slice(&rel);
+        let listed = Listing::read(&handle, &mut own.buffer, self.options.order, |name, kind| {
+            own.path.truncate(rel.len());
+            own.path.extend_from_slice(name);
+            inside.take(&own.path, name, kind, out)
+        });
+        let Ok(listing) = listed else {
+            self.visitor.unreadable(out, rel.strip_suffix(b"/").unwrap_or(&rel));
+            return None;
+        };
+        self.open.fetch_add(1, Ordering::Relaxed);
+        let dir = Some(Arc::new(Dir { handle, open: Arc::clone(&self.open) }));
+        let place = Place { dir, rel: rel.into(), listing: Arc::new(listing), ignores, depth };
+        Some(Rest::Listed { place, next: 0 })
     }
+}
 
-    fn open(&self, work: &DirWork) -> Result<OwnedFd, Errno> {
-        if work.rel.is_empty() {
-            return openat(self.start, ".", LIST, Mode::empty());
+/// What decides about the entries of one directory.
+struct Inside<'a, V> {
+    walker: &'a Walker<'a, V>,
+    ignores: Option<&'a Ignores>,
+    /// Of its entries.
+    depth: usize,
+}
+
+impl<V: Visitor> Inside<'_, V> {
+    fn take(&self, path: &[u8], name: &[u8], kind: Kind, out: &mut V::Out) -> Take {
+        let options = self.walker.options;
+        let is_dir = kind == Kind::Directory;
+        let left_out = options.respect_gitignore
+            && (name == b".git" || self.ignores.is_some_and(|ignores| ignores.ignored(path, is_dir)));
+        // What a write is just replacing a file with is no file yet; found here, it would be a match twice, or be edited.
+        if left_out || (!is_dir && is_temp_name(OsStr::from_bytes(name))) {
+            return Take::Nothing;
         }
-        let name = memchr::memrchr(b'/', &work.rel).map_or(0, |slash| slash + 1);
-        if let Some(parent) = &work.parent {
-            return openat(&parent.handle, &work.rel[name..], LIST, Mode::empty());
+        if !is_dir || self.depth >= options.max_depth || !self.walker.visitor.enters(path) {
+            return Take::Entry;
         }
-        let at = reopen(self.start, &work.rel[..name])?;
-        openat(&at, &work.rel[name..], LIST, Mode::empty())
+        if self.depth >= MAX_WALK_DEPTH {
+            self.walker.visitor.unreadable(out, path);
+            return Take::Entry;
+        }
+        Take::EntryAndBelow
     }
 }

@@ -3,6 +3,8 @@
 //! Matching is by code points. Flags are gone: case is folded into the classes, `.` is a class, and each anchor knows
 //! whether it stands for a line or for the whole text.
 
+pub use super::class::Class;
+
 use std::ops::Range;
 
 /// A parsed pattern.
@@ -80,11 +82,4 @@ pub enum Node {
         /// The capture groups inside `body`, which each round begins by unsetting. Half open.
         groups: Range<u32>,
     },
-}
-
-/// A set of characters: ranges of code points, both ends included, in order, neither touching nor overlapping.
-/// Surrogates are never in it: no text that is searched has any.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Class {
-    ranges: Vec<(char, char)>,
 }

@@ -1,231 +1,238 @@
-//! JavaScript's syntax rewritten for the engine, for the differences that agents meet most often.
+//! A tree as text for the linear engine (`regex-syntax`), either with the same meaning or as an approximation that
+//! matches wherever the tree does, and perhaps elsewhere.
 //!
-//! Rules: ECMA-262, 22.2.1 and Annex B.1.2 (patterns without the `u` flag).
+//! Every class and character is written out (`\x{..}`), since the two languages agree about little else: case is folded
+//! differently, `[a&&b]` is an intersection there, and so on.
 
-use super::PatternError;
-use crate::limits::MAX_PATTERN_DEPTH;
+use super::ast::{Class, Node, Tree};
+use super::facts::REPLACEMENT;
+use super::fold;
+use crate::limits::{MAX_EXACT_ROUNDS, MAX_REFERENCE_BYTES, MAX_REFERENCE_DEPTH, MAX_TRANSLATION_BYTES};
 use std::fmt::Write as _;
 
-const ESCAPE_HINT: &str = "write `\\` before `( ) [ ] { } * + ? . ^ $ |` to mean the character itself";
+/// Where matches are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Haystack {
+    /// In a whole text.
+    Text,
+    /// In each line of a text that is given as a whole: nothing matches a `\n`, and `^` and `$` with the flag `m` taken
+    /// away mean the line.
+    Lines,
+}
 
-/// Rewrites `source`, or names its first fault.
-pub(super) fn translate(source: &str) -> Result<String, PatternError> {
-    let mut translator = Translator {
-        source,
-        at: 0,
-        out: String::with_capacity(source.len() + 16),
-        open: Vec::new(),
-        repeatable: false,
-    };
-    while let Some(c) = translator.peek() {
-        translator.item(c)?;
-    }
-    match translator.open.last() {
-        Some(open) => Err(fault("a `(` that is not closed", *open)),
-        None => Ok(translator.out),
+/// A translation that may match too much.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Approximation {
+    /// In the syntax of `regex-syntax`, without flags set outside.
+    pub text: String,
+    /// Whether it matches somewhere in a text (or line) exactly if the pattern does, so long as that text is UTF-8 and
+    /// has neither U+2028 nor U+2029 at an anchor.
+    pub exact: bool,
+}
+
+/// The same pattern, capture groups included; only for those whose [`super::facts::Facts`] are exact. `None` if it is not or gets too long.
+pub(super) fn exact(tree: &Tree) -> Option<String> {
+    let mut writer = Writer::new(tree, Haystack::Text, Style { captures: true, ..Style::default() });
+    writer.node(&tree.root)?;
+    writer.exact.then_some(writer.out)
+}
+
+/// A pattern that matches whatever this one does, without groups: nothing is looked for ahead or behind, and a reference
+/// matches what its group could have matched. Repetitions of more than `most_rounds` are written without a limit.
+/// `None` if it gets too long.
+pub(super) fn approximation(tree: &Tree, haystack: Haystack, most_rounds: u32) -> Option<Approximation> {
+    let mut writer = Writer::new(tree, haystack, Style { most_rounds, ..Style::default() });
+    writer.node(&tree.root)?;
+    Some(Approximation { text: writer.out, exact: writer.exact })
+}
+
+/// An approximation that also matches where bytes are not UTF-8 and are read as U+FFFD. Slow to search with; it is made
+/// to ask which literals every match has.
+pub(super) fn approximation_of_bytes(tree: &Tree, most_rounds: u32) -> Option<String> {
+    let mut writer = Writer::new(tree, Haystack::Text, Style { most_rounds, bytes: true, ..Style::default() });
+    writer.node(&tree.root)?;
+    Some(writer.out)
+}
+
+#[derive(Clone, Copy)]
+struct Style {
+    captures: bool,
+    bytes: bool,
+    most_rounds: u32,
+    /// Inside the copy of a group that stands for a reference. What was captured stood elsewhere, so assertions say
+    /// nothing about the copy.
+    copy: bool,
+    /// That reference ignores case.
+    fold: bool,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Self { captures: false, bytes: false, most_rounds: MAX_EXACT_ROUNDS, copy: false, fold: false }
     }
 }
 
-fn fault(fault: &'static str, offset: usize) -> PatternError {
-    PatternError::Syntax { fault, offset, hint: ESCAPE_HINT }
-}
-
-struct Translator<'a> {
-    source: &'a str,
-    at: usize,
+struct Writer<'a> {
+    root: &'a Node,
+    haystack: Haystack,
+    style: Style,
     out: String,
-    /// Offsets of the groups that are still open.
-    open: Vec<usize>,
-    /// Whether a quantifier may stand here.
-    repeatable: bool,
+    exact: bool,
+    /// Copies inside one another.
+    depth: usize,
 }
 
-impl Translator<'_> {
-    fn rest(&self) -> &str {
-        &self.source[self.at..]
+impl<'a> Writer<'a> {
+    fn new(tree: &'a Tree, haystack: Haystack, style: Style) -> Self {
+        Self { root: &tree.root, haystack, style, out: String::new(), exact: true, depth: 0 }
     }
 
-    fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
-    }
-
-    /// Copies the next `bytes` bytes as they are.
-    fn copy(&mut self, bytes: usize) {
-        let end = self.at + bytes;
-        self.out.push_str(&self.source[self.at..end]);
-        self.at = end;
-    }
-
-    fn item(&mut self, c: char) -> Result<(), PatternError> {
-        match c {
-            '\\' => self.escape(false)?,
-            '[' => self.class()?,
-            '(' => return self.group(),
-            ')' => {
-                if self.open.pop().is_none() {
-                    return Err(fault("a `)` without a `(`", self.at));
+    /// `None` when the text gets too long.
+    fn node(&mut self, node: &Node) -> Option<()> {
+        if self.out.len() > MAX_TRANSLATION_BYTES {
+            return None;
+        }
+        match node {
+            Node::Empty => {}
+            Node::Char(c) if self.style.fold => self.class(&fold::closed(&Class::single(*c))),
+            Node::Char(c) => self.class(&Class::single(*c)),
+            Node::Class(class) if self.style.fold => self.class(&fold::closed(class)),
+            Node::Class(class) => self.class(class),
+            Node::Concat(nodes) => nodes.iter().try_for_each(|node| self.node(node))?,
+            Node::Alternation(nodes) => {
+                self.out.push_str("(?:");
+                for (index, node) in nodes.iter().enumerate() {
+                    self.out.push_str(if index > 0 { "|" } else { "" });
+                    self.node(node)?;
                 }
-                self.copy(1);
+                self.out.push(')');
             }
-            '|' | '^' => {
-                self.copy(1);
-                self.repeatable = false;
-                return Ok(());
+            Node::Group { body, .. } => {
+                self.out.push_str(if self.style.captures { "(" } else { "(?:" });
+                self.node(body)?;
+                self.out.push(')');
             }
-            '*' | '+' | '?' => return self.quantifier(1),
-            '{' => {
-                if let Some(bytes) = counted(self.rest()) {
-                    return self.quantifier(bytes);
-                }
-                self.literal('{');
+            Node::Start { .. } | Node::End { .. } | Node::WordBoundary { .. } if self.style.copy => {}
+            Node::Start { lines: true } => self.out.push_str("(?mR:^)"),
+            Node::End { lines: true } => self.out.push_str("(?:(?m:$)|(?mR:$))"),
+            Node::Start { lines: false } => self.edge("\\A", "(?m:^)"),
+            Node::End { lines: false } => self.edge("\\z", "(?m:$)"),
+            Node::WordBoundary { negated: false } => self.out.push_str("(?-u:\\b)"),
+            Node::WordBoundary { negated: true } => self.out.push_str("(?-u:\\B)"),
+            Node::Look { .. } => self.exact = false,
+            Node::BackReference { groups, ignore_case } => {
+                self.exact = false;
+                self.reference(groups, *ignore_case);
             }
-            '}' | ']' => self.literal(c),
-            '$' => {
-                // Elsewhere the end of a CRLF line is before its `\r` only, so that `$` matches a line once.
-                let behind_cr = ["\\r", "\\r?", "\\r*", "\\r+"].iter().any(|cr| self.source[..self.at].ends_with(cr));
-                self.put(if behind_cr { "(?:$|(?-R:$))" } else { "$" }, 1);
-            }
-            _ => self.copy(c.len_utf8()),
+            Node::Repeat { min, max, greedy, body, .. } => self.repeat(*min, *max, *greedy, body)?,
         }
-        self.repeatable = c != '$';
-        Ok(())
+        Some(())
     }
 
-    fn literal(&mut self, c: char) {
-        let _ = write!(self.out, "\\x{{{:X}}}", u32::from(c));
-        self.at += c.len_utf8();
+    fn edge(&mut self, of_text: &str, of_line: &str) {
+        self.out.push_str(if self.haystack == Haystack::Lines { of_line } else { of_text });
     }
 
-    fn quantifier(&mut self, bytes: usize) -> Result<(), PatternError> {
-        if !self.repeatable {
-            return Err(fault("nothing to repeat", self.at));
+    fn repeat(&mut self, min: u32, max: Option<u32>, greedy: bool, body: &Node) -> Option<()> {
+        if max == Some(0) {
+            return Some(());
         }
-        self.copy(bytes);
-        if self.peek() == Some('?') {
-            self.copy(1);
-        }
-        self.repeatable = false;
-        Ok(())
-    }
-
-    fn group(&mut self) -> Result<(), PatternError> {
-        if self.open.len() == MAX_PATTERN_DEPTH {
-            return Err(PatternError::TooDeep { offset: self.at });
-        }
-        self.open.push(self.at);
-        let heads = ["(?:", "(?=", "(?!", "(?<=", "(?<!"];
-        let head = heads.iter().find(|head| self.rest().starts_with(**head)).map(|head| head.len());
-        let named = self.rest().strip_prefix("(?<").and_then(|name| name.find('>')).map(|end| end + 4);
-        // Modifiers: `(?i:` and the like.
-        let modified = self.rest().strip_prefix("(?").and_then(|flags| {
-            let bytes = flags.find(|c| !matches!(c, 'i' | 'm' | 's' | '-'))?;
-            (bytes > 0 && flags[bytes..].starts_with(':')).then_some(bytes + 3)
-        });
-        match head.or(named).or(modified) {
-            Some(bytes) => self.copy(bytes),
-            None if self.rest().starts_with("(?") => {
-                return Err(PatternError::Syntax {
-                    fault: "a group of an unknown kind",
-                    offset: self.at,
-                    hint: "JavaScript has `(?:`, `(?=`, `(?!`, `(?<=`, `(?<!` and `(?<name>`; for `(?i)` set `caseInsensitive` instead",
-                });
-            }
-            None => self.copy(1),
-        }
-        self.repeatable = false;
-        Ok(())
-    }
-
-    fn class(&mut self) -> Result<(), PatternError> {
-        let start = self.at;
-        // An empty class matches nothing, its negation anything.
-        if self.rest().starts_with("[^]") {
-            self.out.push_str("[\\s\\S]");
-            self.at += 3;
-            return Ok(());
-        }
-        if self.rest().starts_with("[]") {
-            self.out.push_str("[^\\s\\S]");
-            self.at += 2;
-            return Ok(());
-        }
-        let negated = self.rest().starts_with("[^");
-        self.copy(1 + usize::from(negated));
-        while let Some(c) = self.peek() {
-            match c {
-                ']' => {
-                    self.copy(1);
-                    return Ok(());
-                }
-                '\\' => self.escape(true)?,
-                // Set operators of the engine, plain members in JavaScript.
-                '[' | '&' | '~' | '^' => self.literal(c),
-                '-' if self.rest().starts_with("--") => self.literal(c),
-                _ => self.copy(c.len_utf8()),
-            }
-        }
-        Err(fault("a `[` that is not closed", start))
-    }
-
-    fn escape(&mut self, in_class: bool) -> Result<(), PatternError> {
-        let Some(c) = self.rest()[1..].chars().next() else {
-            return Err(fault("a `\\` with nothing behind it", self.at));
+        let most = self.style.most_rounds;
+        let clipped = max.filter(|max| *max <= most);
+        self.exact &= min <= most && clipped == max;
+        self.out.push_str("(?:");
+        self.node(body)?;
+        self.out.push(')');
+        let min = min.min(most);
+        let _ = match (min, clipped) {
+            (0, None) => write!(self.out, "*"),
+            (1, None) => write!(self.out, "+"),
+            (min, None) => write!(self.out, "{{{min},}}"),
+            (min, Some(max)) => write!(self.out, "{{{min},{max}}}"),
         };
-        let width = 1 + c.len_utf8();
-        match c {
-            // Digits are ASCII digits in JavaScript.
-            'd' => self.put(if in_class { "0-9" } else { "[0-9]" }, width),
-            'D' => self.put("[^0-9]", width),
-            'b' if in_class => self.put("\\x08", width),
-            '0' if !self.rest()[2..].starts_with(|d: char| d.is_ascii_digit()) => self.put("\\x00", width),
-            'b' | 'B' | 'w' | 'W' | 's' | 'S' | 'n' | 'r' | 't' | 'f' | 'v' | 'p' | 'P' | 'k' | '0'..='9' => {
-                self.copy(width);
-            }
-            'x' => self.hex(2),
-            'u' => self.hex(4),
-            'c' => match self.rest()[2..].chars().next() {
-                Some(letter) if letter.is_ascii_alphabetic() => {
-                    let _ = write!(self.out, "\\x{:02X}", letter as u8 % 32);
-                    self.at += 3;
-                }
-                _ => self.put("\\\\", 1),
-            },
-            // Every other character stands for itself.
-            _ => {
-                self.at += 1;
-                self.literal(c);
+        self.out.push_str(if greedy { "" } else { "?" });
+        Some(())
+    }
+
+    /// What any of the groups could have matched, or nothing.
+    fn reference(&mut self, groups: &[u32], ignore_case: bool) {
+        let start = self.out.len();
+        let outer = self.style;
+        self.style = Style { captures: false, copy: true, fold: outer.fold || ignore_case, ..outer };
+        self.depth += 1;
+        let written = if self.depth > MAX_REFERENCE_DEPTH { None } else { self.copies(start, groups) };
+        self.depth -= 1;
+        self.style = outer;
+        if written.is_none() {
+            self.out.truncate(start);
+            self.class(&Class::any());
+            self.out.push('*');
+        }
+    }
+
+    fn copies(&mut self, start: usize, groups: &[u32]) -> Option<()> {
+        self.out.push_str("(?:");
+        for group in groups {
+            self.node(body_of(self.root, *group)?)?;
+            self.out.push('|');
+            if self.out.len() - start > MAX_REFERENCE_BYTES {
+                return None;
             }
         }
-        Ok(())
+        self.out.push(')');
+        Some(())
     }
 
-    fn put(&mut self, text: &str, bytes: usize) {
-        self.out.push_str(text);
-        self.at += bytes;
+    fn class(&mut self, class: &Class) {
+        let odd = self.style.bytes && class.contains(REPLACEMENT);
+        self.out.push_str(if odd { "(?:" } else { "" });
+        if self.haystack == Haystack::Lines && class.contains('\n') {
+            self.ranges(&class.without('\n'));
+        } else {
+            self.ranges(class);
+        }
+        if odd {
+            // An invalid sequence that is read as one U+FFFD has up to three bytes (Unicode, 3.9, U+FFFD substitution).
+            self.out.push_str("|(?-u:[\\x80-\\xFF]){1,3})");
+        }
     }
 
-    /// `\xHH` or `\uHHHH`; with fewer digits the letter stands for itself.
-    fn hex(&mut self, digits: usize) {
-        let code = self
-            .rest()
-            .get(2..2 + digits)
-            .and_then(|hex| hex.bytes().all(|digit| digit.is_ascii_hexdigit()).then_some(hex));
-        let code = code.and_then(|hex| char::from_u32(u32::from_str_radix(hex, 16).ok()?));
-        self.at += 1;
-        let letter = if digits == 2 { 'x' } else { 'u' };
-        self.literal(code.unwrap_or(letter));
-        // `literal` stepped over its own character; the source has the letter and the digits.
-        self.at = self.at - code.unwrap_or(letter).len_utf8() + if code.is_some() { 1 + digits } else { 1 };
+    fn ranges(&mut self, class: &Class) {
+        if let Some(c) = class.only() {
+            return self.character(c);
+        }
+        if class.ranges().is_empty() {
+            return self.out.push_str("[^\\x{0}-\\x{10FFFF}]");
+        }
+        self.out.push('[');
+        for &(first, last) in class.ranges() {
+            self.character(first);
+            if first != last {
+                self.out.push('-');
+                self.character(last);
+            }
+        }
+        self.out.push(']');
+    }
+
+    fn character(&mut self, c: char) {
+        if c.is_ascii_alphanumeric() {
+            self.out.push(c);
+        } else {
+            let _ = write!(self.out, "\\x{{{:X}}}", u32::from(c));
+        }
     }
 }
 
-/// The length of a `{1}`, `{1,}` or `{1,2}` at the beginning; any other `{` is a plain character.
-fn counted(text: &str) -> Option<usize> {
-    let end = text.find('}')?;
-    let (low, high) = match text[1..end].split_once(',') {
-        Some((low, high)) => (low, high),
-        None => (&text[1..end], ""),
-    };
-    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    (!low.is_empty() && digits(low) && digits(high)).then_some(end + 1)
+/// What is inside a group, wherever it stands.
+fn body_of(node: &Node, group: u32) -> Option<&Node> {
+    match node {
+        Node::Group { index, body } if *index == group => Some(body),
+        Node::Group { body, .. } | Node::Look { body, .. } | Node::Repeat { body, .. } => body_of(body, group),
+        Node::Concat(nodes) | Node::Alternation(nodes) => nodes.iter().find_map(|node| body_of(node, group)),
+        _ => None,
+    }
 }
+
+#[cfg(test)]
+mod tests;

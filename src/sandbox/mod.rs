@@ -41,6 +41,7 @@ pub use launcher::run as run_launcher;
 pub use plan::{Limits, Network, Place, Plan, PlannedRoot, Tier};
 pub use scratch::Scratch;
 pub use standing::Standing;
+pub use sys::pages::unwritten_pages;
 pub use toolchains::Visible;
 pub use walls::hold_server;
 pub use wire::{Denied, Event, Exit, Hello, RawString, Request};

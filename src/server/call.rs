@@ -64,6 +64,7 @@ impl Call<'_> {
         let sink = |done: u64, total: Option<u64>, message: &str| self.report(outbox, done, total, message);
         let progress = Progress::new(self.progress_token.is_some().then_some(&sink));
         let context = Context { services: &self.server.services, cancel: self.cancel, progress: &progress };
+        let _busy = self.server.services.memory.busy();
         match tool.call(&context, arguments, self.revision.has_structured()) {
             Ok(reply) => Ok(Body::Tool(reply)),
             Err(error) => self.failed(&error),

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::fs::Writer;
 use crate::policy::Policy;
 use crate::protocol::{Incoming, Request, ToolReply, parse, render};
+use crate::search::memory::Memory;
 use crate::tools::{Callable, Commands, Context, Descriptor, Hints, Registry, Services, Toolset, Weight};
 
 /// A tool that is not declared, as one from a manifest would be.
@@ -66,7 +67,12 @@ fn session() -> Session {
     registry.add(Box::new(Panics)).unwrap();
     assert_eq!(registry.add(Box::new(Panics)), Err("there are two tools called `panics`".to_owned()));
     let commands = Commands::refused("this is a test");
-    let services = Services { policy: Policy::open(&[], &[]).unwrap(), writer: Writer::default(), commands };
+    let services = Services {
+        policy: Policy::open(&[], &[]).unwrap(),
+        writer: Writer::default(),
+        memory: Memory::off(),
+        commands,
+    };
     Session::new(Server::new(registry, services, ErrorStyle::Codes))
 }
 

@@ -123,14 +123,15 @@ pub fn by_name(label: &str) -> Result<Encoding, EncodingError> {
 
 /// Whether `bytes` look binary: a NUL near the beginning and no UTF-16 byte order mark.
 pub fn is_binary(bytes: &[u8]) -> bool {
-    first_nul(bytes).is_some() && !has_utf16_bom(bytes)
+    first_nul(bytes).is_some() && !is_utf16(bytes)
 }
 
 fn first_nul(bytes: &[u8]) -> Option<usize> {
     memchr::memchr(0, &bytes[..bytes.len().min(limits::BINARY_SNIFF_BYTES)])
 }
 
-fn has_utf16_bom(bytes: &[u8]) -> bool {
+/// Whether `bytes` begin with a byte order mark of UTF-16.
+pub fn is_utf16(bytes: &[u8]) -> bool {
     bytes.starts_with(UTF16LE_BOM) || bytes.starts_with(UTF16BE_BOM)
 }
 

@@ -227,6 +227,22 @@ pub fn is_glob(text: &str) -> bool {
     text.contains(['*', '?', '{', '}', '['])
 }
 
+/// The glob that matches `text` itself.
+pub fn escape(text: &str) -> Cow<'_, str> {
+    const SPECIAL: [char; 8] = ['*', '?', '{', '}', '[', ']', '\\', ','];
+    if !text.contains(SPECIAL) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        if SPECIAL.contains(&character) {
+            out.push('\\');
+        }
+        out.push(character);
+    }
+    Cow::Owned(out)
+}
+
 /// The leading directories of a glob that hold no special character, without the slash behind them.
 ///
 /// `/a/b/*.c` gives `/a/b`, `/*` gives `/`, `*.c` and a name alone give the empty string.

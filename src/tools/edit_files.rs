@@ -1,6 +1,8 @@
 //! `edit_files`: the same replacements in many files.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::edits::{self, EditParam, EditReport};
 use super::parallel;
-use super::selection::{Selection, select};
+use super::selection::{Selection, call, scope};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::cancel::CancelToken;
 use crate::edit::{Applied, Edit};
@@ -19,6 +21,7 @@ use crate::fs::{self, FsError, Prepared};
 use crate::limits::{MAX_EDIT_BYTES, MAX_EDIT_FILES, MAX_EDIT_TOTAL_BYTES};
 use crate::policy::{Checked, Kind, Write};
 use crate::protocol::Content;
+use crate::search::names;
 use crate::text::encoding;
 use crate::text::escape::show_path;
 use crate::text::glob::is_glob;
@@ -106,14 +109,15 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, E
         }
         let globs = std::slice::from_ref(pattern);
         let selection = Selection { globs: Some(globs), ..Selection::default() };
-        let selected = select(context, &selection, |_, kind| kind == Kind::File).map_err(|error| match error {
+        let scope = scope(context, &selection).map_err(|error| match error {
             Error::Glob { source, .. } => Error::Glob { parameter: format!("paths[{index}]"), source },
             error => error,
         })?;
-        if selected.entries.is_empty() {
+        let found = names(call(context, &|_| {}), &scope, usize::MAX, &|_, kind| kind == Kind::File)?;
+        if found.paths.is_empty() {
             return Err(Error::NoMatch { what: format!("the glob `{pattern}` (`paths[{index}]`)") });
         }
-        paths.extend(selected.entries.into_iter().map(|entry| entry.path));
+        paths.extend(found.paths.iter().map(|path| PathBuf::from(OsStr::from_bytes(path))));
     }
     let mut seen = std::collections::HashSet::new();
     paths.retain(|path| seen.insert(path.clone()));

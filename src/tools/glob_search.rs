@@ -3,13 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::selection::{Selection, select, shallow_glob_note};
+use super::name_list::NameList;
+use super::selection::{Selection, call, scope, shallow_glob_note, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::limits::DEFAULT_GLOB_RESULTS;
 use crate::policy::Kind;
 use crate::protocol::Content;
-use crate::text::escape::show_path;
+use crate::search::names;
 
 /// Finds files by glob.
 pub struct GlobSearch;
@@ -37,7 +38,7 @@ pub struct Params {
 /// The paths.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Output {
-    matches: Vec<String>,
+    matches: NameList,
     count: usize,
     truncated: bool,
 }
@@ -59,31 +60,35 @@ impl Tool for GlobSearch {
             globs: Some(&params.globs),
             exclude: params.exclude_globs.as_deref().unwrap_or_default(),
             respect_gitignore: params.respect_gitignore.unwrap_or_default(),
+            ..Selection::default()
         };
-        let selected = select(context, &selection, |_, kind| kind != Kind::Directory)?;
-        let total = selected.entries.len();
         let max = match params.max.unwrap_or(DEFAULT_GLOB_RESULTS) {
-            0 => total,
+            0 => usize::MAX,
             max => usize::try_from(max).unwrap_or(usize::MAX),
         };
-        let matches: Vec<String> =
-            selected.entries.iter().take(max).map(|entry| show_path(&entry.path).into_owned()).collect();
-        let (count, truncated) = (matches.len(), total > max);
+        let scope = scope(context, &selection)?;
+        let progress = |seen| context.progress.report(seen, None, &format!("{seen} entries seen"));
+        let named = names(call(context, &progress), &scope, max, &|_, kind| kind != Kind::Directory)?;
+        let matches = NameList::new(&named.paths);
+        let (count, total) = (matches.len(), named.total);
+        let truncated = total > count || named.more;
         context.progress.report_now(total as u64, None, &format!("{total} files found"));
-        let text = if matches.is_empty() { "(no matches found)".to_owned() } else { matches.join("\n") };
+        let text = if count == 0 { "(no matches found)" } else { matches.text() };
         let mut content = Vec::new();
         if truncated {
+            let more = if named.more { "more than " } else { "" };
             content.push(Content::text(format!(
-                "[truncated: the first {count} of {total} files; raise max or narrow globs]\n{text}"
+                "[truncated: the first {count} of {more}{total} files; raise max or narrow globs]\n{text}"
             )));
         } else {
-            content.push(Content::Text(text));
+            content.push(Content::text(text));
         }
-        if matches.is_empty() {
+        if count == 0 {
             content.extend(shallow_glob_note(Some(&params.globs)).map(Content::Text));
         }
-        if selected.skipped > 0 {
-            content.push(Content::text(format!("[{} directories could not be read]", selected.skipped)));
+        if named.skipped > 0 {
+            content.push(Content::text(format!("[{} directories could not be read]", named.skipped)));
+            content.extend(unreadable_note(named.unreadable.iter().map(Vec::as_slice)).map(Content::Text));
         }
         Ok(Reply::content(content).with(Output { matches, count, truncated }))
     }

@@ -6,8 +6,9 @@
 mod command_notes;
 mod context;
 mod edits;
+mod grep_reply;
 mod hash;
-mod line_search;
+mod name_list;
 mod page;
 mod parallel;
 mod registry;

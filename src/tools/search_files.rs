@@ -3,14 +3,16 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
+use memchr::memmem::Finder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::selection::{Selection, select};
+use super::name_list::NameList;
+use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::protocol::Content;
-use crate::text::escape::show_path;
+use crate::search::names;
 
 /// Finds entries by name.
 pub struct SearchFiles;
@@ -35,7 +37,7 @@ pub struct Params {
 /// The paths.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Output {
-    matches: Vec<String>,
+    matches: NameList,
     count: usize,
 }
 
@@ -56,19 +58,25 @@ impl Tool for SearchFiles {
         }
         let selection = Selection {
             directory: Some(&params.directory),
-            globs: None,
             exclude: params.exclude_globs.as_deref().unwrap_or_default(),
             respect_gitignore: params.respect_gitignore.unwrap_or_default(),
+            ..Selection::default()
         };
         let needle = Needle::new(&params.name_contains);
-        let selected = select(context, &selection, |name, _| needle.is_in(name))?;
-        let matches: Vec<String> = selected.entries.iter().map(|entry| show_path(&entry.path).into_owned()).collect();
+        let scope = scope(context, &selection)?;
+        let progress = |seen| context.progress.report(seen, None, &format!("{seen} entries seen"));
+        let named = names(call(context, &progress), &scope, usize::MAX, &|name, _| needle.is_in(name))?;
+        let matches = NameList::new(&named.paths);
         let count = matches.len();
         context.progress.report_now(count as u64 + 1, None, &format!("{count} names found"));
-        let text = if matches.is_empty() { "(no matches found)".to_owned() } else { matches.join("\n") };
-        let mut content = vec![Content::Text(text)];
-        if selected.skipped > 0 {
-            content.push(Content::text(format!("[{} directories could not be read]", selected.skipped)));
+        let text = if count == 0 { "(no matches found)" } else { matches.text() };
+        let mut content = vec![Content::text(text)];
+        if named.more {
+            content.push(Content::text(format!("[truncated after {count} names; search a smaller directory]")));
+        }
+        if named.skipped > 0 {
+            content.push(Content::text(format!("[{} directories could not be read]", named.skipped)));
+            content.extend(unreadable_note(named.unreadable.iter().map(Vec::as_slice)).map(Content::Text));
         }
         Ok(Reply::content(content).with(Output { matches, count }))
     }
@@ -76,22 +84,29 @@ impl Tool for SearchFiles {
 
 /// A text to find in names, whatever the case.
 struct Needle {
-    lower: String,
+    lower: Finder<'static>,
+    is_ascii: bool,
 }
 
 impl Needle {
     fn new(text: &str) -> Self {
-        Self { lower: text.to_lowercase() }
+        let lower = text.to_lowercase();
+        Self { lower: Finder::new(&lower).into_owned(), is_ascii: lower.is_ascii() }
     }
 
     fn is_in(&self, name: &OsStr) -> bool {
         let name = name.as_bytes();
-        if self.lower.is_ascii() {
-            let needle = self.lower.as_bytes();
-            return name.len() >= needle.len()
-                && name.windows(needle.len()).any(|window| window.eq_ignore_ascii_case(needle));
+        if !self.is_ascii {
+            return self.lower.find(String::from_utf8_lossy(name).to_lowercase().as_bytes()).is_some();
         }
-        String::from_utf8_lossy(name).to_lowercase().contains(&self.lower)
+        let mut lower = [0; 256];
+        // No name is longer on Linux (`NAME_MAX`), but some filesystems do not know that.
+        let Some(lower) = lower.get_mut(..name.len()) else {
+            return self.lower.find(&name.to_ascii_lowercase()).is_some();
+        };
+        lower.copy_from_slice(name);
+        lower.make_ascii_lowercase();
+        self.lower.find(lower).is_some()
     }
 }
 
@@ -105,5 +120,6 @@ mod tests {
         assert!(found("MAKE", "Makefile") && found("file", "Makefile") && found("É", "naïveé.txt"));
         assert!(!found("files", "Makefile") && !found("*", "Makefile") && found("*", "a*b"));
         assert!(Needle::new("b").is_in(OsStr::from_bytes(b"\xffB")));
+        assert!(found("needle", &format!("{}NEEDLE", "x".repeat(300))));
     }
 }

@@ -7,6 +7,7 @@ use crate::fs::Writer;
 use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_COMMAND_TIMEOUT_SECS, OUTPUT_CAP_BYTES};
 use crate::policy::Policy;
 use crate::sandbox::{Scratch, Standing, Tier};
+use crate::search::memory::Memory;
 
 /// Made once at start; nothing in it is ever replaced.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub struct Services {
     pub policy: Policy,
     /// Writes files, and keeps two changes of one file apart.
     pub writer: Writer,
+    /// What is known of files from searches before.
+    pub memory: Memory,
     /// The rules for commands.
     pub commands: Commands,
 }

@@ -5,12 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The layers from the top; a file imports only from layers below its own, or from its own module.
-const LAYERS: [&[&str]; 9] = [
+const LAYERS: [&[&str]; 10] = [
     &["main", "cli", "config", "docs", "oneshot", "probe", "bench", "start", "inspect"],
     &["transport"],
     &["server"],
     &["tools", "mock", "python", "testrun"],
     &["error"],
+    &["search"],
     &["edit", "fs", "exec", "record"],
     &["policy", "sandbox", "pattern", "text", "protocol"],
     &["cancel"],

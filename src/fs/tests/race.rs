@@ -1,5 +1,3 @@
-use std::ops::ControlFlow;
-
 use super::*;
 use crate::fs::write::current;
 use crate::policy::tests::race::while_swapping;
@@ -110,27 +108,22 @@ fn nothing_outside_is_listed_while_links_come_and_go() {
     let tree = arena();
     std::fs::write(tree.at("O/only-outside"), "TOPSECRET").unwrap();
     let cancel = CancelToken::new();
-    let options = WalkOptions {
-        threads: Some(2),
-        max_depth: 9,
-        respect_gitignore: false,
-        above: &[],
-        enter: &|_| true,
-        cancel: &cancel,
+    let options = super::walking::on_threads(2, &cancel);
+    let secrets = |found: &Found<'_>| {
+        assert!(!found.rel().ends_with(b"only-outside"));
+        if let Ok(file) = found.open() {
+            assert_ne!(file.read_all(99, "x".as_ref()).unwrap(), b"TOPSECRET");
+            return if found.rel().ends_with(b"in/secret") { "secret" } else { "" }.to_owned();
+        }
+        String::new()
     };
     let listing =
         TreeOptions { max_depth: 9, max_entries: 999, respect_gitignore: false, keep: &|_, _| true, cancel: &cancel };
     let mut seen = 0;
     while_swapping(&tree.at("A/d"), &tree.at("A/out"), || {
-        let walked = walk(&read(&tree, "A"), &options, |own: &mut usize, found| {
-            assert!(!found.rel().ends_with(b"only-outside"));
-            if let Ok(file) = found.open() {
-                assert_ne!(file.read_all(99, "x".as_ref()).unwrap(), b"TOPSECRET");
-                *own += usize::from(found.rel().ends_with(b"in/secret"));
-            }
-            ControlFlow::Continue(())
-        });
-        seen += walked.unwrap().collected.iter().sum::<usize>();
+        let notes = super::walking::Notes { enter: &|_| true, note: &secrets };
+        let (noted, _) = super::walking::walked(&read(&tree, "A"), &options, &notes);
+        seen += noted.iter().filter(|note| *note == "secret").count();
         let listed = super::tree(&read(&tree, "A"), &listing).unwrap();
         assert!(listed.entries.iter().all(|e| e.name != "only-outside"));
     });

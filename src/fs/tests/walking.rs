@@ -3,6 +3,64 @@ use std::ops::ControlFlow;
 use super::*;
 use crate::policy::Kind;
 
+/// Collects what `note` says of each entry.
+pub(super) struct Notes<'a> {
+    pub(super) enter: &'a (dyn Fn(&[u8]) -> bool + Sync),
+    pub(super) note: &'a (dyn Fn(&Found<'_>) -> String + Sync),
+}
+
+const ENTER: &(dyn Fn(&[u8]) -> bool + Sync) = &|_| true;
+const REL: &(dyn Fn(&Found<'_>) -> String + Sync) = &|found| {
+    let mark = if found.kind() == Kind::Directory { "/" } else { "" };
+    format!("{}{mark}", String::from_utf8_lossy(found.rel()))
+};
+
+impl Visitor for Notes<'_> {
+    type Local = ();
+    type Out = (Vec<String>, u64);
+
+    fn local(&self) {}
+
+    fn enters(&self, rel: &[u8]) -> bool {
+        (self.enter)(rel)
+    }
+
+    fn visit(&self, (): &mut (), out: &mut Self::Out, found: &Found<'_>) {
+        out.0.push((self.note)(found));
+    }
+
+    fn unreadable(&self, out: &mut Self::Out, _: &[u8]) {
+        out.1 += 1;
+    }
+
+    fn weight(out: &Self::Out) -> usize {
+        out.0.len() + out.1 as usize
+    }
+}
+
+/// Everything in order, and how many directories could not be read.
+pub(super) fn walked(start: &Checked<Read>, options: &WalkOptions<'_>, notes: &Notes<'_>) -> (Vec<String>, u64) {
+    let (mut all, mut skipped) = (Vec::new(), 0);
+    let ended = walk(start, options, notes, |(more, unread)| {
+        all.extend(more);
+        skipped += unread;
+        ControlFlow::Continue(())
+    });
+    assert_eq!(ended.unwrap(), Ended::Complete);
+    (all, skipped)
+}
+
+pub(super) fn on_threads<'a>(count: usize, cancel: &'a CancelToken) -> WalkOptions<'a> {
+    WalkOptions {
+        threads: Some(count),
+        order: Order::Paths,
+        max_depth: usize::MAX,
+        respect_gitignore: false,
+        above: &[],
+        cancel,
+    }
+}
+
 struct Asked<'a> {
     threads: usize,
     gitignore: bool,
@@ -15,23 +73,11 @@ const ALL: Asked<'static> = Asked { threads: 1, gitignore: false, enter: &|_| tr
 fn paths(tree: &Fixture, path: &str, asked: &Asked<'_>) -> (Vec<String>, u64) {
     let cancel = CancelToken::new();
     let options = WalkOptions {
-        threads: Some(asked.threads),
         max_depth: asked.max_depth,
         respect_gitignore: asked.gitignore,
-        above: &[],
-        enter: asked.enter,
-        cancel: &cancel,
+        ..on_threads(asked.threads, &cancel)
     };
-    let walked = walk(&read(tree, path), &options, |own: &mut Vec<String>, found| {
-        let mark = if found.kind() == Kind::Directory { "/" } else { "" };
-        own.push(format!("{}{mark}", String::from_utf8_lossy(found.rel())));
-        ControlFlow::Continue(())
-    })
-    .unwrap();
-    assert!(!walked.stopped);
-    let mut all: Vec<String> = walked.collected.into_iter().flatten().collect();
-    all.sort();
-    (all, walked.skipped)
+    walked(&read(tree, path), &options, &Notes { enter: asked.enter, note: REL })
 }
 
 #[test]
@@ -149,21 +195,9 @@ fn gitignore_files_rule_from_their_own_directory_down() {
     // The rules above the start count when they are handed in.
     let above = [(read(&tree, "A"), b"sub".to_vec())];
     std::fs::write(tree.at("A/.gitignore"), "/sub/build\n").unwrap();
-    let options = WalkOptions {
-        threads: Some(1),
-        max_depth: 9,
-        respect_gitignore: true,
-        above: &above,
-        enter: &|_| true,
-        cancel: &cancel,
-    };
-    let walked = walk(&read(&tree, "A/sub"), &options, |own: &mut Vec<Vec<u8>>, found| {
-        own.push(found.rel().to_vec());
-        ControlFlow::Continue(())
-    });
-    let mut found: Vec<_> = walked.unwrap().collected.concat();
-    found.sort();
-    assert_eq!(found, [&b".gitignore"[..], b"x.log"]);
+    let options = WalkOptions { respect_gitignore: true, above: &above, ..on_threads(1, &cancel) };
+    let found = walked(&read(&tree, "A/sub"), &options, &Notes { enter: ENTER, note: REL }).0;
+    assert_eq!(found, [".gitignore", "x.log"]);
 }
 
 #[test]
@@ -172,21 +206,11 @@ fn files_are_opened_as_files_only() {
     tree.link("A/sub/ln", "deep/f");
     rustix::fs::mknodat(CWD, tree.at("A/sub/fifo"), rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
     let cancel = CancelToken::new();
-    let options = WalkOptions {
-        threads: Some(1),
-        max_depth: 9,
-        respect_gitignore: false,
-        above: &[],
-        enter: &|_| true,
-        cancel: &cancel,
-    };
-    let walked = walk(&read(&tree, "A/sub"), &options, |own: &mut Vec<String>, found| {
+    let note = |found: &Found<'_>| {
         let text = found.open().map(|file| String::from_utf8(file.read_all(99, "x".as_ref()).unwrap()).unwrap());
-        own.push(format!("{} {}", found.name().display(), text.unwrap_or("-".into())));
-        ControlFlow::Continue(())
-    });
-    let mut found = walked.unwrap().collected.concat();
-    found.sort();
+        format!("{} {}", found.name().display(), text.unwrap_or("-".into()))
+    };
+    let found = walked(&read(&tree, "A/sub"), &on_threads(1, &cancel), &Notes { enter: ENTER, note: &note }).0;
     assert_eq!(found, ["deep -", "f A-deep", "fifo -", "ln -"]);
 }
 
@@ -197,30 +221,22 @@ fn a_walk_ends_when_it_is_told_to() {
         std::fs::create_dir_all(tree.at(&format!("A/sub/{i}/x"))).unwrap();
     }
     let cancel = CancelToken::new();
-    let options = WalkOptions {
-        threads: Some(4),
-        max_depth: 9,
-        respect_gitignore: false,
-        above: &[],
-        enter: &|_| true,
-        cancel: &cancel,
-    };
-    let count = |stop: &(dyn Fn(usize) -> bool + Sync)| {
-        let walked = walk(&read(&tree, "A/sub"), &options, |own: &mut usize, _| {
-            *own += 1;
-            if stop(*own) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    let notes = Notes { enter: ENTER, note: REL };
+    let count = |enough: usize| {
+        let mut settled = 0;
+        let ended = walk(&read(&tree, "A/sub"), &on_threads(4, &cancel), &notes, |(more, _)| {
+            settled += more.len();
+            if settled >= enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        let walked = walked.unwrap();
-        (walked.stopped, walked.collected.iter().sum::<usize>())
+        (ended.unwrap(), settled)
     };
-    assert_eq!(count(&|_| false), (false, 102));
-    assert_eq!(count(&|seen| seen == 1), (true, 1));
+    assert_eq!(count(usize::MAX), (Ended::Complete, 102));
+    let (ended, settled) = count(1);
+    assert!(ended == Ended::Stopped && settled < 102, "{settled}");
     cancel.cancel();
-    assert_eq!(count(&|_| false), (true, 0));
-    assert!(matches!(
-        walk(&read(&tree, "A/f"), &options, |(): &mut (), _| ControlFlow::Continue(())),
-        Err(FsError::NotADirectory { .. })
-    ));
+    assert_eq!(count(usize::MAX), (Ended::Stopped, 0));
+    let nothing = walk(&read(&tree, "A/f"), &on_threads(1, &cancel), &notes, |_| ControlFlow::Continue(()));
+    assert!(matches!(nothing, Err(FsError::NotADirectory { .. })));
 }
 
 #[test]
@@ -231,21 +247,14 @@ fn a_panic_in_a_visitor_ends_the_walk_and_reaches_the_caller() {
         std::fs::write(tree.at(&format!("A/sub/{i}/x")), "").unwrap();
     }
     let cancel = CancelToken::new();
-    let options = WalkOptions {
-        threads: Some(4),
-        max_depth: 9,
-        respect_gitignore: false,
-        above: &[],
-        enter: &|_| true,
-        cancel: &cancel,
-    };
     let start = read(&tree, "A/sub");
+    let note = |found: &Found<'_>| {
+        assert!(found.name() != "x", "on purpose");
+        String::new()
+    };
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        walk(&start, &options, |own: &mut usize, found| {
-            *own += 1;
-            assert!(found.name() != "x", "on purpose");
-            ControlFlow::Continue(())
-        })
+        let notes = Notes { enter: ENTER, note: &note };
+        walk(&start, &on_threads(4, &cancel), &notes, |_| ControlFlow::Continue(()))
     }));
     assert!(caught.is_err());
 }

@@ -1,0 +1,43 @@
+//! Characters beyond U+FFFF, which patterns without the flag `u` write as two UTF-16 units.
+//!
+//! A text is searched by whole characters, so a half matches nothing by itself. Where two of them, or two classes of
+//! them, follow each other, they are meant to be characters: `\ud83d[\ude00-\ude4f]`, `[\ud800-\udbff][\udc00-\udfff]`.
+
+use super::super::ast::Class;
+use super::super::error::PatternError;
+use crate::limits::MAX_PATTERN_PRODUCT;
+use std::ops::RangeInclusive;
+
+/// The first units of pairs (Unicode, 3.9, D91).
+pub(super) const LEAD: RangeInclusive<u32> = 0xD800..=0xDBFF;
+/// The second ones.
+pub(super) const TRAIL: RangeInclusive<u32> = 0xDC00..=0xDFFF;
+
+/// A set of units that are all leads or all trails, as ranges.
+pub(super) enum Half {
+    Lead(Vec<(u32, u32)>),
+    Trail(Vec<(u32, u32)>),
+}
+
+/// The code point of a pair.
+pub(super) fn pair(lead: u32, trail: u32) -> u32 {
+    0x1_0000 + ((lead - LEAD.start()) << 10) + (trail - TRAIL.start())
+}
+
+/// The lead of a code point beyond U+FFFF.
+pub(super) fn lead_of(code: u32) -> u32 {
+    LEAD.start() + ((code - 0x1_0000) >> 10)
+}
+
+/// All characters with a lead and a trail out of these.
+pub(super) fn join(lead: &[(u32, u32)], trail: &[(u32, u32)]) -> Result<Class, PatternError> {
+    let leads: usize = lead.iter().map(|(first, last)| (last - first) as usize + 1).sum();
+    if leads.saturating_mul(trail.len()) > MAX_PATTERN_PRODUCT {
+        return Err(PatternError::TooLarge);
+    }
+    let mut ranges = Vec::with_capacity(leads * trail.len());
+    for lead in lead.iter().flat_map(|(first, last)| *first..=*last) {
+        ranges.extend(trail.iter().map(|(first, last)| (pair(lead, *first), pair(lead, *last))));
+    }
+    Ok(Class::of_code_points(&ranges))
+}

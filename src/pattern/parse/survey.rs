@@ -1,0 +1,54 @@
+//! What must be known before a pattern is read: `\2` is a reference only if there are two groups, `\k` only if one has
+//! a name (ECMA-262, Annex B.1.2, `[+NamedCaptureGroups]`).
+
+use super::names;
+
+/// The groups of a pattern.
+pub(super) struct Survey {
+    /// How many capture groups there are.
+    pub groups: u32,
+    /// Whether `(?<` begins a name anywhere, be it a good one or not.
+    pub named: bool,
+    /// Names that are well formed, with the numbers of their groups.
+    pub names: Vec<(Box<str>, u32)>,
+}
+
+impl Survey {
+    /// Looks for what opens groups; classes and escapes open none.
+    pub(super) fn of(source: &str) -> Self {
+        let bytes = source.as_bytes();
+        let mut survey = Self { groups: 0, named: false, names: Vec::new() };
+        let mut in_class = false;
+        let mut at = 0;
+        while let Some(byte) = bytes.get(at) {
+            match byte {
+                b'\\' => at += 1,
+                b'[' => in_class = true,
+                b']' => in_class = false,
+                b'(' if !in_class => survey.open(source, at + 1),
+                _ => {}
+            }
+            at += 1;
+        }
+        survey
+    }
+
+    /// What stands behind a `(`.
+    fn open(&mut self, source: &str, at: usize) {
+        let rest = &source[at..];
+        if !rest.starts_with('?') {
+            self.groups += 1;
+        } else if rest.starts_with("?<") && !rest.starts_with("?<=") && !rest.starts_with("?<!") {
+            self.groups += 1;
+            self.named = true;
+            if let Some((name, _)) = names::read(source, at + 2) {
+                self.names.push((name, self.groups));
+            }
+        }
+    }
+
+    /// The groups with this name.
+    pub(super) fn named(&self, name: &str) -> Vec<u32> {
+        self.names.iter().filter(|(known, _)| **known == *name).map(|(_, group)| *group).collect()
+    }
+}

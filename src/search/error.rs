@@ -1,0 +1,48 @@
+//! Why a search cannot be made, or gave up.
+
+use std::path::PathBuf;
+
+use crate::fs::FsError;
+use crate::pattern::PatternError;
+use crate::policy::PolicyError;
+use crate::text::glob::GlobError;
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    /// A place that may not be searched.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// The disk.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+    /// A glob that cannot be used.
+    #[error("`{parameter}` has a bad glob: {source}")]
+    Glob {
+        /// The parameter, such as `globs[0]`.
+        parameter: String,
+        /// Why.
+        source: GlobError,
+    },
+    /// No file type has this name.
+    #[error("unknown file type `{name}`")]
+    UnknownType {
+        /// What was asked for.
+        name: String,
+        /// Names that are like it, or begin as it does.
+        near: Vec<String>,
+    },
+    /// The pattern ran out of its budget in a file.
+    #[error("{}:{line}: {source}", path.display())]
+    PatternAt {
+        /// The file.
+        path: PathBuf,
+        /// The last line that was reached.
+        line: u64,
+        /// Why.
+        source: PatternError,
+    },
+    /// Nobody wants the answer any more.
+    #[error("the search was cancelled")]
+    Cancelled,
+}

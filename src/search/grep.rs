@@ -1,0 +1,390 @@
+//! Lines of all files of a scope that match a pattern, in path order.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use super::Call;
+use super::error::SearchError;
+use super::lines::{FileSearcher, Found, Hit, How, Limits, Stopped};
+use super::memory::{Memory, Recall};
+use super::scope::{Scope, Start, to_path};
+use crate::cancel::Bound;
+use crate::fs::{self, Ended, OpenFile, Visitor};
+use crate::limits::{MAX_NAMED_UNREADABLE, SEARCH_PROGRESS_STEP};
+use crate::pattern::{Budget, Pattern, PatternError};
+use crate::policy::{Checked, Kind, Read};
+
+/// What is reported of a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// The lines.
+    #[default]
+    Lines,
+    /// That it matches.
+    Files,
+    /// How many of its lines match.
+    Count,
+}
+
+/// How much is wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    /// What is reported.
+    pub mode: Mode,
+    /// Lines around each match; for [`Mode::Lines`].
+    pub context: usize,
+    /// Whether a match may go over lines; each of them counts.
+    pub multiline: bool,
+    /// Most matches for [`Mode::Lines`], else most files.
+    pub most: u64,
+    /// Bytes of lines that are kept, more or less; matches after that are only counted.
+    pub bytes: usize,
+}
+
+/// The matches of one file.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FileHits {
+    /// Absolute, in the spelling of the directory that was asked for.
+    pub path: PathBuf,
+    /// The lines, as far as they are wanted.
+    pub hits: Vec<Hit>,
+    /// How many lines match, at most as many as were wanted in all; 1 for [`Mode::Files`].
+    pub matches: u64,
+}
+
+/// The answer.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Hits {
+    /// By the bytes of their paths. Their matches together are at most as many as were wanted.
+    pub files: Vec<FileHits>,
+    /// Whether there are more than were wanted.
+    pub more: bool,
+    /// Files looked at, those included that came to nothing because there was enough before them.
+    pub searched: u64,
+    /// Files that could not be searched, links that lead out, directories that could not be read.
+    pub skipped: u64,
+    /// The first of those that lie inside and could not be read.
+    pub unreadable: Vec<PathBuf>,
+}
+
+/// Searches every file of a scope.
+pub fn grep(call: Call<'_>, scope: &Scope, pattern: &Pattern, wanted: Wanted) -> Result<Hits, SearchError> {
+    let budget = Budget::new(Bound { deadline: None, cancel: Some(call.cancel) });
+    let mut gathered = Gathered::new(wanted);
+    let seen = AtomicU64::new(0);
+    let recall = recall(call.memory, pattern, wanted);
+    let recall = recall.as_ref();
+    for start in scope.starts() {
+        if scope.overlaps() {
+            gathered.begin_again();
+        } else if gathered.is_full() {
+            break;
+        }
+        let progress = Settled { units: AtomicU64::new(gathered.units), bytes: AtomicUsize::new(gathered.bytes) };
+        let (settled, seen, budget) = (&progress, &seen, &budget);
+        let visit = Search { call, scope, start, pattern, budget, wanted, settled, seen, recall };
+        let ended = fs::walk(&start.dir, &scope.walk_options(start, call.cancel), &visit, |stretch| {
+            let flow = gathered.add(stretch);
+            progress.units.store(gathered.units, Ordering::Relaxed);
+            progress.bytes.store(gathered.bytes, Ordering::Relaxed);
+            flow
+        })?;
+        if ended == Ended::Stopped && call.cancel.is_cancelled() {
+            return Err(SearchError::Cancelled);
+        }
+    }
+    if recall.is_some_and(Recall::has_news) {
+        let dirs = scope.starts().iter().filter_map(|start| call.policy.read(start.dir.shown()).ok());
+        dirs.for_each(|dir| call.memory.learn_below(dir));
+    }
+    gathered.searched = seen.into_inner();
+    gathered.finish(scope.overlaps())
+}
+
+/// Searches one file.
+pub fn grep_one(call: Call<'_>, file: &Checked<Read>, pattern: &Pattern, wanted: Wanted) -> Result<Hits, SearchError> {
+    let budget = Budget::new(Bound { deadline: None, cancel: Some(call.cancel) });
+    let mut gathered = Gathered { searched: 1, ..Gathered::new(wanted) };
+    let mut stretch = Stretch::default();
+    let limits = limits_of(wanted, 0, 0);
+    let path = file.shown().to_path_buf();
+    let searched = match OpenFile::of(file) {
+        Ok(file) => FileSearcher::new(pattern, &budget, how_of(wanted)).search(&file, limits, call.cancel),
+        Err(_) => Err(Stopped::Unreadable),
+    };
+    stretch.add(searched, || path, wanted.mode);
+    if call.cancel.is_cancelled() {
+        return Err(SearchError::Cancelled);
+    }
+    let _ = gathered.add(stretch);
+    gathered.finish(false)
+}
+
+/// What decides whether a file matches: the pattern, and whether it goes over lines.
+fn recall(memory: &Memory, pattern: &Pattern, wanted: Wanted) -> Option<Recall> {
+    let key = format!("{}{}", if wanted.multiline { "multiline/" } else { "" }, pattern.key());
+    memory.recall(key.as_bytes(), || pattern.over_approximation(wanted.multiline))
+}
+
+fn how_of(wanted: Wanted) -> How {
+    How { context: wanted.context, count_only: wanted.mode != Mode::Lines, multiline: wanted.multiline }
+}
+
+/// What one more file may give when so much is settled.
+fn limits_of(wanted: Wanted, units: u64, bytes: usize) -> Limits {
+    match wanted.mode {
+        Mode::Lines => Limits { most: wanted.most.saturating_sub(units), bytes: wanted.bytes.saturating_sub(bytes) },
+        Mode::Files => Limits { most: 0, bytes: 0 },
+        Mode::Count => Limits { most: u64::MAX, bytes: 0 },
+    }
+}
+
+/// How much is settled, for those who are still searching.
+struct Settled {
+    units: AtomicU64,
+    bytes: AtomicUsize,
+}
+
+/// What a stretch of files came to.
+#[derive(Default)]
+struct Stretch {
+    results: Vec<Result<(PathBuf, Found), Failure>>,
+    skipped: u64,
+    unreadable: Vec<PathBuf>,
+    weight: usize,
+}
+
+struct Failure {
+    path: PathBuf,
+    line: u64,
+    source: PatternError,
+}
+
+impl Stretch {
+    fn add(&mut self, searched: Result<Found, Stopped>, path: impl FnOnce() -> PathBuf, mode: Mode) {
+        let result = match searched {
+            Ok(mut found) => {
+                if mode == Mode::Files && found.cut {
+                    (found.matches, found.cut) = (1, false);
+                }
+                if found.matches == 0 && !found.cut {
+                    return;
+                }
+                Ok((path(), found))
+            }
+            Err(Stopped::Unreadable) => return self.skip(path()),
+            Err(Stopped::Pattern(source, line)) => Err(Failure { path: path(), line, source }),
+        };
+        self.weight += size_of_val(&result);
+        if let Ok((path, found)) = &result {
+            let text: usize = found.hits.iter().map(|hit| hit.text.len() + size_of::<Hit>()).sum();
+            self.weight += path.as_os_str().len() + text;
+        }
+        self.results.push(result);
+    }
+
+    fn skip(&mut self, path: PathBuf) {
+        self.skipped += 1;
+        self.weight += 1;
+        if self.unreadable.len() < MAX_NAMED_UNREADABLE {
+            self.unreadable.push(path);
+        }
+    }
+}
+
+/// The visitor of a walk.
+struct Search<'a> {
+    call: Call<'a>,
+    scope: &'a Scope,
+    start: &'a Start,
+    pattern: &'a Pattern,
+    budget: &'a Budget<'a>,
+    wanted: Wanted,
+    settled: &'a Settled,
+    seen: &'a AtomicU64,
+    recall: Option<&'a Recall>,
+}
+
+impl<'a> Visitor for Search<'a> {
+    type Local = FileSearcher<'a>;
+    type Out = Stretch;
+
+    fn local(&self) -> Self::Local {
+        FileSearcher::new(self.pattern, self.budget, how_of(self.wanted))
+    }
+
+    fn enters(&self, rel: &[u8]) -> bool {
+        self.scope.enters(rel)
+    }
+
+    fn visit(&self, local: &mut Self::Local, out: &mut Stretch, found: &fs::Found<'_>) {
+        let kind = found.kind();
+        if !matches!(kind, Kind::File | Kind::Symlink) || !self.scope.holds(self.start, found) {
+            return;
+        }
+        let path = || self.start.path(found.rel());
+        if kind == Kind::Symlink {
+            // A link is not followed: what it leads to inside is searched where it lies, and what is outside is none of ours.
+            if self.call.policy.leads_to(path()).is_none() {
+                out.skipped += 1;
+                out.weight += 1;
+            }
+            return;
+        }
+        let seen = self.seen.fetch_add(1, Ordering::Relaxed) + 1;
+        if seen.is_multiple_of(SEARCH_PROGRESS_STEP) {
+            (self.call.progress)(seen);
+        }
+        if self.recall.is_some_and(|recall| recall.rules_out(found)) {
+            return;
+        }
+        let file = match found.open() {
+            Ok(file) => file,
+            // Gone, or something else by now.
+            Err(error) if is_gone(&error) => return,
+            Err(_) => return out.skip(path()),
+        };
+        // Before it is read: what changes from now on has another version.
+        let settled = self.recall.and_then(|recall| recall.settled(&file).map(|version| (recall, version)));
+        let (units, bytes) = (&self.settled.units, &self.settled.bytes);
+        let limits = limits_of(self.wanted, units.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed));
+        let searched = local.search(&file, limits, self.call.cancel);
+        if let Some((recall, version)) = settled
+            && let Ok(found) = &searched
+            && !self.call.cancel.is_cancelled()
+        {
+            recall.learn(&version, found.matches > 0 || found.cut);
+        }
+        out.add(searched, path, self.wanted.mode);
+    }
+
+    fn unreadable(&self, out: &mut Stretch, rel: &[u8]) {
+        out.skip(self.start.path(rel));
+    }
+
+    fn weight(out: &Stretch) -> usize {
+        out.weight
+    }
+}
+
+/// Whether a name that was listed no longer stands for a regular file.
+pub(super) fn is_gone(error: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    let gone = [Errno::NOENT, Errno::NXIO, Errno::NODEV, Errno::ISDIR, Errno::LOOP, Errno::NOTDIR];
+    Errno::from_io_error(error).is_some_and(|errno| gone.contains(&errno))
+}
+
+/// Results as they come, in order.
+struct Gathered {
+    wanted: Wanted,
+    files: Vec<(PathBuf, Found)>,
+    /// Matches, or files, since the last time it began.
+    units: u64,
+    bytes: usize,
+    searched: u64,
+    skipped: u64,
+    unreadable: Vec<PathBuf>,
+    failed: Option<Failure>,
+}
+
+impl Gathered {
+    fn new(wanted: Wanted) -> Self {
+        Self {
+            wanted,
+            files: Vec::new(),
+            units: 0,
+            bytes: 0,
+            searched: 0,
+            skipped: 0,
+            unreadable: Vec::new(),
+            failed: None,
+        }
+    }
+
+    /// What follows may belong before what is there: it has to be gathered as if it were alone.
+    fn begin_again(&mut self) {
+        (self.units, self.bytes) = (0, 0);
+    }
+
+    fn is_full(&self) -> bool {
+        self.units > self.wanted.most || self.failed.is_some()
+    }
+
+    fn add(&mut self, stretch: Stretch) -> ControlFlow<()> {
+        self.skipped += stretch.skipped;
+        let room = MAX_NAMED_UNREADABLE.saturating_sub(self.unreadable.len());
+        self.unreadable.extend(stretch.unreadable.into_iter().take(room));
+        for result in stretch.results {
+            match result {
+                Ok((path, mut found)) => {
+                    if self.bytes >= self.wanted.bytes {
+                        found.hits = Vec::new();
+                    }
+                    self.units +=
+                        if self.wanted.mode == Mode::Lines { found.matches + u64::from(found.cut) } else { 1 };
+                    self.bytes += found.hits.iter().map(|hit| hit.text.len() + 1).sum::<usize>();
+                    self.files.push((path, found));
+                }
+                // What comes after enough results does not matter, so neither does a failure there.
+                Err(failure) => self.failed = Some(failure),
+            }
+            if self.is_full() {
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn finish(mut self, overlapping: bool) -> Result<Hits, SearchError> {
+        if let Some(Failure { path, line, source }) = self.failed {
+            return Err(SearchError::PatternAt { path, line, source });
+        }
+        if overlapping {
+            let bytes = |path: &PathBuf| path.as_os_str().as_encoded_bytes().to_vec();
+            self.files.sort_by_cached_key(|(path, _)| bytes(path));
+            self.files.dedup_by(|(a, _), (b, _)| a == b);
+        }
+        let mut hits =
+            Hits { searched: self.searched, skipped: self.skipped, unreadable: self.unreadable, ..Hits::default() };
+        let mut left = self.wanted.most;
+        for (path, mut found) in self.files {
+            if left == 0 {
+                hits.more = true;
+                break;
+            }
+            if self.wanted.mode == Mode::Lines {
+                hits.more |= found.cut || found.matches > left;
+                if found.matches > left {
+                    cut(&mut found, left, self.wanted.context);
+                }
+                left -= found.matches;
+            } else {
+                left -= 1;
+            }
+            hits.files.push(FileHits { path, hits: found.hits, matches: found.matches });
+        }
+        Ok(hits)
+    }
+}
+
+/// Leaves the first `most` matches, and no context of those that are left out.
+fn cut(found: &mut Found, most: u64, context: usize) {
+    found.matches = most;
+    let mut matches = 0;
+    let kept = found.hits.iter().take_while(|hit| {
+        matches += u64::from(hit.is_match);
+        matches <= most
+    });
+    let kept = kept.count();
+    found.hits.truncate(kept);
+    let last = found.hits.iter().rposition(|hit| hit.is_match).map_or(0, |at| found.hits[at].line);
+    found.hits.retain(|hit| hit.line <= last.saturating_add(context as u64));
+}
+
+/// The path of an entry below a start.
+impl Start {
+    fn path(&self, rel: &[u8]) -> PathBuf {
+        to_path([&self.prefix, rel].concat())
+    }
+}

@@ -1,0 +1,258 @@
+//! One file searched: the lines that match, their context, and nothing more than asked for.
+
+use std::io::{self, BufRead, Read};
+
+use grep_matcher::Matcher;
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+
+use super::window::shown;
+use crate::cancel::CancelToken;
+use crate::fs::OpenFile;
+use crate::limits::{BINARY_SNIFF_BYTES, MAX_LINE_BUFFER_BYTES, MAX_WHOLE_SEARCH_BYTES};
+use crate::pattern::{Budget, Exact, Finder, Pattern, PatternError};
+use crate::text::encoding::{UTF8_BOM, is_utf16};
+use crate::text::lines::line_at;
+
+/// One line of a result.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// Counted from 1.
+    pub line: u64,
+    /// Without its line ending; a very long one is cut.
+    pub text: String,
+    /// Whether it matches, or is context of one that does.
+    pub is_match: bool,
+    /// Whether lines between this one and the one before were left out.
+    pub after_gap: bool,
+}
+
+/// What a search of one file came to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// In the order of the file; empty when only the number was asked for, or the bytes were used up.
+    pub hits: Vec<Hit>,
+    /// Lines that match, those without a hit included.
+    pub matches: u64,
+    /// Whether the search ended at `most` matches and there are more.
+    pub cut: bool,
+}
+
+/// What is wanted of one file.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// The search ends when there are more matches than this.
+    pub most: u64,
+    /// Bytes of text that are kept, more or less; what comes after is only counted. At 0 the first match ends nothing, but
+    /// no line is kept at all.
+    pub bytes: usize,
+}
+
+/// Why a file was not searched to its end.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// The disk, or a line that is too long to hold.
+    Unreadable,
+    /// The pattern, at this line.
+    Pattern(PatternError, u64),
+}
+
+/// How a file is read, as its first [`BINARY_SNIFF_BYTES`] tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// It has no lines.
+    Binary,
+    /// Its bytes are searched.
+    Bytes,
+    /// It is UTF-16, of which the text is searched.
+    Decoded,
+}
+
+impl Reading {
+    /// Of a file that begins so.
+    pub(super) fn of(head: &[u8]) -> Self {
+        let head = &head[..head.len().min(BINARY_SNIFF_BYTES)];
+        let is_wide = is_utf16(head);
+        let is_binary =
+            if is_wide { head.as_chunks::<2>().0.contains(&[0, 0]) } else { memchr::memchr(0, head).is_some() };
+        match (is_binary, is_wide) {
+            (true, _) => Self::Binary,
+            (_, true) => Self::Decoded,
+            _ => Self::Bytes,
+        }
+    }
+}
+
+/// How lines are looked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct How {
+    /// Lines around each match.
+    pub context: usize,
+    /// Whether line numbers and text are left out; counting alone is cheaper.
+    pub count_only: bool,
+    /// Whether a match may go over lines. A file has to fit into [`MAX_LINE_BUFFER_BYTES`] then.
+    pub multiline: bool,
+}
+
+/// Searches files one after the other, with the same buffers.
+#[derive(Debug)]
+pub struct FileSearcher<'a> {
+    pattern: &'a Pattern,
+    budget: &'a Budget<'a>,
+    how: How,
+    plain: Searcher,
+    /// For UTF-16, which is decoded on the way.
+    wide: Searcher,
+    buffer: Vec<u8>,
+    /// The beginning of a file that is not read in one piece.
+    head: Vec<u8>,
+}
+
+impl<'a> FileSearcher<'a> {
+    /// Each thread has one of its own; the budget is that of the whole call.
+    pub fn new(pattern: &'a Pattern, budget: &'a Budget<'a>, how: How) -> Self {
+        let build = |wide: bool| {
+            let context = if how.count_only { 0 } else { how.context };
+            SearcherBuilder::new()
+                .line_number(!how.count_only)
+                .before_context(context)
+                .after_context(context)
+                .multi_line(how.multiline)
+                .binary_detection(BinaryDetection::none())
+                .bom_sniffing(wide)
+                .heap_limit(Some(MAX_LINE_BUFFER_BYTES))
+                .build()
+        };
+        let (plain, wide) = (build(false), build(true));
+        Self { pattern, budget, how, plain, wide, buffer: Vec::new(), head: Vec::new() }
+    }
+
+    /// Searches an open file. One with a NUL near its beginning is binary and has no lines.
+    pub fn search(&mut self, file: &OpenFile, limits: Limits, cancel: &CancelToken) -> Result<Found, Stopped> {
+        if self.how.multiline {
+            let finder = self.pattern.text_finder(self.budget);
+            self.search_with(&finder, file, limits, cancel)
+        } else {
+            let finder = self.pattern.finder(self.budget);
+            self.search_with(&finder, file, limits, cancel)
+        }
+    }
+
+    fn search_with(
+        &mut self,
+        finder: &Finder<'_, impl Exact>,
+        file: &OpenFile,
+        limits: Limits,
+        cancel: &CancelToken,
+    ) -> Result<Found, Stopped> {
+        let (bytes, most) = if file.size() <= MAX_WHOLE_SEARCH_BYTES {
+            (&mut self.buffer, MAX_WHOLE_SEARCH_BYTES)
+        } else {
+            (&mut self.head, BINARY_SNIFF_BYTES as u64)
+        };
+        let is_whole = file.read_start(bytes, most).map_err(|_| Stopped::Unreadable)?;
+        let reading = Reading::of(bytes);
+        if reading == Reading::Binary {
+            return Ok(Found::default());
+        }
+        // No part of the first line for whoever reads the file, so none for `^` either.
+        let bom = if bytes.starts_with(UTF8_BOM) { UTF8_BOM.len() } else { 0 };
+        let mut collector = Collector { finder, found: Found::default(), limits, kept: 0, gap: false };
+        let searcher = if reading == Reading::Decoded { &mut self.wide } else { &mut self.plain };
+        let mut source = Source { inner: file.reader(bom as u64), cancel };
+        let searched = if is_whole {
+            searcher.search_slice(finder, &bytes[bom..], &mut collector)
+        } else {
+            searcher.search_reader(finder, &mut source, &mut collector)
+        };
+        if let Some(failure) = finder.failure() {
+            let line = if reading == Reading::Decoded {
+                collector.found.hits.last().map_or(1, |hit| hit.line)
+            } else if is_whole {
+                line_at(bytes, bytes.len().saturating_sub(failure.rest)) as u64
+            } else {
+                line_in(file, source.inner.offset().saturating_sub(failure.rest as u64))
+            };
+            return Err(Stopped::Pattern(failure.error.clone(), line));
+        }
+        searched.map_err(|_| Stopped::Unreadable)?;
+        Ok(collector.found)
+    }
+}
+
+/// The line of a byte of a large file, counted from 1; the last one known if it cannot be read any more.
+fn line_in(file: &OpenFile, offset: u64) -> u64 {
+    let mut lines = io::BufReader::with_capacity(256 * 1024, file.reader(0).take(offset));
+    let mut line = 1;
+    while let Ok(bytes) = lines.fill_buf()
+        && !bytes.is_empty()
+    {
+        line += memchr::memchr_iter(b'\n', bytes).count() as u64;
+        let length = bytes.len();
+        lines.consume(length);
+    }
+    line
+}
+
+/// One file may be larger than anybody wants to wait for.
+struct Source<'a, R> {
+    inner: R,
+    cancel: &'a CancelToken,
+}
+
+impl<R: Read> Read for Source<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.cancel.is_cancelled() { Err(io::Error::other("cancelled")) } else { self.inner.read(buffer) }
+    }
+}
+
+struct Collector<'a, M> {
+    finder: &'a M,
+    found: Found,
+    limits: Limits,
+    /// Bytes of text in the hits.
+    kept: usize,
+    gap: bool,
+}
+
+impl<M: Matcher> Collector<'_, M> {
+    fn push(&mut self, line: Option<u64>, bytes: &[u8], is_match: bool) {
+        if self.kept >= self.limits.bytes {
+            return;
+        }
+        let after_gap = std::mem::take(&mut self.gap);
+        let span = |line: &[u8]| self.finder.find(line).ok().flatten().map(|found| found.start()..found.end());
+        let text = shown(bytes, |line| is_match.then(|| span(line)).flatten());
+        self.kept += text.len() + 1;
+        self.found.hits.push(Hit { line: line.unwrap_or_default(), text, is_match, after_gap });
+    }
+}
+
+impl<M: Matcher> Sink for Collector<'_, M> {
+    type Error = io::Error;
+
+    /// A match over several lines counts as each of them.
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
+        for (line, bytes) in (0..).zip(found.lines()) {
+            if self.found.matches >= self.limits.most {
+                self.found.cut = true;
+                return Ok(false);
+            }
+            self.found.matches += 1;
+            self.push(found.line_number().map(|first| first + line), bytes, true);
+        }
+        Ok(true)
+    }
+
+    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, Self::Error> {
+        self.push(context.line_number(), context.bytes(), false);
+        Ok(true)
+    }
+
+    fn context_break(&mut self, _: &Searcher) -> Result<bool, Self::Error> {
+        self.gap = true;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+#![expect(clippy::disallowed_methods, reason = "tests lay out files")]
+
+use super::*;
+use crate::cancel::Bound;
+use crate::pattern::Options;
+use crate::policy::tests::Tree;
+use pretty_assertions::assert_eq;
+
+const ALL: Limits = Limits { most: 9, bytes: 1 << 20 };
+
+fn search(content: impl AsRef<[u8]>, pattern: &str, how: How, limits: Limits) -> Result<Found, Stopped> {
+    let tree = Tree::new();
+    std::fs::write(tree.at("A/x"), content).unwrap();
+    let file = OpenFile::of(&tree.policy.read(tree.at("A/x")).unwrap()).unwrap();
+    let pattern = Pattern::new(pattern, Options { case_insensitive: false }).unwrap();
+    FileSearcher::new(&pattern, &Budget::new(Bound::default()), how).search(&file, limits, &CancelToken::new())
+}
+
+fn found(content: impl AsRef<[u8]>, pattern: &str, context: usize, most: u64) -> (Vec<String>, u64, bool) {
+    let how = How { context, ..How::default() };
+    let found = search(content, pattern, how, Limits { most, ..ALL }).unwrap();
+    let show = |hit: &Hit| {
+        let separator = if hit.is_match { ':' } else { '-' };
+        format!("{}{}{separator}{}", if hit.after_gap { "--" } else { "" }, hit.line, hit.text)
+    };
+    (found.hits.iter().map(show).collect(), found.matches, found.cut)
+}
+
+fn lines(lines: &[&str]) -> Vec<String> {
+    lines.iter().map(|&line| line.to_owned()).collect()
+}
+
+#[test]
+fn lines_context_gaps_and_the_cap() {
+    let text = "a1\r\nb\nc\nd\na2\ne\na3";
+    assert_eq!(found(text, "^a", 0, 9), (lines(&["1:a1", "5:a2", "7:a3"]), 3, false));
+    assert_eq!(found(text, "^a", 1, 9), (lines(&["1:a1", "2-b", "--4-d", "5:a2", "6-e", "7:a3"]), 3, false));
+    assert_eq!(found(text, "^a", 0, 2), (lines(&["1:a1", "5:a2"]), 2, true));
+    assert_eq!(found(text, "^a", 0, 3), (lines(&["1:a1", "5:a2", "7:a3"]), 3, false));
+    assert_eq!(found("a\n\0", "a", 0, 9), (vec![], 0, false));
+    assert_eq!(found("", "", 0, 9), (vec![], 0, false));
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_first_line() {
+    assert_eq!(found("\u{feff}a\nb\n", "^a$", 0, 9), (lines(&["1:a"]), 1, false));
+    assert_eq!(found("\u{feff}", "", 0, 9), (vec![], 0, false));
+}
+
+#[test]
+fn utf16_is_decoded_and_other_bytes_are_shown_as_replacements() {
+    let wide = |text: &str, low_first: bool| -> Vec<u8> {
+        let bytes = |unit: u16| if low_first { unit.to_le_bytes() } else { unit.to_be_bytes() };
+        format!("\u{feff}{text}").encode_utf16().flat_map(bytes).collect()
+    };
+    let text = "first\nnaïve 😀\n";
+    for low_first in [true, false] {
+        assert_eq!(found(wide(text, low_first), "ï.*😀$", 0, 9), (lines(&["2:naïve 😀"]), 1, false));
+        assert_eq!(found(wide("a\nb\0", low_first), "a", 0, 9), (vec![], 0, false));
+        // Too large for one piece, so decoded on the way.
+        let long = "é\n".repeat(MAX_WHOLE_SEARCH_BYTES as usize) + "end";
+        let last = format!("{}:end", MAX_WHOLE_SEARCH_BYTES + 1);
+        assert_eq!(found(wide(&long, low_first), "^end", 0, 9), (lines(&[&last]), 1, false));
+    }
+    assert_eq!(found(b"caf\xe9\n", "caf.$", 0, 9), (lines(&["1:caf\u{fffd}"]), 1, false));
+}
+
+#[test]
+fn a_large_file_is_searched_as_a_small_one() {
+    let large = "filler\n".repeat(MAX_WHOLE_SEARCH_BYTES as usize / 7 + 1);
+    let lines_before = large.lines().count();
+    let text = format!("\u{feff}top\n{large}needle\nafter");
+    let expected = [format!("{}-filler", lines_before + 1), format!("{}:needle", lines_before + 2)];
+    let after = format!("{}-after", lines_before + 3);
+    assert_eq!(found(&text, "^needle", 1, 9), (vec![expected[0].clone(), expected[1].clone(), after], 1, false));
+    assert_eq!(found(&text, "^top", 0, 9).0, ["1:top"]);
+    let mut binary = text.into_bytes();
+    binary[100] = 0;
+    assert_eq!(found(binary, "needle", 0, 9), (vec![], 0, false));
+}
+
+#[test]
+fn what_is_not_wanted_is_only_counted() {
+    let text = "a\n".repeat(100);
+    let count =
+        search(&text, "a", How { context: 3, count_only: true, multiline: false }, Limits { most: u64::MAX, bytes: 0 });
+    assert_eq!(count, Ok(Found { hits: Vec::new(), matches: 100, cut: false }));
+    let some = search(&text, "a", How::default(), Limits { most: 50, bytes: 10 }).unwrap();
+    assert_eq!((some.hits.len(), some.matches, some.cut), (5, 50, true));
+}
+
+#[test]
+fn a_cancelled_search_of_a_large_file_ends() {
+    let tree = Tree::new();
+    std::fs::write(tree.at("A/x"), "x\n".repeat(MAX_WHOLE_SEARCH_BYTES as usize)).unwrap();
+    let file = OpenFile::of(&tree.policy.read(tree.at("A/x")).unwrap()).unwrap();
+    let cancel = CancelToken::new();
+    cancel.cancel();
+    let pattern = Pattern::new("y", Options::default()).unwrap();
+    let budget = Budget::new(Bound { cancel: Some(&cancel), ..Bound::default() });
+    let mut searcher = FileSearcher::new(&pattern, &budget, How::default());
+    assert_eq!(searcher.search(&file, ALL, &cancel), Err(Stopped::Unreadable));
+}
+
+#[test]
+fn a_match_over_lines_counts_as_each_of_them() {
+    let how = How { multiline: true, ..How::default() };
+    let text = "a\nb\nx\na\nb\n";
+    let lines = |found: &Found| found.hits.iter().map(|hit| (hit.line, hit.text.clone())).collect::<Vec<_>>();
+    let all = search(text, "a\\nb", how, ALL).unwrap();
+    let expected: Vec<_> = [(1, "a"), (2, "b"), (4, "a"), (5, "b")].map(|(line, text)| (line, text.to_owned())).into();
+    assert_eq!((lines(&all), all.matches, all.cut), (expected.clone(), 4, false));
+    let some = search(text, "a\\nb", how, Limits { most: 3, ..ALL }).unwrap();
+    assert_eq!((lines(&some), some.matches, some.cut), (expected[..3].to_vec(), 3, true));
+}
+
+#[test]
+fn a_pattern_that_gives_up_is_told_with_its_line() {
+    let costly = format!("x\n{}!\n", "a".repeat(60_000));
+    let pattern = "(?=(a+))(?:\\1)+(?:a|aa)+$(?!y)";
+    for filler in ["fill\n".repeat(10), "fill\n".repeat(MAX_WHOLE_SEARCH_BYTES as usize)] {
+        let text = format!("{filler}{costly}");
+        let line = filler.lines().count() as u64 + 2;
+        let stopped = search(&text, pattern, How::default(), ALL);
+        assert_eq!(stopped, Err(Stopped::Pattern(PatternError::TooCostly, line)));
+    }
+}

@@ -1,0 +1,70 @@
+//! The clock that time stamps of files come from, and whether somebody set it.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::io::{Errno, read};
+use rustix::time::{
+    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime, timerfd_create,
+    timerfd_settime,
+};
+
+/// What the memory asks of a clock.
+pub trait Clock: Send + Sync {
+    /// The time by which files are stamped, in seconds since 1970.
+    fn now(&self) -> i64;
+    /// Time since some moment, which nobody can set.
+    fn running(&self) -> Duration;
+    /// Whether the clock was set, or the machine slept, since this was last asked.
+    fn was_set(&self) -> bool;
+}
+
+/// `CLOCK_REALTIME`, by which Linux stamps files.
+#[derive(Debug)]
+pub struct SystemClock {
+    timer: OwnedFd,
+}
+
+/// The year 2200, in seconds since 1970: the timer is not meant to end.
+const FAR: i64 = 7_258_118_400;
+
+impl SystemClock {
+    /// Starts to watch the clock.
+    pub fn new() -> io::Result<Self> {
+        let timer = timerfd_create(TimerfdClockId::Realtime, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
+        let at = Itimerspec {
+            it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
+            it_value: Timespec { tv_sec: FAR, tv_nsec: 0 },
+        };
+        timerfd_settime(&timer, TimerfdTimerFlags::ABSTIME | TimerfdTimerFlags::CANCEL_ON_SET, &at)?;
+        Ok(Self { timer })
+    }
+}
+
+impl Clock for SystemClock {
+    fn now(&self) -> i64 {
+        clock_gettime(ClockId::Realtime).tv_sec
+    }
+
+    fn running(&self) -> Duration {
+        Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default()
+    }
+
+    /// `ECANCELED` says so, once for any number of changes (`TFD_TIMER_CANCEL_ON_SET`, timerfd_create(2)).
+    fn was_set(&self) -> bool {
+        !matches!(read(&self.timer, &mut [0; 8]), Err(Errno::AGAIN))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_nobody_sets_is_not_set() {
+        let clock = SystemClock::new().unwrap();
+        assert_eq!((clock.was_set(), clock.was_set()), (false, false));
+        assert!(clock.now() > 1_700_000_000 && clock.running() > Duration::ZERO);
+    }
+}

@@ -1,0 +1,205 @@
+//! The thread that makes signatures of files that were searched: at the lowest priority, and only while nobody calls.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use rustix::process::setpriority_process;
+
+use super::Inner;
+use super::query::Query;
+use super::recall::Recall;
+use super::signature::Signer;
+use crate::cancel::CancelToken;
+use crate::fs::{Found, Order, Visitor, WalkOptions, walk};
+use crate::limits::{LEARNING_PAUSE_MS, MAX_LEARNED_TREES, MAX_SIGNED_FILE_BYTES, MAX_WALK_DEPTH};
+use crate::policy::{Checked, Kind, Read};
+
+/// The lowest priority (`setpriority(2)`).
+const LOWEST: i32 = 19;
+
+/// The thread and its work. It starts with the first work.
+#[derive(Default)]
+pub(super) struct Learner {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    work: Mutex<VecDeque<Checked<Read>>>,
+    changed: Condvar,
+    /// Calls that run.
+    calls: AtomicUsize,
+    /// Whether a call ended since this was last cleared.
+    stirred: AtomicBool,
+    stop: CancelToken,
+}
+
+/// What the thread uses again for each file.
+#[derive(Default)]
+struct Own {
+    signer: Signer,
+    content: Vec<u8>,
+}
+
+/// A call that runs.
+#[derive(Debug)]
+pub struct Busy<'a>(&'a AtomicUsize, &'a AtomicBool);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.1.store(true, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Learner {
+    pub(super) fn busy(&self) -> Busy<'_> {
+        self.shared.calls.fetch_add(1, Ordering::Relaxed);
+        Busy(&self.shared.calls, &self.shared.stirred)
+    }
+
+    /// Adds a tree. Nothing happens if too many wait, or no thread can be started: signatures only save time.
+    pub(super) fn add(&self, inner: &Arc<Inner>, start: Checked<Read>) {
+        {
+            let mut work = self.shared.lock();
+            if work.len() >= MAX_LEARNED_TREES {
+                return;
+            }
+            work.push_back(start);
+        }
+        self.shared.changed.notify_all();
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if thread.is_none() {
+            let (shared, inner) = (Arc::clone(&self.shared), Arc::clone(inner));
+            *thread = Builder::new().name("signatures".into()).spawn(move || shared.run(&inner)).ok();
+        }
+    }
+}
+
+impl Drop for Learner {
+    fn drop(&mut self) {
+        self.shared.stop.cancel();
+        // Under the lock, so that the thread is not between looking and waiting.
+        drop(self.shared.lock());
+        self.shared.changed.notify_all();
+        if let Some(thread) = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            // A panic there has cost signatures, nothing else.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl std::fmt::Debug for Learner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Learner").finish_non_exhaustive()
+    }
+}
+
+/// That there is no more room, or no more time.
+#[derive(Default)]
+struct Full(bool);
+
+/// The visitor of a walk.
+struct Visit<'a> {
+    shared: &'a Shared,
+    recall: Recall,
+}
+
+impl Visitor for Visit<'_> {
+    type Local = Own;
+    type Out = Full;
+
+    fn local(&self) -> Own {
+        Own::default()
+    }
+
+    fn visit(&self, own: &mut Own, full: &mut Full, found: &Found<'_>) {
+        if full.0 || found.kind() != Kind::File || !self.recall.wants_signature(found.inode()) {
+            return;
+        }
+        if !self.shared.wait_until_quiet() {
+            full.0 = true;
+            return;
+        }
+        let Ok(file) = found.open() else { return };
+        let Some(version) = self.recall.settled(&file) else { return };
+        if version.size > MAX_SIGNED_FILE_BYTES
+            || !file.read_start(&mut own.content, MAX_SIGNED_FILE_BYTES).unwrap_or(false)
+        {
+            return;
+        }
+        full.0 = !self.recall.sign(&version, own.signer.sign(&own.content));
+    }
+
+    fn unreadable(&self, _: &mut Full, _: &[u8]) {}
+
+    fn weight(full: &Full) -> usize {
+        usize::from(full.0)
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Checked<Read>>> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self, inner: &Arc<Inner>) {
+        // `None` is the calling thread (setpriority(2), "C library/kernel differences"). Refused, it learns all the same.
+        let _ = setpriority_process(None, LOWEST);
+        while let Some(start) = self.next() {
+            self.learn(inner, &start);
+        }
+    }
+
+    /// Makes the signatures of one tree.
+    fn learn(&self, inner: &Arc<Inner>, start: &Checked<Read>) {
+        let options = WalkOptions {
+            threads: Some(1),
+            order: Order::Names,
+            max_depth: MAX_WALK_DEPTH,
+            respect_gitignore: false,
+            above: &[],
+            cancel: &self.stop,
+        };
+        let visit = Visit { shared: self, recall: Recall::new(inner, None, || Query::Any) };
+        // A tree that is gone needs none.
+        let _ = walk(start, &options, &visit, |_: Full| ControlFlow::Break(()));
+    }
+
+    /// Waits while calls run, and a little longer. `false`: it is time to end.
+    fn wait_until_quiet(&self) -> bool {
+        loop {
+            if self.stop.is_cancelled() {
+                return false;
+            }
+            if !self.stirred.swap(false, Ordering::Relaxed) && self.calls.load(Ordering::Relaxed) == 0 {
+                return true;
+            }
+            let pause = Duration::from_millis(LEARNING_PAUSE_MS);
+            drop(self.changed.wait_timeout(self.lock(), pause).unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    fn next(&self) -> Option<Checked<Read>> {
+        let mut work = self.lock();
+        loop {
+            if self.stop.is_cancelled() {
+                return None;
+            }
+            if let Some(start) = work.pop_front() {
+                return Some(start);
+            }
+            work = self.changed.wait(work).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) fn learn_now(inner: &Arc<Inner>, start: &Checked<Read>) {
+    Shared::default().learn(inner, start);
+}

@@ -1,0 +1,108 @@
+//! Which patterns have their answers remembered: each has a bit in every record.
+
+use crate::limits::{FORGOTTEN_PATTERNS, REMEMBERED_PATTERNS};
+
+/// The patterns of the bits.
+#[derive(Debug, Default)]
+pub(super) struct Patterns {
+    slots: Vec<Slot>,
+    turn: u64,
+}
+
+#[derive(Debug)]
+struct Slot {
+    /// `None`: free, and its bit is clear in every record.
+    key: Option<Box<[u8]>>,
+    /// Searches that set this bit now.
+    pins: usize,
+    used: u64,
+}
+
+impl Patterns {
+    /// The bit of a pattern, taken until [`Patterns::unpin`]. `clear` takes bits out of all records. `None` if all bits are
+    /// in use this moment.
+    pub(super) fn pin(&mut self, key: &[u8], clear: impl FnOnce(u64)) -> Option<u32> {
+        self.turn += 1;
+        let known = self.slots.iter().position(|slot| slot.key.as_deref() == Some(key));
+        let at = match known.or_else(|| self.free()) {
+            Some(at) => at,
+            None if self.slots.len() < REMEMBERED_PATTERNS => {
+                self.slots.push(Slot { key: None, pins: 0, used: 0 });
+                self.slots.len() - 1
+            }
+            None => {
+                clear(self.forget());
+                self.free()?
+            }
+        };
+        let slot = &mut self.slots[at];
+        slot.key.get_or_insert_with(|| key.into());
+        slot.pins += 1;
+        slot.used = self.turn;
+        u32::try_from(at).ok()
+    }
+
+    pub(super) fn unpin(&mut self, bit: u32) {
+        if let Some(slot) = self.slots.get_mut(bit as usize) {
+            slot.pins = slot.pins.saturating_sub(1);
+        }
+    }
+
+    /// What the keys take, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.slots.iter().filter_map(|slot| slot.key.as_ref()).map(|key| key.len()).sum()
+    }
+
+    fn free(&self) -> Option<usize> {
+        self.slots.iter().position(|slot| slot.key.is_none())
+    }
+
+    /// Gives up the patterns that were asked for the longest time ago, never one in use: its searches would say of the next
+    /// pattern what they find out about it. Returns their bits.
+    fn forget(&mut self) -> u64 {
+        let mut idle: Vec<usize> = (0..self.slots.len()).filter(|&at| self.slots[at].pins == 0).collect();
+        idle.sort_unstable_by_key(|&at| self.slots[at].used);
+        idle.truncate(FORGOTTEN_PATTERNS);
+        idle.into_iter().fold(0, |bits, at| {
+            self.slots[at].key = None;
+            bits | 1 << at
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_in_use_keeps_its_bit_and_old_ones_make_room() {
+        let mut patterns = Patterns::default();
+        let mut cleared = Vec::new();
+        let first = patterns.pin(b"first", |_| ()).unwrap();
+        for number in 0..REMEMBERED_PATTERNS as u32 - 1 {
+            let bit = patterns.pin(&number.to_ne_bytes(), |_| ()).unwrap();
+            assert_eq!(bit, number + 1);
+            patterns.unpin(bit);
+        }
+        assert_eq!(patterns.pin(&0_u32.to_ne_bytes(), |_| ()), Some(1));
+        patterns.unpin(1);
+        assert_eq!(patterns.pin(b"new", |bits| cleared.push(bits)), Some(2));
+        let forgotten: u64 = (2..2 + FORGOTTEN_PATTERNS).map(|bit| 1 << bit).sum();
+        assert_eq!(cleared, [forgotten]);
+        assert_eq!(patterns.pin(b"first", |bits| cleared.push(bits)), Some(first));
+        assert_eq!(patterns.pin(&1_u32.to_ne_bytes(), |bits| cleared.push(bits)), Some(3));
+        assert_eq!(cleared.len(), 1);
+    }
+
+    #[test]
+    fn when_all_are_in_use_nothing_is_remembered() {
+        let mut patterns = Patterns::default();
+        for number in 0..REMEMBERED_PATTERNS as u32 {
+            assert_eq!(patterns.pin(&number.to_ne_bytes(), |_| ()), Some(number));
+        }
+        assert_eq!(patterns.pin(b"more", |bits| assert_eq!(bits, 0)), None);
+        patterns.unpin(7);
+        assert_eq!(patterns.pin(b"more", |bits| assert_eq!(bits, 1 << 7)), Some(7));
+        assert_eq!(patterns.bytes(), 4 * (REMEMBERED_PATTERNS - 1) + 4);
+    }
+}

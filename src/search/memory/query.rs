@@ -1,0 +1,308 @@
+//! What trigrams a file must hold so that a pattern can match in it: an AND and OR of trigrams that never asks too much.
+//!
+//! As in Russ Cox's "Regular Expression Matching with a Trigram Index" (2012): for each part of the pattern, the texts that
+//! it matches if they are few, else what its matches begin and end with, and what they hold. Where that would grow, less is
+//! said; what says nothing makes every file a candidate.
+
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
+
+use super::signature::{Signature, Trigram};
+use crate::limits::{MAX_QUERY_TEXT_BYTES, MAX_QUERY_TEXTS, MAX_QUERY_TRIGRAMS};
+
+/// What a file must hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Query {
+    /// Nothing in particular: any file may match.
+    Any,
+    /// One trigram.
+    Holds(Trigram),
+    /// Each of them.
+    All(Vec<Self>),
+    /// At least one of them; of none, nothing can match.
+    One(Vec<Self>),
+}
+
+impl Query {
+    /// Of an over-approximation: a pattern in the syntax of the `regex` crate, under its default flags, that matches
+    /// wherever the true one does. `Any` if it cannot be read.
+    pub fn of(over_approximation: &str) -> Self {
+        let parsed = ParserBuilder::new().utf8(false).build().parse(over_approximation);
+        let Ok(hir) = parsed else { return Self::Any };
+        part(&hir).inexact().2.bounded()
+    }
+
+    /// Whether a file with this signature cannot match.
+    pub fn refuses(&self, signature: &Signature) -> bool {
+        match self {
+            Self::Any => false,
+            Self::Holds(trigram) => !signature.may_hold(*trigram),
+            Self::All(all) => all.iter().any(|query| query.refuses(signature)),
+            Self::One(one) => one.iter().all(|query| query.refuses(signature)),
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Any, other) | (other, Self::Any) => other,
+            (Self::All(mut all), Self::All(more)) => {
+                all.extend(more);
+                Self::All(all)
+            }
+            (Self::All(mut all), other) | (other, Self::All(mut all)) => {
+                all.push(other);
+                Self::All(all)
+            }
+            (one, other) => Self::All(vec![one, other]),
+        }
+    }
+
+    fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Any, _) | (_, Self::Any) => Self::Any,
+            (Self::One(mut one), Self::One(more)) => {
+                one.extend(more);
+                Self::One(one)
+            }
+            (Self::One(mut one), other) | (other, Self::One(mut one)) => {
+                one.push(other);
+                Self::One(one)
+            }
+            (one, other) => Self::One(vec![one, other]),
+        }
+    }
+
+    fn trigrams(&self) -> usize {
+        match self {
+            Self::Any => 0,
+            Self::Holds(_) => 1,
+            Self::All(parts) | Self::One(parts) => parts.iter().map(Self::trigrams).sum(),
+        }
+    }
+
+    /// At most `most` parts of each AND.
+    fn thinned(self, most: usize) -> Self {
+        match self {
+            Self::All(all) => Self::All(all.into_iter().take(most).map(|query| query.thinned(most)).collect()),
+            Self::One(one) => Self::One(one.into_iter().map(|query| query.thinned(most)).collect()),
+            other => other,
+        }
+    }
+
+    /// Looking at a signature must stay cheap.
+    fn bounded(mut self) -> Self {
+        for most in [16, 4, 2] {
+            if self.trigrams() <= MAX_QUERY_TRIGRAMS {
+                return self;
+            }
+            self = self.thinned(most);
+        }
+        if self.trigrams() <= MAX_QUERY_TRIGRAMS { self } else { Self::Any }
+    }
+
+    /// Of texts, one of which must be there.
+    fn of_texts(texts: &[Vec<u8>]) -> Self {
+        let of_text = |text: &Vec<u8>| {
+            let mut trigrams: Vec<_> = text.windows(3).map(|w| Trigram::new([w[0], w[1], w[2]])).collect();
+            trigrams.sort_unstable();
+            trigrams.dedup();
+            trigrams.into_iter().map(Self::Holds).fold(Self::Any, Self::and)
+        };
+        texts.iter().map(of_text).fold(Self::One(Vec::new()), Self::or)
+    }
+}
+
+/// What is known of the matches of a part of the pattern. Texts are in lower case.
+#[derive(Debug, Clone)]
+enum Part {
+    /// These are all of them.
+    Exact(Vec<Vec<u8>>),
+    /// Each begins with one of `prefixes`, ends with one of `suffixes`, and holds what `query` says.
+    Inexact { prefixes: Vec<Vec<u8>>, suffixes: Vec<Vec<u8>>, query: Query },
+}
+
+impl Part {
+    /// Of which nothing is known.
+    fn anything() -> Self {
+        Self::Inexact { prefixes: vec![Vec::new()], suffixes: vec![Vec::new()], query: Query::Any }
+    }
+
+    fn empty() -> Self {
+        Self::Exact(vec![Vec::new()])
+    }
+
+    fn inexact(self) -> (Vec<Vec<u8>>, Vec<Vec<u8>>, Query) {
+        match self {
+            Self::Exact(texts) => (beginnings(&texts), endings(&texts), Query::of_texts(&texts)),
+            Self::Inexact { prefixes, suffixes, query } => (prefixes, suffixes, query),
+        }
+    }
+
+    fn begins(&self) -> (&[Vec<u8>], bool) {
+        match self {
+            Self::Exact(texts) => (texts, true),
+            Self::Inexact { prefixes, .. } => (prefixes, false),
+        }
+    }
+
+    fn ends(&self) -> (&[Vec<u8>], bool) {
+        match self {
+            Self::Exact(texts) => (texts, true),
+            Self::Inexact { suffixes, .. } => (suffixes, false),
+        }
+    }
+
+    fn then(self, next: Self) -> Self {
+        let ((ends, first_exact), (begins, second_exact)) = (self.ends(), next.begins());
+        let joint = crossed(ends, begins);
+        if let Some(texts) = &joint
+            && first_exact
+            && second_exact
+        {
+            return Self::Exact(texts.clone());
+        }
+        let (mut prefixes, _, first) = self.inexact();
+        let (_, mut suffixes, second) = next.inexact();
+        let mut query = Query::Any;
+        if let Some(texts) = &joint {
+            query = Query::of_texts(texts);
+            if first_exact {
+                prefixes = beginnings(texts);
+            }
+            if second_exact {
+                suffixes = endings(texts);
+            }
+        }
+        // What the joint texts say holds all that an exact part says alone.
+        let said = |exact: bool| exact && joint.is_some();
+        if !said(first_exact) {
+            query = query.and(first);
+        }
+        if !said(second_exact) {
+            query = query.and(second);
+        }
+        Self::Inexact { prefixes, suffixes, query }
+    }
+
+    fn or(self, other: Self) -> Self {
+        if let (Self::Exact(some), Self::Exact(more)) = (&self, &other) {
+            let texts = union(some, more);
+            if texts.len() <= MAX_QUERY_TEXTS {
+                return Self::Exact(texts);
+            }
+        }
+        let ((prefixes, suffixes, one), (more_prefixes, more_suffixes, other)) = (self.inexact(), other.inexact());
+        Self::Inexact {
+            prefixes: few(union(&prefixes, &more_prefixes)),
+            suffixes: few(union(&suffixes, &more_suffixes)),
+            query: one.or(other),
+        }
+    }
+}
+
+fn union(some: &[Vec<u8>], more: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let mut all = [some, more].concat();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Each text of the first followed by each of the second, unless that is too much.
+fn crossed(first: &[Vec<u8>], second: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
+    let bytes = |texts: &[Vec<u8>]| texts.iter().map(Vec::len).sum::<usize>();
+    let count = first.len() * second.len();
+    let total = bytes(first) * second.len() + bytes(second) * first.len();
+    if count > MAX_QUERY_TEXTS || total > MAX_QUERY_TEXT_BYTES {
+        return None;
+    }
+    let both: Vec<_> =
+        first.iter().flat_map(|start| second.iter().map(move |end| [&start[..], end].concat())).collect();
+    Some(union(&both, &[]))
+}
+
+/// Two bytes are what a trigram across the seam needs.
+fn beginnings(texts: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let begin: Vec<_> = texts.iter().map(|text| text[..text.len().min(2)].to_vec()).collect();
+    few(union(&begin, &[]))
+}
+
+fn endings(texts: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let end: Vec<_> = texts.iter().map(|text| text[text.len().saturating_sub(2)..].to_vec()).collect();
+    few(union(&end, &[]))
+}
+
+/// As they are, or the empty text, which begins and ends everything.
+fn few(texts: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+    if texts.len() <= MAX_QUERY_TEXTS { texts } else { vec![Vec::new()] }
+}
+
+fn part(hir: &Hir) -> Part {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => Part::empty(),
+        HirKind::Literal(literal) => text(&literal.0),
+        HirKind::Class(class) => of_class(class),
+        HirKind::Capture(capture) => part(&capture.sub),
+        HirKind::Concat(parts) => parts.iter().map(part).fold(Part::empty(), Part::then),
+        HirKind::Alternation(parts) => parts.iter().map(part).fold(Part::Exact(Vec::new()), Part::or),
+        HirKind::Repetition(repetition) => repeated(repetition),
+    }
+}
+
+fn repeated(repetition: &Repetition) -> Part {
+    match (repetition.min, repetition.max) {
+        (0, Some(0)) => Part::empty(),
+        (0, Some(1)) => part(&repetition.sub).or(Part::empty()),
+        (0, _) => Part::anything(),
+        (min, max) => {
+            let sub = part(&repetition.sub);
+            // Once and again says no more than once, unless the texts are known.
+            let Part::Exact(_) = sub else { return sub };
+            let rounds = min.min(3);
+            let some = (1..rounds).fold(sub.clone(), |all, _| all.then(sub.clone()));
+            if max == Some(rounds) { some } else { some.then(Part::anything()) }
+        }
+    }
+}
+
+/// Of a text that may hold U+FFFD nothing is known from there on: an invalid byte counts as one.
+fn text(bytes: &[u8]) -> Part {
+    const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
+    let mut known = Part::empty();
+    let mut rest = bytes;
+    while let Some(at) = memchr::memmem::find(rest, REPLACEMENT) {
+        known = known.then(Part::Exact(vec![rest[..at].to_ascii_lowercase()])).then(Part::anything());
+        rest = &rest[at + REPLACEMENT.len()..];
+    }
+    known.then(Part::Exact(vec![rest.to_ascii_lowercase()]))
+}
+
+fn of_class(class: &Class) -> Part {
+    let mut texts = Vec::new();
+    match class {
+        Class::Unicode(class) => {
+            for range in class.ranges() {
+                if (range.start()..=range.end()).contains(&'\u{fffd}') || range.len() > MAX_CLASS_CHARS {
+                    return Part::anything();
+                }
+                texts
+                    .extend((range.start()..=range.end()).map(|one| one.to_string().to_ascii_lowercase().into_bytes()));
+            }
+        }
+        Class::Bytes(class) => {
+            for range in class.ranges() {
+                if range.len() > MAX_CLASS_CHARS {
+                    return Part::anything();
+                }
+                texts.extend((range.start()..=range.end()).map(|one| vec![one.to_ascii_lowercase()]));
+            }
+        }
+    }
+    let texts = union(&texts, &[]);
+    if texts.len() <= MAX_QUERY_TEXTS { Part::Exact(texts) } else { Part::anything() }
+}
+
+/// A range of more is not written out; both cases of a letter count.
+const MAX_CLASS_CHARS: usize = 2 * MAX_QUERY_TEXTS;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! What three bytes in a row occur in a file, as a small table of bits that may say too much and never too little.
+//!
+//! Upper case ASCII counts as lower case, in tables and in queries, so one table serves both kinds of search. Each trigram
+//! is one bit. The table is filled at a generous size and then folded in half until about a quarter of its bits is set:
+//! three to four bits for each distinct trigram, a fourteenth of the text in source code.
+
+use super::super::lines::Reading;
+use crate::limits::{MAX_SIGNATURE_BITS, MIN_SIGNATURE_BITS};
+
+/// A trigram's place in every table: its low bits, as many as the table has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Trigram(u32);
+
+const PLACE_BITS: u32 = MAX_SIGNATURE_BITS.trailing_zeros();
+
+impl Trigram {
+    /// Of three bytes, the case of ASCII letters ignored.
+    pub fn new(bytes: [u8; 3]) -> Self {
+        let [a, b, c] = bytes.map(|byte| u32::from(byte.to_ascii_lowercase()));
+        Self::of(a << 16 | b << 8 | c)
+    }
+
+    fn of(three: u32) -> Self {
+        // Fibonacci hashing: the upper bits of the product depend on all of the trigram.
+        Self(three.wrapping_mul(0x9E37_79B1) >> (u32::BITS - PLACE_BITS))
+    }
+}
+
+/// The trigrams of a file. Of a file that searches leave out as binary, none: it has no match for anything. Of a file that
+/// is decoded before it is searched, all: its bytes say nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signature(Box<[u64]>);
+
+impl Signature {
+    /// Whether the file may hold it; `false` is certain.
+    pub fn may_hold(&self, trigram: Trigram) -> bool {
+        // A power of two, or 0.
+        let place = trigram.0 as usize & (self.0.len() * 64).wrapping_sub(1);
+        self.0.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
+    }
+
+    /// What it takes, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.0.len() * 8
+    }
+}
+
+/// Makes signatures, with a table of its own that it uses again.
+#[derive(Debug, Default)]
+pub struct Signer {
+    table: Vec<u64>,
+}
+
+impl Signer {
+    /// The signature of a file with this content.
+    pub fn sign(&mut self, content: &[u8]) -> Signature {
+        match Reading::of(content) {
+            Reading::Binary => return Signature(Box::default()),
+            Reading::Decoded => return Signature(Box::new([u64::MAX])),
+            Reading::Bytes => {}
+        }
+        let bits = (content.len().saturating_mul(4)).clamp(MIN_SIGNATURE_BITS, MAX_SIGNATURE_BITS).next_power_of_two();
+        self.table.clear();
+        self.table.resize(bits / 64, 0);
+        let last = self.table.len() - 1;
+        let mut three = 0;
+        for byte in content {
+            three = (three << 8 | u32::from(byte.to_ascii_lowercase())) & 0x00FF_FFFF;
+            let place = Trigram::of(three).0;
+            // The first two are no trigrams yet: a bit too many does no harm.
+            if let Some(word) = self.table.get_mut((place / 64) as usize & last) {
+                *word |= 1 << (place % 64);
+            }
+        }
+        self.fold()
+    }
+
+    /// A trigram's place in half the table is its place in the whole one without the highest bit.
+    fn fold(&self) -> Signature {
+        let mut table = self.table.clone();
+        loop {
+            let set: u32 = table.iter().map(|word| word.count_ones()).sum();
+            let half = table.len() / 2;
+            if half * 64 < MIN_SIGNATURE_BITS || set as usize * FOLD_BELOW > table.len() * 64 {
+                return Signature(table.into_boxed_slice());
+            }
+            let (lower, upper) = table.split_at_mut(half);
+            lower.iter_mut().zip(upper).for_each(|(low, high)| *low |= *high);
+            table.truncate(half);
+        }
+    }
+}
+
+/// A table is folded while at most one bit of so many is set; twice as many are set afterwards.
+const FOLD_BELOW: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::BINARY_SNIFF_BYTES;
+
+    fn holds(signature: &Signature, text: &[u8]) -> bool {
+        text.windows(3).all(|three| signature.may_hold(Trigram::new([three[0], three[1], three[2]])))
+    }
+
+    #[test]
+    fn everything_that_is_there_is_found_whatever_its_case() {
+        let mut text = Vec::new();
+        for number in 0_u32..20_000 {
+            text.extend_from_slice(format!("Word{} \u{e9}\n", number.wrapping_mul(2_654_435_761)).as_bytes());
+            if number.is_power_of_two() {
+                let signature = Signer::default().sign(&text);
+                assert!(holds(&signature, &text) && holds(&signature, &text.to_ascii_uppercase()), "{number}");
+            }
+        }
+    }
+
+    #[test]
+    fn most_of_what_is_not_there_is_known_not_to_be() {
+        let text: Vec<u8> = (0_u32..400).flat_map(|n| format!("line {n} of {}\n", n * 7919).into_bytes()).collect();
+        let signature = Signer::default().sign(&text);
+        assert!(signature.bytes() * 8 < text.len(), "{} of {}", signature.bytes(), text.len());
+        let wrong = (b'a'..=b'z').flat_map(|a| (b'a'..=b'z').map(move |b| [a, b'q', b]));
+        let wrong = wrong.filter(|three| signature.may_hold(Trigram::new(*three))).count();
+        assert!(wrong < 300, "{wrong} of 676");
+    }
+
+    #[test]
+    fn small_and_binary_files() {
+        let mut signer = Signer::default();
+        assert!(holds(&signer.sign(b"abc"), b"abc"));
+        assert!(!signer.sign(b"abc").may_hold(Trigram::new(*b"xyz")));
+        assert!(!signer.sign(b"").may_hold(Trigram::new(*b"abc")));
+        assert_eq!(signer.sign(b"abc\0").bytes(), 0);
+        assert!(!signer.sign(b"abc\0").may_hold(Trigram::new(*b"abc")));
+        let wide = signer.sign(b"\xff\xfeh\0i\0");
+        assert!(holds(&wide, b"whatever") && wide.bytes() == 8);
+        let late = [&vec![b'a'; BINARY_SNIFF_BYTES][..], b"\0abc"].concat();
+        assert!(holds(&signer.sign(&late), b"\0abc"));
+    }
+}

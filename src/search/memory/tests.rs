@@ -1,0 +1,382 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+use crate::cancel::CancelToken;
+use crate::fs::{OpenFile, Version};
+use crate::pattern::{Options, Pattern};
+use crate::policy::{Access, Grant, Policy};
+use crate::search::{Asked, Call, Mode, Scope, Wanted, grep};
+
+/// The true clock, so many seconds ahead: whatever was changed before now looks old.
+#[derive(Default)]
+struct Ahead {
+    seconds: AtomicI64,
+    running: AtomicU64,
+    set: AtomicBool,
+}
+
+impl Clock for Arc<Ahead> {
+    fn now(&self) -> i64 {
+        SystemClock::new().unwrap().now() + self.seconds.load(Ordering::SeqCst)
+    }
+
+    fn running(&self) -> Duration {
+        Duration::from_secs(self.running.load(Ordering::SeqCst))
+    }
+
+    fn was_set(&self) -> bool {
+        self.set.swap(false, Ordering::SeqCst)
+    }
+}
+
+struct Tree {
+    dir: tempfile::TempDir,
+    policy: Policy,
+    memory: Memory,
+    clock: Arc<Ahead>,
+}
+
+impl Tree {
+    fn new(any_filesystem: bool, cap_bytes: usize) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let grant = Grant { path: dir.path().to_owned(), access: Access::ReadOnly };
+        let policy = Policy::open(&[grant], &[]).unwrap();
+        let clock = Arc::new(Ahead::default());
+        clock.seconds.store(120, Ordering::SeqCst);
+        let inner = Inner { any_filesystem, ..Inner::new(cap_bytes, Box::new(Arc::clone(&clock))) };
+        let memory = Memory { learner: Learner::default(), inner: Some(Arc::new(inner)) };
+        Self { dir, policy, memory, clock }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Paths below the tree and line numbers.
+    fn search(&self, pattern: &str) -> Vec<(String, u64)> {
+        let pattern = Pattern::new(pattern, Options::default()).unwrap();
+        let cancel = CancelToken::new();
+        let call = Call { policy: &self.policy, memory: &self.memory, cancel: &cancel, progress: &|_| () };
+        let directory = Some(self.policy.read(self.dir.path()).unwrap());
+        let asked = Asked { directory, globs: None, exclude: &[], types: &[], respect_gitignore: false };
+        let scope = Scope::new(&self.policy, asked).unwrap();
+        let wanted = Wanted { mode: Mode::Lines, context: 0, multiline: false, most: 10_000, bytes: 1 << 20 };
+        let found = grep(call, &scope, &pattern, wanted).unwrap();
+        let lines = found.files.iter().flat_map(|file| {
+            let path = file.path.strip_prefix(self.dir.path()).unwrap().to_str().unwrap().to_owned();
+            file.hits.iter().map(move |hit| (path.clone(), hit.line))
+        });
+        lines.collect()
+    }
+
+    /// The same, without a memory or anything else of the server.
+    fn naive(&self, word: &str) -> Vec<(String, u64)> {
+        let mut texts = BTreeMap::new();
+        gather(self.dir.path(), self.dir.path(), &mut texts);
+        let lines = texts.iter().flat_map(|(path, text)| {
+            let hits = text.lines().zip(1..).filter(|(line, _)| line.contains(word));
+            hits.map(|(_, number)| (path.clone(), number)).collect::<Vec<_>>()
+        });
+        lines.collect()
+    }
+
+    /// Says of a file that it does not match, which may be a lie: then it is seen whether the memory is asked.
+    fn pretend_absent(&self, name: &str, pattern: &str) {
+        let recall = self.memory.recall(format!("/{pattern}").as_bytes(), || None).unwrap();
+        let file = OpenFile::of(&self.policy.read(self.at(name)).unwrap()).unwrap();
+        if let Some(version) = recall.settled(&file) {
+            recall.learn(&version, false);
+        }
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        write_synced(&self.at(name), text);
+    }
+
+    /// Files that are known not to match the first pattern, as they are now.
+    fn known(&self) -> usize {
+        let mut texts = BTreeMap::new();
+        gather(self.dir.path(), self.dir.path(), &mut texts);
+        let version = |path: &String| OpenFile::of(&self.policy.read(self.at(path)).unwrap()).unwrap().version();
+        let store = &self.memory.inner.as_ref().unwrap().store;
+        let known = |v: Version| store.known_without(v.device, v.inode, Some(0), &Query::Any, 0) == Some(v);
+        texts.keys().filter(|path| known(version(path))).count()
+    }
+}
+
+fn write_synced(path: &Path, text: &str) {
+    let mut file = fs::File::create(path).unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    file.sync_all().unwrap();
+}
+
+fn gather(root: &Path, dir: &Path, texts: &mut BTreeMap<String, String>) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            gather(root, &path, texts);
+        } else if let Ok(text) = fs::read_to_string(&path) {
+            texts.insert(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned(), text);
+        }
+    }
+}
+
+fn lines(list: &[(&str, u64)]) -> Vec<(String, u64)> {
+    list.iter().map(|&(path, line)| (path.to_owned(), line)).collect()
+}
+
+#[test]
+fn what_is_known_is_used_and_a_changed_file_is_read_again() {
+    let tree = Tree::new(true, 1 << 20);
+    tree.write("a", "one\ntwo\n");
+    tree.write("b", "two\n");
+    assert_eq!(tree.search("two"), lines(&[("a", 2), ("b", 1)]));
+    tree.pretend_absent("a", "two");
+    assert_eq!(tree.search("two"), lines(&[("b", 1)]));
+    assert_eq!(tree.search("tw[o]"), lines(&[("a", 2), ("b", 1)]));
+    tick(&tree.at("b"));
+    // Another name is the same file; the same name can be another file.
+    fs::hard_link(tree.at("a"), tree.at("c")).unwrap();
+    assert_eq!(tree.search("two"), lines(&[("a", 2), ("b", 1), ("c", 2)]));
+    tree.pretend_absent("a", "two");
+    assert_eq!(tree.search("two"), lines(&[("b", 1)]));
+    tick(&tree.at("b"));
+    fs::rename(tree.at("b"), tree.at("a")).unwrap();
+    assert_eq!(tree.search("two"), lines(&[("a", 1), ("c", 2)]));
+}
+
+#[test]
+fn a_young_file_is_not_remembered_and_neither_is_one_whose_clock_was_set() {
+    let tree = Tree::new(true, 1 << 20);
+    tree.write("a", "two\n");
+    tree.clock.seconds.store(SETTLED_SECS - 5, Ordering::SeqCst);
+    tree.pretend_absent("a", "two");
+    assert_eq!((tree.search("two"), tree.known()), (lines(&[("a", 1)]), 0));
+    tree.clock.seconds.store(120, Ordering::SeqCst);
+    tree.pretend_absent("a", "two");
+    assert_eq!(tree.search("two"), []);
+    tree.clock.set.store(true, Ordering::SeqCst);
+    assert_eq!(tree.search("two"), lines(&[("a", 1)]));
+    tree.pretend_absent("a", "two");
+    assert_eq!(tree.search("two"), lines(&[("a", 1)]));
+    tree.clock.running.store(SETTLED_SECS.unsigned_abs(), Ordering::SeqCst);
+    tree.pretend_absent("a", "two");
+    assert_eq!(tree.search("two"), []);
+}
+
+#[test]
+fn a_search_that_began_before_the_clock_was_set_teaches_nothing() {
+    let tree = Tree::new(true, 1 << 20);
+    tree.write("a", "two\n");
+    let recall = tree.memory.recall(b"/two", || None).unwrap();
+    let version = recall.settled(&OpenFile::of(&tree.policy.read(tree.at("a")).unwrap()).unwrap()).unwrap();
+    tree.clock.set.store(true, Ordering::SeqCst);
+    assert_eq!(tree.search("two"), lines(&[("a", 1)]));
+    recall.learn(&version, false);
+    assert_eq!((recall.has_news(), tree.memory.inner.as_ref().unwrap().store.bytes()), (false, 0));
+}
+
+#[test]
+fn signatures_spare_files_for_patterns_that_are_new() {
+    let tree = Tree::new(true, 1 << 20);
+    tree.write("a", "some words here\n");
+    tree.write("b", "other words there\n");
+    fs::write(tree.at("wide"), b"\xff\xfeo\0t\0h\0e\0r\0\n\0").unwrap();
+    fs::File::open(tree.at("wide")).unwrap().sync_all().unwrap();
+    assert_eq!(tree.search("words"), lines(&[("a", 1), ("b", 1)]));
+    let inner = tree.memory.inner.as_ref().unwrap();
+    let before = inner.store.bytes();
+    learner::learn_now(inner, &tree.policy.read(tree.dir.path()).unwrap());
+    assert!(inner.store.bytes() > before);
+    assert_eq!(tree.search("other"), lines(&[("b", 1), ("wide", 1)]));
+    let known = |name: &str| {
+        let metadata = fs::metadata(tree.at(name)).unwrap();
+        inner.store.known_without(metadata.dev(), metadata.ino(), None, &Query::of("other"), 1).is_some()
+    };
+    assert_eq!((known("a"), known("b"), known("wide")), (true, false, false));
+}
+
+#[test]
+fn the_cap_holds_and_what_is_off_remembers_nothing() {
+    let tree = Tree::new(true, 64 * 1024);
+    let store = &tree.memory.inner.as_ref().unwrap().store;
+    let version = |inode| Version { device: 1, inode, size: 1, modified: (0, 0), changed: (0, 0) };
+    for inode in 0..20_000 {
+        store.learn(&version(inode), Some(0), 1, || true);
+    }
+    let known = |inode| store.known_without(1, inode, Some(0), &Query::Any, 1).is_some();
+    assert!(known(0) && !known(19_999) && store.bytes() < 128 * 1024, "{}", store.bytes());
+    // A later search pushes out what it did not ask for.
+    for inode in 20_000..40_000 {
+        store.learn(&version(inode), Some(0), 9, || true);
+    }
+    let kept = |from: u64| (from..from + 20_000).filter(|&inode| known(inode)).count();
+    assert!(kept(0) < kept(20_000) && store.bytes() < 128 * 1024, "{} {}", kept(0), kept(20_000));
+    assert!(Memory::off().recall(b"", || None).is_none() && Memory::new(0).recall(b"", || None).is_none());
+    assert!(Memory::new(1).recall(b"", || None).is_some());
+}
+
+/// Lets the clock that stamps files go on: two changes in one tick have one stamp, and the test's clock makes files look
+/// settled that are not. Changes only the times of `path`.
+fn tick(path: &Path) {
+    let stamp = || {
+        let metadata = fs::metadata(path).unwrap();
+        (metadata.ctime(), metadata.ctime_nsec())
+    };
+    let first = stamp();
+    while stamp() == first {
+        let file = fs::File::options().write(true).open(path).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH).unwrap();
+    }
+}
+
+/// A small generator, so that a failure can be repeated (xorshift64).
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % sides as u64) as usize
+    }
+
+    fn text(&mut self) -> String {
+        (0..=self.roll(3)).map(|_| format!("{} {}\n", WORDS[self.roll(6)], WORDS[self.roll(6)])).collect()
+    }
+
+    /// Half of what is written waits in memory, as it does in life.
+    fn write(&mut self, path: &Path, text: &str) {
+        if self.roll(2) == 0 { write_synced(path, text) } else { fs::write(path, text).unwrap() }
+    }
+}
+
+const WORDS: [&str; 6] = ["alpha", "bravo", "gamma", "delta", "omega", "sigma"];
+
+/// One change of some file, in ways that leave as little trace as they can.
+fn change(root: &Path, dice: &mut Dice) {
+    let name = |dice: &mut Dice| root.join(format!("{}/f{}", ["x", "y"][dice.roll(2)], dice.roll(8)));
+    let (path, other) = (name(dice), name(dice));
+    tick(&root.join("ticks"));
+    match dice.roll(8) {
+        0 | 1 => {
+            let text = dice.text();
+            dice.write(&path, &text);
+        }
+        2 | 3 => {
+            // One word for another of the same length, and the old time of change.
+            let Ok(metadata) = fs::metadata(&path) else { return };
+            let Ok(text) = fs::read_to_string(&path) else { return };
+            let (old, new) = (WORDS[dice.roll(6)], WORDS[dice.roll(6)]);
+            dice.write(&path, &text.replace(old, new));
+            let file = fs::File::options().write(true).open(&path).unwrap();
+            file.set_modified(metadata.modified().unwrap()).unwrap();
+        }
+        4 => {
+            let text = dice.text();
+            dice.write(&root.join("new"), &text);
+            let _ = fs::rename(root.join("new"), &path);
+        }
+        5 => {
+            // The number of the old file may be given to the new one.
+            let _ = fs::remove_file(&path);
+            let text = dice.text();
+            dice.write(&path, &text);
+        }
+        6 => {
+            let _ = fs::remove_file(&other);
+            let _ = fs::hard_link(&path, &other);
+        }
+        _ => {
+            let _ = fs::rename(&path, &other);
+        }
+    }
+}
+
+#[test]
+fn every_answer_is_that_of_a_fresh_search_while_others_change_the_files() {
+    let tree = Tree::new(true, 1 << 20);
+    let root = tree.dir.path().to_owned();
+    fs::create_dir(tree.at("x")).unwrap();
+    fs::create_dir(tree.at("y")).unwrap();
+    tree.write("ticks", "");
+    let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
+    for number in 0..8 {
+        tree.write(&format!("x/f{number}"), &dice.text());
+        tree.write(&format!("y/f{number}"), &dice.text());
+    }
+    let mut used = 0;
+    for round in 0..60 {
+        std::thread::scope(|scope| {
+            let seed = dice.roll(usize::MAX) as u64 | 1;
+            let root = &root;
+            let changes = scope.spawn(move || {
+                let mut dice = Dice(seed);
+                (0..=dice.roll(5)).for_each(|_| change(root, &mut dice));
+            });
+            for _ in 0..4 {
+                let _ = tree.search(WORDS[dice.roll(6)]);
+            }
+            changes.join().unwrap();
+        });
+        if round % 7 == 0 {
+            learner::learn_now(tree.memory.inner.as_ref().unwrap(), &tree.policy.read(&root).unwrap());
+        }
+        for _ in 0..2 {
+            for word in WORDS {
+                assert_eq!(tree.search(word), tree.naive(word), "{word} in round {round}");
+            }
+        }
+        used += tree.known();
+    }
+    assert!(used > 100, "hardly anything was remembered: {used}");
+}
+
+#[test]
+fn a_store_to_a_mapped_page_is_seen() {
+    let tree = Tree::new(false, 1 << 20);
+    tree.write("a", "aaa\n");
+    let file = OpenFile::of(&tree.policy.read(tree.at("a")).unwrap()).unwrap();
+    if !file.is_honest() || file.is_written_back().is_none() {
+        tree.pretend_absent("a", "aaa");
+        // On such a filesystem nothing is remembered; without cachestat(2) age alone decides, which this clock feigns.
+        assert!(file.is_honest() || tree.search("aaa") == lines(&[("a", 1)]));
+        return;
+    }
+    let script = "import mmap, sys\nf = open(sys.argv[1], 'r+b')\nm = mmap.mmap(f.fileno(), 0)\nfor line in sys.stdin:\n \
+                  if line == 'flush\\n':\n  m.flush()\n else:\n  m[0:3] = line[0:3].encode()\n print('done', flush=True)\n";
+    #[expect(clippy::disallowed_methods, reason = "mapping a file needs a program that is no safe Rust")]
+    let mut child = Command::new("python3");
+    child.args(["-c", script]).arg(tree.at("a")).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let Ok(mut child) = child.spawn() else { return };
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut tell = |word: &str| {
+        writeln!(input, "{word}").unwrap();
+        let mut answer = String::new();
+        output.read_line(&mut answer).unwrap();
+        assert_eq!(answer, "done\n");
+    };
+    let found = lines(&[("a", 1)]);
+    tell("bbb");
+    let version = || OpenFile::of(&tree.policy.read(tree.at("a")).unwrap()).unwrap().version();
+    let before = version();
+    // The page waits to be written, so the next store leaves no trace, and the file cannot be trusted.
+    assert_eq!((tree.search("aaa"), tree.search("ccc")), (vec![], vec![]));
+    tell("ccc");
+    assert_eq!((version(), tree.search("ccc")), (before, found.clone()));
+    tell("flush");
+    assert_eq!((tree.search("aaa"), tree.search("ddd"), tree.known()), (vec![], vec![], 1));
+    tell("ddd");
+    assert_eq!(tree.search("ddd"), found);
+    drop(input);
+    child.wait().unwrap();
+}

@@ -1,0 +1,202 @@
+//! Entries of a scope by their names, in path order.
+
+use std::ffi::OsStr;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Call;
+use super::error::SearchError;
+use super::scope::{Scope, Start};
+use crate::fs::{self, Ended, Found, Visitor};
+use crate::limits::{GLOB_COUNT_ON_ENTRIES, MAX_NAMED_UNREADABLE, MAX_NAMES_BYTES, SEARCH_PROGRESS_STEP};
+use crate::policy::Kind;
+
+/// Absolute paths in one buffer.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Paths {
+    /// Each with a NUL behind it, which no path holds.
+    bytes: Vec<u8>,
+    count: usize,
+}
+
+impl Paths {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Each path, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.bytes.split_inclusive(|&byte| byte == 0).map(|path| &path[..path.len() - 1])
+    }
+
+    fn push(&mut self, start: &[u8], rel: &[u8]) {
+        self.bytes.reserve(start.len() + rel.len() + 1);
+        self.bytes.extend_from_slice(start);
+        self.bytes.extend_from_slice(rel);
+        self.bytes.push(0);
+        self.count += 1;
+    }
+
+    /// Adds the first `most` of `more`.
+    fn append(&mut self, more: &Self, most: usize) {
+        let end = if most >= more.count {
+            more.bytes.len()
+        } else if most == 0 {
+            0
+        } else {
+            memchr::memchr_iter(0, &more.bytes).nth(most - 1).map_or(0, |at| at + 1)
+        };
+        self.bytes.extend_from_slice(&more.bytes[..end]);
+        self.count += more.count.min(most);
+    }
+
+    /// By their bytes, each once.
+    fn sort(&mut self) {
+        let mut paths: Vec<&[u8]> = self.iter().collect();
+        paths.sort_unstable();
+        paths.dedup();
+        let mut sorted = Self::default();
+        for path in paths {
+            sorted.push(path, b"");
+        }
+        *self = sorted;
+    }
+}
+
+/// The answer.
+#[derive(Debug, Default)]
+pub struct Named {
+    /// In the order of their bytes, at most as many as were wanted.
+    pub paths: Paths,
+    /// How many there are in all, or were seen by the time the search ended.
+    pub total: usize,
+    /// Whether there may be more than `total`.
+    pub more: bool,
+    /// Directories that could not be read.
+    pub skipped: u64,
+    /// The first of those.
+    pub unreadable: Vec<Vec<u8>>,
+}
+
+/// Finds the entries for which `keep` says so; the first `max` of them, the others are counted.
+pub fn names(
+    call: Call<'_>,
+    scope: &Scope,
+    max: usize,
+    keep: &(dyn Fn(&OsStr, Kind) -> bool + Sync),
+) -> Result<Named, SearchError> {
+    let mut named = Named::default();
+    let seen = AtomicU64::new(0);
+    let limit = if scope.overlaps() { usize::MAX } else { max };
+    let mut full_at = None;
+    for start in scope.starts() {
+        let visit = Look { call, scope, start, keep, seen: &seen };
+        let ended = fs::walk(&start.dir, &scope.walk_options(start, call.cancel), &visit, |stretch: Stretch| {
+            named.skipped += stretch.skipped;
+            let room = MAX_NAMED_UNREADABLE.saturating_sub(named.unreadable.len());
+            named.unreadable.extend(stretch.unreadable.into_iter().take(room));
+            named.paths.append(&stretch.paths, limit - named.paths.len().min(limit));
+            named.total += stretch.paths.len();
+            let is_full = named.total > limit || named.paths.bytes.len() > MAX_NAMES_BYTES;
+            let now = seen.load(Ordering::Relaxed);
+            if is_full && now - *full_at.get_or_insert(now) > GLOB_COUNT_ON_ENTRIES
+                || named.paths.bytes.len() > MAX_NAMES_BYTES
+            {
+                named.more = true;
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        })?;
+        if ended == Ended::Stopped && call.cancel.is_cancelled() {
+            return Err(SearchError::Cancelled);
+        }
+        if named.more {
+            break;
+        }
+    }
+    if scope.overlaps() {
+        let mut all = std::mem::take(&mut named.paths);
+        all.sort();
+        named.total = all.len();
+        named.paths.append(&all, max);
+    }
+    Ok(named)
+}
+
+#[derive(Default)]
+struct Stretch {
+    paths: Paths,
+    skipped: u64,
+    unreadable: Vec<Vec<u8>>,
+}
+
+struct Look<'a> {
+    call: Call<'a>,
+    scope: &'a Scope,
+    start: &'a Start,
+    keep: &'a (dyn Fn(&OsStr, Kind) -> bool + Sync),
+    seen: &'a AtomicU64,
+}
+
+impl Visitor for Look<'_> {
+    /// Entries seen since they were last added to those of all threads.
+    type Local = u64;
+    type Out = Stretch;
+
+    fn local(&self) -> u64 {
+        0
+    }
+
+    fn enters(&self, rel: &[u8]) -> bool {
+        self.scope.enters(rel)
+    }
+
+    fn visit(&self, local: &mut u64, out: &mut Stretch, found: &Found<'_>) {
+        *local += 1;
+        if *local == SEARCH_PROGRESS_STEP {
+            let seen = self.seen.fetch_add(*local, Ordering::Relaxed) + *local;
+            *local = 0;
+            (self.call.progress)(seen);
+        }
+        if (self.keep)(found.name(), found.kind()) && self.scope.holds(self.start, found) {
+            out.paths.push(&self.start.prefix, found.rel());
+        }
+    }
+
+    fn unreadable(&self, out: &mut Stretch, rel: &[u8]) {
+        out.skipped += 1;
+        if out.unreadable.len() < MAX_NAMED_UNREADABLE {
+            out.unreadable.push([&self.start.prefix, rel].concat());
+        }
+    }
+
+    fn weight(out: &Stretch) -> usize {
+        out.paths.bytes.len() + out.skipped as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_cut_and_sorted() {
+        let mut paths = Paths::default();
+        for rel in [&b"b"[..], b"a/x", b"a-b", b"b"] {
+            paths.push(b"/r/", rel);
+        }
+        let mut first = Paths::default();
+        first.append(&paths, 0);
+        assert!(first.is_empty());
+        first.append(&paths, 2);
+        assert_eq!((first.iter().collect::<Vec<_>>(), first.len()), (vec![&b"/r/b"[..], b"/r/a/x"], 2));
+        paths.sort();
+        assert_eq!(paths.iter().collect::<Vec<_>>(), [&b"/r/a-b"[..], b"/r/a/x", b"/r/b"]);
+    }
+}

@@ -1,0 +1,219 @@
+//! What a search is about: a directory, globs, exclusions and file types turned into walks.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+
+use super::error::SearchError;
+use super::types::FileTypes;
+use crate::cancel::CancelToken;
+use crate::fs::{self, Found, Order, WalkOptions};
+use crate::limits::MAX_WALK_DEPTH;
+use crate::policy::{Checked, Kind, Policy, PolicyError, Read};
+use crate::text::glob::{GlobError, GlobMatcher, escape, fixed_prefix};
+
+/// What to look for, as an agent says it.
+#[derive(Debug, Default)]
+pub struct Asked<'a> {
+    /// Where relative globs begin, and where everything is taken without globs. Relative globs begin at the project
+    /// directory when it is left out.
+    pub directory: Option<Checked<Read>>,
+    /// `None` takes everything below the directory.
+    pub globs: Option<&'a [String]>,
+    /// What to leave out.
+    pub exclude: &'a [String],
+    /// Names of file types, of which a file has to be one; empty for any.
+    pub types: &'a [String],
+    /// Leave out what `.gitignore` files name.
+    pub respect_gitignore: bool,
+}
+
+/// Where to walk and what to take.
+#[derive(Debug)]
+pub struct Scope {
+    starts: Vec<Start>,
+    overlaps: bool,
+    exclude: Exclude,
+    types: Option<FileTypes>,
+    respect_gitignore: bool,
+}
+
+/// A directory to walk.
+#[derive(Debug)]
+pub struct Start {
+    pub(super) dir: Checked<Read>,
+    /// What stands before the path of an entry: the directory as it was asked for, and a slash.
+    pub(super) prefix: Vec<u8>,
+    /// What is taken there; `None` takes everything.
+    globs: Option<GlobMatcher>,
+    /// Levels below it where anything can match.
+    max_depth: usize,
+}
+
+impl Scope {
+    /// Compiles the globs and opens the directories where they begin; what is not there matches nothing.
+    pub fn new(policy: &Policy, asked: Asked<'_>) -> Result<Self, SearchError> {
+        let exclude = Exclude::new(asked.exclude)?;
+        let types = if asked.types.is_empty() { None } else { Some(FileTypes::new(asked.types)?) };
+        let mut starts = match asked.globs {
+            Some(globs) => starts(policy, globs, asked.directory, &exclude)?,
+            None => {
+                let dir = match asked.directory {
+                    Some(dir) => dir,
+                    None => policy.read(".")?,
+                };
+                vec![Start::new(dir, None, MAX_WALK_DEPTH)]
+            }
+        };
+        starts.sort_by(|a, b| a.prefix.cmp(&b.prefix));
+        let overlaps = starts.windows(2).any(|pair| pair[1].prefix.starts_with(&pair[0].prefix));
+        Ok(Self { starts, overlaps, exclude, types, respect_gitignore: asked.respect_gitignore })
+    }
+
+    /// In the order of their paths.
+    pub(super) fn starts(&self) -> &[Start] {
+        &self.starts
+    }
+
+    /// Whether one start lies below another, so that what is found is neither in order nor found once.
+    pub(super) fn overlaps(&self) -> bool {
+        self.overlaps
+    }
+
+    pub(super) fn walk_options<'a>(&self, start: &Start, cancel: &'a CancelToken) -> WalkOptions<'a> {
+        WalkOptions {
+            threads: None,
+            order: Order::Paths,
+            max_depth: start.max_depth,
+            respect_gitignore: self.respect_gitignore,
+            above: &[],
+            cancel,
+        }
+    }
+
+    /// Whether a directory below a start can hold anything.
+    pub(super) fn enters(&self, rel: &[u8]) -> bool {
+        !self.exclude.prunes(rel)
+    }
+
+    /// Whether an entry below a start belongs to the scope.
+    pub(super) fn holds(&self, start: &Start, found: &Found<'_>) -> bool {
+        start.globs.as_ref().is_none_or(|globs| globs.is_match(found.rel()))
+            && self.types.as_ref().is_none_or(|types| types.holds(found.name()))
+            && !self.exclude.matches(found.rel())
+    }
+}
+
+impl Start {
+    fn new(dir: Checked<Read>, globs: Option<GlobMatcher>, max_depth: usize) -> Self {
+        let mut prefix = dir.shown().as_os_str().as_bytes().to_vec();
+        if !prefix.ends_with(b"/") {
+            prefix.push(b'/');
+        }
+        Self { dir, prefix, globs, max_depth }
+    }
+}
+
+/// Where to walk, and what to take there: one walk for all globs that begin at the same place, or below it.
+fn starts(
+    policy: &Policy,
+    globs: &[String],
+    base: Option<Checked<Read>>,
+    exclude: &Exclude,
+) -> Result<Vec<Start>, SearchError> {
+    let mut rests: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
+    for (index, glob) in globs.iter().enumerate() {
+        // Compiled by itself first, so that the error can say which one it is.
+        GlobMatcher::new(&[glob], false).map_err(|source| bad_glob("globs", index, source))?;
+        let prefix = fixed_prefix(glob);
+        let rest = glob[prefix.len()..].trim_start_matches('/');
+        let start = match &base {
+            Some(base) => base.shown().join(prefix),
+            None if prefix.is_empty() => policy.absolute(".")?,
+            None => policy.absolute(prefix)?,
+        };
+        rests.entry(start).or_default().push(rest.to_owned());
+    }
+    let mut found: Vec<(Checked<Read>, Vec<String>)> = Vec::new();
+    for (start, rests) in rests {
+        let dir = match policy.read(&start) {
+            // Inside, and nothing there: the globs match nothing.
+            Err(PolicyError::NotFound { .. } | PolicyError::NotADirectory { .. }) => continue,
+            dir => dir?,
+        };
+        if dir.kind() != Kind::Directory {
+            continue;
+        }
+        // An exclusion with a slash is a path below the start, so it would mean something else there.
+        let above = found.iter_mut().filter(|_| exclude.paths.is_empty()).find_map(|(above, globs)| {
+            let way = plain_way(above, &start)?;
+            Some((globs, way))
+        });
+        match above {
+            Some((globs, way)) => {
+                let way = escape(&way);
+                globs.extend(rests.iter().map(|rest| format!("{way}/{rest}")));
+            }
+            None => found.push((dir, rests)),
+        }
+    }
+    let start = |(dir, globs): (Checked<Read>, Vec<String>)| {
+        let matcher = GlobMatcher::new(&globs, false).map_err(|source| bad_glob("globs", 0, source))?;
+        // Only `**` matches a slash that is not written.
+        let levels = |glob: &String| {
+            if glob.contains("**") { MAX_WALK_DEPTH } else { glob.matches('/').count() + 1 }
+        };
+        let max_depth = globs.iter().map(levels).max().unwrap_or(MAX_WALK_DEPTH);
+        Ok(Start::new(dir, Some(matcher), max_depth))
+    };
+    found.into_iter().map(start).collect()
+}
+
+/// The way from an open directory down to `path`, if a walk from there goes it: no link and no `..` lies on it.
+fn plain_way(above: &Checked<Read>, path: &Path) -> Option<String> {
+    let way = path.strip_prefix(above.shown()).ok()?;
+    let plain = way.components().all(|part| matches!(part, Component::Normal(_)));
+    (plain && fs::is_plain_way(above, way.as_os_str().as_bytes())).then(|| way.to_str().map(str::to_owned))?
+}
+
+fn bad_glob(parameter: &str, index: usize, source: GlobError) -> SearchError {
+    SearchError::Glob { parameter: format!("{parameter}[{index}]"), source }
+}
+
+pub(super) fn to_path(bytes: Vec<u8>) -> PathBuf {
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
+/// What to leave out. A glob without a slash is a name at any depth, as in `.gitignore`; one with a slash is matched
+/// against the path below the start of the walk.
+#[derive(Debug)]
+struct Exclude {
+    names: GlobMatcher,
+    paths: GlobMatcher,
+    /// Directories of which everything is left out (`dir/**`), so that they need not be gone into.
+    whole: GlobMatcher,
+}
+
+impl Exclude {
+    fn new(globs: &[String]) -> Result<Self, SearchError> {
+        for (index, glob) in globs.iter().enumerate() {
+            GlobMatcher::new(&[glob], false).map_err(|source| bad_glob("excludeGlobs", index, source))?;
+        }
+        let (paths, names): (Vec<&str>, Vec<&str>) =
+            globs.iter().map(|glob| glob.trim_end_matches('/')).partition(|glob| glob.contains('/'));
+        let whole: Vec<&str> = paths.iter().filter_map(|glob| glob.strip_suffix("/**")).collect();
+        let compile =
+            |globs: &[&str]| GlobMatcher::new(globs, false).map_err(|source| bad_glob("excludeGlobs", 0, source));
+        Ok(Self { names: compile(&names)?, paths: compile(&paths)?, whole: compile(&whole)? })
+    }
+
+    fn matches(&self, rel: &[u8]) -> bool {
+        let name = rel.rsplit(|&byte| byte == b'/').next().unwrap_or(rel);
+        (!self.names.is_empty() && self.names.is_match(name)) || (!self.paths.is_empty() && self.paths.is_match(rel))
+    }
+
+    fn prunes(&self, rel: &[u8]) -> bool {
+        self.matches(rel) || (!self.whole.is_empty() && self.whole.is_match(rel))
+    }
+}

@@ -1,0 +1,69 @@
+//! File types by ripgrep's names (`rust`, `py`, `make`): globs over names that the `ignore` crate keeps.
+
+use std::ffi::OsStr;
+
+use ignore::types::{Types, TypesBuilder};
+
+use super::error::SearchError;
+use crate::limits::MAX_NEAR_NAMES;
+
+/// Some file types; a file has to be of one of them.
+#[derive(Debug)]
+pub(super) struct FileTypes(Types);
+
+impl FileTypes {
+    /// Looks the names up; the first unknown one is the error.
+    pub(super) fn new(names: &[String]) -> Result<Self, SearchError> {
+        let mut builder = TypesBuilder::new();
+        builder.add_defaults();
+        let unknown = |name: &str| SearchError::UnknownType { name: name.chars().take(40).collect(), near: near(name) };
+        let known = builder.definitions();
+        for name in names {
+            // `all` means any known type to ripgrep; the rest are names of the list.
+            if name != "all" && !known.iter().any(|known| known.name() == name) {
+                return Err(unknown(name));
+            }
+            builder.select(name);
+        }
+        let types = builder.build().map_err(|_| unknown(names.first().map_or("", String::as_str)))?;
+        Ok(Self(types))
+    }
+
+    /// Whether a file of this name is of one of the types.
+    pub(super) fn holds(&self, name: &OsStr) -> bool {
+        self.0.matched(name, false).is_whitelist()
+    }
+}
+
+/// Known names that begin as `name` does, else those with its first letter.
+fn near(name: &str) -> Vec<String> {
+    let mut builder = TypesBuilder::new();
+    builder.add_defaults();
+    let known: Vec<String> = builder.definitions().iter().map(|known| known.name().to_owned()).collect();
+    let name = name.trim_start_matches(['.', '*']).to_lowercase();
+    let like = |length: usize| -> Vec<String> {
+        let start: String = name.chars().take(length).collect();
+        known.iter().filter(|known| known.starts_with(&start)).take(MAX_NEAR_NAMES).cloned().collect()
+    };
+    (1..=3).rev().map(like).find(|near| !near.is_empty()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_globs_over_names() {
+        let types = FileTypes::new(&["rust".into(), "make".into()]).unwrap();
+        let holds = ["a.rs", "Makefile", "a.c", "rs"].map(|name| types.holds(OsStr::new(name)));
+        assert_eq!(holds, [true, true, false, false]);
+    }
+
+    #[test]
+    fn an_unknown_name_is_told_with_names_like_it() {
+        let Err(SearchError::UnknownType { name, near }) = FileTypes::new(&["rust".into(), "rustt".into()]) else {
+            panic!("accepted")
+        };
+        assert_eq!((name.as_str(), near.contains(&"rust".to_owned())), ("rustt", true));
+    }
+}

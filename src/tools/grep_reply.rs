@@ -1,0 +1,174 @@
+//! The reply of `grep_files`: lines, files or counts as text, and the same typed.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::search::{FileHits, Hits, Mode, Wanted};
+use crate::text::escape::show_path;
+
+/// Every line shown, typed.
+#[derive(Debug, Default, JsonSchema, Serialize)]
+#[cfg_attr(test, derive(PartialEq, Eq))]
+pub struct Output {
+    matches: Vec<Shown>,
+    /// With outputMode files or count
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files: Vec<Counted>,
+    /// Lines that match, those left out by maxBytes included; with outputMode files: files
+    pub(super) count: u64,
+    truncated: bool,
+    skipped: u64,
+}
+
+/// A line that matches, or context.
+#[derive(Debug, JsonSchema, Serialize)]
+#[cfg_attr(test, derive(PartialEq, Eq))]
+#[serde(rename_all = "camelCase")]
+pub struct Shown {
+    path: String,
+    line: u64,
+    text: String,
+    is_match: bool,
+}
+
+/// A file that matches.
+#[derive(Debug, JsonSchema, Serialize)]
+#[cfg_attr(test, derive(PartialEq, Eq))]
+pub struct Counted {
+    path: String,
+    /// Lines that match; with outputMode count
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count: Option<u64>,
+}
+
+/// The text and its typed form.
+pub fn assemble(hits: &Hits, wanted: Wanted) -> (Output, String) {
+    let mut reply = Reply { wanted, text: String::new(), left_out: LeftOut::default(), output: Output::default() };
+    reply.output.skipped = hits.skipped;
+    reply.output.truncated = hits.more;
+    for file in &hits.files {
+        reply.output.count += file.matches;
+        match wanted.mode {
+            Mode::Lines => reply.lines(file),
+            Mode::Files | Mode::Count => reply.file(file),
+        }
+    }
+    reply.finish(hits)
+}
+
+struct Reply {
+    wanted: Wanted,
+    text: String,
+    left_out: LeftOut,
+    output: Output,
+}
+
+/// What did not fit.
+#[derive(Default)]
+struct LeftOut {
+    units: u64,
+    files: u64,
+    first: Option<String>,
+}
+
+impl Reply {
+    fn lines(&mut self, file: &FileHits) {
+        let path = show_path(&file.path);
+        let mut shown = 0;
+        for (index, hit) in file.hits.iter().enumerate() {
+            if self.left_out.first.is_some() {
+                break;
+            }
+            let separator = if hit.is_match { ':' } else { '-' };
+            let gap = self.wanted.context > 0 && (hit.after_gap || index == 0 && !self.text.is_empty());
+            let before = self.text.len();
+            // Writing to a String cannot fail.
+            let _ = writeln!(
+                self.text,
+                "{}{path}{separator}{}{separator}{}",
+                if gap { "--\n" } else { "" },
+                hit.line,
+                hit.text
+            );
+            if self.text.len() > self.wanted.bytes && before > 0 {
+                self.text.truncate(before);
+                self.left_out.first = Some(format!("{path}:{}", hit.line));
+                break;
+            }
+            shown += u64::from(hit.is_match);
+            self.output.matches.push(Shown {
+                path: path.clone().into_owned(),
+                line: hit.line,
+                text: hit.text.clone(),
+                is_match: hit.is_match,
+            });
+        }
+        if shown < file.matches {
+            self.left_out.units += file.matches - shown;
+            self.left_out.files += 1;
+            self.left_out.first.get_or_insert_with(|| path.into_owned());
+        }
+    }
+
+    fn file(&mut self, file: &FileHits) {
+        let path = show_path(&file.path);
+        let before = self.text.len();
+        if self.left_out.first.is_none() {
+            let _ = match self.wanted.mode {
+                Mode::Count => writeln!(self.text, "{path}:{}", file.matches),
+                _ => writeln!(self.text, "{path}"),
+            };
+        }
+        if self.left_out.first.is_some() || self.text.len() > self.wanted.bytes && before > 0 {
+            self.text.truncate(before);
+            self.left_out.units += 1;
+            self.left_out.files += 1;
+            self.left_out.first.get_or_insert_with(|| path.into_owned());
+            return;
+        }
+        let count = (self.wanted.mode == Mode::Count).then_some(file.matches);
+        self.output.files.push(Counted { path: path.into_owned(), count });
+    }
+
+    fn finish(mut self, hits: &Hits) -> (Output, String) {
+        let mut notices = String::new();
+        let (output, files) = (&mut self.output, hits.files.len());
+        let all = if self.wanted.mode == Mode::Lines { output.count } else { files as u64 };
+        let units = if self.wanted.mode == Mode::Lines { "matches" } else { "files" };
+        if output.truncated {
+            let _ = writeln!(notices, "[truncated: the first {all} {units}; narrow the search or raise maxResults]");
+        }
+        if let Some(first) = &self.left_out.first {
+            output.truncated = true;
+            let how = if self.wanted.mode == Mode::Lines {
+                ", raise maxBytes, or set outputMode"
+            } else {
+                " or raise maxBytes"
+            };
+            let _ = writeln!(
+                notices,
+                "[cut at {} bytes: {} of {all} {units} left out, in {} file(s) from {first} on; narrow the search{how}]",
+                self.wanted.bytes, self.left_out.units, self.left_out.files,
+            );
+        }
+        let mut text = notices + &self.text;
+        if output.count == 0 {
+            text.push_str("(no matches found)\n");
+        }
+        let _ = match self.wanted.mode {
+            Mode::Lines => write!(text, "[{} matches]", output.count),
+            Mode::Files => write!(text, "[{files} files]"),
+            Mode::Count => write!(text, "[{} matches in {files} files]", output.count),
+        };
+        if output.skipped > 0 {
+            let _ = write!(
+                text,
+                "\n[{} path(s) skipped: not readable, or outside the allowed directories]",
+                output.skipped
+            );
+        }
+        (self.output, text)
+    }
+}

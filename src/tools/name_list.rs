@@ -1,0 +1,61 @@
+//! Paths as a reply has them: one text with a line each, which is also the list of the structured form.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, Serializer};
+
+use crate::search::Paths;
+use crate::text::escape::show;
+
+/// Paths, shown; none of them has a line feed then.
+#[derive(Debug)]
+pub struct NameList {
+    text: String,
+    count: usize,
+}
+
+impl NameList {
+    /// Shows each path.
+    pub fn new(paths: &Paths) -> Self {
+        let mut text = String::new();
+        for path in paths.iter() {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&show(path));
+        }
+        Self { text, count: paths.len() }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// A line for each.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl Serialize for NameList {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let lines = if self.count == 0 { 0 } else { usize::MAX };
+        serializer.collect_seq(self.text.split('\n').take(lines))
+    }
+}
+
+impl JsonSchema for NameList {
+    fn schema_name() -> Cow<'static, str> {
+        Vec::<String>::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Vec::<String>::json_schema(generator)
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+}
