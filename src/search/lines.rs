@@ -145,7 +145,7 @@ impl<'a> FileSearcher<'a> {
             let line = if is_wide {
                 collector.found.hits.last().map_or(1, |hit| hit.line)
             } else if is_whole {
-                line_at(bytes, bytes.len().saturating_sub(failure.rest))
+                line_at(bytes, bytes.len().saturating_sub(failure.rest)) as u64
             } else {
                 line_in(file, source.inner.offset().saturating_sub(failure.rest as u64))
             };
