@@ -28,7 +28,7 @@ impl<'a> Budget<'a> {
     }
 
     /// So many steps.
-    pub(super) fn with_steps(steps: u64, bound: Bound<'a>) -> Self {
+    pub(crate) fn with_steps(steps: u64, bound: Bound<'a>) -> Self {
         Self { left: AtomicU64::new(steps), bound }
     }
 

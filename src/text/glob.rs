@@ -1,12 +1,15 @@
 //! Globs over relative paths: `**`, `*`, `?`, `[...]`, `{a,b}` and `\` before a literal character.
 //!
 //! `*`, `?` and classes never match `/`; `**` as a whole component matches any number of components.
-//! As in ripgrep, `?` and a class match one byte: a character outside ASCII takes `*`, or itself.
+//! `?` and a class match one character, of a path that is not UTF-8 also one sequence of bytes that is none.
 //! A glob is measured before it is compiled, so one that stands for a million others costs nothing.
 
-use crate::limits::{MAX_GLOB_ALTERNATIVES, MAX_GLOB_BYTES, MAX_GLOB_DEPTH};
+use crate::limits::{MAX_GLOB_ALTERNATIVES, MAX_GLOB_BYTES, MAX_GLOB_DEPTH, MAX_PATTERN_PROGRAM_BYTES};
 use globset::{Candidate, Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use regex_automata::meta::Regex;
 use std::borrow::Cow;
+
+mod characters;
 
 /// Why a glob is refused. Offsets count bytes from the beginning of the glob.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -69,6 +72,8 @@ impl GlobError {
 #[derive(Debug, Clone)]
 pub struct GlobMatcher {
     set: GlobSet,
+    /// For paths that are not ASCII, if that makes a difference.
+    characters: Option<Regex>,
 }
 
 impl GlobMatcher {
@@ -81,18 +86,33 @@ impl GlobMatcher {
         let set = builder
             .build()
             .map_err(|error| GlobError::TooLarge { glob: error.glob().unwrap_or_default().to_owned() })?;
-        Ok(Self { set })
+        let mut characters = None;
+        if globs.iter().any(|glob| glob.as_ref().contains(['?', '['])) {
+            let each: Vec<String> =
+                globs.iter().map(|glob| characters::to_regex(&for_engine(glob.as_ref()), case_insensitive)).collect();
+            let regex = Regex::builder().configure(limits()).build_many(&each);
+            let first = || globs.first().map_or(String::new(), |glob| glob.as_ref().to_owned());
+            characters = Some(regex.map_err(|_| GlobError::TooLarge { glob: first() })?);
+        }
+        Ok(Self { set, characters })
     }
 
     /// Whether any glob matches a whole path, given as bytes with `/` between its components.
     pub fn is_match(&self, path: &[u8]) -> bool {
-        self.set.is_match_candidate(&Candidate::from_bytes(path))
+        match &self.characters {
+            Some(regex) if !path.is_ascii() => regex.is_match(String::from_utf8_lossy(path).as_ref()),
+            _ => self.set.is_match_candidate(&Candidate::from_bytes(path)),
+        }
     }
 
     /// Whether there is no glob at all.
     pub fn is_empty(&self) -> bool {
         self.set.is_empty()
     }
+}
+
+fn limits() -> regex_automata::meta::Config {
+    regex_automata::meta::Config::new().nfa_size_limit(Some(MAX_PATTERN_PROGRAM_BYTES))
 }
 
 fn compile(glob: &str, case_insensitive: bool) -> Result<Glob, GlobError> {
@@ -276,10 +296,16 @@ mod tests {
             ("src/**", "src/x/a.rs", true),
             ("src/**", "src", false),
             ("a?c", "a/c", false),
-            ("a?c", "aéc", false),
+            ("a?c", "aéc", true),
+            ("a??c", "aéc", false),
+            ("**/a?c", "x/y/aéc", true),
+            ("a[é-ü]c", "aöc", true),
+            ("a[é-ü]c", "a/c", false),
             ("aé*", "aéc", true),
             ("a[!b]c", "a/c", false),
-            ("a[!b]c", "aéc", false),
+            ("a[!b]c", "aéc", true),
+            ("a[!é]c", "aéc", false),
+            ("[!]]é", "/é", false),
             ("[!b]", "a", true),
             ("[!]]", "]", false),
             ("[!-a]", ".", true),
@@ -332,7 +358,22 @@ mod tests {
         );
     }
 
+    #[test]
+    fn bytes_that_are_no_character_count_as_one() {
+        let globs = GlobMatcher::new(&["a?c"], false).expect("a good glob");
+        assert_eq!([&b"a\xffc"[..], b"a\xff\xffc"].map(|path| globs.is_match(path)), [true, false]);
+    }
+
     proptest! {
+        /// A character outside ASCII is to one engine what a letter is to the other.
+        #[test]
+        fn both_engines_agree(glob in "([ab*?{},/]|\\*\\*/|/\\*\\*|\\[!a\\]|\\[ab\\]){1,8}", path in "[ab/]{0,6}") {
+            if let Ok(globs) = GlobMatcher::new(&[&glob], false) {
+                let regex = Regex::new(&characters::to_regex(&for_engine(&glob), false)).unwrap();
+                prop_assert_eq!(regex.is_match(&path), globs.is_match(path.as_bytes()), "{} on {}", glob, path);
+            }
+        }
+
         #[test]
         fn what_is_measured_compiles(glob in "[a*?{},!\\[\\]^/\\\\-]{1,12}") {
             let _ = GlobMatcher::new(&[&glob], false)
