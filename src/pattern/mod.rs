@@ -185,4 +185,6 @@ impl Iterator for Matches<'_> {
 }
 
 #[cfg(test)]
+mod against_node;
+#[cfg(test)]
 mod tests;
