@@ -75,7 +75,8 @@ function answer({ p, i, s }) {
   try {
     new RegExp(p, flags);
   } catch (error) {
-    return { p, i, err: error.message.slice(error.message.lastIndexOf(`/${flags}: `) + flags.length + 3) };
+    const reason = error.message.slice('Invalid regular expression: //'.length + p.length);
+    return { p, i, err: reason.replace(/^\w+: /, '') };
   }
   const source = narrow(p);
   const place = offsets(s);
