@@ -228,7 +228,9 @@ fn by_pattern<'a>(text: &str, edit: &'a Edit, bound: Bound<'_>) -> Result<Option
     let pattern = Pattern::new(&edit.old_text, options)?;
     let new = Replacement::parse(&edit.new_text, &pattern)?;
     let (mut spans, mut all, mut ends) = (Vec::new(), String::new(), Vec::new());
-    for found in pattern.find_iter(text, bound).take(limit(edit)) {
+    let matches =
+        if new.refers_to_groups() { pattern.find_iter(text, bound) } else { pattern.spans_iter(text, bound) };
+    for found in matches.take(limit(edit)) {
         let found = found.map_err(|error| out_of_time(error, bound))?;
         fits(all.len().saturating_add(new.expanded_bytes(&found)))?;
         new.expand(&found, text, &mut all);

@@ -1,29 +1,52 @@
 //! Patterns in JavaScript's syntax, and the replacement texts that go with them.
 //!
 //! One constructor, one error type; nothing outside this module knows the engine. `^` and `$` match at every line
-//! boundary, `.` matches no line ending, and a `$` in a CRLF file matches before the `\r`, while `^` never matches
-//! between `\r` and `\n` (strict JavaScript does; it would take the gap of every CRLF for a line).
+//! boundary, `.` matches no line ending. A pattern means what it means in JavaScript (ECMA-262, 22.2, without the flag
+//! `u`), with these exceptions: `^` never matches between `\r` and `\n`, where it would take the gap of every CRLF for
+//! a line; characters are whole code points; and of all matches those are left out that are empty and stand behind the
+//! final line feed or, if the pattern has a `$`, inside a CRLF.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `parse`, `ast`, `class`, `fold` | from the source to a tree |
+//! | `facts` | what is true of a tree |
+//! | `translate` | a tree for the linear engine, exactly or approximately |
+//! | `compile`, `program`, `ahead` | a tree for the matcher |
+//! | `matcher`, `text`, `budget` | tries the choices one after another, within a budget |
+//! | `engine` | asks the linear engine if it means the same, else the matcher |
+//! | `literal` | text in any case, as a tree |
+//! | `found`, `lines`, `replacement` | all matches of a text, lines for `grep-searcher`, new text for matches |
 
+mod ahead;
 mod ast;
+mod budget;
 mod class;
+mod compile;
+mod engine;
 mod error;
 mod facts;
-mod fancy;
 mod fold;
+mod found;
 mod lines;
+mod literal;
+mod matcher;
 mod parse;
+mod program;
 mod replacement;
+mod text;
 mod translate;
 
+pub use budget::Budget;
 pub use error::PatternError;
+pub use found::{Match, Matches};
 pub use lines::{Exact, Finder};
 pub use replacement::{Replacement, ReplacementError};
 
 use crate::cancel::Bound;
-use crate::limits::{MAX_PATTERN_BACKTRACKS, MAX_PATTERN_BYTES, MAX_PATTERN_PROGRAM_BYTES};
-use fancy_regex::{CompileError, Regex, RegexBuilder};
-use std::borrow::Cow;
-use std::ops::Range;
+use crate::limits::MAX_PATTERN_BYTES;
+use ast::Tree;
+use engine::{Engine, Want};
+use std::sync::Arc;
 
 /// How a pattern is matched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,13 +55,11 @@ pub struct Options {
     pub case_insensitive: bool,
 }
 
-/// A compiled pattern.
+/// A compiled pattern; cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Pattern {
-    regex: Regex,
-}
+pub struct Pattern(Arc<Engine>);
 
-/// Answers whether a line matches. Behind it stands whatever engine is fastest for a pattern.
+/// Answers whether a line matches.
 pub trait LineMatcher: Send + Sync {
     /// Whether `line`, given without its `\n`, matches. Bytes that are not UTF-8 match as U+FFFD does.
     fn is_match_line(&self, line: &[u8]) -> Result<bool, PatternError>;
@@ -46,40 +67,14 @@ pub trait LineMatcher: Send + Sync {
 
 impl LineMatcher for Pattern {
     fn is_match_line(&self, line: &[u8]) -> Result<bool, PatternError> {
-        let line = match std::str::from_utf8(line) {
-            Ok(line) => Cow::Borrowed(line),
-            Err(_) => String::from_utf8_lossy(line),
-        };
-        self.regex.is_match(line.as_ref()).map_err(|_| PatternError::TooCostly)
-    }
-}
-
-/// One match: the span of the whole, then of each group. Offsets are bytes of the text; a group that took no part is `None`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Match {
-    groups: Vec<Option<Range<usize>>>,
-}
-
-impl Match {
-    /// The span of the whole match.
-    pub fn range(&self) -> Range<usize> {
-        self.group(0).unwrap_or_default()
-    }
-
-    /// The span of a group; 0 is the whole match.
-    pub fn group(&self, number: usize) -> Option<Range<usize>> {
-        self.groups.get(number).cloned().flatten()
+        self.0.find_in_line(line, 0, &Budget::new(Bound::default())).map(|found| found.is_some())
     }
 }
 
 impl Pattern {
     /// Compiles JavaScript syntax, the text between the slashes.
     pub fn new(source: &str, options: Options) -> Result<Self, PatternError> {
-        if source.len() > MAX_PATTERN_BYTES {
-            return Err(PatternError::TooLong { bytes: source.len() });
-        }
-        parse::parse(source, options)?;
-        Self::compile(&fancy::translate(source)?, options)
+        Ok(Self(Arc::new(Engine::new(parse::parse(source, options)?)?)))
     }
 
     /// A pattern that matches `text` itself in upper, lower or mixed case (Unicode simple case folding).
@@ -87,100 +82,54 @@ impl Pattern {
         if text.len() > MAX_PATTERN_BYTES {
             return Err(PatternError::TooLong { bytes: text.len() });
         }
-        let options = Options { case_insensitive: true };
-        Self::compile(&fancy_regex::escape(text), options)
+        let tree = Tree { root: literal::ignoring_case(text), groups: 0, names: Vec::new() };
+        Ok(Self(Arc::new(Engine::new(tree)?)))
     }
 
-    fn compile(engine_source: &str, options: Options) -> Result<Self, PatternError> {
-        RegexBuilder::new(engine_source)
-            .multi_line(true)
-            .crlf(true)
-            .case_insensitive(options.case_insensitive)
-            .backtrack_limit(MAX_PATTERN_BACKTRACKS)
-            .delegate_size_limit(MAX_PATTERN_PROGRAM_BYTES)
-            .delegate_dfa_size_limit(MAX_PATTERN_PROGRAM_BYTES)
-            .build()
-            .map(|regex| Self { regex })
-            .map_err(|error| refusal(&error))
+    fn engine(&self) -> &Engine {
+        &self.0
     }
 
     /// The number of groups, the whole match included: at least 1.
     pub fn captures_len(&self) -> usize {
-        self.regex.captures_len()
+        self.0.tree().groups as usize + 1
     }
 
-    /// The number of the group with this name.
-    pub fn group_named(&self, name: &str) -> Option<usize> {
-        self.regex.capture_names().position(|known| known == Some(name))
+    /// The numbers of the groups with this name: none, one or, in different alternatives, more.
+    pub fn groups_named(&self, name: &str) -> impl Iterator<Item = usize> {
+        let named = self.0.tree().names.iter().filter(move |(known, _)| **known == *name);
+        named.map(|(_, number)| *number as usize)
     }
 
     /// The first match at or after byte `from`, which must be a character boundary.
     pub fn find_at(&self, text: &str, from: usize) -> Result<Option<Match>, PatternError> {
-        if self.captures_len() == 1 {
-            let found = self.regex.find_from_pos(text, from).map_err(|_| PatternError::TooCostly)?;
-            return Ok(found.map(|found| Match { groups: vec![Some(found.range())] }));
-        }
-        let found = self.regex.captures_from_pos(text, from).map_err(|_| PatternError::TooCostly)?;
-        Ok(found.map(|found| Match { groups: found.iter().map(|group| group.map(|group| group.range())).collect() }))
+        let plain = !(self.0.knows_separators() && found::has_separators(text));
+        self.0.find(text, from, Want::Groups, plain, &Budget::for_text(text.len(), Bound::default()))
     }
 
-    /// All matches, in the order and by the rule of JavaScript's `matchAll`.
+    /// All matches with their groups, in the order and by the rule of JavaScript's `matchAll`: an empty match may follow
+    /// right behind another match.
     ///
-    /// An empty match may follow right behind another match, but never stands behind a final line feed. The item
-    /// is an error when the engine's budget or the `bound` ran out; nothing follows an error.
+    /// The item is an error when the engine's budget or the `bound` ran out; nothing follows an error.
     pub fn find_iter<'a>(&'a self, text: &'a str, bound: Bound<'a>) -> Matches<'a> {
-        Matches { pattern: self, text, bound, next: Some(0) }
+        Matches::new(self, text, Want::Groups, Budget::for_text(text.len(), bound))
     }
-}
 
-fn refusal(error: &fancy_regex::Error) -> PatternError {
-    if let fancy_regex::Error::CompileError(inside) = error {
-        match inside.as_ref() {
-            CompileError::InnerError(inner) if inner.size_limit().is_some() => {
-                return PatternError::TooLarge;
-            }
-            CompileError::PatternTooComplex => return PatternError::TooLarge,
-            _ => {}
-        }
+    /// The same matches without their groups, which are often found faster.
+    pub fn spans_iter<'a>(&'a self, text: &'a str, bound: Bound<'a>) -> Matches<'a> {
+        Matches::new(self, text, Want::Span, Budget::for_text(text.len(), bound))
     }
-    PatternError::TooLarge
-}
 
-/// See [`Pattern::find_iter`].
-#[derive(Debug)]
-pub struct Matches<'a> {
-    pattern: &'a Pattern,
-    text: &'a str,
-    bound: Bound<'a>,
-    /// Where the next search begins; `None` at the end.
-    next: Option<usize>,
-}
+    /// What `grep_searcher::Searcher` searches line by line with; nothing matches a `\n`.
+    pub fn finder<'a>(&'a self, budget: &'a Budget<'a>) -> Finder<'a, impl Exact> {
+        let exact = move |line: &[u8], from: usize| self.0.find_in_line(line, from, budget);
+        Finder::lines(self.0.candidates(), exact, budget.bound())
+    }
 
-impl Iterator for Matches<'_> {
-    type Item = Result<Match, PatternError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let from = self.next.take()?;
-        if self.bound.is_over() {
-            return Some(Err(PatternError::TooCostly));
-        }
-        match self.pattern.find_at(self.text, from) {
-            Err(error) => Some(Err(error)),
-            Ok(None) => None,
-            Ok(Some(found)) => {
-                let range = found.range();
-                if range.is_empty() && range.start == self.text.len() && self.text.ends_with('\n') {
-                    return None;
-                }
-                self.next = if range.is_empty() {
-                    let step = self.text[range.end..].chars().next().map(char::len_utf8);
-                    step.map(|step| range.end + step)
-                } else {
-                    Some(range.end)
-                };
-                Some(Ok(found))
-            }
-        }
+    /// The same for matches that may go over lines; the searcher must be set to `multi_line(true)`.
+    pub fn text_finder<'a>(&'a self, budget: &'a Budget<'a>) -> Finder<'a, impl Exact> {
+        let exact = move |text: &[u8], from: usize| self.0.find_in_text(text, from, budget);
+        Finder::texts(exact, budget.bound())
     }
 }
 

@@ -1,6 +1,7 @@
 //! What stands for a match: text with references to groups, in the styles of sed and JavaScript.
 
 use super::{Match, Pattern};
+use std::ops::Range;
 
 /// A parsed replacement text.
 ///
@@ -14,7 +15,14 @@ pub struct Replacement {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
     Text(String),
-    Group(usize),
+    /// What one of these groups matched: several share a name, and at most one of them takes part.
+    Group(Vec<usize>),
+}
+
+impl Part {
+    fn range(groups: &[usize], found: &Match) -> Range<usize> {
+        groups.iter().find_map(|&number| found.group(number)).unwrap_or_default()
+    }
 }
 
 /// A reference to a group that the pattern does not have.
@@ -67,19 +75,22 @@ impl Replacement {
                     plain.push('$');
                     (2, None)
                 }
-                (b'$', Some(b'&')) => (2, Some(0)),
+                (b'$', Some(b'&')) => (2, Some(vec![0])),
                 (b'$', Some(b'<')) if rest.contains('>') => {
                     let end = rest.find('>').unwrap_or_default();
-                    let group = pattern.group_named(&rest[2..end]);
-                    (end + 1, Some(group.ok_or_else(|| missing(&rest[..=end]))?))
+                    let named: Vec<usize> = pattern.groups_named(&rest[2..end]).collect();
+                    if named.is_empty() {
+                        return Err(missing(&rest[..=end]));
+                    }
+                    (end + 1, Some(named))
                 }
                 (sign, Some(b'0'..=b'9')) => {
                     let one = digit(1).unwrap_or_default();
                     let two = digit(2).map(|units| one * 10 + units);
                     let two = two.filter(|two| sign == b'$' && one > 0 && *two <= groups);
                     match two {
-                        Some(two) => (3, Some(two)),
-                        None if one <= groups => (2, Some(one)),
+                        Some(two) => (3, Some(vec![two])),
+                        None if one <= groups => (2, Some(vec![one])),
                         None => return Err(missing(&rest[..2])),
                     }
                 }
@@ -108,11 +119,16 @@ impl Replacement {
         Ok(Self { parts })
     }
 
+    /// Whether it refers to groups, so that matches are needed with theirs.
+    pub fn refers_to_groups(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Group(groups) if *groups != [0]))
+    }
+
     /// How many bytes stand for `found`: references can make much of a little.
     pub fn expanded_bytes(&self, found: &Match) -> usize {
         let bytes = |part: &Part| match part {
             Part::Text(plain) => plain.len(),
-            Part::Group(number) => found.group(*number).map_or(0, |range| range.len()),
+            Part::Group(groups) => Part::range(groups, found).len(),
         };
         self.parts.iter().map(bytes).fold(0, usize::saturating_add)
     }
@@ -122,11 +138,7 @@ impl Replacement {
         for part in &self.parts {
             match part {
                 Part::Text(plain) => out.push_str(plain),
-                Part::Group(number) => {
-                    if let Some(range) = found.group(*number) {
-                        out.push_str(&text[range]);
-                    }
-                }
+                Part::Group(groups) => out.push_str(&text[Part::range(groups, found)]),
             }
         }
     }
