@@ -1,13 +1,13 @@
 //! Node's answers compared with ours: those in `testdata/patterns` always, fresh ones to random questions where Node is
 //! installed. `tests/patterns/oracle.mjs` asks, and says what an answer means.
 
-use super::Options;
-use super::ast::Tree;
+use super::ast::{Node, Tree};
 use super::error::PatternError;
 use super::facts::Facts;
-use super::lines::{Candidates, Finder};
+use super::lines::{Candidates, Exact, Finder};
 use super::parse::parse;
 use super::translate::{self, Haystack};
+use super::{Budget, Options, Pattern};
 use crate::cancel::Bound;
 use crate::limits::MAX_EXACT_ROUNDS;
 use grep_searcher::{Searcher, sinks::Bytes};
@@ -40,6 +40,13 @@ pub(super) struct Case {
     pub lines: Vec<bool>,
 }
 
+impl Case {
+    /// The numbers of the lines that match.
+    fn numbers(&self) -> Vec<u64> {
+        (1..).zip(&self.lines).filter(|(_, found)| **found).map(|(number, _)| number).collect()
+    }
+}
+
 /// All cases, one to a line.
 pub(super) fn cases(text: &str) -> Vec<Case> {
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"))).collect()
@@ -47,6 +54,7 @@ pub(super) fn cases(text: &str) -> Vec<Case> {
 
 /// What was made of one pattern, kept for all its cases.
 struct Compiled {
+    pattern: Pattern,
     tree: Tree,
     facts: Facts,
     exact: Option<Regex>,
@@ -56,15 +64,19 @@ struct Compiled {
 
 /// The linear engine as patterns are written for it.
 fn regex(text: &str) -> Regex {
-    Regex::builder().syntax(syntax::Config::new().utf8(false)).build(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+    Regex::builder()
+        .syntax(syntax::Config::new().utf8(false))
+        .build(text)
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 impl Compiled {
-    fn new(tree: Tree) -> Self {
+    fn new(pattern: Pattern, tree: Tree) -> Self {
         let facts = Facts::of(&tree);
         let exact = facts.spans_exact().then(|| translate::exact(&tree)).flatten();
         let superset = translate::approximation(&tree, Haystack::Text, MAX_EXACT_ROUNDS);
         Self {
+            pattern,
             exact: exact.map(|text| regex(&text)),
             superset: superset.map(|found| regex(&found.text)),
             candidates: Candidates::new(&tree, &facts),
@@ -75,6 +87,34 @@ impl Compiled {
 
     /// All that there is to compare for one text.
     fn check(&self, case: &Case) {
+        self.check_parts(case);
+        let expected: Vec<&Spans> = case.m.iter().filter(|spans| !self.is_left_out(spans, &case.s)).collect();
+        let found: Vec<Spans> =
+            self.pattern.find_iter(&case.s, Bound::default()).map(|found| self.spans(found)).collect();
+        assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{case:?}\n{:?}", self.tree);
+        let found: Vec<_> =
+            self.pattern.spans_iter(&case.s, Bound::default()).map(|found| self.spans(found)[0]).collect();
+        assert_eq!(found, expected.iter().map(|spans| spans[0]).collect::<Vec<_>>(), "{case:?}\n{:?}", self.tree);
+        let budget = Budget::new(Bound::default());
+        assert_eq!(lines(&self.pattern.finder(&budget), &case.s), case.numbers(), "{case:?}\n{:?}", self.tree);
+    }
+
+    fn spans(&self, found: Result<super::Match, PatternError>) -> Spans {
+        let found = found.unwrap();
+        (0..self.pattern.captures_len()).map(|group| found.group(group).map(|span| (span.start, span.end))).collect()
+    }
+
+    /// An empty match of a `$` inside a CRLF.
+    fn is_left_out(&self, spans: &Spans, text: &str) -> bool {
+        let (start, end) = spans[0].unwrap();
+        start == end
+            && text[..start].ends_with('\r')
+            && text[start..].starts_with('\n')
+            && has_line_end(&self.tree.root)
+    }
+
+    /// The parts of which the engine is made.
+    fn check_parts(&self, case: &Case) {
         let separators = case.s.contains(['\u{2028}', '\u{2029}']);
         if !(separators && self.facts.line_anchors) {
             if let Some(exact) = &self.exact {
@@ -93,24 +133,33 @@ impl Compiled {
                 }
             }
         }
-        let expected: Vec<u64> = (1..).zip(&case.lines).filter(|(_, found)| **found).map(|(number, _)| number).collect();
-        assert_eq!(self.lines(case), expected, "{case:?}\n{:?}", self.tree);
-    }
-
-    /// The lines that are found when Node is the exact matcher.
-    fn lines(&self, case: &Case) -> Vec<u64> {
+        // Node is the exact matcher here, so that only the candidates are tested.
         let known: HashMap<&[u8], bool> =
             case.s.split_inclusive('\n').map(str::as_bytes).zip(case.lines.iter().copied()).collect();
         let exact = |line: &[u8], _: usize| Ok::<_, PatternError>(known[line].then_some(0..0));
         let finder = Finder::lines(&self.candidates, exact, Bound::default());
-        let mut found = Vec::new();
-        let sink = Bytes(|number, _| {
-            found.push(number);
-            Ok(true)
-        });
-        Searcher::new().search_slice(&finder, case.s.as_bytes(), sink).unwrap();
-        assert_eq!(finder.failure(), None);
-        found
+        assert_eq!(lines(&finder, &case.s), case.numbers(), "{case:?}\n{:?}", self.tree);
+    }
+}
+
+/// The numbers of the lines that are found.
+fn lines(finder: &Finder<'_, impl Exact>, text: &str) -> Vec<u64> {
+    let mut found = Vec::new();
+    let sink = Bytes(|number, _| {
+        found.push(number);
+        Ok(true)
+    });
+    Searcher::new().search_slice(finder, text.as_bytes(), sink).unwrap();
+    assert_eq!(finder.failure(), None);
+    found
+}
+
+fn has_line_end(node: &Node) -> bool {
+    match node {
+        Node::End { lines } => *lines,
+        Node::Concat(nodes) | Node::Alternation(nodes) => nodes.iter().any(has_line_end),
+        Node::Group { body, .. } | Node::Look { body, .. } | Node::Repeat { body, .. } => has_line_end(body),
+        _ => false,
     }
 }
 
@@ -142,7 +191,8 @@ fn check_all(cases: &[Case]) {
         let parsed = parse(p, Options { case_insensitive: *i }).map_err(reason);
         match (parsed, err) {
             (Ok(tree), None) => {
-                let compiled = Compiled::new(tree);
+                let pattern = Pattern::new(p, Options { case_insensitive: *i }).unwrap();
+                let compiled = Compiled::new(pattern, tree);
                 same.iter().for_each(|case| compiled.check(case));
             }
             (parsed, expected) => assert_eq!(parsed.err(), *expected, "{p}"),
@@ -177,10 +227,8 @@ pub(super) fn fresh_answers(patterns: u32) -> Option<String> {
     }
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/patterns/oracle.mjs");
     // Each question has its own limit in there; this is for all of them.
-    let output = Command::new("timeout")
-        .args(["60", &node, script, "fuzz", &seed, &patterns.to_string()])
-        .output()
-        .unwrap();
+    let output =
+        Command::new("timeout").args(["60", &node, script, "fuzz", &seed, &patterns.to_string()]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Some(String::from_utf8(output.stdout).unwrap())
 }
