@@ -124,8 +124,14 @@ fn gather(program: &Program, from: usize, in_word: bool) -> Option<Found> {
                 }
             }
             Op::Split { first, second } => waiting.extend([first as usize, second as usize]),
-            Op::Count { exit, .. } => waiting.extend([at + 1, exit as usize]),
-            Op::Jump { to } | Op::Again { top: to, .. } | Op::Look { end: to, .. } => waiting.push(to as usize),
+            Op::Count { min: 0, exit, .. } => waiting.extend([at + 1, exit as usize]),
+            // There is at least one round.
+            Op::Count { .. } => waiting.push(at + 1),
+            Op::Again { top, .. } => {
+                let Some(Op::Count { exit, .. }) = program.ops.get(top as usize) else { return None };
+                waiting.extend([top as usize + 1, *exit as usize]);
+            }
+            Op::Jump { to } | Op::Look { end: to, .. } => waiting.push(to as usize),
             Op::Word { negated: false } if in_word => {
                 ranges.extend([('\0', '/'), (':', '@'), ('[', '^'), ('`', '`'), ('{', char::MAX)]);
                 end = true;

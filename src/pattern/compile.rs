@@ -71,12 +71,21 @@ fn as_class(node: &Node) -> Option<Class> {
     }
 }
 
-/// The text of a node that is nothing else. U+FFFD stands for bytes of any value, so it has no text of its own.
+/// The character that a node always is. U+FFFD stands for bytes of any value, so it is none.
+fn as_char(node: &Node) -> Option<char> {
+    let c = match node {
+        Node::Char(c) => Some(*c),
+        Node::Class(class) => class.only(),
+        _ => None,
+    };
+    c.filter(|c| *c != char::REPLACEMENT_CHARACTER)
+}
+
+/// The text of a node that is nothing else.
 fn as_text(node: &Node) -> Option<String> {
     match node {
-        Node::Char(c) if *c != char::REPLACEMENT_CHARACTER => Some(c.to_string()),
-        Node::Concat(parts) => parts.iter().map(as_text).collect(),
-        _ => None,
+        Node::Concat(parts) => parts.iter().map(as_char).collect(),
+        _ => as_char(node).map(String::from),
     }
 }
 
@@ -117,8 +126,8 @@ impl Compiler {
         if self.size + self.ops.len() * size_of::<Op>() + self.literals.len() > MAX_PATTERN_PROGRAM_BYTES {
             return Err(PatternError::TooLarge);
         }
-        if let Some(text) = matches!(node, Node::Char(_)).then(|| as_text(node)).flatten() {
-            self.literal(&text, back);
+        if let Some(c) = as_char(node) {
+            self.literal(c.encode_utf8(&mut [0; 4]), back);
             return Ok(());
         }
         if let Some(class) = as_class(node) {
@@ -161,28 +170,25 @@ impl Compiler {
     }
 
     fn concat(&mut self, parts: &[Node], back: bool) -> Result<(), PatternError> {
-        let mut at = 0;
-        while at < parts.len() {
-            // To the left the parts come in the opposite order, but the text of a literal does not.
-            let rest = if back { &parts[..parts.len() - at] } else { &parts[at..] };
-            let is_text = |node: &&Node| matches!(node, Node::Char(_)) && as_text(node).is_some();
-            let texts = if back {
-                rest.iter().rev().take_while(is_text).count()
+        // To the left the parts come in the opposite order, but the characters of a literal do not.
+        let mut rest = parts;
+        while !rest.is_empty() {
+            let text: String = if back {
+                let text: Vec<char> = rest.iter().rev().map_while(as_char).collect();
+                text.into_iter().rev().collect()
             } else {
-                rest.iter().take_while(is_text).count()
+                rest.iter().map_while(as_char).collect()
             };
-            if texts > 0 {
-                let texts_of = if back { &rest[rest.len() - texts..] } else { &rest[..texts] };
-                let text: String = texts_of.iter().filter_map(as_text).collect();
+            let taken = if text.is_empty() {
+                if let Some(part) = if back { rest.last() } else { rest.first() } {
+                    self.node(part, back)?;
+                }
+                1
+            } else {
                 self.literal(&text, back);
-                at += texts;
-                continue;
-            }
-            let part = if back { rest.last() } else { rest.first() };
-            if let Some(part) = part {
-                self.node(part, back)?;
-            }
-            at += 1;
+                text.chars().count()
+            };
+            rest = if back { &rest[..rest.len() - taken] } else { &rest[taken..] };
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use super::budget::Budget;
 use super::compile::compile;
 use super::facts::Facts;
 use super::found::Match;
-use super::lines::Candidates;
+use super::lines::{Candidates, within_lines};
 use super::matcher::{Search, Slots};
 use super::program::{Op, Program, Skip};
 use super::translate::{Haystack, approximation, exact};
@@ -29,6 +29,8 @@ pub(super) struct Engine {
     /// The linear engine for a pattern that matches whatever this one does, if that is worth it.
     approximate: OnceLock<Option<Regex>>,
     candidates: OnceLock<Candidates>,
+    /// The program for single lines.
+    line_program: OnceLock<Result<Program, PatternError>>,
 }
 
 /// What is wanted of a match.
@@ -50,6 +52,7 @@ impl Engine {
             linear: OnceLock::new(),
             approximate: OnceLock::new(),
             candidates: OnceLock::new(),
+            line_program: OnceLock::new(),
         })
     }
 
@@ -98,16 +101,16 @@ impl Engine {
     }
 
     /// The span of the first match at or after `from` in a text that need not be UTF-8, by the matcher alone.
-    pub(super) fn find_in_bytes(
-        &self,
-        text: &[u8],
-        from: usize,
-        budget: &Budget<'_>,
-    ) -> Result<Option<Range<usize>>, PatternError> {
-        // The first search of a text pays for those that follow.
-        let allowance = if from == 0 { text.len() } else { 0 };
-        let search = Search { program: &self.program, starts: None, budget, allowance };
-        search.first(text, from, |slots| slots.range)
+    pub(super) fn find_in_text(&self, text: &[u8], from: usize, budget: &Budget<'_>) -> Found {
+        find_span(&self.program, text, from, budget)
+    }
+
+    /// The same in one line, whose `\n` nothing matches if it is there.
+    pub(super) fn find_in_line(&self, line: &[u8], from: usize, budget: &Budget<'_>) -> Found {
+        match self.line_program.get_or_init(|| compile(&within_lines(&self.tree))) {
+            Ok(program) => find_span(program, line, from, budget),
+            Err(error) => Err(error.clone()),
+        }
     }
 
     fn linear(&self) -> Option<&Regex> {
@@ -129,6 +132,16 @@ impl Engine {
         };
         self.approximate.get_or_init(build).as_ref()
     }
+}
+
+/// Where a match is, if there is one.
+pub(super) type Found = Result<Option<Range<usize>>, PatternError>;
+
+fn find_span(program: &Program, text: &[u8], from: usize, budget: &Budget<'_>) -> Found {
+    // The first search of a text pays for those that follow.
+    let allowance = if from == 0 { text.len() } else { 0 };
+    let search = Search { program, starts: None, budget, allowance };
+    search.first(text, from, |slots| slots.range)
 }
 
 fn regex(source: &str, captures: WhichCaptures) -> Option<Regex> {

@@ -2,7 +2,6 @@
 
 use super::engine::Want;
 use super::{Budget, Pattern, PatternError};
-use crate::cancel::Bound;
 use memchr::memmem;
 use std::ops::Range;
 
@@ -51,12 +50,12 @@ pub struct Matches<'a> {
 const CHECK_EVERY: u32 = 64;
 
 impl<'a> Matches<'a> {
-    pub(super) fn new(pattern: &'a Pattern, text: &'a str, want: Want, bound: Bound<'a>) -> Self {
+    pub(super) fn new(pattern: &'a Pattern, text: &'a str, want: Want, budget: Budget<'a>) -> Self {
         Self {
             pattern,
             text,
             want,
-            budget: Budget::for_text(text.len(), bound),
+            budget,
             plain: !(pattern.engine().knows_separators() && has_separators(text)),
             next: Some(0),
             unchecked: 0,

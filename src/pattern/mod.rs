@@ -70,7 +70,7 @@ pub trait LineMatcher: Send + Sync {
 
 impl LineMatcher for Pattern {
     fn is_match_line(&self, line: &[u8]) -> Result<bool, PatternError> {
-        self.engine.find_in_bytes(line, 0, &Budget::new(Bound::default())).map(|found| found.is_some())
+        self.engine.find_in_line(line, 0, &Budget::new(Bound::default())).map(|found| found.is_some())
     }
 }
 
@@ -129,28 +129,28 @@ impl Pattern {
     ///
     /// The item is an error when the engine's budget or the `bound` ran out; nothing follows an error.
     pub fn find_iter<'a>(&'a self, text: &'a str, bound: Bound<'a>) -> Matches<'a> {
-        Matches::new(self, text, Want::Groups, bound)
+        Matches::new(self, text, Want::Groups, Budget::for_text(text.len(), bound))
     }
 
     /// The same matches without their groups, which are often found faster.
     pub fn spans_iter<'a>(&'a self, text: &'a str, bound: Bound<'a>) -> Matches<'a> {
-        Matches::new(self, text, Want::Span, bound)
+        Matches::new(self, text, Want::Span, Budget::for_text(text.len(), bound))
     }
 
     /// What `grep_searcher::Searcher` searches line by line with; nothing matches a `\n`.
     pub fn finder<'a>(&'a self, budget: &'a Budget<'a>) -> Finder<'a, impl Exact> {
-        Finder::lines(self.engine.candidates(), self.exact(budget), budget.bound())
+        let exact = move |line: &[u8], from: usize| self.engine.find_in_line(line, from, budget);
+        Finder::lines(self.engine.candidates(), exact, budget.bound())
     }
 
     /// The same for matches that may go over lines; the searcher must be set to `multi_line(true)`.
     pub fn text_finder<'a>(&'a self, budget: &'a Budget<'a>) -> Finder<'a, impl Exact> {
-        Finder::texts(self.exact(budget), budget.bound())
-    }
-
-    fn exact<'a>(&'a self, budget: &'a Budget<'a>) -> impl Exact {
-        move |text: &[u8], from: usize| self.engine.find_in_bytes(text, from, budget)
+        let exact = move |text: &[u8], from: usize| self.engine.find_in_text(text, from, budget);
+        Finder::texts(exact, budget.bound())
     }
 }
 
+#[cfg(test)]
+mod against_node;
 #[cfg(test)]
 mod tests;
