@@ -121,7 +121,8 @@ fn launch(config: &Config, policy: &Policy, tier: Tier) -> Result<(Standing, Lau
         home: ready.home,
         tmp: ready.tmp,
         landlock_abi: ready.landlock_abi,
-        gaps: gaps(&plan, &asked).into_iter().chain(ready.gaps).collect(),
+        gaps: gaps(&plan, &asked, ready.memory.as_ref()).into_iter().chain(ready.gaps).collect(),
+        memory: ready.memory,
     };
     Ok((standing, launcher, scratch))
 }

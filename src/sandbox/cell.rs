@@ -1,10 +1,12 @@
 //! What holds each command: one of three ways, built once and used for every command.
 
+use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use nix::unistd::Pid;
 
+use super::cgroup::{Bounds, Group, Groups};
 use super::duties::{Bare, Duties, InView, OnSystem};
 use super::fault::{Fault, Step};
 use super::plan::{Network, Plan, Tier};
@@ -15,13 +17,15 @@ use super::routes::Counters;
 use super::supervisor::Supervisor;
 use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
-use super::wire::{Event, Hello, RawString, Request, send_event};
+use super::wire::{Event, Hello, MemoryHold, RawString, Request, send_event};
 use super::{capabilities, namespaces, view};
 
 /// What all commands of a server share.
 pub struct Cells {
     alone: SingleThread,
     start: Start,
+    /// Where a cgroup holds each command to its memory.
+    groups: Option<Groups>,
     /// Of the commands' own network, if they have one.
     counters: Option<Counters>,
     /// Below read-write directories.
@@ -44,6 +48,8 @@ impl Cells {
     /// Builds what the plan says, or says why that cannot be.
     pub fn build(plan: Plan, alone: SingleThread) -> Result<Self, Fault> {
         let scratch = plan.scratch.as_path();
+        // The view has no cgroups.
+        let (groups, memory) = groups(&plan, &alone);
         let (walls, home, tmp): (_, RawString, RawString) = match plan.tier {
             Tier::Off => (None, RawString::default(), RawString::default()),
             Tier::Namespaces => {
@@ -70,7 +76,8 @@ impl Cells {
             home: home.clone(),
             tmp: tmp.clone(),
             landlock_abi: walls.as_ref().map(Walls::abi),
-            gaps: gaps(&plan),
+            gaps: gaps(&plan, groups.as_ref().is_some_and(Groups::counts_processes)),
+            memory,
         };
         let writable = writable_on_system(&plan);
         let private_home = view::home(&plan);
@@ -85,6 +92,7 @@ impl Cells {
         Ok(Self {
             alone,
             start,
+            groups,
             counters,
             protected,
             enclosed,
@@ -114,9 +122,34 @@ impl Cells {
     }
 
     /// Lets go of the private directory, so that it can be removed. No command runs any more.
-    pub fn leave(self) {
+    pub fn leave(mut self) {
+        if let Some(groups) = &mut self.groups {
+            groups.leave();
+        }
         if self.start.tier == Tier::Namespaces {
             view::leave(self.home);
+        }
+    }
+
+    /// The cgroup of a command that is about to run, where commands have one.
+    pub fn group(&mut self) -> Result<Option<Group>, Fault> {
+        self.groups.as_mut().map(Groups::make).transpose()
+    }
+
+    /// This supervisor's command is in this cgroup, or none was started.
+    pub fn grouped(&mut self, supervisor: Option<Pid>, group: Option<Group>) {
+        if let (Some(groups), Some(group)) = (&mut self.groups, group) {
+            match supervisor {
+                Some(supervisor) => groups.used_by(supervisor, group),
+                None => groups.give_up(&group),
+            }
+        }
+    }
+
+    /// Removes the cgroups of supervisors that are not among these any more.
+    pub fn tidy(&mut self, supervisors: &HashSet<i32>) {
+        if let Some(groups) = &mut self.groups {
+            groups.tidy(|supervisor| supervisors.contains(&supervisor));
         }
     }
 
@@ -129,10 +162,10 @@ impl Cells {
     }
 
     /// The life of the copy.
-    pub fn live(self, request: &Request, command: OwnedFd, stdio: Vec<OwnedFd>) -> ! {
+    pub fn live(self, request: &Request, command: OwnedFd, stdio: Vec<OwnedFd>, group: Option<Group>) -> ! {
         match self.enter() {
             Ok((reach, duties)) => {
-                Supervisor { reach, server: command, start: &self.start, alone: &self.alone, duties }
+                Supervisor { reach, server: command, start: &self.start, alone: &self.alone, duties, group }
                     .run(request, stdio);
             }
             Err(fault) => {
@@ -182,9 +215,22 @@ impl Cells {
     }
 }
 
+/// Cgroups, if memory is limited and they can be had, and what holds it.
+fn groups(plan: &Plan, alone: &SingleThread) -> (Option<Groups>, Option<MemoryHold>) {
+    let Some(memory_bytes) = plan.limits.memory_bytes else { return (None, None) };
+    match Groups::prepare(Bounds { memory_bytes, processes: plan.limits.processes }, alone) {
+        Ok(groups) => {
+            let hold = MemoryHold::Cgroup { processes: groups.counts_processes() };
+            (Some(groups), Some(hold))
+        }
+        Err(reason) => (None, Some(MemoryHold::Watch { reason })),
+    }
+}
+
 /// What this system leaves open that another would not.
-fn gaps(plan: &Plan) -> Vec<String> {
-    let unbound = plan.tier == Tier::Namespaces
+fn gaps(plan: &Plan, counts_processes: bool) -> Vec<String> {
+    let unbound = !counts_processes
+        && plan.tier == Tier::Namespaces
         && plan.limits.processes.is_some()
         && rustix::process::geteuid().is_root()
         && !namespaces::can_bound_root();

@@ -7,7 +7,8 @@ use super::environment::is_harmless;
 use super::plan::{Network, Plan, PlannedRoot, Tier};
 use super::standing::Standing;
 use super::toolchains::{Visible, is_export};
-use super::wire::RawString;
+use super::wire::{MemoryHold, RawString};
+use crate::limits::MEMORY_WATCH_MS;
 
 /// Something that the operator asked for in so many words and that no rule of the Landlock tier can hold: its rules add
 /// up, so what is below a read-write directory is read-write.
@@ -76,8 +77,9 @@ fn is_writable(plan: &Plan, path: &Path) -> bool {
     writable_over(plan, path).is_some()
 }
 
-/// What a tier leaves open of this plan, a line each; what it leaves open on this system the launcher knows.
-pub fn gaps(plan: &Plan, protected_by_operator: &[&Path]) -> Vec<String> {
+/// What a tier leaves open of this plan, a line each; what it leaves open on this system the launcher knows. A cgroup can
+/// hold more than memory.
+pub fn gaps(plan: &Plan, protected_by_operator: &[&Path], memory: Option<&MemoryHold>) -> Vec<String> {
     let mut gaps: Vec<String> =
         unenforceable(plan, protected_by_operator).iter().map(Unenforceable::describe).collect();
     match plan.tier {
@@ -92,7 +94,7 @@ pub fn gaps(plan: &Plan, protected_by_operator: &[&Path]) -> Vec<String> {
             gaps.push(
                 "commands can ask for size, times and owner of a file outside whose name they know (stat), and be told of names in use in a directory that they could read (inotify), but of nothing in a file".into(),
             );
-            if plan.limits.processes.is_some() {
+            if plan.limits.processes.is_some() && !counts_processes(memory) {
                 gaps.push("the number of processes is not limited".into());
             }
             if plan.network == Network::Loopback {
@@ -121,10 +123,14 @@ pub fn explain(plan: &Plan, standing: &Standing, why: &Why<'_>) -> String {
     heading(&mut text, plan, standing, why.kernel);
     rules(&mut text, plan, why);
     environment(&mut text, plan, standing);
-    limits(&mut text, plan);
+    limits(&mut text, plan, standing.memory.as_ref());
     text.push_str("\nnot held\n");
     let mut open = standing.gaps.clone();
-    open.extend(gaps(plan, why.protected_by_operator).into_iter().filter(|gap| !standing.gaps.contains(gap)));
+    open.extend(
+        gaps(plan, why.protected_by_operator, standing.memory.as_ref())
+            .into_iter()
+            .filter(|gap| !standing.gaps.contains(gap)),
+    );
     for gap in &open {
         line(&mut text, gap);
     }
@@ -228,9 +234,13 @@ fn environment(text: &mut String, plan: &Plan, standing: &Standing) {
     }
 }
 
-fn limits(text: &mut String, plan: &Plan) {
+fn counts_processes(memory: Option<&MemoryHold>) -> bool {
+    matches!(memory, Some(MemoryHold::Cgroup { processes: true }))
+}
+
+fn limits(text: &mut String, plan: &Plan, memory: Option<&MemoryHold>) {
     let limits = &plan.limits;
-    let held = plan.tier == Tier::Namespaces;
+    let held = plan.tier == Tier::Namespaces || counts_processes(memory);
     text.push_str("\nlimits\n");
     let mut limit = |name: &str, value: Option<u64>, unit: &str| match value {
         Some(value) => row(text, name, format!("{value} {unit}")),
@@ -239,7 +249,12 @@ fn limits(text: &mut String, plan: &Plan) {
     limit("processes", limits.processes.filter(|_| held), "of all commands together");
     limit("largest file", limits.file_bytes, "bytes");
     limit("processor time", limits.cpu_secs, "seconds for each process");
-    limit("memory", limits.memory_bytes, "bytes for all processes of a command");
+    let by = match memory {
+        Some(MemoryHold::Cgroup { .. }) => ", held by a cgroup for each".to_owned(),
+        Some(MemoryHold::Watch { reason }) => format!(", looked at every {MEMORY_WATCH_MS} ms ({reason})"),
+        None => String::new(),
+    };
+    limit("memory", limits.memory_bytes, &format!("bytes for all processes of a command{by}"));
     limit("open files", limits.open_files, "for each process");
     limit("core dumps", Some(0), "bytes");
     limit("oom_score_adj", Some(limits.oom_score_adj.into()), "of 1000");

@@ -42,7 +42,7 @@ fn landlock_cannot_take_away_below_what_it_gives() {
                   which is read-write, because rules of Landlock only add rights; leave it out, give a narrower read-write \
                   directory, or run where user namespaces work";
     assert_eq!(refusal(&plan(Tier::Landlock), &asked()).as_deref(), Some(reason));
-    let gaps = gaps(&plan(Tier::Landlock), &asked());
+    let gaps = gaps(&plan(Tier::Landlock), &asked(), None);
     assert_eq!(
         gaps[2..4],
         [

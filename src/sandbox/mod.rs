@@ -9,6 +9,7 @@ mod bpf;
 pub mod broker;
 mod capabilities;
 mod cell;
+mod cgroup;
 mod children;
 mod duties;
 pub mod environment;
@@ -43,7 +44,7 @@ pub use scratch::Scratch;
 pub use standing::Standing;
 pub use toolchains::Visible;
 pub use walls::hold_server;
-pub use wire::{Denied, Event, Exit, Hello, RawString, Request};
+pub use wire::{Denied, Event, Exit, Hello, MemoryHold, RawString, Request};
 
 /// The first argument that makes this program the launcher. Only the server uses it.
 pub const LAUNCHER_ARGUMENT: &str = "__launcher";
