@@ -193,8 +193,7 @@ impl Cells {
                 }
                 self.enclosed.iter().try_for_each(protected::nail)?;
                 let protected = self.protected.iter().map(Protected::hold).collect::<Result<_, _>>()?;
-                let refused = self.counters.as_ref().and_then(|counters| Some((counters, counters.refused()?)));
-                Ok((Reach::PidNamespace(first), Box::new(InView { protected, moved: Vec::new(), refused })))
+                Ok((Reach::PidNamespace(first), Box::new(InView::new(protected, self.counters.as_ref()))))
             }
             Tier::Landlock => {
                 let own = rustix::process::getpid();
@@ -203,12 +202,7 @@ impl Cells {
                 let scope = SignalScope::check()
                     .ok_or_else(|| Fault::because("Landlock", "signals to other processes are not kept back"))?;
                 let protected = self.protected.iter().map(|guarded| guarded.path.clone()).collect();
-                let duties = OnSystem {
-                    broker: None,
-                    writable: self.writable.clone(),
-                    protected,
-                    readable: self.readable.clone(),
-                };
+                let duties = OnSystem::new(self.writable.clone(), protected, self.readable.clone());
                 Ok((Reach::Scope(scope), Box::new(duties)))
             }
         }
