@@ -94,6 +94,9 @@ pub fn enter(plan: &Plan) -> Result<(), Fault> {
     } else {
         etc::no_resolver(&root, NO_RESOLVER)?;
     }
+    if plan.private_home {
+        etc::own_entry(&root, home(plan))?;
+    }
     terminals_and_memory(&root, plan)?;
     for piece in pieces {
         put(&root, &piece)?;
