@@ -8,11 +8,13 @@ use nix::unistd::Pid;
 
 use super::cgroup::{Bounds, Group, Groups};
 use super::duties::{Bare, Duties, InView, OnSystem};
+use super::explain::Asked;
 use super::fault::{Fault, Step};
 use super::plan::{Network, Plan, Tier};
 use super::program::Start;
 use super::protected::{self, Protected};
 use super::reach::{FirstProcess, Reach, SignalScope};
+use super::roll::{Entry, Roll};
 use super::routes::Counters;
 use super::supervisor::Supervisor;
 use super::sys::{self, SingleThread};
@@ -28,6 +30,8 @@ pub struct Cells {
     groups: Option<Groups>,
     /// Of the commands' own network, if they have one.
     counters: Option<Counters>,
+    /// Which commands run at the same time, where that matters.
+    roll: Option<Roll>,
     /// Below read-write directories.
     protected: Vec<protected::Guarded>,
     /// Allowed directories that are read-only, below read-write ones. They are mounted so already, but what lies above them
@@ -44,6 +48,13 @@ pub struct Cells {
     hello: Hello,
 }
 
+/// What one command has for itself.
+#[derive(Debug)]
+pub struct Berth {
+    group: Option<Group>,
+    entry: Option<Entry>,
+}
+
 impl Cells {
     /// Builds what the plan says, or says why that cannot be.
     pub fn build(plan: Plan, alone: SingleThread) -> Result<Self, Fault> {
@@ -58,7 +69,7 @@ impl Cells {
                 (Some(Walls::in_view(&plan)?), view::home(&plan).into(), view::TMP.into())
             }
             Tier::Landlock => {
-                if let Some(open) = super::explain::unenforceable(&plan, &[]).first() {
+                if let Some(open) = super::explain::unenforceable(&plan, Asked::default()).first() {
                     return Err(Fault::because("Landlock", &open.describe()));
                 }
                 (Some(Walls::on_system(&plan)?), scratch.join("home").into(), scratch.join("tmp").into())
@@ -93,6 +104,7 @@ impl Cells {
             alone,
             start,
             groups,
+            roll: counters.is_some().then(Roll::new).transpose().step("count the commands")?,
             counters,
             protected,
             enclosed,
@@ -131,14 +143,18 @@ impl Cells {
         }
     }
 
-    /// The cgroup of a command that is about to run, where commands have one.
-    pub fn group(&mut self) -> Result<Option<Group>, Fault> {
-        self.groups.as_mut().map(Groups::make).transpose()
+    /// What a command that is about to run gets for itself; these supervisors have not been reaped yet.
+    pub fn prepare(&mut self, supervisors: &HashSet<i32>) -> Result<Berth, Fault> {
+        let entry = self.roll.as_mut().map(|roll| roll.begin(supervisors)).transpose().step("count the commands")?;
+        Ok(Berth { group: self.groups.as_mut().map(Groups::make).transpose()?, entry })
     }
 
-    /// This supervisor's command is in this cgroup, or none was started.
-    pub fn grouped(&mut self, supervisor: Option<Pid>, group: Option<Group>) {
-        if let (Some(groups), Some(group)) = (&mut self.groups, group) {
+    /// This supervisor has the command, or nobody.
+    pub fn settle(&mut self, supervisor: Option<Pid>, berth: Berth) {
+        if let (Some(roll), Some(entry), Some(supervisor)) = (&mut self.roll, berth.entry, supervisor) {
+            roll.enter(supervisor.as_raw(), entry);
+        }
+        if let (Some(groups), Some(group)) = (&mut self.groups, berth.group) {
             match supervisor {
                 Some(supervisor) => groups.used_by(supervisor, group),
                 None => groups.give_up(&group),
@@ -162,11 +178,11 @@ impl Cells {
     }
 
     /// The life of the copy.
-    pub fn live(self, request: &Request, command: OwnedFd, stdio: Vec<OwnedFd>, group: Option<Group>) -> ! {
-        match self.enter() {
+    pub fn live(self, request: &Request, command: OwnedFd, stdio: Vec<OwnedFd>, berth: Berth) -> ! {
+        match self.enter(berth.entry) {
             Ok((reach, duties)) => {
-                Supervisor { reach, server: command, start: &self.start, alone: &self.alone, duties, group }
-                    .run(request, stdio);
+                let (start, alone, group) = (&self.start, &self.alone, berth.group);
+                Supervisor { reach, server: command, start, alone, duties, group }.run(request, stdio);
             }
             Err(fault) => {
                 let refused = Event::Refused { step: fault.step.clone(), errno: fault.errno() };
@@ -177,7 +193,7 @@ impl Cells {
     }
 
     /// What a supervisor does before it starts the program.
-    fn enter(&self) -> Result<(Reach, Box<dyn Duties + '_>), Fault> {
+    fn enter(&self, entry: Option<Entry>) -> Result<(Reach, Box<dyn Duties + '_>), Fault> {
         match self.start.tier {
             Tier::Off => {
                 let own = rustix::process::getpid();
@@ -193,7 +209,10 @@ impl Cells {
                 }
                 self.enclosed.iter().try_for_each(protected::nail)?;
                 let protected = self.protected.iter().map(Protected::hold).collect::<Result<_, _>>()?;
-                Ok((Reach::PidNamespace(first), Box::new(InView::new(protected, self.counters.as_ref()))))
+                Ok((
+                    Reach::PidNamespace(first),
+                    Box::new(InView::new(protected, self.counters.as_ref(), self.roll.as_ref().zip(entry))),
+                ))
             }
             Tier::Landlock => {
                 let own = rustix::process::getpid();
@@ -230,7 +249,14 @@ fn gaps(plan: &Plan, counts_processes: bool) -> Vec<String> {
         && !namespaces::can_bound_root();
     let unbound =
         unbound.then(|| "the number of processes is not limited: this kernel holds root to no limit".to_owned());
-    unbound.into_iter().collect()
+    // In namespaces something lies over each.
+    let of_root = plan.tier == Tier::Landlock && rustix::process::geteuid().is_root();
+    let of_root = of_root.then(|| {
+        "commands can read what the kernel tells root alone about the memory of the machine (/proc/kpagecount, \
+         /proc/slabinfo, /proc/vmallocinfo and the like)"
+            .to_owned()
+    });
+    unbound.into_iter().chain(of_root).collect()
 }
 
 /// These paths, as far as they lie in read-write directories, each with the outermost of these.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::broker::Broker;
 use super::protected::Protected;
+use super::roll::{Entry, Roll};
 use super::routes::Counters;
 use super::wire::Denied;
 
@@ -65,14 +66,16 @@ pub struct InView<'a> {
     moved: Vec<Denied>,
     /// The kernel's count of ways out that were not there, and how far it was when the command began.
     refused: Option<(&'a Counters, u64)>,
+    /// It is all commands' count.
+    entry: Option<(&'a Roll, Entry)>,
     broker: Served,
 }
 
 impl<'a> InView<'a> {
     /// Remembers how far the counters are.
-    pub fn new(protected: Vec<Protected>, counters: Option<&'a Counters>) -> Self {
+    pub fn new(protected: Vec<Protected>, counters: Option<&'a Counters>, entry: Option<(&'a Roll, Entry)>) -> Self {
         let refused = counters.and_then(|counters| Some((counters, counters.refused()?)));
-        Self { protected, moved: Vec::new(), refused, broker: Served::default() }
+        Self { protected, moved: Vec::new(), refused, entry, broker: Served::default() }
     }
 }
 
@@ -105,7 +108,10 @@ impl Duties for InView<'_> {
     fn close(&mut self, failed: bool) -> Vec<Denied> {
         self.look();
         let mut denied = std::mem::take(&mut self.moved);
-        if failed && self.refused.is_some_and(|(counters, before)| counters.refused() > Some(before)) {
+        // First what was counted: a command that begins now is not the one that did it.
+        let counted = self.refused.is_some_and(|(counters, before)| counters.refused() > Some(before));
+        let was_alone = self.entry.is_some_and(|(roll, entry)| roll.end(entry));
+        if failed && counted && was_alone {
             denied.push(Denied::Network);
         }
         denied

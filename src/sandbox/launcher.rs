@@ -141,25 +141,25 @@ impl Launcher {
         if self.supervisors.is_empty() {
             self.cells.begin();
         }
-        let group = null.and_then(|()| self.cells.group());
-        let copied = group.and_then(|group| match self.cells.copy() {
-            Ok(copied) => Ok((copied, group)),
+        let berth = null.and_then(|()| self.cells.prepare(&self.supervisors));
+        let copied = berth.and_then(|berth| match self.cells.copy() {
+            Ok(copied) => Ok((copied, berth)),
             Err(fault) => {
-                self.cells.grouped(None, group);
+                self.cells.settle(None, berth);
                 Err(fault)
             }
         });
         match copied {
-            Ok((Some(supervisor), group)) => {
+            Ok((Some(supervisor), berth)) => {
                 self.supervisors.insert(supervisor.as_raw());
-                self.cells.grouped(Some(supervisor), group);
+                self.cells.settle(Some(supervisor), berth);
                 Ok(self)
             }
-            Ok((None, group)) => {
+            Ok((None, berth)) => {
                 let Self { server, children, ground, cells, .. } = self;
                 // Nobody below may keep the server's socket, or a way out, open.
                 drop((server, children, ground));
-                cells.live(request, command, stdio, group)
+                cells.live(request, command, stdio, berth)
             }
             Err(fault) => {
                 let refused = Event::Refused { step: fault.step.clone(), errno: fault.errno() };

@@ -23,6 +23,7 @@ pub mod plan;
 mod program;
 mod protected;
 mod reach;
+mod roll;
 mod routes;
 mod scratch;
 pub mod seccomp;

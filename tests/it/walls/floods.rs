@@ -41,7 +41,8 @@ fn e88_a_fork_bomb() {
             _ if setting.root() => return,
             _ => "ulimit -u 300; ",
         };
-        let mut walls = Walls::start(setting, &["--limit-processes", "300"], &[]);
+        let flags: &[&str] = if limit.is_empty() { &["--limit-processes", "300"] } else { &[] };
+        let mut walls = Walls::start(setting, flags, &[]);
         let tag = fresh_tag();
         fs::write(walls.tree.path("work/bomb"), "sh bomb $1 & sh bomb $1 & wait\n").unwrap();
         flood(&mut walls, &format!("{limit}sh bomb {tag} 2>/dev/null"), 1);
