@@ -19,7 +19,7 @@ use crate::start::plan;
 /// The text of `replay sandbox explain`. When nothing stands, the rules are those of the best tier.
 pub fn explain(config: &Config, policy: &Policy, standing: &Standing) -> Result<String> {
     let plan = plan(config, policy, standing.tier.unwrap_or(Tier::Namespaces), Path::new(""))?;
-    let asked: Vec<&Path> = policy.protected_by_operator().collect();
+    let protected: Vec<&Path> = policy.protected_by_operator().collect();
     let uname = rustix::system::uname();
     let kernel = format!(
         "{} {} ({})",
@@ -27,7 +27,7 @@ pub fn explain(config: &Config, policy: &Policy, standing: &Standing) -> Result<
         uname.release().to_string_lossy(),
         uname.machine().to_string_lossy()
     );
-    let why = Why { kernel: &kernel, system: &config.sandbox.system, protected_by_operator: &asked };
+    let why = Why { kernel: &kernel, system: &config.sandbox.system, asked: config.sandbox.asked(&protected) };
     Ok(text(&plan, standing, &why))
 }
 

@@ -257,6 +257,8 @@ pub const LAST_PROCESSES_MS: u64 = 2000;
 pub const PROTECTED_LOOK_MS: u64 = 200;
 /// Time between two looks at the memory of a command, in milliseconds.
 pub const MEMORY_WATCH_MS: u64 = 100;
+/// Descriptors of a command that one look at its memory covers.
+pub const MEMORY_WATCH_FDS: usize = 16_384;
 /// Size of the root file system of commands, in bytes: directories, links and, for root, a copy of public configuration.
 pub const VIEW_ROOT_BYTES: u64 = 64 * 1024 * 1024;
 /// Most that commands may keep in /dev/shm together, in bytes.

@@ -106,11 +106,12 @@ fn private_directory(config: &Config, policy: &Policy) -> Result<Scratch> {
 }
 
 fn launch(config: &Config, policy: &Policy, tier: Tier) -> Result<(Standing, Launcher, Scratch)> {
-    let asked: Vec<&Path> = policy.protected_by_operator().collect();
+    let protected: Vec<&Path> = policy.protected_by_operator().collect();
+    let asked = config.sandbox.asked(&protected);
     let scratch = private_directory(config, policy)?;
     scratch.link_in_home(&config.sandbox.home_links)?;
     let plan = plan(config, policy, tier, scratch.path())?;
-    if let Some(reason) = refusal(&plan, &asked) {
+    if let Some(reason) = refusal(&plan, asked) {
         anyhow::bail!(reason);
     }
     let (launcher, ready) = Launcher::start(Path::new(OWN_PROGRAM), &plan)?;
@@ -123,7 +124,8 @@ fn launch(config: &Config, policy: &Policy, tier: Tier) -> Result<(Standing, Lau
         home: ready.home,
         tmp: ready.tmp,
         landlock_abi: ready.landlock_abi,
-        gaps: gaps(&plan, &asked).into_iter().chain(ready.gaps).collect(),
+        gaps: gaps(&plan, asked, ready.memory.as_ref()).into_iter().chain(ready.gaps).collect(),
+        memory: ready.memory,
     };
     Ok((standing, launcher, scratch))
 }

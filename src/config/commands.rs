@@ -12,6 +12,7 @@ use super::profile::{Profile, System};
 use crate::cli::{Home, NetworkArg, Options, Sandbox};
 use crate::limits;
 use crate::policy::Grant;
+use crate::sandbox::explain::Asked;
 use crate::sandbox::toolchains::{self, SYSTEM, Surroundings, Toolchains};
 use crate::sandbox::{EnvRules, Limits, Network, Visible, environment};
 
@@ -35,8 +36,12 @@ pub struct SandboxConfig {
     pub mode: Sandbox,
     /// The network of commands; [`Network::Host`] without walls.
     pub network: Network,
+    /// Whether a loopback was asked for in so many words.
+    pub loopback_asked: bool,
     /// What one command is held to.
     pub limits: Limits,
+    /// Whether a bound on the number of processes was asked for.
+    pub processes_asked: bool,
     /// Whether commands get a HOME of their own; otherwise `environment` holds the server's.
     pub private_home: bool,
     /// The environment of every command. Without HOME and TMPDIR, but for what `private_home` says, and without walls
@@ -72,7 +77,7 @@ impl SandboxConfig {
     /// Fails on contradictions and on what cannot be.
     pub(super) fn resolve(options: &Options, profile: &Profile, world: &World, grants: &[Grant]) -> Result<Self> {
         let mode = options.sandbox.or(profile.sandbox).unwrap_or(Sandbox::Require);
-        let network = network(options, profile, mode)?;
+        let (network, loopback_asked) = network(options, profile, mode)?;
         let home = options.home.or(profile.home).unwrap_or(Home::Private);
         let private_home = mode != Sandbox::Off && home == Home::Private;
         let roots = true_roots(grants);
@@ -108,7 +113,9 @@ impl SandboxConfig {
         Ok(Self {
             mode,
             network,
+            loopback_asked,
             limits: limits(options, profile),
+            processes_asked: options.limit_processes.or(profile.limits.processes).is_some(),
             private_home,
             environment,
             refused: refused(profile, mode, &found.system),
@@ -116,10 +123,16 @@ impl SandboxConfig {
             system: found.system,
         })
     }
+
+    /// What was asked for in so many words, these protected paths included.
+    pub fn asked<'a>(&self, protected: &'a [&'a Path]) -> Asked<'a> {
+        Asked { protected, loopback: self.loopback_asked, processes: self.processes_asked }
+    }
 }
 
-/// The command line, else the profile, else loopback. Either may say it twice, but not differently.
-fn network(options: &Options, profile: &Profile, mode: Sandbox) -> Result<Network> {
+/// The command line, else the profile, else loopback; and whether that was asked for in so many words. Either may say it
+/// twice, but not differently.
+fn network(options: &Options, profile: &Profile, mode: Sandbox) -> Result<(Network, bool)> {
     if options.allow_network && options.network.is_some_and(|network| network != NetworkArg::Host) {
         bail!("--allow-network is the same as --network host, and --network says otherwise; leave one of them out");
     }
@@ -138,13 +151,15 @@ fn network(options: &Options, profile: &Profile, mode: Sandbox) -> Result<Networ
                  or leave the wall on"
             );
         }
-        return Ok(Network::Host);
+        return Ok((Network::Host, false));
     }
-    Ok(match asked.unwrap_or(NetworkArg::Loopback) {
+    let loopback_asked = typed.or(profile.network) == Some(NetworkArg::Loopback);
+    let network = match asked.unwrap_or(NetworkArg::Loopback) {
         NetworkArg::None => Network::None,
         NetworkArg::Loopback => Network::Loopback,
         NetworkArg::Host => Network::Host,
-    })
+    };
+    Ok((network, loopback_asked))
 }
 
 fn limits(options: &Options, profile: &Profile) -> Limits {

@@ -48,7 +48,9 @@ fn nothing_said_is_the_careful_way() {
         SandboxConfig {
             mode: Sandbox::Require,
             network: Network::Loopback,
+            loopback_asked: false,
             limits: Limits { processes: Some(4096), oom_score_adj: 500, ..Limits::default() },
+            processes_asked: false,
             private_home: true,
             environment: environment.map(|(name, value)| (name.into(), value.into())).collect(),
             system: system.to_vec(),
@@ -56,6 +58,19 @@ fn nothing_said_is_the_careful_way() {
             refused: None,
         }
     );
+}
+
+#[test]
+fn what_was_asked_for_is_told_from_what_is_so_anyway() {
+    let asked = |flags: &[&str], profile| {
+        let config = good(flags, profile);
+        (config.loopback_asked, config.processes_asked)
+    };
+    assert_eq!(asked(&["--network", "loopback"], r#"{"network": "host"}"#), (true, false));
+    assert_eq!(asked(&[], r#"{"network": "loopback", "limits": {"processes": 100}}"#), (true, true));
+    assert_eq!(asked(&["--network", "none", "--limit-processes", "100"], r#"{"network": "loopback"}"#), (false, true));
+    // The default by another name.
+    assert_eq!(asked(&[], r#"{"allow_network": false}"#), (false, false));
 }
 
 #[test]

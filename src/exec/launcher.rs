@@ -22,7 +22,7 @@ use super::wait::readable;
 use super::{ExecError, Job};
 use crate::limits::{LAUNCHER_END_MS, LAUNCHER_START_MS};
 use crate::sandbox::wire::{receive, send};
-use crate::sandbox::{Hello, LAUNCHER_ARGUMENT, Plan, RawString, Request};
+use crate::sandbox::{Hello, LAUNCHER_ARGUMENT, MemoryHold, Plan, RawString, Request};
 
 /// A launcher that has built the walls. Dropping it ends it.
 #[derive(Debug)]
@@ -41,6 +41,8 @@ pub struct Ready {
     pub tmp: Option<RawString>,
     /// Version of the Landlock interface; `None` if it is not used.
     pub landlock_abi: Option<u32>,
+    /// What holds commands to their memory; `None` if it is not limited.
+    pub memory: Option<MemoryHold>,
     /// What this tier leaves open on this system, a line each.
     pub gaps: Vec<String>,
 }
@@ -122,7 +124,9 @@ impl Launcher {
         }
         send(socket, plan, &[]).map_err(broken)?;
         match receive::<Hello>(socket).map_err(broken)? {
-            Some((Hello::Ready { home, tmp, landlock_abi, gaps }, _)) => Ok(Ready { home, tmp, landlock_abi, gaps }),
+            Some((Hello::Ready { home, tmp, landlock_abi, memory, gaps }, _)) => {
+                Ok(Ready { home, tmp, landlock_abi, memory, gaps })
+            }
             Some((Hello::Cannot { reason }, _)) => Err(LaunchError::Cannot { reason }),
             None => Err(LaunchError::Ended),
         }

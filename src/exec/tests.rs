@@ -14,7 +14,7 @@ use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socke
 use super::*;
 use crate::cancel::CancelToken;
 use crate::sandbox::wire::{receive, send, send_event};
-use crate::sandbox::{Event, Hello, Limits, Network, Plan, Tier};
+use crate::sandbox::{Event, Hello, Limits, MemoryHold, Network, Plan, Tier};
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -435,9 +435,10 @@ fn greeting(answer: Option<Hello>) -> Result<Ready, LaunchError> {
 #[test]
 fn the_launcher_is_greeted_with_the_plan() {
     let (tmp, gaps) = (Some("/scratch/tmp".into()), vec!["a gap".to_owned()]);
-    let ready = Ready { home: None, tmp, landlock_abi: Some(6), gaps };
-    let Ready { home, tmp, landlock_abi, gaps } = ready.clone();
-    assert_eq!(greeting(Some(Hello::Ready { home, tmp, landlock_abi, gaps })).unwrap(), ready);
+    let memory = Some(MemoryHold::Watch { reason: "no cgroup".to_owned() });
+    let ready = Ready { home: None, tmp, landlock_abi: Some(6), memory, gaps };
+    let Ready { home, tmp, landlock_abi, memory, gaps } = ready.clone();
+    assert_eq!(greeting(Some(Hello::Ready { home, tmp, landlock_abi, memory, gaps })).unwrap(), ready);
     let cannot = greeting(Some(Hello::Cannot { reason: "unshare: not permitted".to_owned() })).unwrap_err();
     assert_eq!(cannot.to_string(), "unshare: not permitted");
     assert!(matches!(greeting(None), Err(LaunchError::Ended)));

@@ -1,10 +1,11 @@
-//! The metadata broker of commands that have no namespaces around them.
+//! The metadata broker of commands.
 //!
-//! Landlock does not mediate chmod(2), chown(2), utimensat(2), setxattr(2) and their like. The filter (`supervised`) hands
-//! such a call to the command's supervisor, which carries it out itself or refuses it. It reads the path once, opens the
+//! Landlock does not mediate chmod(2), chown(2), utimensat(2), setxattr(2) and their like. Where no namespaces are around a
+//! command, the filter hands such a call to the command's supervisor, which carries it out itself or refuses it. It reads the path once, opens the
 //! object, looks where that *descriptor* is, and changes what the descriptor stands for: between the look and the change
 //! there is no name that somebody could put something else under. The kernel never goes on with the caller's own call.
-//! Extended attributes are contents, so to read them goes the same way (`reading.rs`).
+//! Extended attributes are contents, so to read them goes the same way (`reading.rs`). In namespaces mounts do all that,
+//! and the broker is asked only where a set-group-ID file could come of a call: what a path is no filter can tell.
 //!
 //! The supervisor runs as the same user, so it can do no more than the caller could; it must hold no more capabilities
 //! either.
@@ -34,6 +35,8 @@ use target::{Target, link};
 
 /// Bytes of `struct xattr_args` of `linux/xattr.h`: a pointer, a size and flags.
 const XATTR_ARGS_BYTES: usize = 16;
+/// The attribute whose setting changes the mode as well (acl(5)).
+const ACCESS_CONTROL_LIST: &[u8] = b"system.posix_acl_access";
 /// The most that the kernel takes for a structure that may grow.
 const MAX_STRUCTURE_BYTES: u64 = 4096;
 
@@ -134,7 +137,7 @@ impl Broker {
             self.record(Denied::Metadata(RawString::from(OsStr::from_bytes(&shown))));
             return Err(Errno::ACCESS);
         }
-        apply(&ready, &opened, FileType::from_raw_mode(status.st_mode))
+        apply(&ready, &opened, status.st_mode)
     }
 
     /// Whether what the kernel calls `place` is the command's to change.
@@ -271,13 +274,21 @@ fn word(bytes: &[u8], index: usize) -> u64 {
 }
 
 /// Changes what a descriptor stands for. Its link in `/proc` leads to the object itself, even if that is a link.
-fn apply(ready: &Ready, opened: &OwnedFd, kind: FileType) -> Result<(), Errno> {
+fn apply(ready: &Ready, opened: &OwnedFd, current: u32) -> Result<(), Errno> {
+    let kind = FileType::from_raw_mode(current);
     let link = link(opened);
     match ready {
-        // On a directory the second bit hands down the group. On a program it is a way out through whoever runs it, as
-        // the first is everywhere.
+        // On a directory the second bit hands down the group. On a file it is a way out through whoever runs it, as the
+        // first is everywhere; also before the group may execute it, which an access control list can change.
         Ready::Mode(mode) if mode & libc::S_ISUID != 0 => Err(Errno::PERM),
-        Ready::Mode(mode) if kind != FileType::Directory && mode & 0o2010 == 0o2010 => Err(Errno::PERM),
+        Ready::Mode(mode) if kind != FileType::Directory && mode & libc::S_ISGID != 0 => Err(Errno::PERM),
+        Ready::Set(name, ..)
+            if kind != FileType::Directory
+                && current & libc::S_ISGID != 0
+                && name.to_bytes() == ACCESS_CONTROL_LIST =>
+        {
+            Err(Errno::PERM)
+        }
         Ready::Mode(mode) => chmod(link, Mode::from_raw_mode(*mode)),
         Ready::Owner(uid, gid) => chownat(CWD, link, *uid, *gid, AtFlags::empty()),
         Ready::Times(times) => utimensat(CWD, link, times, AtFlags::empty()),

@@ -1,29 +1,37 @@
 //! What holds each command: one of three ways, built once and used for every command.
 
+use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use nix::unistd::Pid;
 
+use super::cgroup::{Bounds, Group, Groups};
 use super::duties::{Bare, Duties, InView, OnSystem};
+use super::explain::Asked;
 use super::fault::{Fault, Step};
 use super::plan::{Network, Plan, Tier};
 use super::program::Start;
 use super::protected::{self, Protected};
 use super::reach::{FirstProcess, Reach, SignalScope};
+use super::roll::{Entry, Roll};
 use super::routes::Counters;
 use super::supervisor::Supervisor;
 use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
-use super::wire::{Event, Hello, RawString, Request, send_event};
+use super::wire::{Event, Hello, MemoryHold, RawString, Request, send_event};
 use super::{capabilities, namespaces, view};
 
 /// What all commands of a server share.
 pub struct Cells {
     alone: SingleThread,
     start: Start,
+    /// Where a cgroup holds each command to its memory.
+    groups: Option<Groups>,
     /// Of the commands' own network, if they have one.
     counters: Option<Counters>,
+    /// Which commands run at the same time, where that matters.
+    roll: Option<Roll>,
     /// Below read-write directories.
     protected: Vec<protected::Guarded>,
     /// Allowed directories that are read-only, below read-write ones. They are mounted so already, but what lies above them
@@ -40,10 +48,19 @@ pub struct Cells {
     hello: Hello,
 }
 
+/// What one command has for itself.
+#[derive(Debug)]
+pub struct Berth {
+    group: Option<Group>,
+    entry: Option<Entry>,
+}
+
 impl Cells {
     /// Builds what the plan says, or says why that cannot be.
     pub fn build(plan: Plan, alone: SingleThread) -> Result<Self, Fault> {
         let scratch = plan.scratch.as_path();
+        // The view has no cgroups.
+        let (groups, memory) = groups(&plan, &alone);
         let (walls, home, tmp): (_, RawString, RawString) = match plan.tier {
             Tier::Off => (None, RawString::default(), RawString::default()),
             Tier::Namespaces => {
@@ -52,7 +69,7 @@ impl Cells {
                 (Some(Walls::in_view(&plan)?), view::home(&plan).into(), view::TMP.into())
             }
             Tier::Landlock => {
-                if let Some(open) = super::explain::unenforceable(&plan, &[]).first() {
+                if let Some(open) = super::explain::unenforceable(&plan, Asked::default()).first() {
                     return Err(Fault::because("Landlock", &open.describe()));
                 }
                 (Some(Walls::on_system(&plan)?), scratch.join("home").into(), scratch.join("tmp").into())
@@ -70,7 +87,8 @@ impl Cells {
             home: home.clone(),
             tmp: tmp.clone(),
             landlock_abi: walls.as_ref().map(Walls::abi),
-            gaps: gaps(&plan),
+            gaps: gaps(&plan, groups.as_ref().is_some_and(Groups::counts_processes)),
+            memory,
         };
         let writable = writable_on_system(&plan);
         let private_home = view::home(&plan);
@@ -85,6 +103,8 @@ impl Cells {
         Ok(Self {
             alone,
             start,
+            groups,
+            roll: counters.is_some().then(Roll::new).transpose().step("count the commands")?,
             counters,
             protected,
             enclosed,
@@ -114,9 +134,38 @@ impl Cells {
     }
 
     /// Lets go of the private directory, so that it can be removed. No command runs any more.
-    pub fn leave(self) {
+    pub fn leave(mut self) {
+        if let Some(groups) = &mut self.groups {
+            groups.leave();
+        }
         if self.start.tier == Tier::Namespaces {
             view::leave(self.home);
+        }
+    }
+
+    /// What a command that is about to run gets for itself; these supervisors have not been reaped yet.
+    pub fn prepare(&mut self, supervisors: &HashSet<i32>) -> Result<Berth, Fault> {
+        let entry = self.roll.as_mut().map(|roll| roll.begin(supervisors)).transpose().step("count the commands")?;
+        Ok(Berth { group: self.groups.as_mut().map(Groups::make).transpose()?, entry })
+    }
+
+    /// This supervisor has the command, or nobody.
+    pub fn settle(&mut self, supervisor: Option<Pid>, berth: Berth) {
+        if let (Some(roll), Some(entry), Some(supervisor)) = (&mut self.roll, berth.entry, supervisor) {
+            roll.enter(supervisor.as_raw(), entry);
+        }
+        if let (Some(groups), Some(group)) = (&mut self.groups, berth.group) {
+            match supervisor {
+                Some(supervisor) => groups.used_by(supervisor, group),
+                None => groups.give_up(&group),
+            }
+        }
+    }
+
+    /// Removes the cgroups of supervisors that are not among these any more.
+    pub fn tidy(&mut self, supervisors: &HashSet<i32>) {
+        if let Some(groups) = &mut self.groups {
+            groups.tidy(|supervisor| supervisors.contains(&supervisor));
         }
     }
 
@@ -129,11 +178,11 @@ impl Cells {
     }
 
     /// The life of the copy.
-    pub fn live(self, request: &Request, command: OwnedFd, stdio: Vec<OwnedFd>) -> ! {
-        match self.enter() {
+    pub fn live(self, request: &Request, command: OwnedFd, stdio: Vec<OwnedFd>, berth: Berth) -> ! {
+        match self.enter(berth.entry) {
             Ok((reach, duties)) => {
-                Supervisor { reach, server: command, start: &self.start, alone: &self.alone, duties }
-                    .run(request, stdio);
+                let (start, alone, group) = (&self.start, &self.alone, berth.group);
+                Supervisor { reach, server: command, start, alone, duties, group }.run(request, stdio);
             }
             Err(fault) => {
                 let refused = Event::Refused { step: fault.step.clone(), errno: fault.errno() };
@@ -144,7 +193,7 @@ impl Cells {
     }
 
     /// What a supervisor does before it starts the program.
-    fn enter(&self) -> Result<(Reach, Box<dyn Duties + '_>), Fault> {
+    fn enter(&self, entry: Option<Entry>) -> Result<(Reach, Box<dyn Duties + '_>), Fault> {
         match self.start.tier {
             Tier::Off => {
                 let own = rustix::process::getpid();
@@ -160,8 +209,10 @@ impl Cells {
                 }
                 self.enclosed.iter().try_for_each(protected::nail)?;
                 let protected = self.protected.iter().map(Protected::hold).collect::<Result<_, _>>()?;
-                let refused = self.counters.as_ref().and_then(|counters| Some((counters, counters.refused()?)));
-                Ok((Reach::PidNamespace(first), Box::new(InView { protected, moved: Vec::new(), refused })))
+                Ok((
+                    Reach::PidNamespace(first),
+                    Box::new(InView::new(protected, self.counters.as_ref(), self.roll.as_ref().zip(entry))),
+                ))
             }
             Tier::Landlock => {
                 let own = rustix::process::getpid();
@@ -170,27 +221,42 @@ impl Cells {
                 let scope = SignalScope::check()
                     .ok_or_else(|| Fault::because("Landlock", "signals to other processes are not kept back"))?;
                 let protected = self.protected.iter().map(|guarded| guarded.path.clone()).collect();
-                let duties = OnSystem {
-                    broker: None,
-                    writable: self.writable.clone(),
-                    protected,
-                    readable: self.readable.clone(),
-                };
+                let duties = OnSystem::new(self.writable.clone(), protected, self.readable.clone());
                 Ok((Reach::Scope(scope), Box::new(duties)))
             }
         }
     }
 }
 
+/// Cgroups, if memory is limited and they can be had, and what holds it.
+fn groups(plan: &Plan, alone: &SingleThread) -> (Option<Groups>, Option<MemoryHold>) {
+    let Some(memory_bytes) = plan.limits.memory_bytes else { return (None, None) };
+    match Groups::prepare(Bounds { memory_bytes, processes: plan.limits.processes }, alone) {
+        Ok(groups) => {
+            let hold = MemoryHold::Cgroup { processes: groups.counts_processes() };
+            (Some(groups), Some(hold))
+        }
+        Err(reason) => (None, Some(MemoryHold::Watch { reason })),
+    }
+}
+
 /// What this system leaves open that another would not.
-fn gaps(plan: &Plan) -> Vec<String> {
-    let unbound = plan.tier == Tier::Namespaces
+fn gaps(plan: &Plan, counts_processes: bool) -> Vec<String> {
+    let unbound = !counts_processes
+        && plan.tier == Tier::Namespaces
         && plan.limits.processes.is_some()
         && rustix::process::geteuid().is_root()
         && !namespaces::can_bound_root();
     let unbound =
         unbound.then(|| "the number of processes is not limited: this kernel holds root to no limit".to_owned());
-    unbound.into_iter().collect()
+    // In namespaces something lies over each.
+    let of_root = plan.tier == Tier::Landlock && rustix::process::geteuid().is_root();
+    let of_root = of_root.then(|| {
+        "commands can read what the kernel tells root alone about the memory of the machine (/proc/kpagecount, \
+         /proc/slabinfo, /proc/vmallocinfo and the like)"
+            .to_owned()
+    });
+    unbound.into_iter().chain(of_root).collect()
 }
 
 /// These paths, as far as they lie in read-write directories, each with the outermost of these.

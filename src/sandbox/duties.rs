@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::broker::Broker;
 use super::protected::Protected;
+use super::roll::{Entry, Roll};
 use super::routes::Counters;
 use super::wire::Denied;
 
@@ -40,17 +41,58 @@ pub struct Bare;
 
 impl Duties for Bare {}
 
-/// A command in its own root.
+/// The broker of a command, once the program has handed its listener over.
+#[derive(Default)]
+struct Served(Option<Broker>);
+
+impl Served {
+    fn waits_for(&self) -> Option<BorrowedFd<'_>> {
+        self.0.as_ref().filter(|broker| !broker.is_over()).map(AsFd::as_fd)
+    }
+
+    fn serve(&mut self) {
+        // A listener that fails is closed: the calls that wait for it fail in their turn.
+        if self.0.as_mut().is_some_and(|broker| broker.serve().is_err()) {
+            self.0 = None;
+        }
+    }
+}
+
+/// A command in its own root: mounts hold what it may change, but for what a filter cannot tell by itself.
 pub struct InView<'a> {
     /// What the command may not put anything in the place of.
-    pub protected: Vec<Protected>,
+    protected: Vec<Protected>,
     /// What was moved aside until now.
-    pub moved: Vec<Denied>,
+    moved: Vec<Denied>,
     /// The kernel's count of ways out that were not there, and how far it was when the command began.
-    pub refused: Option<(&'a Counters, u64)>,
+    refused: Option<(&'a Counters, u64)>,
+    /// It is all commands' count.
+    entry: Option<(&'a Roll, Entry)>,
+    broker: Served,
+}
+
+impl<'a> InView<'a> {
+    /// Remembers how far the counters are.
+    pub fn new(protected: Vec<Protected>, counters: Option<&'a Counters>, entry: Option<(&'a Roll, Entry)>) -> Self {
+        let refused = counters.and_then(|counters| Some((counters, counters.refused()?)));
+        Self { protected, moved: Vec::new(), refused, entry, broker: Served::default() }
+    }
 }
 
 impl Duties for InView<'_> {
+    fn waits_for(&self) -> Option<BorrowedFd<'_>> {
+        self.broker.waits_for()
+    }
+
+    fn serve(&mut self) {
+        self.broker.serve();
+    }
+
+    fn take(&mut self, from_program: OwnedFd) {
+        let everywhere = || vec![PathBuf::from("/")];
+        self.broker = Served(Some(Broker::new(from_program, everywhere(), Vec::new(), everywhere())));
+    }
+
     fn has_to_look(&self) -> bool {
         !self.protected.is_empty()
     }
@@ -66,7 +108,10 @@ impl Duties for InView<'_> {
     fn close(&mut self, failed: bool) -> Vec<Denied> {
         self.look();
         let mut denied = std::mem::take(&mut self.moved);
-        if failed && self.refused.is_some_and(|(counters, before)| counters.refused() > Some(before)) {
+        // First what was counted: a command that begins now is not the one that did it.
+        let counted = self.refused.is_some_and(|(counters, before)| counters.refused() > Some(before));
+        let was_alone = self.entry.is_some_and(|(roll, entry)| roll.end(entry));
+        if failed && counted && was_alone {
             denied.push(Denied::Network);
         }
         denied
@@ -76,34 +121,34 @@ impl Duties for InView<'_> {
 /// A command on the system's own root: its changes of metadata are made for it, where they may be made, and attributes
 /// read for it where it may read.
 pub struct OnSystem {
-    /// Once the program has handed its listener over.
-    pub broker: Option<Broker>,
-    /// Where metadata may be changed.
-    pub writable: Vec<PathBuf>,
-    /// Where it may not, below those.
-    pub protected: Vec<PathBuf>,
-    /// Where attributes may be read.
-    pub readable: Vec<PathBuf>,
+    broker: Served,
+    writable: Vec<PathBuf>,
+    protected: Vec<PathBuf>,
+    readable: Vec<PathBuf>,
+}
+
+impl OnSystem {
+    /// Metadata may be changed below `writable`, but not below `protected`, and attributes read below `readable`.
+    pub fn new(writable: Vec<PathBuf>, protected: Vec<PathBuf>, readable: Vec<PathBuf>) -> Self {
+        Self { broker: Served::default(), writable, protected, readable }
+    }
 }
 
 impl Duties for OnSystem {
     fn waits_for(&self) -> Option<BorrowedFd<'_>> {
-        self.broker.as_ref().filter(|broker| !broker.is_over()).map(AsFd::as_fd)
+        self.broker.waits_for()
     }
 
     fn serve(&mut self) {
-        // A listener that fails is closed: the calls that wait for it fail in their turn.
-        if self.broker.as_mut().is_some_and(|broker| broker.serve().is_err()) {
-            self.broker = None;
-        }
+        self.broker.serve();
     }
 
     fn take(&mut self, from_program: OwnedFd) {
-        self.broker =
-            Some(Broker::new(from_program, self.writable.clone(), self.protected.clone(), self.readable.clone()));
+        let (writable, protected, readable) = (self.writable.clone(), self.protected.clone(), self.readable.clone());
+        self.broker = Served(Some(Broker::new(from_program, writable, protected, readable)));
     }
 
     fn close(&mut self, _failed: bool) -> Vec<Denied> {
-        self.broker.as_ref().map(|broker| broker.denied().to_vec()).unwrap_or_default()
+        self.broker.0.as_ref().map(|broker| broker.denied().to_vec()).unwrap_or_default()
     }
 }

@@ -5,6 +5,8 @@
 //! passwd(1) does with /etc/shadow, takes the mask of its name away.
 #![expect(clippy::disallowed_methods, reason = "the system's own configuration, read before any command runs")]
 
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -12,7 +14,7 @@ use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Mode, OFlags, fchmod, fstat, mkdirat, openat, readlinkat, sendfile, symlinkat,
     unlinkat,
 };
-use rustix::mount::{MoveMountFlags, move_mount};
+use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
 
 use super::fault::{Fault, Step};
 use super::plan::Network;
@@ -152,22 +154,7 @@ pub fn no_resolver(root: &OwnedFd, text: &str) -> Result<(), Fault> {
     rustix::io::write(&file, text.as_bytes()).step(step)?;
     let Ok(stat) = rustix::fs::statat(root, "etc/resolv.conf", AtFlags::SYMLINK_NOFOLLOW) else { return Ok(()) };
     match FileType::from_raw_mode(stat.st_mode) {
-        // In a copy it is a file like any other; over a mounted one goes a mount.
-        FileType::RegularFile => {
-            if let Ok(own) =
-                openat(root, "etc/resolv.conf", OFlags::WRONLY | OFlags::TRUNC | OFlags::CLOEXEC, Mode::empty())
-            {
-                return rustix::io::write(&own, text.as_bytes()).step(step).map(drop);
-            }
-            let tree = rustix::mount::open_tree(
-                root,
-                "run/resolv.conf",
-                rustix::mount::OpenTreeFlags::OPEN_TREE_CLONE | rustix::mount::OpenTreeFlags::OPEN_TREE_CLOEXEC,
-            )
-            .step(step)?;
-            sys::mount_setattr(tree.as_fd(), MountAttributes::READ_ONLY, false).step(step)?;
-            move_mount(&tree, "", root, "etc/resolv.conf", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step(step)
-        }
+        FileType::RegularFile => replace(root, "etc/resolv.conf", "run/resolv.conf", text.as_bytes()).step(step),
         // A link out of /etc leads to nothing here; where it leads, the text is put.
         FileType::Symlink => {
             let target = readlinkat(root, "etc/resolv.conf", Vec::new()).step(step)?;
@@ -188,5 +175,78 @@ pub fn no_resolver(root: &OwnedFd, text: &str) -> Result<(), Fault> {
             rustix::io::write(&file, text.as_bytes()).step(step).map(drop)
         }
         _ => Ok(()),
+    }
+}
+
+/// Tells programs that ask who they are, and not for HOME, that the user's home is `home`, and the shell one that is there.
+pub fn own_entry(root: &OwnedFd, home: &str) -> Result<(), Fault> {
+    let step = "put a passwd";
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let Ok(file) = openat(root, "etc/passwd", flags, Mode::empty()) else { return Ok(()) };
+    let stat = fstat(&file).step(step)?;
+    let bytes = stat.st_size.cast_unsigned();
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || bytes > MAX_ETC_FILE_BYTES {
+        return Ok(());
+    }
+    let mut passwd = Vec::new();
+    File::from(file).take(MAX_ETC_FILE_BYTES).read_to_end(&mut passwd).step(step)?;
+    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    replace(root, "etc/passwd", "run/passwd", &at_home(&passwd, user, group, home)).step(step)
+}
+
+/// A passwd(5) in which this user lives in `home`. A user without a name gets one.
+fn at_home(passwd: &[u8], user: u32, group: u32, home: &str) -> Vec<u8> {
+    let own = user.to_string();
+    let mut text = Vec::with_capacity(passwd.len() + 128);
+    let mut is_known = false;
+    for line in passwd.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let fields: Vec<&[u8]> = line.split(|byte| *byte == b':').collect();
+        if let [name, password, number, group, about, _, _] = fields[..]
+            && number == own.as_bytes()
+        {
+            is_known = true;
+            text.extend([name, password, number, group, about, home.as_bytes(), b"/bin/sh"].join(&b':'));
+        } else {
+            text.extend(line);
+        }
+        text.push(b'\n');
+    }
+    if !is_known {
+        text.extend(format!("replay:x:{user}:{group}::{home}:/bin/sh\n").into_bytes());
+    }
+    text
+}
+
+/// Gives the file `name` below the new root another content. In a copy it is a file like any other; over one that is
+/// mounted goes a mount of `spare`, which is made.
+fn replace(root: &OwnedFd, name: &str, spare: &str, text: &[u8]) -> io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    if let Ok(own) = openat(root, name, flags, Mode::empty()) {
+        return File::from(own).write_all(text);
+    }
+    let made = openat(root, spare, flags | OFlags::CREATE, Mode::from_raw_mode(0o644))?;
+    File::from(made).write_all(text)?;
+    let tree = open_tree(root, spare, OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC)?;
+    sys::mount_setattr(tree.as_fd(), MountAttributes::READ_ONLY, false)?;
+    Ok(move_mount(&tree, "", root, name, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn the_own_entry_alone_is_changed() {
+        let passwd =
+            b"root:x:0:0:root:/root:/bin/bash\nme:x:1000:100:caf\xe9,,:/home/me:/usr/bin/fish\nodd:1000\n+::::::\n";
+        let told = |user, text: &[u8]| at_home(text, user, 7, "/home/replay");
+        let expected =
+            b"root:x:0:0:root:/root:/bin/bash\nme:x:1000:100:caf\xe9,,:/home/replay:/bin/sh\nodd:1000\n+::::::\n";
+        assert_eq!(told(1000, passwd), expected);
+        // Nobody's number, though another one begins like it; and a last line without an end.
+        let expected = b"ten:x:10:10::/ten:/bin/sh\nreplay:x:1:7::/home/replay:/bin/sh\n";
+        assert_eq!(told(1, b"ten:x:10:10::/ten:/bin/sh"), expected);
+        assert_eq!(told(1, b""), b"replay:x:1:7::/home/replay:/bin/sh\n");
     }
 }

@@ -7,10 +7,22 @@ use super::environment::is_harmless;
 use super::plan::{Network, Plan, PlannedRoot, Tier};
 use super::standing::Standing;
 use super::toolchains::{Visible, is_export};
-use super::wire::RawString;
+use super::wire::{MemoryHold, RawString};
+use crate::limits::MEMORY_WATCH_MS;
 
-/// Something that the operator asked for in so many words and that no rule of the Landlock tier can hold: its rules add
-/// up, so what is below a read-write directory is read-write.
+/// What the operator asked for in so many words: if a tier cannot hold it, commands are refused there. What is so by
+/// default is a gap instead, which [`gaps`] names.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked<'a> {
+    /// Paths given with `--protect`.
+    pub protected: &'a [&'a Path],
+    /// A loopback.
+    pub loopback: bool,
+    /// A bound on the number of processes.
+    pub processes: bool,
+}
+
+/// Something that the operator asked for in so many words and that the Landlock tier cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unenforceable {
     /// A path given with `--protect`.
@@ -25,6 +37,10 @@ pub enum Unenforceable {
         /// The read-write one that it lies in.
         inside: PathBuf,
     },
+    /// A loopback: without a network namespace it would be everybody's.
+    Loopback,
+    /// A bound on the number of processes: without a user namespace it would count all of the user's.
+    Processes,
 }
 
 impl Unenforceable {
@@ -35,36 +51,41 @@ impl Unenforceable {
             Self::ReadOnlyRoot { path, inside } => {
                 format!("`{}` cannot be read-only inside `{}`, which is read-write", path.display(), inside.display())
             }
+            Self::Loopback => "without namespaces there is no loopback of their own (--network loopback)".into(),
+            Self::Processes => "without namespaces processes cannot be counted (--limit-processes)".into(),
         }
     }
 }
 
-/// What of a plan its tier cannot hold, of what the operator named; commands must then be refused. Of the paths that are
-/// protected by default it is a gap, which [`gaps`] names.
-pub fn unenforceable(plan: &Plan, protected_by_operator: &[&Path]) -> Vec<Unenforceable> {
+/// What of a plan its tier cannot hold, of what the operator named; commands must then be refused.
+pub fn unenforceable(plan: &Plan, asked: Asked<'_>) -> Vec<Unenforceable> {
     if plan.tier != Tier::Landlock {
         return Vec::new();
     }
-    let protected = protected_by_operator.iter().filter(|path| is_writable(plan, path));
+    let protected = asked.protected.iter().filter(|path| is_writable(plan, path));
     let protected = protected.map(|path| Unenforceable::Protected { path: path.to_path_buf() });
     let nested = plan.roots.iter().filter(|root| !root.writable).filter_map(|root| {
         let path = root.place.path.as_path();
         let inside = writable_over(plan, path)?.place.path.as_path().to_path_buf();
         Some(Unenforceable::ReadOnlyRoot { path: path.to_path_buf(), inside })
     });
-    protected.chain(nested).collect()
+    let loopback = asked.loopback.then_some(Unenforceable::Loopback);
+    let processes = asked.processes.then_some(Unenforceable::Processes);
+    protected.chain(nested).chain(loopback).chain(processes).collect()
 }
 
 /// Why commands are refused in the plan's tier, with the way out; `None` if it holds all that the operator named.
-pub fn refusal(plan: &Plan, protected_by_operator: &[&Path]) -> Option<String> {
-    let open: Vec<_> = unenforceable(plan, protected_by_operator).iter().map(Unenforceable::describe).collect();
-    (!open.is_empty()).then(|| {
-        format!(
-            "{}, because rules of Landlock only add rights; leave it out, give a narrower read-write directory, or run \
-             where user namespaces work",
-            open.join(", and ")
-        )
-    })
+pub fn refusal(plan: &Plan, asked: Asked<'_>) -> Option<String> {
+    let open = unenforceable(plan, asked);
+    // Its rules add up, so what is below a read-write directory is read-write.
+    let about_paths = |open: &Unenforceable| !matches!(open, Unenforceable::Loopback | Unenforceable::Processes);
+    let (why, narrower) = match open.iter().any(about_paths) {
+        true => (", because rules of Landlock only add rights", " give a narrower read-write directory,"),
+        false => ("", ""),
+    };
+    let words: Vec<_> = open.iter().map(Unenforceable::describe).collect();
+    (!open.is_empty())
+        .then(|| format!("{}{why}; leave it out,{narrower} or run where user namespaces work", words.join(", and ")))
 }
 
 /// A read-write directory over a path, whatever lies between.
@@ -76,26 +97,35 @@ fn is_writable(plan: &Plan, path: &Path) -> bool {
     writable_over(plan, path).is_some()
 }
 
-/// What a tier leaves open of this plan, a line each; what it leaves open on this system the launcher knows.
-pub fn gaps(plan: &Plan, protected_by_operator: &[&Path]) -> Vec<String> {
-    let mut gaps: Vec<String> =
-        unenforceable(plan, protected_by_operator).iter().map(Unenforceable::describe).collect();
+/// What Landlock does not mediate, without namespaces: what is said of things, but never what is in them.
+const SEEN_OUTSIDE: [&str; 4] = [
+    "commands can ask what a file outside is like whose name they know: its size, times and owner (stat, O_PATH), whether it \
+     exists (access), where a link leads (readlink), how full its file system is (statfs)",
+    "commands can make a directory outside their working directory (chdir), and be told of names in use in one that they \
+     could read (inotify), but not list it",
+    "commands can list the processes of the system with the arguments of each (/proc/PID/cmdline), and wait for their end \
+     (pidfd_open), but not end or look into them",
+    "commands can list the System V objects of the system (/proc/sysvipc), but not use them",
+];
+
+/// What a tier leaves open of this plan, a line each; what it leaves open on this system the launcher knows. A cgroup can
+/// hold more than memory.
+pub fn gaps(plan: &Plan, asked: Asked<'_>, memory: Option<&MemoryHold>) -> Vec<String> {
+    let mut gaps: Vec<String> = unenforceable(plan, asked).iter().map(Unenforceable::describe).collect();
     match plan.tier {
         Tier::Namespaces => {}
         Tier::Landlock => {
-            let open = |path: &&Path| is_writable(plan, path) && !protected_by_operator.contains(path);
+            let open = |path: &&Path| is_writable(plan, path) && !asked.protected.contains(path);
             gaps.extend(
                 plan.protected.iter().map(RawString::as_path).filter(open).map(|path| {
                     format!("commands can write `{}`, which the file tools keep read-only", path.display())
                 }),
             );
-            gaps.push(
-                "commands can ask for size, times and owner of a file outside whose name they know (stat), and be told of names in use in a directory that they could read (inotify), but of nothing in a file".into(),
-            );
-            if plan.limits.processes.is_some() {
+            gaps.extend(SEEN_OUTSIDE.map(Into::into));
+            if plan.limits.processes.is_some() && !asked.processes && !counts_processes(memory) {
                 gaps.push("the number of processes is not limited".into());
             }
-            if plan.network == Network::Loopback {
+            if plan.network == Network::Loopback && !asked.loopback {
                 gaps.push("there is no loopback of their own, so commands have no network at all".into());
             }
         }
@@ -111,8 +141,8 @@ pub struct Why<'a> {
     pub kernel: &'a str,
     /// What commands see beside the allowed directories, and why.
     pub system: &'a [Visible],
-    /// The protected paths that are not there by default.
-    pub protected_by_operator: &'a [&'a Path],
+    /// What is not there by default.
+    pub asked: Asked<'a>,
 }
 
 /// Every rule, limit and gap, for a person.
@@ -121,10 +151,10 @@ pub fn explain(plan: &Plan, standing: &Standing, why: &Why<'_>) -> String {
     heading(&mut text, plan, standing, why.kernel);
     rules(&mut text, plan, why);
     environment(&mut text, plan, standing);
-    limits(&mut text, plan);
+    limits(&mut text, plan, standing.memory.as_ref());
     text.push_str("\nnot held\n");
     let mut open = standing.gaps.clone();
-    open.extend(gaps(plan, why.protected_by_operator).into_iter().filter(|gap| !standing.gaps.contains(gap)));
+    open.extend(gaps(plan, why.asked, standing.memory.as_ref()).into_iter().filter(|gap| !standing.gaps.contains(gap)));
     for gap in &open {
         line(&mut text, gap);
     }
@@ -182,7 +212,7 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
     let held = if plan.tier == Tier::Namespaces { "" } else { " for the file tools" };
     let _ = writeln!(text, "\nread-only inside them{held}");
     for path in plan.protected.iter().map(RawString::as_path) {
-        let asked = why.protected_by_operator.contains(&path);
+        let asked = why.asked.protected.contains(&path);
         row(text, if asked { "--protect" } else { "by default" }, path.display());
     }
     if plan.protected.is_empty() {
@@ -228,9 +258,13 @@ fn environment(text: &mut String, plan: &Plan, standing: &Standing) {
     }
 }
 
-fn limits(text: &mut String, plan: &Plan) {
+fn counts_processes(memory: Option<&MemoryHold>) -> bool {
+    matches!(memory, Some(MemoryHold::Cgroup { processes: true }))
+}
+
+fn limits(text: &mut String, plan: &Plan, memory: Option<&MemoryHold>) {
     let limits = &plan.limits;
-    let held = plan.tier == Tier::Namespaces;
+    let held = plan.tier == Tier::Namespaces || counts_processes(memory);
     text.push_str("\nlimits\n");
     let mut limit = |name: &str, value: Option<u64>, unit: &str| match value {
         Some(value) => row(text, name, format!("{value} {unit}")),
@@ -239,7 +273,12 @@ fn limits(text: &mut String, plan: &Plan) {
     limit("processes", limits.processes.filter(|_| held), "of all commands together");
     limit("largest file", limits.file_bytes, "bytes");
     limit("processor time", limits.cpu_secs, "seconds for each process");
-    limit("memory", limits.memory_bytes, "bytes for all processes of a command");
+    let by = match memory {
+        Some(MemoryHold::Cgroup { .. }) => ", held by a cgroup for each".to_owned(),
+        Some(MemoryHold::Watch { reason }) => format!(", looked at every {MEMORY_WATCH_MS} ms ({reason})"),
+        None => String::new(),
+    };
+    limit("memory", limits.memory_bytes, &format!("bytes for all processes of a command{by}"));
     limit("open files", limits.open_files, "for each process");
     limit("core dumps", Some(0), "bytes");
     limit("oom_score_adj", Some(limits.oom_score_adj.into()), "of 1000");

@@ -3,6 +3,7 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
+use crate::sandbox::attack::LANDLOCK_GAPS;
 use crate::sandbox::plan::{Limits, Place};
 
 fn root(path: &str, writable: bool) -> PlannedRoot {
@@ -25,24 +26,26 @@ fn plan(tier: Tier) -> Plan {
     }
 }
 
-fn asked() -> [&'static Path; 2] {
-    ["/work/keys", "/ro/keys"].map(Path::new)
+fn asked() -> Asked<'static> {
+    static PROTECTED: std::sync::OnceLock<[&Path; 2]> = std::sync::OnceLock::new();
+    let protected = PROTECTED.get_or_init(|| ["/work/keys", "/ro/keys"].map(Path::new));
+    Asked { protected, ..Asked::default() }
 }
 
 #[test]
 fn landlock_cannot_take_away_below_what_it_gives() {
     let protected = Unenforceable::Protected { path: "/work/keys".into() };
     let nested = Unenforceable::ReadOnlyRoot { path: "/work/docs".into(), inside: "/work".into() };
-    assert_eq!(unenforceable(&plan(Tier::Landlock), &asked()), [protected.clone(), nested.clone()]);
+    assert_eq!(unenforceable(&plan(Tier::Landlock), asked()), [protected.clone(), nested.clone()]);
     assert_eq!(protected.describe(), "`/work/keys` cannot be kept read-only (--protect)");
     assert_eq!(nested.describe(), "`/work/docs` cannot be read-only inside `/work`, which is read-write");
-    assert_eq!(unenforceable(&plan(Tier::Namespaces), &asked()), []);
-    assert_eq!(refusal(&plan(Tier::Namespaces), &asked()), None);
+    assert_eq!(unenforceable(&plan(Tier::Namespaces), asked()), []);
+    assert_eq!(refusal(&plan(Tier::Namespaces), asked()), None);
     let reason = "`/work/keys` cannot be kept read-only (--protect), and `/work/docs` cannot be read-only inside `/work`, \
                   which is read-write, because rules of Landlock only add rights; leave it out, give a narrower read-write \
                   directory, or run where user namespaces work";
-    assert_eq!(refusal(&plan(Tier::Landlock), &asked()).as_deref(), Some(reason));
-    let gaps = gaps(&plan(Tier::Landlock), &asked());
+    assert_eq!(refusal(&plan(Tier::Landlock), asked()).as_deref(), Some(reason));
+    let gaps = gaps(&plan(Tier::Landlock), asked(), None);
     assert_eq!(
         gaps[2..4],
         [
@@ -50,13 +53,55 @@ fn landlock_cannot_take_away_below_what_it_gives() {
             "commands can write `/work/docs/x`, which the file tools keep read-only"
         ]
     );
-    assert_eq!(gaps.len(), 7);
+    assert_eq!(gaps.len(), 10);
+}
+
+#[test]
+fn what_is_quietly_less_is_refused_when_it_was_asked_for() {
+    let plan = Plan { protected: Vec::new(), roots: vec![root("/work", true)], ..plan(Tier::Landlock) };
+    let count = |asked| gaps(&plan, asked, None).len();
+    let all = count(Asked::default());
+    let loopback = Asked { loopback: true, ..Asked::default() };
+    let processes = Asked { processes: true, ..Asked::default() };
+    assert_eq!(refusal(&plan, Asked::default()), None);
+    let reason = "without namespaces there is no loopback of their own (--network loopback); leave it out, or run where user \
+                  namespaces work";
+    assert_eq!(refusal(&plan, loopback).as_deref(), Some(reason));
+    let reason = "without namespaces processes cannot be counted (--limit-processes); leave it out, or run where user \
+                  namespaces work";
+    assert_eq!(refusal(&plan, processes).as_deref(), Some(reason));
+    // Said once each.
+    assert_eq!([loopback, processes].map(count), [all, all]);
+    let elsewhere = Plan { tier: Tier::Namespaces, ..plan.clone() };
+    assert_eq!([loopback, processes].map(|asked| refusal(&elsewhere, asked)), [None, None]);
+}
+
+#[test]
+fn every_gap_that_the_battery_knows_is_named() {
+    let words = [
+        ("stat outside", "stat"),
+        ("access outside", "access"),
+        ("readlink outside", "readlink"),
+        ("chdir outside", "chdir"),
+        ("O_PATH outside", "O_PATH"),
+        ("statfs outside", "statfs"),
+        ("inotify outside", "inotify"),
+        ("arguments of others", "arguments"),
+        ("pidfd of others", "pidfd_open"),
+        ("list processes outside", "list the processes"),
+        ("list System V objects", "System V"),
+    ];
+    assert_eq!(words.map(|(attempt, _)| attempt), LANDLOCK_GAPS);
+    let named = gaps(&plan(Tier::Landlock), Asked::default(), None).join("\n");
+    for (attempt, word) in words {
+        assert!(named.contains(word), "{attempt}: {named}");
+    }
 }
 
 fn explained(plan: &Plan, standing: &Standing) -> String {
     let visible = |path: &str, why| Visible { path: path.into(), why };
     let system = [visible("/usr", "the system's programs"), visible("/home/me/.cargo/bin", "Rust (cargo)")];
-    let why = Why { kernel: "Linux 6.18 (x86_64)", system: &system, protected_by_operator: &asked() };
+    let why = Why { kernel: "Linux 6.18 (x86_64)", system: &system, asked: asked() };
     explain(plan, standing, &why)
 }
 

@@ -141,16 +141,25 @@ impl Launcher {
         if self.supervisors.is_empty() {
             self.cells.begin();
         }
-        match null.and_then(|()| self.cells.copy()) {
-            Ok(Some(supervisor)) => {
+        let berth = null.and_then(|()| self.cells.prepare(&self.supervisors));
+        let copied = berth.and_then(|berth| match self.cells.copy() {
+            Ok(copied) => Ok((copied, berth)),
+            Err(fault) => {
+                self.cells.settle(None, berth);
+                Err(fault)
+            }
+        });
+        match copied {
+            Ok((Some(supervisor), berth)) => {
                 self.supervisors.insert(supervisor.as_raw());
+                self.cells.settle(Some(supervisor), berth);
                 Ok(self)
             }
-            Ok(None) => {
+            Ok((None, berth)) => {
                 let Self { server, children, ground, cells, .. } = self;
                 // Nobody below may keep the server's socket, or a way out, open.
                 drop((server, children, ground));
-                cells.live(request, command, stdio)
+                cells.live(request, command, stdio, berth)
             }
             Err(fault) => {
                 let refused = Event::Refused { step: fault.step.clone(), errno: fault.errno() };
@@ -164,6 +173,7 @@ impl Launcher {
         while self.children.read_signal().is_ok_and(|signal| signal.is_some()) {}
         let before = self.supervisors.len();
         end_strays(&mut self.supervisors);
+        self.cells.tidy(&self.supervisors);
         if before > 0 && self.supervisors.is_empty() {
             self.cells.rest();
         }

@@ -9,6 +9,7 @@ mod bpf;
 pub mod broker;
 mod capabilities;
 mod cell;
+mod cgroup;
 mod children;
 mod duties;
 pub mod environment;
@@ -22,6 +23,7 @@ pub mod plan;
 mod program;
 mod protected;
 mod reach;
+mod roll;
 mod routes;
 mod scratch;
 pub mod seccomp;
@@ -44,7 +46,7 @@ pub use standing::Standing;
 pub use sys::pages::unwritten_pages;
 pub use toolchains::Visible;
 pub use walls::hold_server;
-pub use wire::{Denied, Event, Exit, Hello, RawString, Request};
+pub use wire::{Denied, Event, Exit, Hello, MemoryHold, RawString, Request};
 
 /// The first argument that makes this program the launcher. Only the server uses it.
 pub const LAUNCHER_ARGUMENT: &str = "__launcher";

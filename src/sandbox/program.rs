@@ -71,9 +71,8 @@ impl Start {
         if let Some(walls) = &self.walls {
             capabilities::drop_most().step("drop capabilities")?;
             set_no_new_privs(true).step("PR_SET_NO_NEW_PRIVS")?;
-            if let Some(listener) = walls.enter()? {
-                send_event(birth, &Event::Started, Some(listener.as_fd())).step("hand the listener over")?;
-            }
+            let listener = walls.enter()?;
+            send_event(birth, &Event::Started, Some(listener.as_fd())).step("hand the listener over")?;
         }
         sys::close_on_exec_from(3).step("close_range")?;
         let Err(error) = nix::unistd::execve(&program, &arguments, &environment);

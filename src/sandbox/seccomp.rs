@@ -47,12 +47,12 @@ pub struct Rules {
     /// always make: event loops need them.
     pub unix: bool,
     /// Whether there are no namespaces around it: other processes of the user are in sight then, and changes of
-    /// metadata and looks at extended attributes, which Landlock does not mediate, go to the [broker](super::broker). Such a filter must be loaded with
-    /// `sys::seccomp::install_with_listener`.
+    /// metadata and looks at extended attributes, which Landlock does not mediate, go to the [broker](super::broker).
+    /// Otherwise only those do that could make a set-group-ID file.
     pub supervised: bool,
 }
 
-/// The filter for these rules.
+/// The filter for these rules, to be loaded with `sys::seccomp::install_with_listener`.
 ///
 /// It finds the call by halving, and not line by line: the kernel tries every number once when it loads a filter, which
 /// took more time than all else that is done for a command.

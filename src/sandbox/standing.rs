@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::plan::{Network, Tier};
-use super::wire::RawString;
+use super::wire::{MemoryHold, RawString};
 
 /// What holds commands, or why there are none. Made at start, shown in the start-up line, in `instructions`, in
 /// `list_allowed_directories` and by `replay sandbox explain`.
@@ -25,6 +25,8 @@ pub struct Standing {
     pub tmp: Option<RawString>,
     /// Version of the Landlock interface; `None` if it is not used.
     pub landlock_abi: Option<u32>,
+    /// What holds commands to their memory; `None` if it is not limited.
+    pub memory: Option<MemoryHold>,
     /// What the walls leave open, a line each.
     pub gaps: Vec<String>,
 }
@@ -41,6 +43,7 @@ impl Standing {
             home: None,
             tmp: None,
             landlock_abi: None,
+            memory: None,
             gaps: Vec::new(),
         }
     }

@@ -16,6 +16,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use super::capabilities;
+use super::cgroup::Group;
 use super::children::{Reaped, reap_one};
 use super::duties::Duties;
 use super::fault::{Fault, Step};
@@ -39,6 +40,8 @@ pub struct Supervisor<'a> {
     pub alone: &'a SingleThread,
     /// What its walls need.
     pub duties: Box<dyn Duties + 'a>,
+    /// What the kernel counts its memory in. Without one its memory is watched, if it is limited.
+    pub group: Option<Group>,
 }
 
 impl Supervisor<'_> {
@@ -65,9 +68,11 @@ impl Supervisor<'_> {
         };
         let (birth, program_birth) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).step("socketpair")?;
-        let Some(program) = sys::fork(self.alone).step("fork")? else {
-            self.start.become_program(request, &streams, &program_birth)
+        let copy = match &self.group {
+            Some(group) => sys::fork_into_group(self.alone, group.as_fd()),
+            None => sys::fork(self.alone),
         };
+        let Some(program) = copy.step("fork")? else { self.start.become_program(request, &streams, &program_birth) };
         drop((streams, program_birth));
         // Only now: the program's side has work below /proc/self before it executes.
         set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
@@ -78,6 +83,9 @@ impl Supervisor<'_> {
         let mut life = Life { program, birth: Some(birth), master, exit: None, terminated: false, over: None };
         self.follow(request, &mut life, &children)?;
         let Some(exit) = life.exit else { return Ok(()) };
+        if self.group.as_ref().is_some_and(Group::was_ended) {
+            life.over = Some(Denied::Memory);
+        }
         let left = self.end_rest(&children);
         let mut denied = self.duties.close(exit != Exit::Code(0));
         // Who was ended for its memory has not left anybody behind on purpose.
@@ -91,7 +99,7 @@ impl Supervisor<'_> {
 
     /// Waits until the program has ended (`life.exit`) or the server is gone.
     fn follow(&mut self, request: &Request, life: &mut Life, children: &SignalFd) -> Result<(), Fault> {
-        let mut watch = self.start.limits.memory_bytes.map(Watch::new);
+        let mut watch = self.start.limits.memory_bytes.filter(|_| self.group.is_none()).map(Watch::new);
         let mut next_look = Instant::now() + Duration::from_millis(PROTECTED_LOOK_MS);
         loop {
             let [child, server, duty, birth] = {

@@ -73,6 +73,23 @@ pub fn fork_into_namespaces(_alone: &SingleThread) -> io::Result<Option<Pid>> {
     Ok((result != 0).then(|| Pid::from_raw(result as i32)))
 }
 
+/// Makes a copy of this process in the cgroup of version 2 whose directory `group` is. `None` in the copy.
+///
+/// A process that is moved there later has everybody wait for all processors, and may have started others meanwhile.
+pub fn fork_into_group(_alone: &SingleThread, group: BorrowedFd<'_>) -> io::Result<Option<Pid>> {
+    // `CLONE_INTO_CGROUP` of `linux/sched.h`: more than the libc crate has room for.
+    const INTO_CGROUP: u64 = 0x2_0000_0000;
+    // SAFETY: all fields are numbers, for which zero is a value.
+    let mut arguments: libc::clone_args = unsafe { std::mem::zeroed() };
+    arguments.flags = INTO_CGROUP;
+    arguments.exit_signal = libc::SIGCHLD as u64;
+    arguments.cgroup = group.as_raw_fd() as u64;
+    // SAFETY: as for `fork_into_namespaces`; `arguments` lives through the call and its size goes with it.
+    let result = unsafe { libc::syscall(libc::SYS_clone3, &raw const arguments, size_of_val(&arguments)) };
+    check(result)?;
+    Ok((result != 0).then(|| Pid::from_raw(result as i32)))
+}
+
 /// Gives this process namespaces of its own (unshare(2)). It has one thread and shares nothing with it, so only
 /// namespace flags make sense.
 pub fn unshare(flags: UnshareFlags) -> io::Result<()> {

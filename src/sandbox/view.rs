@@ -94,7 +94,10 @@ pub fn enter(plan: &Plan) -> Result<(), Fault> {
     } else {
         etc::no_resolver(&root, NO_RESOLVER)?;
     }
-    terminals_and_memory(&root)?;
+    if plan.private_home {
+        etc::own_entry(&root, home(plan))?;
+    }
+    terminals_and_memory(&root, plan)?;
     for piece in pieces {
         put(&root, &piece)?;
     }
@@ -362,9 +365,11 @@ pub(super) fn directory(root: &OwnedFd, at: &Path) -> Result<(), Fault> {
 }
 
 /// Terminals and shared memory that only the commands of this server have.
-fn terminals_and_memory(root: &OwnedFd) -> Result<(), Fault> {
+fn terminals_and_memory(root: &OwnedFd, plan: &Plan) -> Result<(), Fault> {
     let no_set_uid = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-    let memory = SHARED_MEMORY_BYTES.to_string();
+    // It belongs to all commands, so no count of the memory of one sees what nobody has mapped. A size of 0 would mean
+    // that there is no bound.
+    let memory = plan.limits.memory_bytes.unwrap_or(u64::MAX).clamp(1, SHARED_MEMORY_BYTES).to_string();
     let pts = file_system("devpts", &[("ptmxmode", "0666"), ("mode", "0620")], no_set_uid)?;
     let shm = file_system("tmpfs", &[("mode", "1777"), ("size", &memory), ("nr_inodes", "65536")], no_devices())?;
     for (tree, at) in [(pts, "dev/pts"), (shm, "dev/shm")] {

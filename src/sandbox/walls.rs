@@ -22,7 +22,6 @@ pub struct Walls {
     /// For the supervisor, where it is bounded too.
     outer: Option<Ruleset>,
     filter: Program,
-    supervised: bool,
     readable: Vec<PathBuf>,
     abi: u32,
 }
@@ -45,14 +44,7 @@ impl Walls {
         // On a network of its own it can only meet sockets of other commands.
         let options = Options { scope_signals: scopes, scope_abstract_sockets: scopes && host, refuse_tcp: false, abi };
         let filter = seccomp::filter(&Rules { sockets: Sockets::Inet, unix: scopes || !host, supervised: false });
-        Ok(Self {
-            ruleset: ruleset(&rules, options)?,
-            outer: None,
-            filter,
-            supervised: false,
-            readable: Vec::new(),
-            abi,
-        })
+        Ok(Self { ruleset: ruleset(&rules, options)?, outer: None, filter, readable: Vec::new(), abi })
     }
 
     /// For programs on the system's own root.
@@ -93,7 +85,7 @@ impl Walls {
         let outer = Some(outer);
         // The allowed directories, which are asked about most, come first.
         let readable = rules.iter().rev().map(|(object, _)| true_path(object)).collect::<Result<_, _>>()?;
-        Ok(Self { ruleset: ruleset(&rules, options)?, outer, filter, supervised: true, readable, abi })
+        Ok(Self { ruleset: ruleset(&rules, options)?, outer, filter, readable, abi })
     }
 
     /// The true paths of what programs may read on the system's own root, itself or below it; for the broker.
@@ -111,13 +103,10 @@ impl Walls {
         self.outer.as_ref().map_or(Ok(()), |outer| outer.restrict().step("enter the Landlock domain"))
     }
 
-    /// Puts this process behind the walls for good. If calls are supervised, the listener for its supervisor.
-    pub fn enter(&self) -> Result<Option<OwnedFd>, Fault> {
+    /// Puts this process behind the walls for good. The listener of the calls that its supervisor decides.
+    pub fn enter(&self) -> Result<OwnedFd, Fault> {
         self.ruleset.restrict().step("enter the Landlock domain")?;
-        if self.supervised {
-            return sys::seccomp::install_with_listener(&self.filter).step("install the filter").map(Some);
-        }
-        sys::seccomp::install(&self.filter).step("install the filter").map(|()| None)
+        sys::seccomp::install_with_listener(&self.filter).step("install the filter")
     }
 }
 

@@ -90,12 +90,30 @@ pub enum Hello {
         tmp: Option<RawString>,
         /// Version of the Landlock interface; `None` if it is not used.
         landlock_abi: Option<u32>,
+        /// What holds commands to their memory; `None` if it is not limited.
+        memory: Option<MemoryHold>,
         /// What this tier leaves open on this system, a line each.
         gaps: Vec<String>,
     },
     /// The walls cannot be built.
     Cannot {
         /// What was tried and what the kernel said.
+        reason: String,
+    },
+}
+
+/// What holds commands to their memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryHold {
+    /// The kernel: each command has a cgroup.
+    Cgroup {
+        /// Whether that holds the number of processes of all commands, too.
+        processes: bool,
+    },
+    /// A look at its processes now and then.
+    Watch {
+        /// Why there is no cgroup.
         reason: String,
     },
 }

@@ -8,6 +8,7 @@ mod battery;
 mod endings;
 mod everyday;
 mod floods;
+mod neighbours;
 mod places;
 mod protected;
 mod server;

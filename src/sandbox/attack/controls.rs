@@ -63,6 +63,27 @@ pub(super) const CONTROLS: &[Control] = &[
             other => Err(io::Error::other(format!("mode {other:o}"))),
         }
     }),
+    works("a directory that hands its group down", |s| {
+        let dir = s.rw.join("group");
+        fs::create_dir(&dir)?;
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o2775))?;
+        fs::create_dir(dir.join("below"))?;
+        for dir in [dir.join("below"), dir] {
+            let mode = fs::metadata(dir)?.permissions().mode();
+            if mode & 0o2000 == 0 {
+                return Err(io::Error::other(format!("mode {mode:o}")));
+            }
+        }
+        Ok(())
+    }),
+    works("set an attribute", |s| {
+        let file = s.rw.join("attributes");
+        fs::write(&file, "x")?;
+        rustix::fs::setxattr(&file, c"user.control", b"y", rustix::fs::XattrFlags::empty())?;
+        let mut value = [0; 8];
+        let length = rustix::fs::getxattr(&file, c"user.control", &mut value)?;
+        same(&value[..length], b"y")
+    }),
     works("HOME", |_| {
         let home = std::env::var_os("HOME").ok_or_else(|| missing("HOME"))?;
         fs::write(Path::new(&home).join("control"), "x")

@@ -77,8 +77,14 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     }),
     attempt("control groups", "cgroup.procs and release_agent for writing, and a group of its own", |_| {
         let mut found = Vec::new();
-        for dir in std::iter::once("/sys/fs/cgroup".into()).chain(subdirectories("/sys/fs/cgroup")) {
-            for name in ["cgroup.procs", "release_agent", "notify_on_release", "cgroup.subtree_control", "tasks"] {
+        let list = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let own = list.lines().find_map(|line| line.strip_prefix("0::")).map(|own| format!("/sys/fs/cgroup{own}"));
+        let above = own.iter().flat_map(|own| Path::new(own).ancestors().take(3)).map(|dir| dir.display().to_string());
+        let dirs: Vec<String> = above.chain(subdirectories("/sys/fs/cgroup")).collect();
+        for dir in dirs.into_iter().filter(|dir| dir.starts_with("/sys/fs/cgroup")) {
+            for name in
+                ["memory.max", "cgroup.procs", "release_agent", "notify_on_release", "cgroup.subtree_control", "tasks"]
+            {
                 if OpenOptions::new().write(true).open(Path::new(&dir).join(name)).is_ok() {
                     found.push(format!("{dir}/{name}"));
                 }

@@ -2,13 +2,17 @@
 
 use std::ffi::CStr;
 use std::fs;
+use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
-use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, RenameFlags, Timespec, Timestamps, UTIME_NOW, XattrFlags};
+use rustix::fs::{
+    Access, AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, Timespec, Timestamps, UTIME_NOW,
+    XattrFlags,
+};
 
 use super::Stage;
 use super::attempt::{Attempt, Stopped, attempt, held, not_possible, through};
@@ -179,7 +183,72 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         let left = fs::metadata(&program)?.permissions().mode() & 0o4000;
         if left == 0 { held("the bit was dropped") } else { through("") }
     }),
+    attempt(
+        "leave a set-group-ID program",
+        "chmod(2), fchmod(2), fchmodat2(2), open(2), mknod(2), and by a list",
+        |s| {
+            let fresh = |name: &str| -> Result<PathBuf, Stopped> {
+                let program = s.rw.join(name);
+                let _ = fs::remove_file(&program);
+                fs::write(&program, "x")?;
+                Ok(program)
+            };
+            let left = |path: &Path| -> Result<(), Stopped> {
+                let mode = fs::metadata(path)?.permissions().mode();
+                if mode & 0o2010 == 0o2010 { Ok(()) } else { Err(Stopped::Held(format!("mode {mode:o}"))) }
+            };
+            let new = |name: &str, make: &dyn Fn(&Path) -> io::Result<()>| -> Result<(), Stopped> {
+                let path = s.rw.join(name);
+                let _ = fs::remove_file(&path);
+                make(&path)?;
+                left(&path)
+            };
+            let set = || fs::Permissions::from_mode(0o2755);
+            each([
+                ("chmod", &|| {
+                    fresh("g1")
+                        .and_then(|path| Ok(fs::set_permissions(&path, set()).map(|()| path)?))
+                        .and_then(|path| left(&path))
+                }),
+                ("fchmod", &|| {
+                    let path = fresh("g2")?;
+                    fs::File::open(&path)?.set_permissions(set())?;
+                    left(&path)
+                }),
+                ("fchmodat2", &|| {
+                    let path = fresh("g3")?;
+                    sys::fchmodat2(&text(&path)?, 0o2755)?;
+                    left(&path)
+                }),
+                ("open", &|| {
+                    new("g4", &|path| {
+                        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+                        Ok(rustix::fs::open(path, flags, Mode::from_raw_mode(0o2755)).map(drop)?)
+                    })
+                }),
+                ("mknod", &|| {
+                    new("g5", &|path| {
+                        Ok(rustix::fs::mknodat(CWD, path, FileType::RegularFile, Mode::from_raw_mode(0o2755), 0)?)
+                    })
+                }),
+                ("openat2 and an access control list", &|| {
+                    new("g6", &|path| {
+                        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+                        let mode = Mode::from_raw_mode(0o2644);
+                        let file = rustix::fs::openat2(CWD, path, flags, mode, ResolveFlags::empty())?;
+                        rustix::io::write(&file, b"x")?;
+                        Ok(rustix::fs::fsetxattr(&file, c"system.posix_acl_access", &EXECUTABLE, XattrFlags::empty())?)
+                    })
+                }),
+            ])
+        },
+    ),
 ];
+
+/// An access control list as the kernel takes it (`linux/posix_acl_xattr.h`: version 2; then tag, permissions and
+/// identity each): the owner may do everything, group and others read and execute.
+const EXECUTABLE: [u8; 28] =
+    *b"\x02\0\0\0\x01\0\x07\0\xff\xff\xff\xff\x04\0\x05\0\xff\xff\xff\xff\x20\0\x05\0\xff\xff\xff\xff";
 
 /// What the victim has, if its filesystem can have it: the canary.
 const ATTRIBUTE: &CStr = c"user.victim";

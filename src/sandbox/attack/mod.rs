@@ -33,6 +33,8 @@ mod tests;
 
 pub use attempt::{Attempt, Control, Outcome, Stopped, Try};
 pub use inside::inside;
+#[cfg(test)]
+pub(in crate::sandbox) use report::LANDLOCK_GAPS;
 pub use report::{Promise, Report, probe};
 pub use stage::Stage;
 pub use victims::Victims;

@@ -62,6 +62,8 @@ const NEW_NAMESPACES: u32 = 0x7e02_0000;
 const NEW_TIME: u32 = 0x80;
 const FILE_TYPE: u32 = libc::S_IFMT;
 const SET_USER_ID: u32 = libc::S_ISUID;
+const SET_GROUP_ID: u32 = libc::S_ISGID;
+const SET_ID: u32 = SET_USER_ID | SET_GROUP_ID;
 /// `O_CREAT`, and the bit that is `O_TMPFILE`'s own: without them open(2) has no mode.
 const MAKES_A_FILE: u32 = 0o100 | 0o20_000_000;
 /// The part of a socket's type that is not a flag (`SOCK_TYPE_MASK` of `linux/net.h`).
@@ -218,20 +220,25 @@ const COMMON: &[Line] = &[
         EPERM,
         "TIOCSETD loads line disciplines, modules with a record of holes",
     ),
-    // A set-user-ID file is a way out through whoever runs it. Made by openat2(2), whose mode lies in memory, one would be
-    // empty, and loses the bit with its first byte: writing, truncating, allocating and cloning all take it away from
-    // those without CAP_FSETID, as commands are. So that call can stay; these lines only say no sooner. Set-group-ID stays
-    // too: directories hand their group down by it, and a filter cannot tell what a path is (the broker can).
+    // A set-user-ID file is a way out through whoever runs it, and a set-group-ID file too. Made by openat2(2), whose mode
+    // lies in memory, one would be empty, and loses the bit with its first byte: writing, truncating, allocating and cloning
+    // all take it away from those without CAP_FSETID, as commands are. So that call can stay; these lines only say no
+    // sooner. Set-group-ID stays with its first byte where the group may not execute the file, and who changes that, by
+    // mode or by an access control list, meets the broker. Directories hand their group down by that bit, and what a path
+    // is a filter cannot tell, but the broker can.
     #[cfg(target_arch = "x86_64")]
     line(&[libc::SYS_chmod], &[Has(1, SET_USER_ID)], EPERM, "a set-user-ID file is a way out through whoever runs it"),
     line(&[libc::SYS_fchmod], &[Has(1, SET_USER_ID)], EPERM, "the same"),
     line(&[libc::SYS_fchmodat, SYS_FCHMODAT2], &[Has(2, SET_USER_ID)], EPERM, "the same"),
     #[cfg(target_arch = "x86_64")]
-    line(&[libc::SYS_open], &[Has(1, MAKES_A_FILE), Has(2, SET_USER_ID)], EPERM, "the same"),
-    line(&[libc::SYS_openat], &[Has(2, MAKES_A_FILE), Has(3, SET_USER_ID)], EPERM, "the same"),
+    line(&[libc::SYS_open], &[Has(1, MAKES_A_FILE), Has(2, SET_ID)], EPERM, "the same, and through their group"),
+    line(&[libc::SYS_openat], &[Has(2, MAKES_A_FILE), Has(3, SET_ID)], EPERM, "the same, and through their group"),
     #[cfg(target_arch = "x86_64")]
-    line(&[libc::SYS_creat, libc::SYS_mkdir, libc::SYS_mknod], &[Has(1, SET_USER_ID)], EPERM, "the same"),
-    line(&[libc::SYS_mkdirat, libc::SYS_mknodat], &[Has(2, SET_USER_ID)], EPERM, "the same"),
+    line(&[libc::SYS_creat, libc::SYS_mknod], &[Has(1, SET_ID)], EPERM, "the same, and through their group"),
+    line(&[libc::SYS_mknodat], &[Has(2, SET_ID)], EPERM, "the same, and through their group"),
+    #[cfg(target_arch = "x86_64")]
+    line(&[libc::SYS_mkdir], &[Has(1, SET_USER_ID)], EPERM, "not on a directory either"),
+    line(&[libc::SYS_mkdirat], &[Has(2, SET_USER_ID)], EPERM, "not on a directory either"),
     #[cfg(target_arch = "x86_64")]
     line(&[libc::SYS_mknod], &[In(1, FILE_TYPE, &[libc::S_IFBLK, libc::S_IFCHR])], EPERM, "a device is not a file"),
     line(&[libc::SYS_mknodat], &[In(2, FILE_TYPE, &[libc::S_IFBLK, libc::S_IFCHR])], EPERM, "a device is not a file"),
@@ -254,12 +261,35 @@ const ENCLOSED: &[Line] = &[
     line(&[libc::SYS_setpriority, libc::SYS_ioprio_set], &[In(1, ALL, &[1])], EPERM, "its supervisor"),
     OF_A_USER,
     IO_OF_A_USER,
+    NO_SECOND_LISTENER,
+    #[cfg(target_arch = "x86_64")]
+    line(&[libc::SYS_chmod], &[Has(1, SET_GROUP_ID)], Answer::Ask, "a directory may have it, a file not"),
+    line(&[libc::SYS_fchmod], &[Has(1, SET_GROUP_ID)], Answer::Ask, "a directory may have it, a file not"),
+    line(
+        &[libc::SYS_fchmodat, SYS_FCHMODAT2],
+        &[Has(2, SET_GROUP_ID)],
+        Answer::Ask,
+        "a directory may have it, a file not",
+    ),
+    line(
+        &[libc::SYS_setxattr, libc::SYS_lsetxattr, libc::SYS_fsetxattr, SYS_SETXATTRAT],
+        &[],
+        Answer::Ask,
+        "an access control list is a mode as well, and which attribute is meant lies in memory",
+    ),
 ];
 
 const OF_A_USER: Line =
     line(&[libc::SYS_setpriority], &[In(0, ALL, &[2])], EPERM, "PRIO_USER means all of the user's processes");
 const IO_OF_A_USER: Line =
     line(&[libc::SYS_ioprio_set], &[In(0, ALL, &[3])], EPERM, "IOPRIO_WHO_USER means all of the user's processes");
+
+const NO_SECOND_LISTENER: Line = line(
+    &[libc::SYS_seccomp],
+    &[Has(1, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER as u32)],
+    EBUSY,
+    "a listener of its own could let pass what is asked of the supervisor. Other filters can only refuse more",
+);
 
 /// Without namespaces: everything of the user is in sight.
 const SUPERVISED: &[Line] = &[
@@ -302,12 +332,7 @@ const SUPERVISED: &[Line] = &[
         "memory and queues of other processes by number, which Landlock does not know; kernels can be built without",
     ),
     line(&[libc::SYS_mq_open, libc::SYS_mq_unlink], &[], ENOSYS, "queues of other processes by name; the same"),
-    line(
-        &[libc::SYS_seccomp],
-        &[Has(1, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER as u32)],
-        EBUSY,
-        "a listener of its own could let pass what is asked of the supervisor. Other filters can only refuse more",
-    ),
+    NO_SECOND_LISTENER,
     #[cfg(target_arch = "x86_64")]
     line(
         &[libc::SYS_chmod, libc::SYS_chown, libc::SYS_lchown, libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat],

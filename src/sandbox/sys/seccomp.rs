@@ -24,12 +24,8 @@ pub struct Notification {
     pub args: [u64; 6],
 }
 
-/// Puts a filter on the calling thread and all that it starts later. It must have given up new privileges.
-pub fn install(program: &Program) -> io::Result<()> {
-    set_filter(program, 0).map(drop)
-}
-
-/// Puts a filter on the calling thread and all that it starts later; its notifications are read from what is returned.
+/// Puts a filter on the calling thread and all that it starts later; its notifications are read from what is
+/// returned. It must have given up new privileges.
 ///
 /// A thread has at most one such listener: the second is an error (`EBUSY`).
 pub fn install_with_listener(program: &Program) -> io::Result<OwnedFd> {

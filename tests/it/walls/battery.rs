@@ -80,7 +80,10 @@ fn start(tree: &Tree, setting: Setting, network: Network) -> Server {
         line.extend(["setpriv", &user, &group, "--clear-groups", "--"]);
     }
     line.extend([program.to_str().unwrap(), "--mcp-server", "--sandbox", setting.tier.as_str()]);
-    line.extend(["--network", network.as_str()]);
+    // Without namespaces it cannot be asked for.
+    if network != Network::Loopback {
+        line.extend(["--network", network.as_str()]);
+    }
     for root in &roots {
         line.extend(["--allow", root]);
     }

@@ -41,7 +41,8 @@ fn e88_a_fork_bomb() {
             _ if setting.root() => return,
             _ => "ulimit -u 300; ",
         };
-        let mut walls = Walls::start(setting, &["--limit-processes", "300"], &[]);
+        let flags: &[&str] = if limit.is_empty() { &["--limit-processes", "300"] } else { &[] };
+        let mut walls = Walls::start(setting, flags, &[]);
         let tag = fresh_tag();
         fs::write(walls.tree.path("work/bomb"), "sh bomb $1 & sh bomb $1 & wait\n").unwrap();
         flood(&mut walls, &format!("{limit}sh bomb {tag} 2>/dev/null"), 1);
@@ -110,6 +111,38 @@ fn e88_memory_without_end() {
             let reply = flood(&mut walls, "python3 grow.py", 20);
             let text = reply.all_texts().join("\n");
             assert!(text.contains("more memory than a command may"), "{setting:?}: {text}");
+        }
+        walls.end();
+    });
+}
+
+#[test]
+fn e88_shared_memory_without_end() {
+    everywhere(|setting| {
+        if !installed("python3") {
+            return;
+        }
+        let mut walls = Walls::start(setting, &["--limit-memory-bytes", "200000000"], &[]);
+        let fill = "for i in range(1000): os.write(f, bytes(1000000))\ntime.sleep(60)";
+        let script = format!("import os, time\nf = os.memfd_create('x')\n{fill}");
+        fs::write(walls.tree.path("work/held.py"), script).unwrap();
+        let map =
+            "import mmap, time\nm = mmap.mmap(-1, 10**9)\nfor i in range(0, 10**9, 4096): m[i] = 1\ntime.sleep(60)";
+        fs::write(walls.tree.path("work/mapped.py"), map).unwrap();
+        for script in ["held.py", "mapped.py"] {
+            let reply = flood(&mut walls, &format!("python3 {script}"), 20);
+            let text = reply.all_texts().join("\n");
+            assert!(text.contains("more memory than a command may"), "{setting:?}: {script}: {text}");
+        }
+        // What processes share counts once.
+        let share = "import mmap, os, time\nm = mmap.mmap(-1, 10**8)\nfor i in range(0, 10**8, 4096): m[i] = 1\n\
+                     for i in range(4):\n    if os.fork() == 0: m[0:10**8:4096]; time.sleep(1); os._exit(0)\n\
+                     for i in range(4): os.wait()\nprint('fine')";
+        fs::write(walls.tree.path("work/share.py"), share).unwrap();
+        assert_eq!(walls.works("python3 share.py"), "fine\n", "{setting:?}");
+        if setting.tier == replay::sandbox::Tier::Namespaces {
+            walls.fails("head -c 300000000 /dev/zero > /dev/shm/large");
+            walls.works("rm /dev/shm/large");
         }
         walls.end();
     });

@@ -5,7 +5,7 @@ use std::process::Command;
 use pretty_assertions::assert_eq;
 use replay::sandbox::Tier;
 
-use super::{Setting, everywhere, program};
+use super::{Setting, Walls, everywhere, installed, program};
 
 /// Runs a shell in the first of some allowed directories; its standard output.
 #[track_caller]
@@ -53,12 +53,35 @@ fn nothing_is_written_into_an_allowed_directory_to_build_the_view() {
         std::fs::write(tree.path().join("etc/resolv.conf"), "nameserver 127.0.0.1\n").unwrap();
         let (tree, program) = (tree.path().display(), program());
         let script = format!(
-            "set -e; cp /etc/passwd /etc/group {tree}/etc/; mount --bind {tree}/etc /etc; mount --bind {tree}/run /run; \
+            "set -e; cp /etc/passwd /etc/group {tree}/etc/; cp /etc/passwd {tree}/before; mount --bind {tree}/etc /etc; mount --bind {tree}/run /run; \
              for dir in /etc /run; do {} sandbox run --allow $dir:rw --sandbox namespaces -- true; done; \
-             cat /etc/resolv.conf; ls /run",
+             cat /etc/resolv.conf; ls /run; cmp /etc/passwd {tree}/before",
             program.display()
         );
         let output = Command::new("unshare").args(["--mount", "sh", "-c", &script]).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stdout), "nameserver 127.0.0.1\n", "{output:?}");
+    });
+}
+
+#[test]
+fn who_asks_the_system_for_the_home_is_told_the_private_one() {
+    everywhere(|setting| {
+        if setting.tier != Tier::Namespaces {
+            return;
+        }
+        let mut walls = Walls::start(setting, &[], &[]);
+        let home = walls.works("echo $HOME").trim().to_owned();
+        assert_eq!(walls.works("getent passwd $(id -u) | cut -d: -f6,7"), format!("{home}:/bin/sh\n"), "{setting:?}");
+        assert_eq!(walls.works("getent passwd | grep -c ^root:"), "1\n", "{setting:?}");
+        if installed("python3") {
+            let ask = "import os, pwd; print(pwd.getpwuid(os.getuid()).pw_dir)";
+            assert_eq!(walls.works(&format!("python3 -c '{ask}'")), format!("{home}\n"), "{setting:?}");
+        }
+        if installed("java") {
+            let told = walls.sh("java -XshowSettings:properties -version");
+            assert!(told.stderr.contains(&format!("user.home = {home}\n")), "{setting:?}: {told:?}");
+        }
+        walls.fails("echo x >> /etc/passwd");
+        walls.end();
     });
 }

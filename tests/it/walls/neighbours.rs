@@ -1,0 +1,50 @@
+//! What one command is told when another runs beside it, and what is refused where there is nothing to keep them apart.
+
+use replay::sandbox::Tier;
+use serde_json::{Value, json};
+
+use super::{Walls, everywhere, installed};
+
+const TOLD: &str = "a network was looked for";
+
+#[test]
+fn nobody_is_told_of_a_network_that_another_looked_for() {
+    if !installed("bash") {
+        return;
+    }
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        let look = "exec 3<>/dev/udp/192.0.2.1/9";
+        let looking = format!("bash -c '{look}' || exit 1");
+        assert!(walls.sh(&looking).text.contains(TOLD), "{setting:?}");
+        let reply = walls.try_run(json!({"command": "cat", "background": true}));
+        let id = reply.result()["structuredContent"]["commandId"].clone();
+        // Without namespaces each command's refusals are its own.
+        let by_itself = setting.tier == Tier::Landlock;
+        let ran = walls.sh(&looking);
+        assert_eq!((ran.code, ran.text.contains(TOLD)), (1, by_itself), "{setting:?}: {}", ran.text);
+        let mut follow = |more: Value| {
+            let mut arguments = json!({"commandId": id, "waitSecs": 10});
+            arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            walls.server.call("follow_command", arguments)
+        };
+        let ended = follow(json!({"end": true}));
+        assert_eq!(ended.result()["structuredContent"]["running"], false, "{setting:?}");
+        assert!(walls.sh(&looking).text.contains(TOLD), "{setting:?}");
+        // One that has looked for nothing is not told either.
+        assert!(!walls.sh("exit 1").text.contains(TOLD), "{setting:?}");
+        walls.end();
+    });
+}
+
+#[test]
+fn what_only_namespaces_can_give_is_refused_without_them() {
+    everywhere(|setting| {
+        for (flag, value) in [("--network", "loopback"), ("--limit-processes", "1000")] {
+            let mut walls = Walls::start(setting, &[flag, value], &[]);
+            let reply = walls.try_run(json!({"command": "echo x"}));
+            let refused = reply.whole().contains(&format!("({flag}"));
+            assert_eq!(refused, setting.tier == Tier::Landlock, "{setting:?}: {}", reply.whole());
+        }
+    });
+}
