@@ -21,8 +21,9 @@ use thiserror::Error;
 use super::wait::readable;
 use super::{ExecError, Job};
 use crate::limits::{LAUNCHER_END_MS, LAUNCHER_REMOVAL_MS, LAUNCHER_START_MS};
+use crate::sandbox::landlock::public_entries;
 use crate::sandbox::wire::{receive, send};
-use crate::sandbox::{Hello, LAUNCHER_ARGUMENT, MemoryHold, Plan, RawString, Request};
+use crate::sandbox::{Hello, LAUNCHER_ARGUMENT, MemoryHold, Plan, RawString, Request, Tier};
 
 /// A launcher that has built the walls. Dropping it ends it.
 #[derive(Debug)]
@@ -96,7 +97,12 @@ impl Launcher {
             .spawn()
             .map_err(LaunchError::Start)?;
         let launcher = Self { socket: Mutex::new(Some(here)), child: Mutex::new(Some(child)) };
-        match launcher.greet(plan) {
+        // It takes both about as long.
+        let public = match plan.tier {
+            Tier::Landlock => public_entries(Path::new("/etc")).into_iter().map(Into::into).collect(),
+            Tier::Namespaces | Tier::Off => Vec::new(),
+        };
+        match launcher.greet(&Plan { public, ..plan.clone() }) {
             Ok(ready) => Ok((launcher, ready)),
             Err(error) => {
                 // Whatever it is at, nothing came of it.

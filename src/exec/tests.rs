@@ -410,6 +410,7 @@ fn plan_of_nothing() -> Plan {
         roots: vec![],
         protected: vec![],
         system: vec![],
+        public: Vec::new(),
         scratch: "/tmp/x".into(),
         private_home: false,
         environment: vec![("A".into(), "b".into())],
