@@ -33,7 +33,7 @@ complete -c replay -n "__fish_replay_needs_command" -l sandbox -d 'The kernel wa
 namespaces\t'A root of its own in namespaces, or no command'
 landlock\t'Landlock on the system\'s own root, or no command'
 off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_needs_command" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_needs_command" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
 complete -c replay -n "__fish_replay_needs_command" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
@@ -41,10 +41,10 @@ complete -c replay -n "__fish_replay_needs_command" -l home -d 'HOME of commands
 read-only\t'The real one; whatever it holds can be read'"
 complete -c replay -n "__fish_replay_needs_command" -l git-identity -d 'Author and committer of the commits that commands make' -r
 complete -c replay -n "__fish_replay_needs_command" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_needs_command" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it' -r
+complete -c replay -n "__fish_replay_needs_command" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
 complete -c replay -n "__fish_replay_needs_command" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_needs_command" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_needs_command" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_needs_command" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
 complete -c replay -n "__fish_replay_needs_command" -l limit-open-files -d 'Open files of each process of a command' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
@@ -85,7 +85,7 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l sandbox -d 'The k
 namespaces\t'A root of its own in namespaces, or no command'
 landlock\t'Landlock on the system\'s own root, or no command'
 off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand call" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand call" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
@@ -93,10 +93,10 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l home -d 'HOME of 
 read-only\t'The real one; whatever it holds can be read'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l git-identity -d 'Author and committer of the commits that commands make' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand call" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l limit-open-files -d 'Open files of each process of a command' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
@@ -130,7 +130,7 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l sandbox -d 'The 
 namespaces\t'A root of its own in namespaces, or no command'
 landlock\t'Landlock on the system\'s own root, or no command'
 off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand tools" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand tools" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
@@ -138,10 +138,10 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l home -d 'HOME of
 read-only\t'The real one; whatever it holds can be read'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l git-identity -d 'Author and committer of the commits that commands make' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-open-files -d 'Open files of each process of a command' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
@@ -222,7 +222,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_se
 namespaces\t'A root of its own in namespaces, or no command'
 landlock\t'Landlock on the system\'s own root, or no command'
 off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
@@ -230,10 +230,10 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_se
 read-only\t'The real one; whatever it holds can be read'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l git-identity -d 'Author and committer of the commits that commands make' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-open-files -d 'Open files of each process of a command' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
@@ -270,7 +270,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 namespaces\t'A root of its own in namespaces, or no command'
 landlock\t'Landlock on the system\'s own root, or no command'
 off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
@@ -278,10 +278,10 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 read-only\t'The real one; whatever it holds can be read'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l git-identity -d 'Author and committer of the commits that commands make' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-open-files -d 'Open files of each process of a command' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
@@ -314,7 +314,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 namespaces\t'A root of its own in namespaces, or no command'
 landlock\t'Landlock on the system\'s own root, or no command'
 off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
@@ -322,10 +322,10 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 read-only\t'The real one; whatever it holds can be read'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l git-identity -d 'Author and committer of the commits that commands make' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-open-files -d 'Open files of each process of a command' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
@@ -358,7 +358,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 namespaces\t'A root of its own in namespaces, or no command'
 landlock\t'Landlock on the system\'s own root, or no command'
 off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
@@ -366,10 +366,10 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 read-only\t'The real one; whatever it holds can be read'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l git-identity -d 'Author and committer of the commits that commands make' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-open-files -d 'Open files of each process of a command' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
@@ -406,7 +406,7 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l sandbox -d 'T
 namespaces\t'A root of its own in namespaces, or no command'
 landlock\t'Landlock on the system\'s own root, or no command'
 off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand generate" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand generate" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
@@ -414,10 +414,10 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l home -d 'HOME
 read-only\t'The real one; whatever it holds can be read'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l git-identity -d 'Author and committer of the commits that commands make' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-open-files -d 'Open files of each process of a command' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r

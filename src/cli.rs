@@ -54,7 +54,8 @@ pub struct Options {
     /// when there is none; `off` runs them without one
     #[arg(long, global = true, value_enum, value_name = "MODE")]
     pub sandbox: Option<Sandbox>,
-    /// The network of commands: a loopback of their own by default, which only `namespaces` can give
+    /// The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are
+    /// refused without
     #[arg(long, global = true, value_enum, value_name = "KIND")]
     pub network: Option<NetworkArg>,
     /// Give commands the system's network; the same as --network host
@@ -78,7 +79,8 @@ pub struct Options {
     /// pyenv
     #[arg(long, global = true)]
     pub no_toolchains: bool,
-    /// Processes and threads of all commands together (4096 by default); only `namespaces` can hold it
+    /// Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are
+    /// refused without if it is given
     #[arg(long, global = true, value_name = "COUNT", value_parser = PROCESSES.parser())]
     pub limit_processes: Option<u64>,
     /// Largest file that commands may write, in bytes
@@ -87,7 +89,8 @@ pub struct Options {
     /// Processor time of each process of a command, in seconds
     #[arg(long, global = true, value_name = "SECS", value_parser = CPU_SECS.parser())]
     pub limit_cpu_secs: Option<u64>,
-    /// Memory of all processes of a command together, in bytes
+    /// Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else
+    /// looked at ten times a second
     #[arg(long, global = true, value_name = "BYTES", value_parser = MEMORY_BYTES.parser())]
     pub limit_memory_bytes: Option<u64>,
     /// Open files of each process of a command

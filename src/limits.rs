@@ -209,6 +209,8 @@ pub const COMMAND_START_MS: u64 = 10_000;
 pub const LAUNCHER_START_MS: u64 = 10_000;
 /// How long the launcher may take to end its commands and itself, in milliseconds.
 pub const LAUNCHER_END_MS: u64 = 5000;
+/// How long the server waits for the launcher to remove the private directory, in milliseconds; after that it does so alone.
+pub const LAUNCHER_REMOVAL_MS: u64 = 500;
 /// Commands that run at the same time; more wait for a place.
 pub const MAX_COMMANDS: usize = 16;
 /// Background commands that run at the same time.

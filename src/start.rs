@@ -139,6 +139,7 @@ pub fn plan(config: &Config, policy: &Policy, tier: Tier, scratch: &Path) -> Res
         roots: policy.roots().iter().map(planned).collect::<Result<_>>()?,
         protected: policy.protected().map(Into::into).collect(),
         system: sandbox.system.iter().map(|seen| (&seen.path).into()).collect(),
+        public: Vec::new(),
         scratch: scratch.into(),
         private_home: sandbox.private_home,
         environment: sandbox.environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),

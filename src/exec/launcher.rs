@@ -14,15 +14,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use thiserror::Error;
 
 use super::wait::readable;
 use super::{ExecError, Job};
-use crate::limits::{LAUNCHER_END_MS, LAUNCHER_START_MS};
+use crate::limits::{LAUNCHER_END_MS, LAUNCHER_REMOVAL_MS, LAUNCHER_START_MS};
+use crate::sandbox::landlock::public_entries;
 use crate::sandbox::wire::{receive, send};
-use crate::sandbox::{Hello, LAUNCHER_ARGUMENT, MemoryHold, Plan, RawString, Request};
+use crate::sandbox::{Hello, LAUNCHER_ARGUMENT, MemoryHold, Plan, RawString, Request, Tier};
 
 /// A launcher that has built the walls. Dropping it ends it.
 #[derive(Debug)]
@@ -96,7 +97,12 @@ impl Launcher {
             .spawn()
             .map_err(LaunchError::Start)?;
         let launcher = Self { socket: Mutex::new(Some(here)), child: Mutex::new(Some(child)) };
-        match launcher.greet(plan) {
+        // It takes both about as long.
+        let public = match plan.tier {
+            Tier::Landlock => public_entries(Path::new("/etc")).into_iter().map(Into::into).collect(),
+            Tier::Namespaces | Tier::Off => Vec::new(),
+        };
+        match launcher.greet(&Plan { public, ..plan.clone() }) {
             Ok(ready) => Ok((launcher, ready)),
             Err(error) => {
                 // Whatever it is at, nothing came of it.
@@ -110,8 +116,8 @@ impl Launcher {
 
     /// A launcher that is somebody else's process, or none.
     #[cfg(test)]
-    pub(super) fn over(socket: OwnedFd) -> Self {
-        Self { socket: Mutex::new(Some(socket)), child: Mutex::new(None) }
+    pub(super) fn over(socket: OwnedFd, child: Option<Child>) -> Self {
+        Self { socket: Mutex::new(Some(socket)), child: Mutex::new(child) }
     }
 
     pub(super) fn greet(&self, plan: &Plan) -> Result<Ready, LaunchError> {
@@ -153,22 +159,34 @@ impl Launcher {
     }
 
     /// Ends the launcher and reaps it; no command is started from then on. It waits a while for its commands, which end
-    /// when their jobs are dropped or killed, so that has to come first.
+    /// when their jobs are dropped or killed, so that has to come first. What commands have left on the disk is removed
+    /// with nobody waiting for it, unless there is little.
     pub fn end(&self) {
-        *lock(&self.socket) = None;
+        let socket = lock(&self.socket).take();
         let Some(mut child) = lock(&self.child).take() else { return };
         let until = Instant::now() + Duration::from_millis(LAUNCHER_END_MS);
-        if let Ok(pidfd) = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
-            while Instant::now() < until {
-                match readable([Some(pidfd.as_fd())], Some(until)) {
-                    Ok([false]) => {}
-                    Ok([true]) | Err(_) => break,
-                }
-            }
+        // Its end of the socket is closed when no command is left, and it has only to tidy up.
+        let is_tidying =
+            socket.is_some_and(|socket| shutdown(&socket, Shutdown::Write).is_ok() && is_ready(socket.as_fd(), until));
+        let until = if is_tidying { Instant::now() + Duration::from_millis(LAUNCHER_REMOVAL_MS) } else { until };
+        let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
+        if !pidfd.is_ok_and(|pidfd| is_ready(pidfd.as_fd(), until)) && is_tidying {
+            return;
         }
         // Without effect on one that has ended: its number is not given away before it is waited for.
         let _ = child.kill();
         let _ = child.wait();
+    }
+}
+
+/// Whether this becomes readable in time.
+fn is_ready(fd: BorrowedFd<'_>, until: Instant) -> bool {
+    loop {
+        match readable([Some(fd)], Some(until)) {
+            Ok([false]) if Instant::now() < until => {}
+            Ok([is_ready]) => return is_ready,
+            Err(_) => return false,
+        }
     }
 }
 

@@ -63,7 +63,7 @@ fn launcher(supervise: impl Fn(Peer) + Send + Sync + 'static) -> Launcher {
             thread::spawn(move || supervise(Peer { request, control, streams }));
         }
     });
-    Launcher::over(here)
+    Launcher::over(here, None)
 }
 
 fn command(line: &str) -> Command<'_> {
@@ -189,7 +189,7 @@ fn what_goes_wrong_is_an_error_that_says_so() {
 #[test]
 fn a_launcher_that_dies_is_noticed() {
     let (here, there) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
-    let launcher = Launcher::over(here);
+    let launcher = Launcher::over(here, None);
     drop(there);
     for _ in 0..2 {
         assert!(matches!(simple(&launcher).unwrap_err(), ExecError::NoLauncher));
@@ -410,6 +410,7 @@ fn plan_of_nothing() -> Plan {
         roots: vec![],
         protected: vec![],
         system: vec![],
+        public: Vec::new(),
         scratch: "/tmp/x".into(),
         private_home: false,
         environment: vec![("A".into(), "b".into())],
@@ -427,7 +428,7 @@ fn greeting(answer: Option<Hello>) -> Result<Ready, LaunchError> {
             send(there.as_fd(), &answer, &[]).unwrap();
         }
     });
-    let greeted = Launcher::over(here).greet(&plan);
+    let greeted = Launcher::over(here, None).greet(&plan);
     peer.join().unwrap();
     greeted
 }
@@ -447,4 +448,22 @@ fn the_launcher_is_greeted_with_the_plan() {
     // A program that knows nothing of all this.
     let other = Launcher::start(std::path::Path::new("/bin/true"), &plan_of_nothing());
     assert!(matches!(other, Err(LaunchError::Ended)), "{other:?}");
+}
+
+#[test]
+fn nobody_waits_for_a_launcher_that_only_tidies_up() {
+    let (here, there) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    #[expect(clippy::disallowed_methods, reason = "stands for a launcher that has much to remove")]
+    let child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+    let pid = nix::unistd::Pid::from_raw(child.id().cast_signed());
+    let launcher = Launcher::over(here, Some(child));
+    let commands = std::thread::spawn(move || {
+        // It hears that there is no server any more, and ends its commands.
+        assert_eq!(rustix::io::read(&there, &mut [0; 8]), Ok(0));
+    });
+    launcher.end();
+    commands.join().unwrap();
+    assert_eq!(nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL), Ok(()));
+    let ended = nix::sys::wait::waitpid(pid, None).unwrap();
+    assert_eq!(ended, nix::sys::wait::WaitStatus::Signaled(pid, nix::sys::signal::Signal::SIGKILL, false));
 }

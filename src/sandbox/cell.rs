@@ -20,12 +20,14 @@ use super::supervisor::Supervisor;
 use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
 use super::wire::{Event, Hello, MemoryHold, RawString, Request, send_event};
-use super::{capabilities, namespaces, view};
+use super::{capabilities, etc, namespaces, view};
 
 /// What all commands of a server share.
 pub struct Cells {
     alone: SingleThread,
     start: Start,
+    /// Who still copies /etc for the view.
+    copying: Option<Pid>,
     /// Where a cgroup holds each command to its memory.
     groups: Option<Groups>,
     /// Of the commands' own network, if they have one.
@@ -61,11 +63,12 @@ impl Cells {
         let scratch = plan.scratch.as_path();
         // The view has no cgroups.
         let (groups, memory) = groups(&plan, &alone);
+        let mut copying = None;
         let (walls, home, tmp): (_, RawString, RawString) = match plan.tier {
             Tier::Off => (None, RawString::default(), RawString::default()),
             Tier::Namespaces => {
                 namespaces::enter(&alone, plan.network)?;
-                view::enter(&plan)?;
+                copying = view::enter(&plan, &alone)?;
                 (Some(Walls::in_view(&plan)?), view::home(&plan).into(), view::TMP.into())
             }
             Tier::Landlock => {
@@ -103,6 +106,7 @@ impl Cells {
         Ok(Self {
             alone,
             start,
+            copying,
             groups,
             roll: counters.is_some().then(Roll::new).transpose().step("count the commands")?,
             counters,
@@ -114,6 +118,16 @@ impl Cells {
             readable,
             hello,
         })
+    }
+
+    /// Whether there are walls, of which it has to be seen that they stand.
+    pub fn hold(&self) -> bool {
+        self.start.walls.is_some()
+    }
+
+    /// Waits for what is still being done for the walls while they are tried.
+    pub fn finish(&mut self) -> Result<(), Fault> {
+        self.copying.take().map_or(Ok(()), etc::wait_for_copy)
     }
 
     /// What the server is told.

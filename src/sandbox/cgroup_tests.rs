@@ -1,5 +1,6 @@
 //! Groups on a directory tree that has the files of the kernel's: what is read, what is written where, and when nothing
 //! is. The kernel's own answers cannot be had from files.
+#![expect(clippy::disallowed_methods, reason = "the test's own tree")]
 
 use std::fs;
 

@@ -10,6 +10,8 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::Pid;
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Mode, OFlags, fchmod, fstat, mkdirat, openat, readlinkat, sendfile, symlinkat,
     unlinkat,
@@ -18,7 +20,7 @@ use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
 
 use super::fault::{Fault, Step};
 use super::plan::Network;
-use super::sys::{self, MountAttributes};
+use super::sys::{self, MountAttributes, SingleThread};
 use super::view::{clone_tree, directory};
 use crate::limits::{MAX_ETC_BYTES, MAX_ETC_DEPTH, MAX_ETC_FILE_BYTES};
 
@@ -45,20 +47,42 @@ impl Source {
         Ok(Self::Mount(tree))
     }
 
-    /// Puts it below the new root.
-    pub fn put(&self, root: &OwnedFd) -> Result<(), Fault> {
+    /// Puts it below the new root, on which nothing is mounted yet, and then does what `changes` does to it. A copy is made
+    /// by a copy of this process, which is returned, while this one goes on; it has no powers that this one has not.
+    pub fn put(
+        &self,
+        root: &OwnedFd,
+        alone: &SingleThread,
+        changes: &dyn Fn(&OwnedFd) -> Result<(), Fault>,
+    ) -> Result<Option<Pid>, Fault> {
         directory(root, Path::new("etc"))?;
         match self {
             Self::Mount(tree) => {
-                move_mount(tree, "", root, "etc", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step("mount /etc")
+                move_mount(tree, "", root, "etc", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step("mount /etc")?;
+                changes(root).map(|()| None)
             }
             Self::Copy(from) => {
-                let to = open_dir(root, Path::new("etc")).step("open /etc")?;
-                let mut room = MAX_ETC_BYTES;
-                copy(from, &to, &mut room, MAX_ETC_DEPTH);
-                Ok(())
+                // Without what this process mounts below it meanwhile, where a name could lead into an allowed directory.
+                let flags =
+                    OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
+                let root = open_tree(root, "", flags).step("copy /etc")?;
+                let to = open_dir(&root, Path::new("etc")).step("open /etc")?;
+                let Some(copying) = sys::fork(alone).step("fork")? else {
+                    let mut room = MAX_ETC_BYTES;
+                    copy(from, &to, &mut room, MAX_ETC_DEPTH);
+                    sys::exit_now(i32::from(changes(&root).is_err()));
+                };
+                Ok(Some(copying))
             }
         }
+    }
+}
+
+/// Waits until the copy is made.
+pub fn wait_for_copy(copying: Pid) -> Result<(), Fault> {
+    match waitpid(copying, None) {
+        Ok(WaitStatus::Exited(_, 0)) => Ok(()),
+        _ => Err(Fault::because("copy /etc", "what commands are told of the system could not be put in it")),
     }
 }
 

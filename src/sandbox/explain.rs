@@ -79,9 +79,10 @@ pub fn refusal(plan: &Plan, asked: Asked<'_>) -> Option<String> {
     let open = unenforceable(plan, asked);
     // Its rules add up, so what is below a read-write directory is read-write.
     let about_paths = |open: &Unenforceable| !matches!(open, Unenforceable::Loopback | Unenforceable::Processes);
-    let (why, narrower) = match open.iter().any(about_paths) {
-        true => (", because rules of Landlock only add rights", " give a narrower read-write directory,"),
-        false => ("", ""),
+    let (why, narrower) = if open.iter().any(about_paths) {
+        (", because rules of Landlock only add rights", " give a narrower read-write directory,")
+    } else {
+        ("", "")
     };
     let words: Vec<_> = open.iter().map(Unenforceable::describe).collect();
     (!open.is_empty())

@@ -17,6 +17,7 @@ fn plan(tier: Tier) -> Plan {
         roots: vec![root("/work", true), root("/work/docs", false), root("/ro", false), root("/ro/rw", true)],
         protected: ["/work/.git/hooks", "/work/keys", "/ro/keys", "/work/docs/x"].map(Into::into).to_vec(),
         system: vec!["/usr".into(), "/home/me/.cargo/bin".into()],
+        public: Vec::new(),
         scratch: "/tmp/scratch".into(),
         private_home: true,
         environment: [("LANG", "C"), ("MY_TOKEN", "hidden"), ("RUSTUP_HOME", "/home/me/.rustup")]

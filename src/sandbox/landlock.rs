@@ -252,10 +252,7 @@ pub fn public_entries(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// Adds what is public at and below `path`; whether that was everything.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "runs in the launcher on the system's own directories, before any command"
-)]
+#[expect(clippy::disallowed_methods, reason = "looks at the system's own directories, before any command")]
 fn public(path: &Path, visits: &mut usize, found: &mut Vec<PathBuf>) -> bool {
     use std::os::unix::fs::MetadataExt;
     if *visits == 0 {
@@ -285,10 +282,7 @@ fn public(path: &Path, visits: &mut usize, found: &mut Vec<PathBuf>) -> bool {
     whole
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "runs in the launcher on the system's own directories, before any command"
-)]
+#[expect(clippy::disallowed_methods, reason = "looks at the system's own directories, before any command")]
 fn children(dir: &Path) -> Option<Vec<(PathBuf, bool)>> {
     let entries = std::fs::read_dir(dir).ok()?.take(MAX_PUBLIC_VISITS);
     // The directory itself says what is a link, and in /etc most entries are.

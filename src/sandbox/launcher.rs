@@ -52,7 +52,11 @@ pub fn run() -> Result<(), Fault> {
         set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
         Ok(Launcher { server: server.try_clone().step("dup")?, children, ground, cells, supervisors: HashSet::new() })
     });
-    let attempted = built.and_then(Launcher::attempt);
+    let attempted = built.and_then(|launcher| {
+        let mut launcher = if launcher.cells.hold() { launcher.attempt()? } else { launcher };
+        launcher.cells.finish()?;
+        Ok(launcher)
+    });
     match attempted {
         Ok(launcher) => {
             wire::send(&server, launcher.cells.hello(), &[]).step("answer the server")?;
@@ -182,8 +186,7 @@ impl Launcher {
     /// The server is gone: its ends of all commands are closed, so the supervisors end them. Then nothing is left to
     /// keep the private directory for.
     fn farewell(self) {
-        let Self { server, children, ground, mut cells, mut supervisors } = self;
-        drop(server);
+        let Self { server, children, mut ground, mut cells, mut supervisors } = self;
         let until = Instant::now() + Duration::from_millis(LAUNCHER_FAREWELL_MS);
         loop {
             while children.read_signal().is_ok_and(|signal| signal.is_some()) {}
@@ -198,6 +201,10 @@ impl Launcher {
         }
         cells.rest();
         cells.leave();
+        ground.give_up();
+        // To remove much takes long. The server is told that it need not wait, and whoever reads what it says neither.
+        let _ = rustix::stdio::dup2_stderr(rustix::stdio::stdout());
+        drop(server);
         ground.remove();
     }
 }

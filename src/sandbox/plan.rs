@@ -101,6 +101,9 @@ pub struct Plan {
     pub protected: Vec<RawString>,
     /// Directories (or single files) that hold programs: read-only and executable, none of them need exist.
     pub system: Vec<RawString>,
+    /// What of /etc everybody may read ([`super::landlock::public_entries`]), for [`Tier::Landlock`]: looked up by the
+    /// server while the launcher starts.
+    pub public: Vec<RawString>,
     /// A private directory on the disk, mode 0700, with `home` and `tmp` in it; removed by the launcher at the end.
     pub scratch: RawString,
     /// Whether commands get `scratch/home` as HOME; otherwise `environment` says.

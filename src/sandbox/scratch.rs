@@ -99,9 +99,15 @@ impl Ground {
         Ok(Self { parent, name })
     }
 
+    /// From here on nobody uses the directory: if this process is interrupted, the next one removes it.
+    pub fn give_up(&mut self) {
+        self.name = marked(&self.parent, &self.name);
+    }
+
     /// Removes the directory with everything in it, as far as that can be.
-    pub fn remove(self) {
-        remove(&self.parent, &marked(&self.parent, &self.name), None);
+    pub fn remove(mut self) {
+        self.give_up();
+        remove(&self.parent, &self.name, None);
     }
 }
 

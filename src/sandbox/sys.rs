@@ -83,7 +83,7 @@ pub fn fork_into_group(_alone: &SingleThread, group: BorrowedFd<'_>) -> io::Resu
     let mut arguments: libc::clone_args = unsafe { std::mem::zeroed() };
     arguments.flags = INTO_CGROUP;
     arguments.exit_signal = libc::SIGCHLD as u64;
-    arguments.cgroup = group.as_raw_fd() as u64;
+    arguments.cgroup = u64::from(group.as_raw_fd().cast_unsigned());
     // SAFETY: as for `fork_into_namespaces`; `arguments` lives through the call and its size goes with it.
     let result = unsafe { libc::syscall(libc::SYS_clone3, &raw const arguments, size_of_val(&arguments)) };
     check(result)?;

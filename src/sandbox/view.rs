@@ -9,6 +9,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use nix::unistd::Pid;
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, StatxFlags, fstat, mkdirat, open, openat, readlinkat, statat, statx,
     symlinkat,
@@ -22,7 +23,7 @@ use rustix::mount::{
 use super::etc;
 use super::fault::{Fault, Step};
 use super::plan::{Network, Place, Plan};
-use super::sys::{self, MountAttributes};
+use super::sys::{self, MountAttributes, SingleThread};
 use crate::limits::{SHARED_MEMORY_BYTES, VIEW_ROOT_BYTES};
 
 /// Where HOME of commands can be.
@@ -57,8 +58,9 @@ struct Piece {
     is_dir: bool,
 }
 
-/// Builds the view, enters it, and lets go of the system's root.
-pub fn enter(plan: &Plan) -> Result<(), Fault> {
+/// Builds the view, enters it, and lets go of the system's root. What is returned still copies /etc
+/// ([`etc::wait_for_copy`]).
+pub fn enter(plan: &Plan, alone: &SingleThread) -> Result<Option<Pid>, Fault> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).step("make mounts private")?;
     let ways = ways(plan);
     let mut pieces = pieces(plan)?;
@@ -85,17 +87,15 @@ pub fn enter(plan: &Plan) -> Result<(), Fault> {
     for (to, at) in links {
         symlinkat(&to, &root, below_root(&at)).step_with(|| format!("link {}", at.display()))?;
     }
-    etc.put(&root)?;
     // What is written by name goes first: after it, a name can lead into an allowed directory.
-    if plan.network == Network::Host {
-        if let Some((place, tree)) = resolver {
-            put(&root, &Piece { place, tree, is_dir: false })?;
+    let copying = etc.put(&root, alone, &|root| {
+        if plan.network != Network::Host {
+            etc::no_resolver(root, NO_RESOLVER)?;
         }
-    } else {
-        etc::no_resolver(&root, NO_RESOLVER)?;
-    }
-    if plan.private_home {
-        etc::own_entry(&root, home(plan))?;
+        if plan.private_home { etc::own_entry(root, home(plan)) } else { Ok(()) }
+    })?;
+    if let Some((place, tree)) = resolver {
+        put(&root, &Piece { place, tree, is_dir: false })?;
     }
     terminals_and_memory(&root, plan)?;
     for piece in pieces {
@@ -111,7 +111,8 @@ pub fn enter(plan: &Plan) -> Result<(), Fault> {
             .step("make the way to a directory read-only")?;
     }
     let root = open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).step("open /")?;
-    sys::mount_setattr(root.as_fd(), MountAttributes::READ_ONLY, false).step("make the new root read-only")
+    sys::mount_setattr(root.as_fd(), MountAttributes::READ_ONLY, false).step("make the new root read-only")?;
+    Ok(copying)
 }
 
 /// HOME of commands: a place that has nothing to do with an allowed directory, in which it would have to be made.

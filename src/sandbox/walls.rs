@@ -9,7 +9,7 @@ use rustix::fs::{CWD, readlinkat};
 
 use super::bpf::Program;
 use super::fault::{Fault, Step};
-use super::landlock::{self, Options, Right, Ruleset, SCOPES_ABI, abi, public_entries};
+use super::landlock::{self, Options, Right, Ruleset, SCOPES_ABI, abi};
 use super::plan::{Network, Plan};
 use super::seccomp::{self, Rules, Sockets};
 use super::sys;
@@ -55,8 +55,8 @@ impl Walls {
         for path in &plan.system {
             find(path.as_path(), Right::ReadExecute);
         }
-        for path in public_entries(Path::new("/etc")) {
-            find(&path, Right::Read);
+        for path in &plan.public {
+            find(path.as_path(), Right::Read);
         }
         for path in [Path::new("/proc"), Path::new(view::SHOWN_OF_SYS)] {
             find(path, Right::Read);

@@ -2,7 +2,7 @@
 //!
 //! Private memory counts by what each process has its share of, so that a copy of a process counts only for what it has
 //! changed. Shared memory is what is mapped (`Shmem` of proc(5)) or what lies in nameless files in memory that are held
-//! open (memfd_create(2)), whichever is more: much of it is both. Not seen is what lies in pipes and sockets.
+//! open (`memfd_create(2)`), whichever is more: much of it is both. Not seen is what lies in pipes and sockets.
 
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
@@ -132,7 +132,7 @@ mod tests {
         ftruncate(&file, 1 << 40).unwrap();
         let mut written = 0;
         while written < 8 * MIB {
-            written += rustix::io::pwrite(&file, &[1; 65536], written).unwrap() as u64;
+            written += rustix::io::pwrite(&file, &[1; 4096], written).unwrap() as u64;
         }
         let again = file.try_clone().unwrap();
         let held = files_in_memory(&[own(), own()], 1);

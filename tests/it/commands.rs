@@ -50,6 +50,7 @@ impl Shell {
             roots: vec![],
             protected: vec![],
             system: vec![],
+            public: Vec::new(),
             scratch: scratch.path().into(),
             private_home: false,
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
