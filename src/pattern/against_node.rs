@@ -157,6 +157,7 @@ fn lines(finder: &Finder<'_, impl Exact>, text: &str) -> Vec<u64> {
 fn has_line_end(node: &Node) -> bool {
     match node {
         Node::End { lines } => *lines,
+        Node::Repeat { max: Some(0), .. } => false,
         Node::Concat(nodes) | Node::Alternation(nodes) => nodes.iter().any(has_line_end),
         Node::Group { body, .. } | Node::Look { body, .. } | Node::Repeat { body, .. } => has_line_end(body),
         _ => false,
