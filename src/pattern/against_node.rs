@@ -79,7 +79,7 @@ impl Compiled {
             pattern,
             exact: exact.map(|text| regex(&text)),
             superset: superset.map(|found| regex(&found.text)),
-            candidates: Candidates::new(&tree, &facts),
+            candidates: Candidates::new(&tree, facts),
             tree,
             facts,
         }
