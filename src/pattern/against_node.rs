@@ -79,7 +79,7 @@ impl Compiled {
             pattern,
             exact: exact.map(|text| regex(&text)),
             superset: superset.map(|found| regex(&found.text)),
-            candidates: Candidates::new(&tree, &facts),
+            candidates: Candidates::new(&tree, facts),
             tree,
             facts,
         }
@@ -157,6 +157,7 @@ fn lines(finder: &Finder<'_, impl Exact>, text: &str) -> Vec<u64> {
 fn has_line_end(node: &Node) -> bool {
     match node {
         Node::End { lines } => *lines,
+        Node::Repeat { max: Some(0), .. } => false,
         Node::Concat(nodes) | Node::Alternation(nodes) => nodes.iter().any(has_line_end),
         Node::Group { body, .. } | Node::Look { body, .. } | Node::Repeat { body, .. } => has_line_end(body),
         _ => false,
@@ -193,7 +194,9 @@ fn check_all(cases: &[Case]) {
             (Ok(tree), None) => {
                 let pattern = Pattern::new(p, Options { case_insensitive: *i }).unwrap();
                 let compiled = Compiled::new(pattern, tree);
-                same.iter().for_each(|case| compiled.check(case));
+                for case in same {
+                    compiled.check(case);
+                }
             }
             (parsed, expected) => assert_eq!(parsed.err(), *expected, "{p}"),
         }

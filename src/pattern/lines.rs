@@ -44,7 +44,7 @@ pub(super) struct Candidates {
 
 impl Candidates {
     /// Translates and compiles.
-    pub(super) fn new(tree: &Tree, facts: &Facts) -> Self {
+    pub(super) fn new(tree: &Tree, facts: Facts) -> Self {
         let compiled = [MAX_EXACT_ROUNDS, FEW_ROUNDS].into_iter().find_map(|most_rounds| {
             let Approximation { text, exact } = approximation(tree, Haystack::Lines, most_rounds)?;
             let regex = RegexMatcherBuilder::new()
@@ -56,6 +56,7 @@ impl Candidates {
             Some((regex, exact))
         });
         let (regex, exact) = compiled.map_or((None, false), |(regex, exact)| (Some(regex), exact));
+        let exact = exact && !facts.inside_characters;
         Self { regex, exact, replacement: facts.replacement, line_anchors: facts.line_anchors }
     }
 
