@@ -21,8 +21,8 @@ const UNSET: u32 = u32::MAX;
 const MAX_STACK: usize = MAX_PATTERN_STACK_BYTES / size_of::<Entry>();
 /// Entries for which memory is kept from one search to the next.
 const KEPT_STACK: usize = 64 * 1024;
-/// A step stands for so many characters of a run, and for twice as many bytes of a reference.
-const CHARACTERS_PER_STEP: usize = 8;
+/// A step stands for so many characters of a run, and for four times as many bytes of a reference.
+const CHARACTERS_PER_STEP: usize = 4;
 
 /// Something to go back to, or to restore on the way.
 #[derive(Debug, Clone, Copy)]
@@ -139,7 +139,7 @@ impl Matcher<'_, '_> {
                 known = found.end().max(at + 1);
             }
             let Some(start) = self.skip(at) else { return Ok(None) };
-            self.meter.steps((start - at) / CHARACTERS_PER_STEP / 2)?;
+            self.meter.steps((start - at) / CHARACTERS_PER_STEP / 4)?;
             self.bound_to_start = true;
             if let Some(end) = self.run(0, start)? {
                 return Ok(Some(start..end));
@@ -456,7 +456,7 @@ impl Matcher<'_, '_> {
         let slots = &self.scratch.slots;
         let set = groups.iter().find_map(|&group| span(slots[2 * group as usize], slots[2 * group as usize + 1]));
         let Some(wanted) = set.and_then(|range| self.text.get(range)) else { return Ok(Some(at)) };
-        self.meter.steps(wanted.len() / CHARACTERS_PER_STEP / 2)?;
+        self.meter.steps(wanted.len() / CHARACTERS_PER_STEP / 4)?;
         let rest = if back { &self.text[..at] } else { &self.text[at..] };
         if !ignore_case {
             let same = if back { rest.ends_with(wanted) } else { rest.starts_with(wanted) };
@@ -527,12 +527,23 @@ fn take(set: &CharSet, text: &[u8], at: usize, count: u32, back: bool) -> Option
 /// Takes all characters of a set, but no more than `count` unless `max` is [`NO_LIMIT`].
 fn take_all(set: &CharSet, text: &[u8], at: usize, max: u32, count: u32, back: bool) -> usize {
     let mut at = at;
-    if max != NO_LIMIT || back {
-        let mut left = if max == NO_LIMIT { u32::MAX } else { count };
-        while left > 0 {
+    if max != NO_LIMIT {
+        for _ in 0..count {
             let Some(after) = class(set, text, at, back) else { break };
             at = after;
-            left -= 1;
+        }
+        return at;
+    }
+    if back {
+        while let Some(&byte) = text[..at].last() {
+            match set.bytes[usize::from(byte)] {
+                IN => at -= 1,
+                DECODE => match previous(text, at) {
+                    Some((c, before)) if set.contains(c) => at = before,
+                    _ => break,
+                },
+                _ => break,
+            }
         }
         return at;
     }
