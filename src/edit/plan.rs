@@ -228,8 +228,7 @@ fn by_pattern<'a>(text: &str, edit: &'a Edit, bound: Bound<'_>) -> Result<Option
     let pattern = Pattern::new(&edit.old_text, options)?;
     let new = Replacement::parse(&edit.new_text, &pattern)?;
     let (mut spans, mut all, mut ends) = (Vec::new(), String::new(), Vec::new());
-    let matches =
-        if new.refers_to_groups() { pattern.find_iter(text, bound) } else { pattern.spans_iter(text, bound) };
+    let matches = if new.refers_to_groups() { pattern.find_iter(text, bound) } else { pattern.spans_iter(text, bound) };
     for found in matches.take(limit(edit)) {
         let found = found.map_err(|error| out_of_time(error, bound))?;
         fits(all.len().saturating_add(new.expanded_bytes(&found)))?;

@@ -37,9 +37,8 @@ pub(super) fn prepare(program: &mut Program) {
 
 /// The run that comes first, but for assertions: these can only fail.
 fn lead(program: &Program) -> Option<u32> {
-    let is_behind = |op: &Op| {
-        matches!(op, Op::Save { .. } | Op::Word { .. } | Op::LookClass { .. } | Op::LookLiteral { .. })
-    };
+    let is_behind =
+        |op: &Op| matches!(op, Op::Save { .. } | Op::Word { .. } | Op::LookClass { .. } | Op::LookLiteral { .. });
     let first = program.ops.iter().position(|op| !is_behind(op))?;
     matches!(program.ops[first], Op::Run(Run { max: NO_LIMIT, back: false, .. })).then_some(first as u32)
 }
@@ -158,4 +157,3 @@ fn gather(program: &Program, from: usize, in_word: bool) -> Option<Found> {
     }
     Some(Found { class: Class::new(ranges), end })
 }
-

@@ -1,6 +1,6 @@
 //! What is true of a pattern, so far as the choice of an engine depends on it.
 
-use super::ast::{Class, Node, Tree};
+use super::ast::{Node, Tree};
 
 /// What invalid bytes are read as.
 pub(super) const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
@@ -21,6 +21,8 @@ pub(super) struct Facts {
     /// A group in a repetition may be left out of a round. JavaScript then forgets what it matched in the round before;
     /// other engines keep it.
     pub skipped_groups: bool,
+    /// It may match nothing but a `\B`. The linear engine has such a match inside a character, too.
+    pub inside_characters: bool,
     /// It may match U+FFFD, so bytes that are not UTF-8 matter.
     pub replacement: bool,
 }
@@ -30,27 +32,29 @@ impl Facts {
     pub(super) fn of(tree: &Tree) -> Self {
         let mut facts = Self::default();
         facts.visit(&tree.root);
+        facts.inside_characters &= may_be_empty(&tree.root);
         facts
     }
 
     /// Whether an engine without memory finds the same lines.
-    pub(super) fn regular(&self) -> bool {
+    pub(super) fn regular(self) -> bool {
         !self.lookaround && !self.back_reference
     }
 
     /// Whether it finds the same matches, too. In a text with U+2028 or U+2029 only without [`Self::line_anchors`].
-    pub(super) fn spans_exact(&self) -> bool {
+    pub(super) fn spans_exact(self) -> bool {
         self.regular() && !self.empty_rounds
     }
 
     /// Whether it even finds the same groups.
-    pub(super) fn captures_exact(&self) -> bool {
+    pub(super) fn captures_exact(self) -> bool {
         self.spans_exact() && !self.skipped_groups
     }
 
     fn visit(&mut self, node: &Node) {
         match node {
-            Node::Empty | Node::WordBoundary { .. } => {}
+            Node::Empty => {}
+            Node::WordBoundary { negated } => self.inside_characters |= negated,
             Node::Char(c) => self.replacement |= *c == REPLACEMENT,
             Node::Class(class) => self.replacement |= class.contains(REPLACEMENT),
             Node::Start { lines } | Node::End { lines } => self.line_anchors |= lines,
@@ -107,45 +111,6 @@ fn has_groups(node: &Node) -> bool {
     }
 }
 
-/// The bytes that a match can begin with, or `None` if it may be empty. Bytes that are not UTF-8 count as U+FFFD.
-pub(super) fn first_bytes(tree: &Tree) -> Option<Box<[bool; 256]>> {
-    let mut bytes = Box::new([false; 256]);
-    (!add_first(&tree.root, &mut bytes)).then_some(bytes)
-}
-
-/// Adds what `node` can begin with; returns whether it may be empty, so that what follows counts as well.
-fn add_first(node: &Node, bytes: &mut [bool; 256]) -> bool {
-    match node {
-        Node::Char(c) => add_class(&Class::single(*c), bytes),
-        Node::Class(class) => add_class(class, bytes),
-        Node::Concat(nodes) => return nodes.iter().all(|node| add_first(node, bytes)),
-        Node::Alternation(nodes) => {
-            return nodes.iter().fold(false, |empty, node| add_first(node, bytes) || empty);
-        }
-        Node::Group { body, .. } => return add_first(body, bytes),
-        Node::Repeat { max: Some(0), .. } => return true,
-        Node::Repeat { min, body, .. } => return add_first(body, bytes) || *min == 0,
-        Node::BackReference { .. } => {
-            bytes.fill(true);
-            return true;
-        }
-        Node::Empty | Node::Start { .. } | Node::End { .. } | Node::WordBoundary { .. } | Node::Look { .. } => {
-            return true;
-        }
-    }
-    false
-}
-
-fn add_class(class: &Class, bytes: &mut [bool; 256]) {
-    let first = |c: char| usize::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0]);
-    for &(start, end) in class.ranges() {
-        bytes[first(start)..=first(end)].fill(true);
-    }
-    if class.contains(REPLACEMENT) {
-        bytes[0x80..].fill(true);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::Options;
@@ -189,18 +154,5 @@ mod tests {
         };
         assert_eq!([odd("a\\w\\s[^]"), odd("[a-é]+"), odd("(?!.)")], [(true, false), (false, false), (true, false)]);
         assert_eq!([odd("^a"), odd("(?-m:^a$)"), odd("\\uFFFD$")], [(false, true), (false, false), (true, true)]);
-    }
-
-    #[test]
-    fn first_bytes_are_all_there_can_be() {
-        let first = |source: &str| {
-            first_bytes(&tree(source))
-                .map(|bytes| (0u8..=255).filter(|byte| bytes[usize::from(*byte)]).collect::<Vec<_>>())
-        };
-        assert_eq!(first("\\b(?:ab?|c+)+d"), Some(b"ac".to_vec()));
-        assert_eq!(first("a*b{0}(?=z)[x-y]"), Some(b"axy".to_vec()));
-        assert_eq!(first("é"), Some(vec![0xC3]));
-        assert_eq!(first("[^\\0-\\u{7f}]".replace("\\u{7f}", "\\x7f").as_str()), Some((0x80..=0xFF).collect()));
-        assert_eq!([first("a*"), first("^"), first("(a)|"), first("")], [None, None, None, None]);
     }
 }

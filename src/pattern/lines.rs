@@ -56,6 +56,7 @@ impl Candidates {
             Some((regex, exact))
         });
         let (regex, exact) = compiled.map_or((None, false), |(regex, exact)| (Some(regex), exact));
+        let exact = exact && !facts.inside_characters;
         Self { regex, exact, replacement: facts.replacement, line_anchors: facts.line_anchors }
     }
 

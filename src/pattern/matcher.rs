@@ -445,13 +445,7 @@ impl Matcher<'_, '_> {
     }
 
     /// Where a back-reference ends that begins at `at`.
-    fn reference(
-        &mut self,
-        groups: &[u32],
-        at: usize,
-        ignore_case: bool,
-        back: bool,
-    ) -> Result<Option<usize>, Costly> {
+    fn reference(&mut self, groups: &[u32], at: usize, ignore_case: bool, back: bool) -> Result<Option<usize>, Costly> {
         self.bound_to_start = true;
         let slots = &self.scratch.slots;
         let set = groups.iter().find_map(|&group| span(slots[2 * group as usize], slots[2 * group as usize + 1]));

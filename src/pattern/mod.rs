@@ -43,7 +43,7 @@ pub use lines::{Exact, Finder};
 pub use replacement::{Replacement, ReplacementError};
 
 use crate::cancel::Bound;
-use crate::limits::MAX_PATTERN_BYTES;
+use crate::limits::{MAX_EXACT_ROUNDS, MAX_PATTERN_BYTES};
 use ast::Tree;
 use engine::{Engine, Want};
 use std::sync::Arc;
@@ -120,6 +120,12 @@ impl Pattern {
         Matches::new(self, text, Want::Span, Budget::for_text(text.len(), bound))
     }
 
+    /// A pattern in the syntax of `regex-syntax` that matches, in any bytes, whatever this one does; case is written out.
+    /// It is made to ask which literals every match has. `None` if it would be too long.
+    pub fn over_approximation(&self) -> Option<String> {
+        translate::approximation_of_bytes(self.0.tree(), MAX_EXACT_ROUNDS)
+    }
+
     /// What `grep_searcher::Searcher` searches line by line with; nothing matches a `\n`.
     pub fn finder<'a>(&'a self, budget: &'a Budget<'a>) -> Finder<'a, impl Exact> {
         let exact = move |line: &[u8], from: usize| self.0.find_in_line(line, from, budget);
@@ -133,5 +139,7 @@ impl Pattern {
     }
 }
 
+#[cfg(test)]
+mod against_node;
 #[cfg(test)]
 mod tests;

@@ -24,7 +24,8 @@ pub(super) fn step(text: &[u8], at: usize, back: bool) -> Option<(char, usize)> 
 
 /// A character of more than one byte. The bounds of its second byte are those of table 3-7 of the Unicode standard.
 fn wide(text: &[u8], at: usize, first: u8) -> (char, usize) {
-    let tail = |i: usize| text.get(at + i).copied().filter(|byte| byte & 0xC0 == 0x80).map(|byte| u32::from(byte & 0x3F));
+    let tail =
+        |i: usize| text.get(at + i).copied().filter(|byte| byte & 0xC0 == 0x80).map(|byte| u32::from(byte & 0x3F));
     let second = |low: u8, high: u8| text.get(at + 1).is_some_and(|byte| (low..=high).contains(byte));
     let lead = u32::from(first);
     let decoded = match first {

@@ -54,6 +54,7 @@ fn ordinary_lines_of_regular_patterns_are_certain() {
         ("(a*)*b", "c\naab", vec![2]),
         ("é.", "é\néx\n日本", vec![2]),
         ("\\bé\\B", "é\n", vec![]),
+        ("\\Bé", "é\naé", vec![1]),
         ("^[^x]$", "日\nab\n😀", vec![1, 3]),
     ] {
         assert_eq!(certain(source, text.as_bytes()), expected, "{source}");
@@ -66,6 +67,13 @@ fn what_is_not_regular_is_confirmed() {
     assert_eq!((found, lines), (vec![1, 3], vec!["foobar".to_owned(), "foo".to_owned()]));
     let (found, lines) = asked("^(\\w)\\1", b"aa\n-\nab");
     assert_eq!((found, lines), (vec![1, 3], vec!["aa".to_owned(), "ab".to_owned()]));
+}
+
+#[test]
+fn there_is_nothing_inside_a_character() {
+    // The linear engine has a `\B` between the two bytes of an `é`.
+    let (found, lines) = asked("\\B|x", "bé_\n".as_bytes());
+    assert_eq!((found, lines), (vec![1], vec!["bé_".to_owned()]));
 }
 
 #[test]
