@@ -553,3 +553,6 @@ fn take_all(set: &CharSet, text: &[u8], at: usize, max: u32, count: u32, back: b
     }
     at
 }
+
+#[cfg(test)]
+mod tests;
