@@ -79,7 +79,7 @@ impl Compiled {
             pattern,
             exact: exact.map(|text| regex(&text)),
             superset: superset.map(|found| regex(&found.text)),
-            candidates: Candidates::new(&tree, &facts),
+            candidates: Candidates::new(&tree, facts),
             tree,
             facts,
         }
@@ -194,7 +194,9 @@ fn check_all(cases: &[Case]) {
             (Ok(tree), None) => {
                 let pattern = Pattern::new(p, Options { case_insensitive: *i }).unwrap();
                 let compiled = Compiled::new(pattern, tree);
-                same.iter().for_each(|case| compiled.check(case));
+                for case in same {
+                    compiled.check(case);
+                }
             }
             (parsed, expected) => assert_eq!(parsed.err(), *expected, "{p}"),
         }

@@ -77,7 +77,7 @@ impl Engine {
 
     /// What finds the lines that may match.
     pub(super) fn candidates(&self) -> &Candidates {
-        self.candidates.get_or_init(|| Candidates::new(&self.tree, &self.facts))
+        self.candidates.get_or_init(|| Candidates::new(&self.tree, self.facts))
     }
 
     /// The first match at or after `from`. `plain` says that the text has no U+2028 or U+2029 that matters.

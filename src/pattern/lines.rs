@@ -44,7 +44,7 @@ pub(super) struct Candidates {
 
 impl Candidates {
     /// Translates and compiles.
-    pub(super) fn new(tree: &Tree, facts: &Facts) -> Self {
+    pub(super) fn new(tree: &Tree, facts: Facts) -> Self {
         let compiled = [MAX_EXACT_ROUNDS, FEW_ROUNDS].into_iter().find_map(|most_rounds| {
             let Approximation { text, exact } = approximation(tree, Haystack::Lines, most_rounds)?;
             let regex = RegexMatcherBuilder::new()

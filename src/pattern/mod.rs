@@ -9,6 +9,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `parse`, `ast`, `class`, `fold` | from the source to a tree |
+//! | `slips` | what is likely meant otherwise than it is read |
 //! | `facts` | what is true of a tree |
 //! | `translate` | a tree for the linear engine, exactly or approximately |
 //! | `compile`, `program`, `ahead` | a tree for the matcher |
@@ -33,6 +34,7 @@ mod matcher;
 mod parse;
 mod program;
 mod replacement;
+mod slips;
 mod text;
 mod translate;
 
@@ -41,6 +43,7 @@ pub use error::PatternError;
 pub use found::{Match, Matches};
 pub use lines::{Exact, Finder};
 pub use replacement::{Replacement, ReplacementError};
+pub use slips::slip;
 
 use crate::cancel::Bound;
 use crate::limits::{MAX_EXACT_ROUNDS, MAX_PATTERN_BYTES};

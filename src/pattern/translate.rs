@@ -55,6 +55,7 @@ pub(super) fn approximation_of_bytes(tree: &Tree, most_rounds: u32) -> Option<St
 }
 
 #[derive(Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "independent ways to write")]
 struct Style {
     captures: bool,
     bytes: bool,

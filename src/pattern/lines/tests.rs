@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 fn candidates(source: &str) -> Candidates {
     let tree = parse(source, Options::default()).unwrap();
-    Candidates::new(&tree, &Facts::of(&tree))
+    Candidates::new(&tree, Facts::of(&tree))
 }
 
 /// The numbers of the lines that match, and the lines that the exact matcher was asked about; it says yes to all.

@@ -1,0 +1,87 @@
+//! Patterns that are well formed but in JavaScript mean something else than their author is likely to think.
+
+/// What to add to "nothing matched" if `source` has something that other languages, or JavaScript with the flag `u`,
+/// read otherwise.
+pub fn slip(source: &str) -> Option<&'static str> {
+    if is_between_slashes(source) {
+        return Some("the slashes of `/.../` are part of the pattern here: leave them and the flags away");
+    }
+    if ["[[:alpha:]", "[[:digit:]", "[[:alnum:]", "[[:space:]", "[[:upper:]", "[[:lower:]", "[[:punct:]", "[[:word:]"]
+        .iter()
+        .any(|class| source.contains(class))
+    {
+        return Some("`[[:alpha:]]` is no class in JavaScript: write `[A-Za-z]`, `\\d`, `\\w` or `\\s`");
+    }
+    let mut rest = source;
+    while let Some(at) = rest.find('\\') {
+        let mut behind = rest[at + 1..].chars();
+        let letter = behind.next()?;
+        let braced = behind.as_str().starts_with('{');
+        match letter {
+            'p' | 'P' if braced => {
+                return Some(
+                    "`\\p{...}` needs the flag `u`, which is not set: write out the characters, as in `[A-Za-zÀ-ɏ]`",
+                );
+            }
+            'u' if braced => {
+                return Some(
+                    "`\\u{...}` needs the flag `u`, which is not set: write `\\uXXXX` or the character itself",
+                );
+            }
+            'A' => {
+                return Some(
+                    "`\\A` is the letter `A` in JavaScript: `^` is the beginning of a line, `(?-m:^)` of the text",
+                );
+            }
+            'z' | 'Z' => {
+                return Some(
+                    "`\\z` and `\\Z` are letters in JavaScript: `$` is the end of a line, `(?-m:$)` of the text",
+                );
+            }
+            'h' | 'R' | 'K' | 'G' | 'Q' | 'E' | '<' | '>' => {
+                return Some(
+                    "JavaScript reads `\\h`, `\\R`, `\\K`, `\\G`, `\\Q`, `\\<` and the like as the characters themselves",
+                );
+            }
+            _ => rest = behind.as_str(),
+        }
+    }
+    None
+}
+
+/// `/x/` or `/x/gi`. A pattern for a path may begin and end with a slash, too, but not often does it hold no other.
+fn is_between_slashes(source: &str) -> bool {
+    let inside = source.strip_prefix('/').and_then(|rest| rest.rsplit_once('/'));
+    inside.is_some_and(|(inside, flags)| {
+        !inside.is_empty()
+            && flags.chars().all(|flag| "dgimsuvy".contains(flag))
+            && !inside.replace("\\/", "").contains('/')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usual_slips_are_named() {
+        for (source, word) in [
+            ("\\p{L}+", "`\\p{...}`"),
+            ("x\\u{1F600}", "`\\u{...}`"),
+            ("\\Afoo", "`\\A`"),
+            ("foo\\z", "`\\z`"),
+            ("\\<foo\\>", "`\\<`"),
+            ("/foo/i", "slashes"),
+            ("[[:alpha:]]+", "[A-Za-z]"),
+        ] {
+            assert!(slip(source).is_some_and(|hint| hint.contains(word)), "{source}");
+        }
+    }
+
+    #[test]
+    fn good_patterns_have_none() {
+        for source in ["\\\\A", "\\d+\\.\\w", "/usr/bin/", "a/b", "\\u0041", "\\", "/", "//", "[[:]"] {
+            assert_eq!(slip(source), None, "{source}");
+        }
+    }
+}
