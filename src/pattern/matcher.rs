@@ -228,7 +228,7 @@ impl Matcher<'_, '_> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn advance(&mut self, op: usize, at: usize) -> Result<Advance, Costly> {
         let (program, text) = (self.program, self.text);
         let on_if = |holds: bool| if holds { Advance::To(op + 1, at) } else { Advance::Failed };
@@ -310,7 +310,7 @@ impl Matcher<'_, '_> {
     }
 
     /// Restores the values on top of the stack, down to a choice, and takes it. `None` if there is none above `base`.
-    #[inline(always)]
+    #[inline]
     fn go_back(&mut self, base: usize) -> Result<Option<(usize, usize)>, Costly> {
         while self.scratch.stack.len() > base {
             let Some(entry) = self.scratch.stack.pop() else { break };
@@ -478,7 +478,7 @@ enum Advance {
 
 impl Advance {
     /// Goes on at another instruction, if it goes on.
-    #[inline(always)]
+    #[inline]
     fn resumed_at(self, op: usize) -> Self {
         match self {
             Self::To(_, at) => Self::To(op, at),
@@ -492,7 +492,7 @@ fn is_line_start(text: &[u8], at: usize) -> bool {
     previous(text, at).is_some_and(|(c, _)| is_line_end(c)) && !(text[at - 1] == b'\r' && text.get(at) == Some(&b'\n'))
 }
 
-#[inline(always)]
+#[inline]
 fn literal(program: &Program, text: &[u8], at: usize, from: u32, len: u32, back: bool) -> Option<usize> {
     let wanted = &program.literals[from as usize..(from + len) as usize];
     if back {
@@ -503,7 +503,7 @@ fn literal(program: &Program, text: &[u8], at: usize, from: u32, len: u32, back:
     (rest.first() == wanted.first() && (len == 1 || rest.starts_with(wanted))).then(|| at + wanted.len())
 }
 
-#[inline(always)]
+#[inline]
 fn class(set: &CharSet, text: &[u8], at: usize, back: bool) -> Option<usize> {
     step(text, at, back).filter(|(c, _)| set.contains(*c)).map(|(_, after)| after)
 }
