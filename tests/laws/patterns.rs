@@ -56,7 +56,7 @@ const TEXTS: [&str; 10] = ["a", "b", "A", "\u{e9}", "\u{1f600}", "\n", "\r\n", "
 /// More matches than a text of the size has.
 const MOST: usize = 2000;
 /// The longest that one pattern may take: its budget of steps, on a slow machine.
-const BOUND: Duration = Duration::from_secs(60);
+const BOUND: Duration = Duration::from_mins(1);
 
 fn text_of(source: &mut Source<'_>, pieces: &[&'static str], most: u8) -> String {
     let count = source.byte() % most;
