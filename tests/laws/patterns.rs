@@ -110,7 +110,7 @@ fn bytes_are_searched(pattern: &Pattern, source: &mut Source<'_>, bound: Bound<'
     if let Ok(Some(found)) = pattern.text_finder(&budget).find_at(text, 0) {
         assert!(found.start() <= found.end() && found.end() <= text.len());
     }
-    for line in text.split(|byte| *byte == b'\n') {
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
         let finder = pattern.finder(&budget);
         let exact = finder.find_at(line, 0);
         let candidate = finder.find_candidate_line(line);
