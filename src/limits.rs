@@ -154,7 +154,7 @@ pub const MAX_CHUNK_BYTES: usize = 64 * 1024;
 /// Most memory that a compiled pattern may take, in bytes.
 pub const MAX_PATTERN_PROGRAM_BYTES: usize = 10 * 1024 * 1024;
 /// Steps that the matching of one call may take beyond those that are free, before its pattern counts as too costly.
-pub const MAX_PATTERN_STEPS: u64 = 500_000_000;
+pub const MAX_PATTERN_STEPS: u64 = 250_000_000;
 /// Steps that are free for each byte of a text, so that much text alone costs nothing.
 pub const PATTERN_FREE_STEPS_PER_BYTE: u64 = 16;
 /// Steps between two looks at the clock.

@@ -125,8 +125,6 @@ fn gather(program: &Program, from: usize, in_word: bool) -> Option<Found> {
             }
             Op::Split { first, second } => waiting.extend([first as usize, second as usize]),
             Op::Count { min: 0, exit, .. } => waiting.extend([at + 1, exit as usize]),
-            // There is at least one round.
-            Op::Count { .. } => waiting.push(at + 1),
             Op::Again { top, .. } => {
                 let Some(Op::Count { exit, .. }) = program.ops.get(top as usize) else { return None };
                 waiting.extend([top as usize + 1, *exit as usize]);
@@ -142,7 +140,9 @@ fn gather(program: &Program, from: usize, in_word: bool) -> Option<Found> {
                     ranges.extend([('\n', '\n'), ('\r', '\r'), ('\u{2028}', '\u{2029}')]);
                 }
             }
-            Op::Save { .. }
+            // A loop that reaches its count here has at least one round.
+            Op::Count { .. }
+            | Op::Save { .. }
             | Op::Unset { .. }
             | Op::Start { .. }
             | Op::Word { .. }

@@ -32,6 +32,12 @@ impl<'a> Budget<'a> {
         Self { left: AtomicU64::new(steps), bound }
     }
 
+    /// Steps that are left.
+    #[cfg(test)]
+    pub(super) fn left(&self) -> u64 {
+        self.left.load(Ordering::Relaxed)
+    }
+
     /// When the call has to be over.
     pub(super) fn bound(&self) -> Bound<'a> {
         self.bound

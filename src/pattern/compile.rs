@@ -99,11 +99,11 @@ impl Compiler {
         self.ops.len() as u32
     }
 
-    fn set(&mut self, class: Class) -> u32 {
+    fn set(&mut self, class: &Class) -> u32 {
         if let Some(number) = self.numbers.get(class.ranges()) {
             return *number;
         }
-        let set = CharSet::new(&class);
+        let set = CharSet::new(class);
         self.size += 2 * set.size();
         self.sets.push(set);
         let number = self.sets.len() as u32 - 1;
@@ -131,7 +131,7 @@ impl Compiler {
             return Ok(());
         }
         if let Some(class) = as_class(node) {
-            let set = self.set(class);
+            let set = self.set(&class);
             self.put(Op::Class { set, back });
             return Ok(());
         }
@@ -217,7 +217,7 @@ impl Compiler {
             let (at, len) = self.text(&text);
             self.put(Op::LookLiteral { at, len, negated, back });
         } else if let Some(class) = as_class(body) {
-            let set = self.set(class);
+            let set = self.set(&class);
             self.put(Op::LookClass { set, negated, back });
         } else {
             let look = self.put(Op::Accept);
@@ -235,18 +235,13 @@ impl Compiler {
         }
     }
 
-    fn split(&mut self, greedy: bool, round: u32, exit: u32) -> Op {
-        let (first, second) = if greedy { (round, exit) } else { (exit, round) };
-        Op::Split { first, second }
-    }
-
     fn repeat(&mut self, repeat: &Repeat<'_>, body: &Node, back: bool) -> Result<(), PatternError> {
         let &Repeat { min, max, greedy, groups } = repeat;
         if max == 0 {
             return Ok(());
         }
         if let Some(class) = as_class(body) {
-            let set = self.set(class);
+            let set = self.set(&class);
             let run = Run { set, min, max, greedy, back, possessive: false, ahead: NO_LIMIT };
             self.put(Op::Run(run));
             return Ok(());
@@ -271,14 +266,14 @@ impl Compiler {
                 if max == NO_LIMIT {
                     self.put(Op::Jump { to: top });
                 }
-                self.ops[top as usize] = self.split(greedy, top + 1, self.here());
+                self.ops[top as usize] = split(greedy, top + 1, self.here());
             }
             (1, NO_LIMIT) if !nullable => {
                 let top = self.here();
                 self.unset(groups);
                 self.node(body, back)?;
-                let split = self.put(Op::Accept);
-                self.ops[split as usize] = self.split(greedy, top, split + 1);
+                let end = self.put(Op::Accept);
+                self.ops[end as usize] = split(greedy, top, end + 1);
             }
             _ => {
                 let register = self.registers;
@@ -294,6 +289,12 @@ impl Compiler {
         }
         Ok(())
     }
+}
+
+/// The choice between a further round and the end of a loop.
+fn split(greedy: bool, round: u32, exit: u32) -> Op {
+    let (first, second) = if greedy { (round, exit) } else { (exit, round) };
+    Op::Split { first, second }
 }
 
 struct Repeat<'a> {

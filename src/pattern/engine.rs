@@ -60,6 +60,11 @@ impl Engine {
         &self.tree
     }
 
+    #[cfg(test)]
+    pub(super) fn program(&self) -> &Program {
+        &self.program
+    }
+
     /// Whether U+2028 and U+2029 in a text decide which engine may search it.
     pub(super) fn knows_separators(&self) -> bool {
         self.facts.line_anchors

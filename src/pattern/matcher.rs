@@ -21,8 +21,8 @@ const UNSET: u32 = u32::MAX;
 const MAX_STACK: usize = MAX_PATTERN_STACK_BYTES / size_of::<Entry>();
 /// Entries for which memory is kept from one search to the next.
 const KEPT_STACK: usize = 64 * 1024;
-/// A step stands for so many characters of a run, and for twice as many bytes of a reference.
-const CHARACTERS_PER_STEP: usize = 8;
+/// A step stands for so many characters of a run, and for four times as many bytes of a reference.
+const CHARACTERS_PER_STEP: usize = 4;
 
 /// Something to go back to, or to restore on the way.
 #[derive(Debug, Clone, Copy)]
@@ -139,7 +139,7 @@ impl Matcher<'_, '_> {
                 known = found.end().max(at + 1);
             }
             let Some(start) = self.skip(at) else { return Ok(None) };
-            self.meter.steps((start - at) / CHARACTERS_PER_STEP / 2)?;
+            self.meter.steps((start - at) / CHARACTERS_PER_STEP / 4)?;
             self.bound_to_start = true;
             if let Some(end) = self.run(0, start)? {
                 return Ok(Some(start..end));
@@ -228,7 +228,7 @@ impl Matcher<'_, '_> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn advance(&mut self, op: usize, at: usize) -> Result<Advance, Costly> {
         let (program, text) = (self.program, self.text);
         let on_if = |holds: bool| if holds { Advance::To(op + 1, at) } else { Advance::Failed };
@@ -310,7 +310,7 @@ impl Matcher<'_, '_> {
     }
 
     /// Restores the values on top of the stack, down to a choice, and takes it. `None` if there is none above `base`.
-    #[inline(always)]
+    #[inline]
     fn go_back(&mut self, base: usize) -> Result<Option<(usize, usize)>, Costly> {
         while self.scratch.stack.len() > base {
             let Some(entry) = self.scratch.stack.pop() else { break };
@@ -450,7 +450,7 @@ impl Matcher<'_, '_> {
         let slots = &self.scratch.slots;
         let set = groups.iter().find_map(|&group| span(slots[2 * group as usize], slots[2 * group as usize + 1]));
         let Some(wanted) = set.and_then(|range| self.text.get(range)) else { return Ok(Some(at)) };
-        self.meter.steps(wanted.len() / CHARACTERS_PER_STEP / 2)?;
+        self.meter.steps(wanted.len() / CHARACTERS_PER_STEP / 4)?;
         let rest = if back { &self.text[..at] } else { &self.text[at..] };
         if !ignore_case {
             let same = if back { rest.ends_with(wanted) } else { rest.starts_with(wanted) };
@@ -478,7 +478,7 @@ enum Advance {
 
 impl Advance {
     /// Goes on at another instruction, if it goes on.
-    #[inline(always)]
+    #[inline]
     fn resumed_at(self, op: usize) -> Self {
         match self {
             Self::To(_, at) => Self::To(op, at),
@@ -492,7 +492,7 @@ fn is_line_start(text: &[u8], at: usize) -> bool {
     previous(text, at).is_some_and(|(c, _)| is_line_end(c)) && !(text[at - 1] == b'\r' && text.get(at) == Some(&b'\n'))
 }
 
-#[inline(always)]
+#[inline]
 fn literal(program: &Program, text: &[u8], at: usize, from: u32, len: u32, back: bool) -> Option<usize> {
     let wanted = &program.literals[from as usize..(from + len) as usize];
     if back {
@@ -503,7 +503,7 @@ fn literal(program: &Program, text: &[u8], at: usize, from: u32, len: u32, back:
     (rest.first() == wanted.first() && (len == 1 || rest.starts_with(wanted))).then(|| at + wanted.len())
 }
 
-#[inline(always)]
+#[inline]
 fn class(set: &CharSet, text: &[u8], at: usize, back: bool) -> Option<usize> {
     step(text, at, back).filter(|(c, _)| set.contains(*c)).map(|(_, after)| after)
 }
@@ -521,12 +521,23 @@ fn take(set: &CharSet, text: &[u8], at: usize, count: u32, back: bool) -> Option
 /// Takes all characters of a set, but no more than `count` unless `max` is [`NO_LIMIT`].
 fn take_all(set: &CharSet, text: &[u8], at: usize, max: u32, count: u32, back: bool) -> usize {
     let mut at = at;
-    if max != NO_LIMIT || back {
-        let mut left = if max == NO_LIMIT { u32::MAX } else { count };
-        while left > 0 {
+    if max != NO_LIMIT {
+        for _ in 0..count {
             let Some(after) = class(set, text, at, back) else { break };
             at = after;
-            left -= 1;
+        }
+        return at;
+    }
+    if back {
+        while let Some(&byte) = text[..at].last() {
+            match set.bytes[usize::from(byte)] {
+                IN => at -= 1,
+                DECODE => match previous(text, at) {
+                    Some((c, before)) if set.contains(c) => at = before,
+                    _ => break,
+                },
+                _ => break,
+            }
         }
         return at;
     }
@@ -542,3 +553,6 @@ fn take_all(set: &CharSet, text: &[u8], at: usize, max: u32, count: u32, back: b
     }
     at
 }
+
+#[cfg(test)]
+mod tests;

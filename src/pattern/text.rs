@@ -83,7 +83,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn both_ways(text: &[u8]) -> (Vec<(char, usize)>, Vec<(char, usize)>) {
+    type Characters = Vec<(char, usize)>;
+
+    fn both_ways(text: &[u8]) -> (Characters, Characters) {
         let (mut right, mut at) = (Vec::new(), 0);
         while let Some((c, end)) = next(text, at) {
             right.push((c, at));

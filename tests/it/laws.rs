@@ -120,6 +120,11 @@ proptest! {
     }
 
     #[test]
+    fn any_pattern_has_one_answer(bytes in vec(any::<u8>(), 0..80)) {
+        bodies::a_pattern_has_one_answer(&bytes);
+    }
+
+    #[test]
     fn any_globs_agree(
         head in any::<[u8; 2]>(),
         texts in proptest::array::uniform3(

@@ -1,0 +1,121 @@
+//! Any pattern on any text: an answer or an error, soon, and the same one whoever is asked.
+
+use std::time::{Duration, Instant};
+
+use replay::cancel::Bound;
+use replay::pattern::{Budget, Match, Options, Pattern, Replacement};
+
+use grep_matcher::Matcher as _;
+
+use super::Source;
+
+/// What patterns are made of, and some that is not what it looks like.
+const PIECES: [&str; 40] = [
+    "a",
+    "b",
+    "ab",
+    "\u{e9}",
+    "\u{1f600}",
+    ".",
+    "\\w",
+    "\\W",
+    "\\s",
+    "\\d",
+    "[ab]",
+    "[^a]",
+    "[^]",
+    "[]",
+    "^",
+    "$",
+    "\\b",
+    "\\B",
+    "\\n",
+    "\\r",
+    "*",
+    "+",
+    "?",
+    "??",
+    "{2}",
+    "{1,3}",
+    "{,2}",
+    "(",
+    "(?:",
+    "(?=",
+    "(?!",
+    "(?<=",
+    "(?<!",
+    "(?<x>",
+    ")",
+    "|",
+    "\\1",
+    "\\k<x>",
+    "(?i:",
+    "\\u00e9",
+];
+const TEXTS: [&str; 10] = ["a", "b", "A", "\u{e9}", "\u{1f600}", "\n", "\r\n", " ", "\u{2028}", "ab"];
+/// More matches than a text of the size has.
+const MOST: usize = 2000;
+/// The longest that one pattern may take: its budget of steps, on a slow machine.
+const BOUND: Duration = Duration::from_mins(1);
+
+fn text_of(source: &mut Source<'_>, pieces: &[&'static str], most: u8) -> String {
+    let count = source.byte() % most;
+    (0..count).map(|_| source.choice(pieces)).collect()
+}
+
+/// Matches come in order, with and without groups alike; a match is found on its line; replacing by `$&` changes nothing.
+pub fn a_pattern_has_one_answer(bytes: &[u8]) {
+    let mut source = Source(bytes);
+    let options = Options { case_insensitive: source.flag() };
+    let pattern = text_of(&mut source, &PIECES, 16);
+    let text = text_of(&mut source, &TEXTS, 24);
+    let begun = Instant::now();
+    let Ok(compiled) = Pattern::new(&pattern, options) else { return };
+    // So little time that a costly pattern does not hold up the others.
+    let bound = Bound { deadline: Some(begun + Duration::from_secs(1)), cancel: None };
+    let found: Result<Vec<Match>, _> = compiled.find_iter(&text, bound).take(MOST).collect();
+    let spans: Result<Vec<Match>, _> = compiled.spans_iter(&text, bound).take(MOST).collect();
+    if let (Ok(found), Ok(spans)) = (&found, &spans) {
+        let ranges = |all: &[Match]| all.iter().map(Match::range).collect::<Vec<_>>();
+        assert_eq!(ranges(found), ranges(spans), "`{pattern}` on {text:?}");
+        in_order(&pattern, &text, found);
+        let same = Replacement::parse("$&", &compiled).unwrap();
+        let (mut out, mut at) = (String::new(), 0);
+        for one in found {
+            out.push_str(&text[at..one.range().start]);
+            same.expand(one, &text, &mut out);
+            at = one.range().end;
+        }
+        assert_eq!(out + &text[at..], text, "`{pattern}`");
+    }
+    bytes_are_searched(&compiled, &mut source, bound);
+    assert!(begun.elapsed() < BOUND, "`{pattern}` on {text:?}");
+}
+
+fn in_order(pattern: &str, text: &str, found: &[Match]) {
+    let mut last = None;
+    for one in found {
+        let range = one.range();
+        assert!(last.is_none_or(|last| range.start >= last), "`{pattern}` on {text:?}");
+        assert!(text.get(range.clone()).is_some(), "`{pattern}` on {text:?}");
+        // An empty match moves on by a character.
+        last = Some(range.end + usize::from(range.is_empty()));
+    }
+}
+
+/// A text that need not be UTF-8 is searched, too, and never outside itself.
+fn bytes_are_searched(pattern: &Pattern, source: &mut Source<'_>, bound: Bound<'_>) {
+    let budget = Budget::new(bound);
+    let text = source.bytes();
+    if let Ok(Some(found)) = pattern.text_finder(&budget).find_at(text, 0) {
+        assert!(found.start() <= found.end() && found.end() <= text.len());
+    }
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let finder = pattern.finder(&budget);
+        let exact = finder.find_at(line, 0);
+        let candidate = finder.find_candidate_line(line);
+        if let (Ok(Some(_)), Ok(candidate)) = (exact, candidate) {
+            assert!(candidate.is_some(), "a line that matches is no candidate: {line:?}");
+        }
+    }
+}
