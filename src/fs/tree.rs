@@ -1,20 +1,17 @@
 //! A tree in order: directories and what is in them, depth first, names sorted by their bytes.
-#![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
-use std::sync::Arc;
+use std::ops::ControlFlow;
 
-use rustix::fs::{Mode, openat};
+use rustix::io::Errno;
 
 use crate::cancel::CancelToken;
 use crate::limits::MAX_WALK_DEPTH;
 use crate::policy::{Checked, Kind, Read};
 
-use super::descent::{Descent, Step};
-use super::dir::LIST;
 use super::error::FsError;
-use super::ignores::Ignores;
+use super::listing::Order;
+use super::walk::{Found, Visitor, WalkOptions, walk};
 
 /// How a tree is listed.
 pub struct TreeOptions<'a> {
@@ -25,7 +22,7 @@ pub struct TreeOptions<'a> {
     /// Leaves out what `.gitignore` files name, and `.git` itself.
     pub respect_gitignore: bool,
     /// Whether an entry, by its path below the start, is listed at all.
-    pub keep: &'a dyn Fn(&[u8], Kind) -> bool,
+    pub keep: &'a (dyn Fn(&[u8], Kind) -> bool + Sync),
     /// Stops the listing.
     pub cancel: &'a CancelToken,
 }
@@ -56,61 +53,78 @@ pub struct Tree {
 
 /// Lists the tree below an open directory.
 pub fn tree(start: &Checked<Read>, options: &TreeOptions<'_>) -> Result<Tree, FsError> {
-    let failed = |errno| FsError::of(start.shown(), "list", errno);
-    let top = openat(start, ".", LIST, Mode::empty()).map_err(failed)?;
-    let mut ignores = Vec::new();
-    if options.respect_gitignore {
-        ignores.push(Ignores::inside(None, &top, b""));
-    }
-    let mut descent = Descent::new(top).map_err(failed)?;
-    let mut tree = Tree::default();
-    let mut rel: Vec<u8> = Vec::new();
     let max_depth = options.max_depth.min(MAX_WALK_DEPTH);
-    while let Some(step) = descent.step().map_err(failed)? {
-        if options.cancel.is_cancelled() {
-            return Err(FsError::Cancelled { path: start.shown().into() });
-        }
-        let entry = match step {
-            Step::Entry(entry) => entry,
-            Step::Left(name) => {
-                rel.truncate(rel.len().saturating_sub(name.len() + 1));
-                ignores.pop();
-                continue;
+    let walk_options = WalkOptions {
+        threads: None,
+        order: Order::Names,
+        max_depth,
+        respect_gitignore: options.respect_gitignore,
+        above: &[],
+        cancel: options.cancel,
+    };
+    let mut tree = Tree::default();
+    let lister = Lister { keep: options.keep, max_depth };
+    let mut start_is_readable = true;
+    walk(start, &walk_options, &lister, |stretch: Stretch| {
+        if stretch.unreadable {
+            // What is below a directory follows it directly, so it is the last one.
+            match tree.entries.last_mut() {
+                Some(directory) => directory.listed = false,
+                None => start_is_readable = false,
             }
-        };
-        let before = rel.len();
-        rel.extend_from_slice(entry.name.as_bytes());
-        let is_dir = entry.kind == Kind::Directory;
-        let left_out = options.respect_gitignore
-            && (entry.name == ".git"
-                || ignores.last().and_then(Option::as_ref).is_some_and(|i| i.ignored(&rel, is_dir)));
-        if left_out || !(options.keep)(&rel, entry.kind) {
-            rel.truncate(before);
-            continue;
+            tree.skipped += 1;
         }
-        if tree.entries.len() >= options.max_entries {
-            tree.truncated = true;
-            break;
-        }
-        let depth = descent.depth() + 1;
-        let mut listed = true;
-        let mut entered = false;
-        if is_dir {
-            entered = depth < max_depth && descent.enter(&entry.name, |_| true).unwrap_or(false);
-            listed = entered;
-            tree.skipped += u64::from(depth < max_depth && !entered);
-        }
-        tree.entries.push(TreeEntry { depth, name: entry.name, kind: entry.kind, listed });
-        if entered {
-            if options.respect_gitignore {
-                let above = ignores.last().and_then(|above| above.as_ref().map(Arc::clone));
-                let dir = descent.dir().map_err(failed)?;
-                ignores.push(Ignores::inside(above, dir, &rel));
-            }
-            rel.push(b'/');
-        } else {
-            rel.truncate(before);
-        }
+        let room = options.max_entries - tree.entries.len();
+        tree.truncated = stretch.entries.len() > room;
+        tree.entries.extend(stretch.entries.into_iter().take(room));
+        if tree.truncated { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    if options.cancel.is_cancelled() {
+        return Err(FsError::Cancelled { path: start.shown().into() });
+    }
+    if !start_is_readable {
+        return Err(FsError::of(start.shown(), "list", Errno::IO));
     }
     Ok(tree)
+}
+
+#[derive(Default)]
+struct Stretch {
+    entries: Vec<TreeEntry>,
+    /// The directory that these would be the entries of could not be read.
+    unreadable: bool,
+}
+
+struct Lister<'a> {
+    keep: &'a (dyn Fn(&[u8], Kind) -> bool + Sync),
+    max_depth: usize,
+}
+
+impl Visitor for Lister<'_> {
+    type Local = ();
+    type Out = Stretch;
+
+    fn local(&self) {}
+
+    fn enters(&self, rel: &[u8]) -> bool {
+        (self.keep)(rel, Kind::Directory)
+    }
+
+    fn visit(&self, (): &mut (), out: &mut Stretch, found: &Found<'_>) {
+        let kind = found.kind();
+        if !(self.keep)(found.rel(), kind) {
+            return;
+        }
+        let depth = memchr::memchr_iter(b'/', found.rel()).count() + 1;
+        let listed = kind != Kind::Directory || depth < self.max_depth;
+        out.entries.push(TreeEntry { depth, name: found.name().to_owned(), kind, listed });
+    }
+
+    fn unreadable(&self, out: &mut Stretch, _: &[u8]) {
+        out.unreadable = true;
+    }
+
+    fn weight(out: &Stretch) -> usize {
+        out.entries.len() * size_of::<TreeEntry>() + usize::from(out.unreadable)
+    }
 }

@@ -355,7 +355,7 @@ impl Gathered {
             }
             if self.wanted.mode == Mode::Lines {
                 hits.more |= found.cut || found.matches > left;
-                if found.matches > left {
+                if found.cut || found.matches > left {
                     cut(&mut found, left, self.wanted.context);
                 }
                 left -= found.matches;
@@ -368,9 +368,10 @@ impl Gathered {
     }
 }
 
-/// Leaves the first `most` matches, and no context of those that are left out.
+/// Leaves the first `most` matches, and no context of those that are left out: a search that ends at a match has already
+/// brought the lines before it.
 fn cut(found: &mut Found, most: u64, context: usize) {
-    found.matches = most;
+    found.matches = found.matches.min(most);
     let mut matches = 0;
     let kept = found.hits.iter().take_while(|hit| {
         matches += u64::from(hit.is_match);

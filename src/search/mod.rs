@@ -34,3 +34,6 @@ pub struct Call<'a> {
     /// Told now and then how many files or entries have been looked at.
     pub progress: &'a (dyn Fn(u64) + Sync),
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,8 @@ use crate::pattern::Options;
 use crate::policy::tests::Tree;
 use pretty_assertions::assert_eq;
 
+/// Bytes that are too many for one piece.
+const LARGE: usize = MAX_WHOLE_SEARCH_BYTES as usize + 1000;
 const ALL: Limits = Limits { most: 9, bytes: 1 << 20 };
 
 fn search(content: impl AsRef<[u8]>, pattern: &str, how: How, limits: Limits) -> Result<Found, Stopped> {
@@ -68,8 +70,8 @@ fn utf16_is_decoded_and_other_bytes_are_shown_as_replacements() {
         assert_eq!(found(wide(text, low_first), "ï.*😀$", 0, 9), (lines(&["2:naïve 😀"]), 1, false));
         assert_eq!(found(wide("a\nb\0", low_first), "a", 0, 9), (vec![], 0, false));
         // Too large for one piece, so decoded on the way.
-        let long = "é\n".repeat(MAX_WHOLE_SEARCH_BYTES as usize) + "end";
-        let last = format!("{}:end", MAX_WHOLE_SEARCH_BYTES + 1);
+        let long = "é\n".repeat(LARGE / 4) + "end";
+        let last = format!("{}:end", LARGE / 4 + 1);
         assert_eq!(found(wide(&long, low_first), "^end", 0, 9), (lines(&[&last]), 1, false));
     }
     assert_eq!(found(b"caf\xe9\n", "caf.$", 0, 9), (lines(&["1:caf\u{fffd}"]), 1, false));
@@ -77,7 +79,7 @@ fn utf16_is_decoded_and_other_bytes_are_shown_as_replacements() {
 
 #[test]
 fn a_large_file_is_searched_as_a_small_one() {
-    let large = "filler\n".repeat(MAX_WHOLE_SEARCH_BYTES as usize / 7 + 1);
+    let large = "filler\n".repeat(LARGE / 7);
     let lines_before = large.lines().count();
     let text = format!("\u{feff}top\n{large}needle\nafter");
     let expected = [format!("{}-filler", lines_before + 1), format!("{}:needle", lines_before + 2)];
@@ -102,7 +104,7 @@ fn what_is_not_wanted_is_only_counted() {
 #[test]
 fn a_cancelled_search_of_a_large_file_ends() {
     let tree = Tree::new();
-    std::fs::write(tree.at("A/x"), "x\n".repeat(MAX_WHOLE_SEARCH_BYTES as usize)).unwrap();
+    std::fs::write(tree.at("A/x"), "x\n".repeat(LARGE / 2)).unwrap();
     let file = OpenFile::of(&tree.policy.read(tree.at("A/x")).unwrap()).unwrap();
     let cancel = CancelToken::new();
     cancel.cancel();
@@ -128,7 +130,7 @@ fn a_match_over_lines_counts_as_each_of_them() {
 fn a_pattern_that_gives_up_is_told_with_its_line() {
     let costly = format!("x\n{}!\n", "a".repeat(3000));
     let pattern = "(?=(a+))(?:\\1)+(?:a|aa)+$(?!y)";
-    for filler in ["fill\n".repeat(10), "fill\n".repeat(MAX_WHOLE_SEARCH_BYTES as usize)] {
+    for filler in ["fill\n".repeat(10), "fill\n".repeat(LARGE / 5)] {
         let text = format!("{filler}{costly}");
         let line = filler.lines().count() as u64 + 2;
         let budget = Budget::with_steps(100_000, Bound::default());
