@@ -34,15 +34,15 @@ impl Version {
     }
 }
 
-/// `f_type` of ext2, ext3 and ext4, of XFS and of Btrfs (`statfs(2)`).
-const HONEST: [i64; 3] = [0xEF53, 0x5846_5342, 0x9123_683E];
+/// `f_type` of ext2, ext3 and ext4, of XFS and of Btrfs (`statfs(2)`), wide enough for any type that it has somewhere.
+const HONEST: [i128; 3] = [0xEF53, 0x5846_5342, 0x9123_683E];
 
 /// Whether the filesystem is known to keep inode numbers, to stamp every change by this machine's clock, and to write
 /// mapped pages back. Of any other, and where the kernel does not say: no. tmpfs never writes back; overlay, FUSE and
 /// network filesystems have files that change elsewhere; F2FS can undo a write without a stamp
 /// (`F2FS_IOC_ABORT_ATOMIC_WRITE`).
 pub(super) fn is_honest(file: BorrowedFd<'_>) -> bool {
-    fstatfs(file).is_ok_and(|found| HONEST.contains(&i64::from(found.f_type)))
+    fstatfs(file).is_ok_and(|found| HONEST.contains(&i128::from(found.f_type)))
 }
 
 /// Whether every page of the file in memory is on disk too; `None` if the kernel does not say (`cachestat(2)`, Linux 6.5).

@@ -51,7 +51,7 @@ impl Clock for SystemClock {
         Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default()
     }
 
-    /// `ECANCELED` says so, once for any number of changes (`TFD_TIMER_CANCEL_ON_SET`, timerfd_create(2)).
+    /// `ECANCELED` says so, once for any number of changes (`TFD_TIMER_CANCEL_ON_SET`, `timerfd_create(2)`).
     fn was_set(&self) -> bool {
         !matches!(read(&self.timer, &mut [0; 8]), Err(Errno::AGAIN))
     }
