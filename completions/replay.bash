@@ -92,7 +92,7 @@ _replay() {
 
     case "${cmd}" in
         replay)
-            opts="-h -V --mcp-server --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --max-line-bytes --log-level --help --version call tools bench sandbox generate help"
+            opts="-h -V --mcp-server --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --log-level --help --version call tools bench sandbox generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -217,6 +217,10 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --search-memory-mib)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --max-line-bytes)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -233,7 +237,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__bench)
-            opts="-h --tree --pattern --rounds --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --max-line-bytes --log-level --help"
+            opts="-h --tree --pattern --rounds --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -373,6 +377,10 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --search-memory-mib)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --max-line-bytes)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -389,7 +397,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__call)
-            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --max-line-bytes --log-level --help read_file read_multiple_files write_file create_directory list_directory directory_tree move_file delete_file get_file_info list_allowed_directories edit_file edit_files search_files grep_files glob_search execute_command follow_command"
+            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --log-level --help read_file read_multiple_files write_file create_directory list_directory directory_tree move_file delete_file get_file_info list_allowed_directories edit_file edit_files search_files grep_files glob_search execute_command follow_command"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -511,6 +519,10 @@ _replay() {
                     return 0
                     ;;
                 --output-cap-bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --search-memory-mib)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -530,7 +542,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__generate)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --max-line-bytes --log-level --help man man-tools readme-tools bash zsh fish"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --log-level --help man man-tools readme-tools bash zsh fish"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -652,6 +664,10 @@ _replay() {
                     return 0
                     ;;
                 --output-cap-bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --search-memory-mib)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -811,7 +827,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --max-line-bytes --log-level --help explain probe run help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --log-level --help explain probe run help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -936,6 +952,10 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --search-memory-mib)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --max-line-bytes)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -952,7 +972,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox__subcmd__explain)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --max-line-bytes --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1074,6 +1094,10 @@ _replay() {
                     return 0
                     ;;
                 --output-cap-bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --search-memory-mib)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1163,7 +1187,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox__subcmd__probe)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --max-line-bytes --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1285,6 +1309,10 @@ _replay() {
                     return 0
                     ;;
                 --output-cap-bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --search-memory-mib)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1304,7 +1332,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox__subcmd__run)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --max-line-bytes --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1429,6 +1457,10 @@ _replay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --search-memory-mib)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --max-line-bytes)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1445,7 +1477,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__tools)
-            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --max-line-bytes --log-level --help"
+            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1567,6 +1599,10 @@ _replay() {
                     return 0
                     ;;
                 --output-cap-bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --search-memory-mib)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

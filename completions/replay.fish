@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server allow= allow-read= allow-write= sandbox-profile= protect= sandbox= network= allow-network env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= max-commands= max-background-commands= background-output-bytes= tools= errors= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= no-fsync max-line-bytes= log-level= h/help V/version
+    string join \n mcp-server allow= allow-read= allow-write= sandbox-profile= protect= sandbox= network= allow-network env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= max-commands= max-background-commands= background-output-bytes= tools= errors= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= no-fsync search-memory-mib= max-line-bytes= log-level= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -57,6 +57,7 @@ results\t'Results with isError'"
 complete -c replay -n "__fish_replay_needs_command" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
 complete -c replay -n "__fish_replay_needs_command" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
@@ -109,6 +110,7 @@ results\t'Results with isError'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
@@ -154,6 +156,7 @@ results\t'Results with isError'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
@@ -178,7 +181,7 @@ complete -c replay -n "__fish_replay_using_subcommand bench" -l sandbox -d 'The 
 namespaces\t'A root of its own in namespaces, or no command'
 landlock\t'Landlock on the system\'s own root, or no command'
 off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand bench" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand bench" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
@@ -186,10 +189,10 @@ complete -c replay -n "__fish_replay_using_subcommand bench" -l home -d 'HOME of
 read-only\t'The real one; whatever it holds can be read'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l git-identity -d 'Author and committer of the commits that commands make' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-open-files -d 'Open files of each process of a command' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
@@ -202,6 +205,7 @@ results\t'Results with isError'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
@@ -246,6 +250,7 @@ results\t'Results with isError'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
@@ -294,6 +299,7 @@ results\t'Results with isError'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
@@ -338,6 +344,7 @@ results\t'Results with isError'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
@@ -382,6 +389,7 @@ results\t'Results with isError'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
@@ -430,6 +438,7 @@ results\t'Results with isError'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'

@@ -46,7 +46,7 @@ pub use replacement::{Replacement, ReplacementError};
 pub use slips::slip;
 
 use crate::cancel::Bound;
-use crate::limits::{MAX_EXACT_ROUNDS, MAX_PATTERN_BYTES};
+use crate::limits::MAX_PATTERN_BYTES;
 use ast::Tree;
 use engine::{Engine, Want};
 use std::sync::Arc;
@@ -138,12 +138,6 @@ impl Pattern {
     /// The same matches without their groups, which are often found faster.
     pub fn spans_iter<'a>(&'a self, text: &'a str, bound: Bound<'a>) -> Matches<'a> {
         Matches::new(self, text, Want::Span, Budget::for_text(text.len(), bound))
-    }
-
-    /// A pattern in the syntax of `regex-syntax` that matches, in any bytes, whatever this one does; case is written out.
-    /// It is made to ask which literals every match has. `None` if it would be too long.
-    pub fn over_approximation(&self) -> Option<String> {
-        translate::approximation_of_bytes(self.0.tree(), MAX_EXACT_ROUNDS)
     }
 
     /// What `grep_searcher::Searcher` searches line by line with; nothing matches a `\n`.

@@ -5,7 +5,6 @@
 //! differently, `[a&&b]` is an intersection there, and so on.
 
 use super::ast::{Class, Node, Tree};
-use super::facts::REPLACEMENT;
 use super::fold;
 use crate::limits::{MAX_EXACT_ROUNDS, MAX_REFERENCE_BYTES, MAX_REFERENCE_DEPTH, MAX_TRANSLATION_BYTES};
 use std::fmt::Write as _;
@@ -46,19 +45,9 @@ pub(super) fn approximation(tree: &Tree, haystack: Haystack, most_rounds: u32) -
     Some(Approximation { text: writer.out, exact: writer.exact })
 }
 
-/// An approximation that also matches where bytes are not UTF-8 and are read as U+FFFD. Slow to search with; it is made
-/// to ask which literals every match has.
-pub(super) fn approximation_of_bytes(tree: &Tree, most_rounds: u32) -> Option<String> {
-    let mut writer = Writer::new(tree, Haystack::Text, Style { most_rounds, bytes: true, ..Style::default() });
-    writer.node(&tree.root)?;
-    Some(writer.out)
-}
-
 #[derive(Clone, Copy)]
-#[expect(clippy::struct_excessive_bools, reason = "independent ways to write")]
 struct Style {
     captures: bool,
-    bytes: bool,
     most_rounds: u32,
     /// Inside the copy of a group that stands for a reference. What was captured stood elsewhere, so assertions say
     /// nothing about the copy.
@@ -69,7 +58,7 @@ struct Style {
 
 impl Default for Style {
     fn default() -> Self {
-        Self { captures: false, bytes: false, most_rounds: MAX_EXACT_ROUNDS, copy: false, fold: false }
+        Self { captures: false, most_rounds: MAX_EXACT_ROUNDS, copy: false, fold: false }
     }
 }
 
@@ -185,16 +174,10 @@ impl<'a> Writer<'a> {
     }
 
     fn class(&mut self, class: &Class) {
-        let odd = self.style.bytes && class.contains(REPLACEMENT);
-        self.out.push_str(if odd { "(?:" } else { "" });
         if self.haystack == Haystack::Lines && class.contains('\n') {
             self.ranges(&class.without('\n'));
         } else {
             self.ranges(class);
-        }
-        if odd {
-            // An invalid sequence that is read as one U+FFFD has up to three bytes (Unicode, 3.9, U+FFFD substitution).
-            self.out.push_str("|(?-u:[\\x80-\\xFF]){1,3})");
         }
     }
 

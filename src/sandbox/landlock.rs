@@ -120,6 +120,9 @@ pub struct Options {
     pub scope_signals: bool,
     /// No connections to abstract unix(7) sockets outside of the domain.
     pub scope_abstract_sockets: bool,
+    /// Hold to the rules who reads, lists and truncates, too. Where what may not be read cannot be named and what may not be
+    /// changed lies on read-only mounts, this is a second lock that costs half a microsecond at each open.
+    pub reading: bool,
     /// No TCP, if the version can refuse it: it is a second lock, behind the filter of socket(2).
     pub refuse_tcp: bool,
     /// The version of the interface, as [`abi`] has it; what is newer than this program knows is not used.
@@ -152,12 +155,13 @@ pub fn ruleset(rules: &[(BorrowedFd<'_>, Right)], options: &Options) -> Result<R
         return Err(Error::TooOld { have: options.abi, need: LEAST_ABI, what: "keep files from being truncated" });
     }
     let version = version(*options);
-    let files = refused("handle the rights of its version", strict().handle_access(AccessFs::from_all(version)))?;
+    let handled = handled(*options, version);
+    let files = refused("handle the rights of its version", strict().handle_access(handled))?;
     let mut created = created(files, *options)?;
     for (index, (object, right)) in rules.iter().enumerate() {
         let right = *right;
         let stat = rustix::fs::fstat(object).map_err(|errno| Error::Object { index, right, source: errno.into() })?;
-        let mut access = granted(right, version);
+        let mut access = granted(right, version) & handled;
         if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
             access &= AccessFs::from_file(version);
         }
@@ -182,6 +186,13 @@ pub fn scope_only(everywhere: BorrowedFd<'_>, options: &Options) -> Result<Rules
     let ruleset = refused(what, strict().handle_access(AccessFs::Refer))?;
     let created = created(ruleset, *options)?;
     finished(refused(what, created.add_rule(PathBeneath::new(everywhere, AccessFs::Refer)))?)
+}
+
+/// The rights that a ruleset decides about. The kernel asks a domain about an open only if it handles one of its rights,
+/// that to truncate among them, for the descriptor may be used for that later.
+fn handled(options: Options, version: ABI) -> BitFlags<AccessFs> {
+    let reading = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Truncate;
+    if options.reading { AccessFs::from_all(version) } else { AccessFs::from_all(version) & !reading }
 }
 
 /// What a right is to Landlock.

@@ -42,7 +42,13 @@ impl Walls {
         let scopes = abi >= SCOPES_ABI;
         let host = plan.network == Network::Host;
         // On a network of its own it can only meet sockets of other commands.
-        let options = Options { scope_signals: scopes, scope_abstract_sockets: scopes && host, refuse_tcp: false, abi };
+        let options = Options {
+            scope_signals: scopes,
+            scope_abstract_sockets: scopes && host,
+            reading: false,
+            refuse_tcp: false,
+            abi,
+        };
         let filter = seccomp::filter(&Rules { sockets: Sockets::Inet, unix: scopes || !host, supervised: false });
         Ok(Self { ruleset: ruleset(&rules, options)?, outer: None, filter, readable: Vec::new(), abi })
     }
@@ -75,7 +81,8 @@ impl Walls {
             rules.push(rule);
         }
         let host = plan.network == Network::Host;
-        let options = Options { scope_signals: true, scope_abstract_sockets: true, refuse_tcp: !host, abi };
+        let options =
+            Options { scope_signals: true, scope_abstract_sockets: true, reading: true, refuse_tcp: !host, abi };
         let sockets = if host { Sockets::Inet } else { Sockets::None };
         let filter = seccomp::filter(&Rules { sockets, unix: false, supervised: true });
         // Of files it holds nobody to anything: what lies in it could be allowed no more than it allows itself, and entering
@@ -155,7 +162,13 @@ pub fn hold_server(roots: &[(BorrowedFd<'_>, bool)], own: Option<BorrowedFd<'_>>
     let rules: Vec<_> = roots.iter().map(|(root, writable)| (*root, right(*writable))).collect();
     let rules: Vec<_> = rules.into_iter().chain(own.map(|own| (own, Right::Write))).collect();
     // The launcher, which this process may have to end, is outside.
-    let options = Options { scope_signals: false, scope_abstract_sockets: abi >= SCOPES_ABI, refuse_tcp: true, abi };
+    let options = Options {
+        scope_signals: false,
+        scope_abstract_sockets: abi >= SCOPES_ABI,
+        reading: true,
+        refuse_tcp: true,
+        abi,
+    };
     let ruleset =
         landlock::ruleset(&rules, &options).map_err(|error| Fault::because("Landlock", &error.to_string()))?;
     ruleset.restrict().step("enter the Landlock domain")?;

@@ -62,10 +62,3 @@ fn references_within_references_come_to_an_end() {
     );
     assert!(approximation(&tree(&"\\W".repeat(30_000)), Haystack::Text, 10).is_none());
 }
-
-#[test]
-fn bytes_that_are_not_utf_8_are_read_as_a_replacement() {
-    let text = |source: &str| approximation_of_bytes(&tree(source), 10).unwrap();
-    assert_eq!(text("aé\\uFFFD"), "a\\x{E9}(?:\\x{FFFD}|(?-u:[\\x80-\\xFF]){1,3})");
-    assert_eq!(text("[^]"), "(?:[\\x{0}-\\x{10FFFF}]|(?-u:[\\x80-\\xFF]){1,3})");
-}

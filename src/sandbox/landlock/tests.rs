@@ -21,7 +21,7 @@ fn version() -> u32 {
 }
 
 fn files_only() -> Options {
-    Options { scope_signals: false, scope_abstract_sockets: false, refuse_tcp: false, abi: version() }
+    Options { scope_signals: false, scope_abstract_sockets: false, reading: true, refuse_tcp: false, abi: version() }
 }
 
 fn within<T: Send>(ruleset: &Ruleset, act: impl FnOnce() -> T + Send) -> T {
