@@ -56,15 +56,14 @@ impl Scope {
     pub fn new(policy: &Policy, asked: Asked<'_>) -> Result<Self, SearchError> {
         let exclude = Exclude::new(asked.exclude)?;
         let types = if asked.types.is_empty() { None } else { Some(FileTypes::new(asked.types)?) };
-        let mut starts = match asked.globs {
-            Some(globs) => starts(policy, globs, asked.directory, &exclude)?,
-            None => {
-                let dir = match asked.directory {
-                    Some(dir) => dir,
-                    None => policy.read(".")?,
-                };
-                vec![Start::new(dir, None, MAX_WALK_DEPTH)]
-            }
+        let mut starts = if let Some(globs) = asked.globs {
+            starts(policy, globs, asked.directory.as_ref(), &exclude)?
+        } else {
+            let dir = match asked.directory {
+                Some(dir) => dir,
+                None => policy.read(".")?,
+            };
+            vec![Start::new(dir, None, MAX_WALK_DEPTH)]
         };
         starts.sort_by(|a, b| a.prefix.cmp(&b.prefix));
         let overlaps = starts.windows(2).any(|pair| pair[1].prefix.starts_with(&pair[0].prefix));
@@ -119,7 +118,7 @@ impl Start {
 fn starts(
     policy: &Policy,
     globs: &[String],
-    base: Option<Checked<Read>>,
+    base: Option<&Checked<Read>>,
     exclude: &Exclude,
 ) -> Result<Vec<Start>, SearchError> {
     let mut rests: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
@@ -128,7 +127,7 @@ fn starts(
         GlobMatcher::new(&[glob], false).map_err(|source| bad_glob("globs", index, source))?;
         let prefix = fixed_prefix(glob);
         let rest = glob[prefix.len()..].trim_start_matches('/');
-        let start = match &base {
+        let start = match base {
             Some(base) => base.shown().join(prefix),
             None if prefix.is_empty() => policy.absolute(".")?,
             None => policy.absolute(prefix)?,

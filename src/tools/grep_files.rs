@@ -47,8 +47,9 @@ pub struct Params {
     #[schemars(range(min = 0, max = MAX_CONTEXT_LINES), extend("x-aliases" = ["context", "context_lines"]))]
     context_lines: Option<u64>,
     /// content: lines; files: paths; count: matching lines of each file
+    #[serde(default)]
     #[schemars(extend("x-aliases" = ["output_mode", "mode"]))]
-    output_mode: Option<OutputMode>,
+    output_mode: OutputMode,
     /// Most matches (default 500); of files and count: most files
     #[schemars(range(min = 1, max = MAX_GREP_RESULTS), extend("x-aliases" = ["max_results", "limit"]))]
     max_results: Option<u64>,
@@ -60,10 +61,11 @@ pub struct Params {
 }
 
 /// What is listed.
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum OutputMode {
+    #[default]
     Content,
     Files,
     Count,
@@ -88,9 +90,9 @@ impl Tool for GrepFiles {
             Pattern::new(&params.regex, Options { case_insensitive: params.case_insensitive.unwrap_or_default() })?;
         let wanted = Wanted {
             mode: match params.output_mode {
-                None | Some(OutputMode::Content) => Mode::Lines,
-                Some(OutputMode::Files) => Mode::Files,
-                Some(OutputMode::Count) => Mode::Count,
+                OutputMode::Content => Mode::Lines,
+                OutputMode::Files => Mode::Files,
+                OutputMode::Count => Mode::Count,
             },
             context: params.context_lines.unwrap_or(0) as usize,
             multiline: params.multiline.unwrap_or_default(),

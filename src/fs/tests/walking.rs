@@ -50,7 +50,7 @@ pub(super) fn walked(start: &Checked<Read>, options: &WalkOptions<'_>, notes: &N
     (all, skipped)
 }
 
-pub(super) fn on_threads<'a>(count: usize, cancel: &'a CancelToken) -> WalkOptions<'a> {
+pub(super) fn on_threads(count: usize, cancel: &CancelToken) -> WalkOptions<'_> {
     WalkOptions {
         threads: Some(count),
         order: Order::Paths,

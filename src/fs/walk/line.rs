@@ -174,21 +174,18 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> State<S, O, F> {
     fn replace(&mut self, ticket: u64, done: Finished<S, O>) {
         let found = self.line.iter().position(|place| matches!(place, Place::Running(of) if *of == ticket));
         let Some(mut at) = found else { return };
-        match done.more.filter(|more| !more.is_empty()) {
-            Some(more) => {
-                self.line[at] = Place::Source(more);
-                if let Some(result) = done.result {
-                    self.line.insert(at, Place::Done(Vec::new()));
-                    at = self.add_result(at, result);
-                }
+        let more = done.more.filter(|more| !more.is_empty());
+        if more.is_none() || done.result.is_some() {
+            self.line[at] = Place::Done(Vec::new());
+            if let Some(more) = more {
+                self.line.insert(at + 1, Place::Source(more));
             }
-            None => {
-                self.line[at] = Place::Done(Vec::new());
-                match done.result {
-                    Some(result) => at = self.add_result(at, result),
-                    None => at = self.join(at),
-                }
-            }
+            at = match done.result {
+                Some(result) => self.add_result(at, result),
+                None => self.join(at),
+            };
+        } else if let Some(more) = more {
+            self.line[at] = Place::Source(more);
         }
         if let Some(Place::Done(_)) = self.line.get(at + 1) {
             self.join(at + 1);
