@@ -5,7 +5,6 @@ use std::os::unix::ffi::OsStrExt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use super::list_directory::{ItemKind, open_directory};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
@@ -44,10 +43,9 @@ struct Node {
     children: Vec<Node>,
 }
 
-/// A tree as JSON text.
+/// A [`Node`]; it is only ever written as text.
 #[derive(Debug, Serialize)]
-#[serde(transparent)]
-pub struct Output(Box<RawValue>);
+pub enum Output {}
 
 impl JsonSchema for Output {
     fn schema_name() -> Cow<'static, str> {
@@ -100,9 +98,8 @@ impl Tool for DirectoryTree {
         } else {
             text.clone()
         };
-        let structured = RawValue::from_string(structured).map_err(Error::output)?;
         let content = std::iter::once(text).chain(notes).map(Content::Text).collect();
-        Ok(Reply::content(content).with(Output(structured)))
+        Ok(Reply::content(content).with_written(structured))
     }
 }
 

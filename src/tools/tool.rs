@@ -107,11 +107,20 @@ pub struct Reply<O> {
     /// What the model reads.
     pub content: Vec<Content>,
     /// What a program reads; `None` leaves it out.
-    pub structured: Option<O>,
+    pub structured: Option<Structured<O>>,
     /// Members of the result's `_meta`.
     pub meta: Vec<(&'static str, Value)>,
     /// The call did its work and the outcome is bad news, such as a command that exits with 1.
     pub is_error: bool,
+}
+
+/// The structured form of an answer.
+#[derive(Debug)]
+pub enum Structured<O> {
+    /// As a value.
+    Typed(O),
+    /// As the JSON text of such a value: for outputs so large that they are written only once.
+    Written(String),
 }
 
 impl<O> Reply<O> {
@@ -128,7 +137,14 @@ impl<O> Reply<O> {
     /// Adds the structured form.
     #[must_use]
     pub fn with(mut self, structured: O) -> Self {
-        self.structured = Some(structured);
+        self.structured = Some(Structured::Typed(structured));
+        self
+    }
+
+    /// Adds the structured form, as JSON text.
+    #[must_use]
+    pub fn with_written(mut self, structured: String) -> Self {
+        self.structured = Some(Structured::Written(structured));
         self
     }
 
@@ -223,7 +239,8 @@ impl<T: Tool> Callable for Declared<T> {
         let params = schema::read_params::<T::Params>(T::NAME, self.schema(), arguments)?;
         let reply = T::run(context, params)?;
         let structured = match reply.structured.filter(|_| structured) {
-            Some(output) => Some(serde_json::to_string(&output).map_err(Error::output)?),
+            Some(Structured::Typed(output)) => Some(serde_json::to_string(&output).map_err(Error::output)?),
+            Some(Structured::Written(text)) => Some(text),
             None => None,
         };
         Ok(ToolReply { content: reply.content, structured, meta: reply.meta, is_error: reply.is_error })
