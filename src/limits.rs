@@ -107,7 +107,7 @@ pub const REMEMBERED_PATTERNS: usize = 64;
 /// Patterns forgotten at once when there are more: each time all records are gone through.
 pub const FORGOTTEN_PATTERNS: usize = 16;
 /// A file that changed less than this before it was read is not remembered, in seconds: by default the kernel writes changed
-/// pages back after 35 (`dirty_expire_centisecs` and `dirty_writeback_centisecs`, proc_sys_vm(5)).
+/// pages back after 35 (`dirty_expire_centisecs` and `dirty_writeback_centisecs`, `proc_sys_vm(5)`).
 pub const SETTLED_SECS: i64 = 60;
 /// A file that changed less than this before is remembered only if no page of it waits to be written, in seconds.
 pub const LONG_SETTLED_SECS: i64 = 3600;

@@ -115,6 +115,7 @@ impl fmt::Display for Right {
 
 /// What a ruleset does beside its rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "four things that are independent of each other")]
 pub struct Options {
     /// No signals to processes outside of the domain.
     pub scope_signals: bool,
