@@ -51,6 +51,8 @@ pub enum EditErrorKind {
     PatternNotFound {
         /// The line where the pattern's own text occurs, which is a sign that it was meant literally.
         literal_line: Option<usize>,
+        /// What in the pattern JavaScript reads otherwise than its author is likely to think.
+        slip: Option<&'static str>,
     },
     /// The pattern is wrong or too costly.
     #[error(transparent)]
@@ -106,10 +108,11 @@ impl EditError {
                 "add surrounding lines to `oldText` so that it matches one place, or set `limit: 0` to replace all, or `limit: N` for the first N".to_owned()
             }
             EditErrorKind::TextNotFound(cause) => cause.hint(),
-            EditErrorKind::PatternNotFound { literal_line: Some(line) } => {
+            EditErrorKind::PatternNotFound { slip: Some(slip), .. } => (*slip).to_owned(),
+            EditErrorKind::PatternNotFound { literal_line: Some(line), .. } => {
                 format!("the text of the pattern itself is on line {line}: leave `isRegex` out to match it literally")
             }
-            EditErrorKind::PatternNotFound { literal_line: None } => {
+            EditErrorKind::PatternNotFound { literal_line: None, .. } => {
                 "the pattern sees the whole file, `^` and `$` match at each line and `.` matches no line ending; for known text leave `isRegex` out".to_owned()
             }
             EditErrorKind::Pattern(error) => error.hint().to_owned(),

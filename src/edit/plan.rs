@@ -5,7 +5,7 @@ use super::error::{EditErrorKind, MatchKind};
 use super::{Edit, Options, Rule, blocks, closest, literal};
 use crate::cancel::Bound;
 use crate::limits::{MAX_EDIT_BYTES, MAX_EDIT_PLACES, MAX_LISTED_LINES};
-use crate::pattern::{self, Pattern, PatternError, Replacement};
+use crate::pattern::{self, Pattern, PatternError, Replacement, slip};
 use crate::text::lines::lines_of;
 use std::time::Instant;
 
@@ -30,6 +30,7 @@ pub(super) fn plan(text: &str, edit: &Edit, options: Options<'_>) -> Result<Chan
         if edit.is_regex {
             EditErrorKind::PatternNotFound {
                 literal_line: literal::first(text, &edit.old_text).map(|at| lines_of([text.as_bytes()], &[at])[0]),
+                slip: slip(&edit.old_text),
             }
         } else {
             let until = Instant::now() + options.closest_block;

@@ -65,18 +65,6 @@ pub struct Pattern {
     key: Arc<str>,
 }
 
-/// Answers whether a line matches.
-pub trait LineMatcher: Send + Sync {
-    /// Whether `line`, given without its `\n`, matches. Bytes that are not UTF-8 match as U+FFFD does.
-    fn is_match_line(&self, line: &[u8]) -> Result<bool, PatternError>;
-}
-
-impl LineMatcher for Pattern {
-    fn is_match_line(&self, line: &[u8]) -> Result<bool, PatternError> {
-        self.engine.find_in_line(line, 0, &Budget::new(Bound::default())).map(|found| found.is_some())
-    }
-}
-
 impl Pattern {
     /// Compiles JavaScript syntax, the text between the slashes.
     pub fn new(source: &str, options: Options) -> Result<Self, PatternError> {

@@ -10,7 +10,7 @@ use super::selection::{Selection, call, scope, shallow_glob_note, unreadable_not
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::limits::{DEFAULT_GREP_BYTES, DEFAULT_GREP_RESULTS, MAX_CONTEXT_LINES, MAX_GREP_BYTES, MAX_GREP_RESULTS};
-use crate::pattern::{Options, Pattern};
+use crate::pattern::{Options, Pattern, slip};
 use crate::policy::{Checked, Kind, Read};
 use crate::protocol::Content;
 use crate::search::{Mode, Wanted, grep, grep_one};
@@ -118,6 +118,7 @@ impl Tool for GrepFiles {
         let mut content = vec![Content::Text(text)];
         if hits.files.is_empty() {
             content.extend(shallow_glob_note(params.globs.as_deref()).map(Content::Text));
+            content.extend(slip(&params.regex).map(|slip| Content::text(format!("[{slip}]"))));
         }
         let unreadable = hits.unreadable.iter().map(|path| path.as_os_str().as_bytes());
         content.extend(unreadable_note(unreadable).map(Content::Text));
