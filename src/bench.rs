@@ -3,6 +3,7 @@
 //! Nothing is written to the tree. The server is this program again, over stdio, as a client starts it.
 #![expect(clippy::disallowed_methods, reason = "it starts the programs it compares, none of which an agent chose")]
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -36,11 +37,15 @@ pub fn run(wanted: &Wanted<'_>, progress: &mut dyn FnMut(&str)) -> Result<String
     let mut table = String::from(
         "what                              by          median  (min - max)              count  replay is\n",
     );
+    let mut versions = Vec::new();
     for part in parts(&tree, wanted.pattern) {
         progress(part.title);
+        versions.extend(part.contenders.iter().map(|one| one.version.clone()));
         let cells = measure(part.contenders, wanted.rounds)?;
         write_rows(&mut table, part.title, &cells);
     }
+    let versions: BTreeSet<String> = versions.into_iter().flatten().collect();
+    let _ = write!(table, "\nreplay {}, {}\n", env!("CARGO_PKG_VERSION"), Vec::from_iter(versions).join(", "));
     table.push_str(
         "\nTimes are end to end: for replay from the request to the whole reply, for programs from start to exit. \
          Compare ratios, and look at the counts first: they differ where programs mean different things (replay's \
@@ -58,6 +63,8 @@ struct Part {
 /// Who measures itself: replay first, then whatever is installed.
 struct Contender {
     name: &'static str,
+    /// What it says of itself.
+    version: Option<String>,
     work: Box<dyn FnMut() -> Result<Trial>>,
 }
 
@@ -127,13 +134,14 @@ fn replay(tree: &Path, tool: &'static str, arguments: Value, count: &'static str
         let reply: Value = serde_json::from_str(&line)?;
         let result = &reply["result"];
         if result["isError"] == true || !reply["error"].is_null() {
-            bail!("{tool}: {}{}", reply["error"]["message"].as_str().unwrap_or_default(), result["content"][0]["text"]);
+            let error = reply["error"]["message"].as_str().or_else(|| result["content"][0]["text"].as_str());
+            bail!("{tool}: {}", error.unwrap_or("failed"));
         }
         let found = result["structuredContent"].pointer(count).unwrap_or(&Value::Null);
         let listed = || found.as_array().map_or_else(|| nodes(found), |list| list.len() as u64);
         Ok(Trial { time, count: found.as_u64().unwrap_or_else(listed) })
     };
-    Contender { name: "replay", work: Box::new(work) }
+    Contender { name: "replay", version: None, work: Box::new(work) }
 }
 
 /// Entries of a tree, the root included.
@@ -154,6 +162,8 @@ fn program(name: &'static str, names: &[&str], words: Vec<OsString>, count: Coun
     let path = std::env::var_os("PATH")?;
     let found = |name: &str| std::env::split_paths(&path).map(|dir| dir.join(name)).find(|path| path.is_file());
     let program: PathBuf = names.iter().find_map(|name| found(name))?;
+    let said = Command::new(&program).arg("--version").stdin(Stdio::null()).output().ok();
+    let version = said.and_then(|said| Some(String::from_utf8_lossy(&said.stdout).lines().next()?.to_owned()));
     let work = move || {
         let begin = Instant::now();
         let output = Command::new(&program)
@@ -174,7 +184,7 @@ fn program(name: &'static str, names: &[&str], words: Vec<OsString>, count: Coun
         };
         Ok(Trial { time, count })
     };
-    Some(Contender { name, work: Box::new(work) })
+    Some(Contender { name, version, work: Box::new(work) })
 }
 
 /// The times of one contender, sorted, and its last count.
@@ -196,7 +206,7 @@ fn measure(mut contenders: Vec<Contender>, rounds: u32) -> Result<Vec<Cell>> {
         contenders.iter().map(|one| Cell { name: one.name, times: Vec::new(), count: 0 }).collect();
     for round in 0..=rounds {
         for (contender, cell) in contenders.iter_mut().zip(&mut cells) {
-            let trial = (contender.work)().with_context(|| contender.name)?;
+            let trial = (contender.work)().with_context(|| format!("while measuring {}", contender.name))?;
             cell.count = trial.count;
             if round > 0 {
                 cell.times.push(trial.time);

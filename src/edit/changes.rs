@@ -18,11 +18,22 @@ pub(super) struct Changes {
     spans: Vec<Range<usize>>,
     texts: Texts,
     rule: Rule,
+    more: bool,
 }
 
 impl Changes {
     pub(super) fn new(spans: Vec<Range<usize>>, texts: Texts, rule: Rule) -> Self {
-        Self { spans, texts, rule }
+        Self { spans, texts, rule, more: false }
+    }
+
+    /// Says that the limit left out places.
+    pub(super) fn and_more(mut self, more: bool) -> Self {
+        self.more = more;
+        self
+    }
+
+    pub(super) fn more(&self) -> bool {
+        self.more
     }
 
     pub(super) fn rule(&self) -> Rule {

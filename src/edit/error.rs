@@ -105,7 +105,7 @@ impl EditError {
                 "give the text to replace; to insert, take a line beside the place and repeat it in `newText`; to write a whole file use `write_file`".to_owned()
             }
             EditErrorKind::NotUnique { .. } => {
-                "add surrounding lines to `oldText` so that it matches one place, or set `limit: 0` to replace all, or `limit: N` for the first N".to_owned()
+                "add surrounding lines to `oldText` so that it matches one place, or set `limit: 0` to replace all, or to 2 or more for the first so many".to_owned()
             }
             EditErrorKind::TextNotFound(cause) => cause.hint(),
             EditErrorKind::PatternNotFound { slip: Some(slip), .. } => (*slip).to_owned(),
@@ -131,7 +131,10 @@ impl EditError {
 
 impl fmt::Display for EditError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; `edits[{}]` failed and the file is unchanged", self.kind, self.index)
+        let kind = self.kind.to_string();
+        // What ends with a line that shows a place has nothing behind that.
+        let separator = if kind.contains('\n') { "\n" } else { "; " };
+        write!(f, "{kind}{separator}`edits[{}]` failed and the file is unchanged", self.index)
     }
 }
 

@@ -106,6 +106,8 @@ pub struct EditReport {
     pub last_line: usize,
     /// How the places were found.
     pub rule: Rule,
+    /// Whether a pattern matches further places, which the limit left out.
+    pub more: bool,
 }
 
 /// The outcome of all edits.
@@ -132,16 +134,21 @@ pub fn apply<'a>(
 ) -> Result<Applied<'a>, EditError> {
     let unreadable = |index| move |error| EditError::new(index, EditErrorKind::Encoding(error));
     let mut working = Working::read(bytes.into()).map_err(unreadable(0))?;
-    let mut done: Vec<(Range<usize>, u64, Rule)> = Vec::with_capacity(edits.len());
+    let mut done: Vec<Done> = Vec::with_capacity(edits.len());
     let mut changed = false;
     for (index, edit) in edits.iter().enumerate() {
         let text = working.text();
         let changes = plan::plan(text, edit, options).map_err(|kind| EditError::new(index, kind))?;
         changed |= changes.change(text);
-        for (range, ..) in &mut done {
-            *range = changes.moved(range);
+        for done in &mut done {
+            done.range = changes.moved(&done.range);
         }
-        done.push((changes.covered(), changes.len(), changes.rule()));
+        done.push(Done {
+            range: changes.covered(),
+            replacements: changes.len(),
+            rule: changes.rule(),
+            more: changes.more(),
+        });
         working.change(changes);
     }
     let per_edit = reports(&working, &done);
@@ -150,16 +157,25 @@ pub fn apply<'a>(
     Ok(Applied { content: working.finish().map_err(unreadable(last))?, changed, per_edit, encoding })
 }
 
+/// What an edit did, in bytes of the text as it is now.
+struct Done {
+    range: Range<usize>,
+    replacements: u64,
+    rule: Rule,
+    more: bool,
+}
+
 /// Turns byte ranges of the final text into lines, in one pass over the text up to the last range.
-fn reports(text: &Working<'_>, done: &[(Range<usize>, u64, Rule)]) -> Vec<EditReport> {
+fn reports(text: &Working<'_>, done: &[Done]) -> Vec<EditReport> {
     let ends = |range: &Range<usize>| [range.start, range.start.max(range.end.saturating_sub(1))];
-    let mut offsets: Vec<usize> = done.iter().flat_map(|(range, ..)| ends(range)).collect();
+    let mut offsets: Vec<usize> = done.iter().flat_map(|done| ends(&done.range)).collect();
     offsets.sort_unstable();
     let lines = text.lines_of(&offsets);
     let line = |offset: usize| offsets.binary_search(&offset).map_or(1, |at| lines[at]);
-    let report = |(range, replacements, rule): &(Range<usize>, u64, Rule)| {
-        let [first, last] = ends(range).map(line);
-        EditReport { replacements: *replacements, first_line: first, last_line: last, rule: *rule }
+    let report = |done: &Done| {
+        let [first, last] = ends(&done.range).map(line);
+        let Done { replacements, rule, more, .. } = *done;
+        EditReport { replacements, first_line: first, last_line: last, rule, more }
     };
     done.iter().map(report).collect()
 }

@@ -130,8 +130,9 @@ fn by_pattern(text: &str, edit: &Edit, bound: Bound<'_>) -> Result<Option<Change
     let pattern = Pattern::new(&edit.old_text, options)?;
     let new = Replacement::parse(&edit.new_text, &pattern)?;
     let (mut spans, mut all, mut ends) = (Vec::new(), String::new(), Vec::new());
-    let matches = if new.refers_to_groups() { pattern.find_iter(text, bound) } else { pattern.spans_iter(text, bound) };
-    for found in matches.take(limit(edit)) {
+    let mut matches =
+        if new.refers_to_groups() { pattern.find_iter(text, bound) } else { pattern.spans_iter(text, bound) };
+    for found in matches.by_ref().take(limit(edit)) {
         let found = found.map_err(|error| out_of_time(error, bound))?;
         fits(all.len().saturating_add(new.expanded_bytes(&found)))?;
         new.expand(&found, text, &mut all);
@@ -139,7 +140,8 @@ fn by_pattern(text: &str, edit: &Edit, bound: Bound<'_>) -> Result<Option<Change
         spans.push(found.range());
         few_enough(spans.len())?;
     }
-    Ok((!spans.is_empty()).then(|| Changes::new(spans, Texts::Each(all, ends), Rule::Regex)))
+    let more = edit.limit > 0 && matches.next().is_some_and(|found| found.is_ok());
+    Ok((!spans.is_empty()).then(|| Changes::new(spans, Texts::Each(all, ends), Rule::Regex).and_more(more)))
 }
 
 /// The engine gives one error for both of its bounds.

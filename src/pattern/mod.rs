@@ -43,7 +43,7 @@ pub use error::PatternError;
 pub use found::{Match, Matches};
 pub use lines::{Exact, Finder};
 pub use replacement::{Replacement, ReplacementError};
-pub use slips::slip;
+pub use slips::{replacement_slip, slip};
 
 use crate::cancel::Bound;
 use crate::limits::MAX_PATTERN_BYTES;

@@ -38,6 +38,9 @@ pub fn slip(source: &str) -> Option<&'static str> {
                     "`\\z` and `\\Z` are letters in JavaScript: `$` is the end of a line, `(?-m:$)` of the text",
                 );
             }
+            '|' => {
+                return Some("`\\|` is the character itself in JavaScript: write `|` between alternatives");
+            }
             'h' | 'R' | 'K' | 'G' | 'Q' | 'E' | '<' | '>' => {
                 return Some(
                     "JavaScript reads `\\h`, `\\R`, `\\K`, `\\G`, `\\Q`, `\\<` and the like as the characters themselves",
@@ -47,6 +50,25 @@ pub fn slip(source: &str) -> Option<&'static str> {
         }
     }
     None
+}
+
+/// What to say of a replacement text with something that elsewhere refers to a group or names a character, and here stands
+/// as it is.
+pub fn replacement_slip(text: &str) -> Option<&'static str> {
+    let has = |sign: &str, next: fn(char) -> bool| {
+        text.match_indices(sign).any(|(at, _)| text[at + sign.len()..].starts_with(next))
+    };
+    if has("${", |c| c.is_ascii_digit()) {
+        Some("`${1}` in newText stands as it is; a group is `$1`, and `$<name>` if it has a name")
+    } else if has("\\g", |c| c == '<' || c == '{' || c.is_ascii_digit()) {
+        Some("`\\g<1>` in newText stands as it is; a group is `$1`, and `$<name>` if it has a name")
+    } else if has("\\", |c| matches!(c, 'n' | 't')) {
+        Some("`\\n` and `\\t` in newText stand as they are; put the characters themselves into the JSON string")
+    } else if has("\\", |c| matches!(c, 'U' | 'L' | 'E')) {
+        Some("`\\U`, `\\L` and `\\E` in newText stand as they are; case is not changed")
+    } else {
+        None
+    }
 }
 
 /// `/x/` or `/x/gi`. A pattern for a path may begin and end with a slash, too, but not often does it hold no other.

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 
+use globset::Glob;
 use ignore::types::{Types, TypesBuilder};
 
 use super::error::SearchError;
@@ -35,12 +36,24 @@ impl FileTypes {
     }
 }
 
-/// Known names that begin as `name` does, else those with its first letter.
+/// Known names whose files end as `name` says, else those that begin as it does, else those with its first letter.
 fn near(name: &str) -> Vec<String> {
     let mut builder = TypesBuilder::new();
     builder.add_defaults();
-    let known: Vec<String> = builder.definitions().iter().map(|known| known.name().to_owned()).collect();
-    let name = name.trim_start_matches(['.', '*']).to_lowercase();
+    let definitions = builder.definitions();
+    let known: Vec<String> = definitions.iter().map(|known| known.name().to_owned()).collect();
+    let name = name.trim_start_matches(['.', '*']).to_lowercase().replace("++", "pp");
+    let file = format!("x.{name}");
+    let is_of = |glob: &String| Glob::new(glob).is_ok_and(|glob| glob.compile_matcher().is_match(&file));
+    let same: Vec<String> = definitions
+        .iter()
+        .filter(|known| known.name() == name || known.globs().iter().any(is_of))
+        .take(MAX_NEAR_NAMES)
+        .map(|known| known.name().to_owned())
+        .collect();
+    if !same.is_empty() {
+        return same;
+    }
     let like = |length: usize| -> Vec<String> {
         let start: String = name.chars().take(length).collect();
         known.iter().filter(|known| known.starts_with(&start)).take(MAX_NEAR_NAMES).cloned().collect()
@@ -65,5 +78,7 @@ mod tests {
             panic!("accepted")
         };
         assert_eq!((name.as_str(), near.contains(&"rust".to_owned())), ("rustt", true));
+        assert_eq!(super::near(".rs"), ["rust"]);
+        assert!(super::near("c++").contains(&"cpp".to_owned()));
     }
 }

@@ -80,7 +80,7 @@ impl Tool for EditFile {
             writer.replace(&target, applied.content.pieces(), Some(&current.stamp))?;
         }
         let mut content = vec![Content::text(format!("Successfully edited {path}"))];
-        content.extend(edits::notes(&applied).map(Content::Text));
+        content.extend(edits::notes(&applied, &edits).map(Content::Text));
         let sha256 = params.expected_sha256.map(|_| hash::of(applied.content.pieces()));
         let edits = applied.per_edit.iter().map(EditReport::from).collect();
         Ok(Reply::content(content).with(Output { path, edits, sha256, diff: None }))
@@ -105,7 +105,7 @@ fn preview(context: &Context<'_>, path: &str, edits: &[Edit], expected: Option<&
         .map_err(|source| Error::Edit { path: path.clone(), source: Box::new(source) })?;
     let diff = edits::preview(&path, &bytes, &applied);
     let mut content = vec![Content::text(&*diff)];
-    content.extend(edits::notes(&applied).map(Content::Text));
+    content.extend(edits::notes(&applied, edits).map(Content::Text));
     let sha256 = expected.map(|_| hash::of(applied.content.pieces()));
     let edits = applied.per_edit.iter().map(EditReport::from).collect();
     Ok(Reply::content(content).with(Output { path, edits, sha256, diff: Some(diff) }))

@@ -1,6 +1,7 @@
 //! `edit_files`: the same replacements in many files.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -83,12 +84,12 @@ impl Tool for EditFiles {
         let edits: Vec<Edit> = params.edits.into_iter().map(Edit::from).collect();
         if params.dry_run == Some(true) {
             let results = parallel::map(&paths, |path| preview(context, path, &edits));
-            return Ok(report(&paths, results, true));
+            return Ok(report(&paths, results, Some(Preview { atomic: params.atomic == Some(true) })));
         }
         let batch = Batch { context, edits: &edits, steps: AtomicU64::new(0), files: paths.len() as u64 };
         let results = batch.write(&paths, params.atomic == Some(true))?;
         batch.finished();
-        Ok(report(&paths, results, false))
+        Ok(report(&paths, results, None))
     }
 }
 
@@ -119,7 +120,7 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, E
         }
         paths.extend(found.paths.iter().map(|path| PathBuf::from(OsStr::from_bytes(path))));
     }
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     paths.retain(|path| seen.insert(path.clone()));
     if paths.len() > MAX_EDIT_FILES {
         let message =
@@ -215,7 +216,11 @@ impl Batch<'_> {
                 Err(error) => Err(error.into()),
             }
         });
-        Ok(items.into_iter().zip(written).map(|((path, computed), written)| done(path, computed, written)).collect())
+        Ok(items
+            .into_iter()
+            .zip(written)
+            .map(|((path, computed), written)| done(path, self.edits, computed, written))
+            .collect())
     }
 
     fn compute(&self, path: &Path, budget: &AtomicU64) -> Result<Computed, Error> {
@@ -273,7 +278,7 @@ impl Batch<'_> {
             }
         }
         committed.into_iter().for_each(fs::Committed::finish);
-        Ok(paths.iter().zip(computed).map(|(path, file)| done(path, Ok(file), Ok(None))).collect())
+        Ok(paths.iter().zip(computed).map(|(path, file)| done(path, self.edits, Ok(file), Ok(None))).collect())
     }
 }
 
@@ -286,26 +291,38 @@ fn unwritten() -> Error {
 }
 
 /// `written` holds what was computed anew, if the file had changed meanwhile.
-fn done(path: &Path, computed: Result<Computed, Error>, written: Result<Option<Computed>, Error>) -> FileResult {
+fn done(
+    path: &Path,
+    edits: &[Edit],
+    computed: Result<Computed, Error>,
+    written: Result<Option<Computed>, Error>,
+) -> FileResult {
     let computed = computed?;
     let computed = written?.unwrap_or(computed);
     let mut text = format!("Successfully edited {}", show_path(path));
-    if let Some(note) = edits::notes(&computed.applied) {
+    if let Some(note) = edits::notes(&computed.applied, edits) {
         text.push('\n');
         text.push_str(&note);
     }
     Ok((text, computed.applied.per_edit.iter().map(EditReport::from).collect()))
 }
 
-fn report(paths: &[PathBuf], results: Vec<FileResult>, is_preview: bool) -> Reply<Output> {
-    let verb = if is_preview { "would be edited" } else { "edited" };
+/// A call that writes nothing.
+struct Preview {
+    /// Whether it would write nothing either, if any file fails.
+    atomic: bool,
+}
+
+fn report(paths: &[PathBuf], results: Vec<FileResult>, preview: Option<Preview>) -> Reply<Output> {
+    let verb = if preview.is_some() { "would be edited" } else { "edited" };
     let mut content = Vec::with_capacity(results.len() + 1);
     let mut files = Vec::with_capacity(results.len());
+    let mut hints = HashSet::new();
     for (path, result) in paths.iter().zip(results) {
         let path = show_path(path).into_owned();
         match result {
             Ok((text, edits)) => {
-                let diff = is_preview.then(|| text.clone());
+                let diff = preview.is_some().then(|| text.clone());
                 content.push(Content::Text(text));
                 files.push(FileReport { path, edits, error: None, diff });
             }
@@ -313,7 +330,9 @@ fn report(paths: &[PathBuf], results: Vec<FileResult>, is_preview: bool) -> Repl
                 let told = error.to_string();
                 // The path stands before the message anyway.
                 let told = told.strip_prefix(&path).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&told);
-                let message = match error.hint().filter(|hint| !hint.is_empty()) {
+                // Once is enough: many files often fail for the same reason.
+                let hint = error.hint().filter(|hint| !hint.is_empty() && hints.insert(hint.to_string()));
+                let message = match hint {
                     Some(hint) => format!("{told}\nhint: {hint}"),
                     None => told.to_owned(),
                 };
@@ -325,7 +344,11 @@ fn report(paths: &[PathBuf], results: Vec<FileResult>, is_preview: bool) -> Repl
     let failed = files.iter().filter(|file| file.error.is_some()).count();
     let edited = files.len() - failed;
     if failed > 0 {
-        let advice = if edited > 0 { "; do not repeat those that succeeded" } else { "" };
+        let advice = match &preview {
+            Some(Preview { atomic: true }) => "; with `atomic` none would be",
+            None if edited > 0 => "; do not repeat those that succeeded",
+            _ => "",
+        };
         content.push(Content::text(format!("[{edited} {verb}, {failed} failed{advice}]")));
     }
     let mut reply = Reply::content(content).with(Output { files, edited, failed });

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::cancel::{Bound, CancelToken};
 use crate::edit::{self, Applied, Edit, EditError, Options, Rule};
 use crate::limits::MAX_EDIT_MS;
+use crate::pattern;
 
 /// One edit as an agent writes it.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -61,7 +62,7 @@ pub struct EditReport {
 
 impl From<&edit::EditReport> for EditReport {
     fn from(report: &edit::EditReport) -> Self {
-        let edit::EditReport { replacements, first_line, last_line, rule } = *report;
+        let edit::EditReport { replacements, first_line, last_line, rule, more: _ } = *report;
         Self { replacements, first_line, last_line, rule: rule.name() }
     }
 }
@@ -85,20 +86,27 @@ fn deadline() -> Instant {
     Instant::now() + Duration::from_millis(MAX_EDIT_MS)
 }
 
-/// Says which edits matched only by a rule that an agent should know of.
-pub fn notes(applied: &Applied<'_>) -> Option<String> {
-    let loose: Vec<String> = applied
-        .per_edit
-        .iter()
-        .enumerate()
-        .filter(|(_, report)| report.rule == Rule::Whitespace)
-        .map(|(index, report)| {
+/// Says what of the edits an agent should know of: those that matched only by a looser rule, those that a limit cut short,
+/// and new texts that look like references and are none.
+pub fn notes(applied: &Applied<'_>, edits: &[Edit]) -> Option<String> {
+    let mut notes = Vec::new();
+    for (index, (report, edit)) in applied.per_edit.iter().zip(edits).enumerate() {
+        if report.rule == Rule::Whitespace {
             let (first, last) = (report.first_line, report.last_line);
             let lines = if first == last { format!("line {first}") } else { format!("lines {first}-{last}") };
-            format!("edits[{index}] matched only with indentation ignored; newText was indented to fit ({lines} of the result)")
-        })
-        .collect();
-    (!loose.is_empty()).then(|| format!("[{}]", loose.join("; ")))
+            notes.push(format!(
+                "edits[{index}] matched only with indentation ignored; newText was indented to fit ({lines} of the result)"
+            ));
+        }
+        if report.more {
+            let count = report.replacements;
+            let matches = if count == 1 { "match".to_owned() } else { format!("{count} matches") };
+            notes.push(format!("edits[{index}] replaced the first {matches} only; `limit: 0` replaces all"));
+        }
+        let slip = pattern::replacement_slip(&edit.new_text).filter(|_| edit.is_regex);
+        notes.extend(slip.map(|slip| format!("edits[{index}]: {slip}")));
+    }
+    (!notes.is_empty()).then(|| format!("[{}]", notes.join("; ")))
 }
 
 /// What would be done to a file that is not there.

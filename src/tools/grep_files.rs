@@ -118,12 +118,23 @@ impl Tool for GrepFiles {
         let mut content = vec![Content::Text(text)];
         if hits.files.is_empty() {
             content.extend(shallow_glob_note(params.globs.as_deref()).map(Content::Text));
+            if hits.searched == 0 {
+                content.push(Content::text("[no file was searched: none is left by directory, globs and fileTypes]"));
+            } else if !wanted.multiline && may_cross_lines(&params.regex) {
+                content
+                    .push(Content::text("[a match ends with its line: set `multiline: true` to let it go over lines]"));
+            }
             content.extend(slip(&params.regex).map(|slip| Content::text(format!("[{slip}]"))));
         }
         let unreadable = hits.unreadable.iter().map(|path| path.as_os_str().as_bytes());
         content.extend(unreadable_note(unreadable).map(Content::Text));
         Ok(Reply::content(content).with(output))
     }
+}
+
+/// Whether the author of a pattern is likely to mean more than one line.
+fn may_cross_lines(source: &str) -> bool {
+    ["\\n", "\n", "[^]", "[\\s\\S]", "[\\S\\s]", "(?s:"].iter().any(|sign| source.contains(sign))
 }
 
 /// A `directory` that is a file stands for that file, which is what an agent means by it.

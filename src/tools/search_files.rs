@@ -13,6 +13,7 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::protocol::Content;
 use crate::search::names;
+use crate::text::glob::is_glob;
 
 /// Finds entries by name.
 pub struct SearchFiles;
@@ -30,6 +31,9 @@ pub struct Params {
     /// Left out; a bare name at any depth
     #[schemars(extend("x-aliases" = ["excludePatterns", "exclude", "exclude_globs"]))]
     exclude_globs: Option<Vec<String>>,
+    /// Most paths (default: all)
+    #[schemars(range(min = 1), extend("x-aliases" = ["maxResults", "limit"]))]
+    max: Option<usize>,
     /// Leave out what .gitignore names
     respect_gitignore: Option<bool>,
 }
@@ -65,14 +69,20 @@ impl Tool for SearchFiles {
         let needle = Needle::new(&params.name_contains);
         let scope = scope(context, &selection)?;
         let progress = |seen| context.progress.report(seen, None, &format!("{seen} entries seen"));
-        let named = names(call(context, &progress), &scope, usize::MAX, &|name, _| needle.is_in(name))?;
+        let named =
+            names(call(context, &progress), &scope, params.max.unwrap_or(usize::MAX), &|name, _| needle.is_in(name))?;
         let matches = NameList::new(&named.paths);
         let count = matches.len();
         context.progress.report_now(count as u64 + 1, None, &format!("{count} names found"));
         let text = if count == 0 { "(no matches found)" } else { matches.text() };
         let mut content = vec![Content::text(text)];
+        if count == 0 && is_glob(&params.name_contains) {
+            content.push(Content::text("[`nameContains` is plain text; glob_search takes globs]"));
+        }
         if named.more {
-            content.push(Content::text(format!("[truncated after {count} names; search a smaller directory]")));
+            content.push(Content::text(format!(
+                "[truncated after {count} names; raise max or search a smaller directory]"
+            )));
         }
         if named.skipped > 0 {
             content.push(Content::text(format!("[{} directories could not be read]", named.skipped)));

@@ -48,6 +48,9 @@ pub fn call<'a>(context: &'a Context<'_>, progress: &'a (dyn Fn(u64) + Sync)) ->
 
 /// Said when nothing was found and a glob would have needed `**/` to look deeper.
 pub fn shallow_glob_note(globs: Option<&[String]>) -> Option<String> {
+    if let Some(glob) = globs?.iter().find(|glob| glob.starts_with('!')) {
+        return Some(format!("[`{glob}`: `!` means itself in globs; name what is left out in excludeGlobs]"));
+    }
     let glob = globs?.iter().find(|glob| is_glob(glob) && !glob.contains('/'))?;
     Some(format!("[`{glob}` matches only directly in the directory; `**/{glob}` matches at any depth]"))
 }
