@@ -118,3 +118,26 @@ pub fn intended(path: &str, edits: &[Edit]) -> String {
         .collect();
     format!("{path} does not exist; intended edits:\n{}", list.join("\n"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &'static str, edit: Edit) -> Option<String> {
+        let edits = [edit];
+        notes(&apply(text.as_bytes(), &edits, &CancelToken::new()).unwrap(), &edits)
+    }
+
+    #[test]
+    fn what_a_limit_left_out_and_references_that_are_none_are_said() {
+        let regex = |limit, new: &str| Edit { is_regex: true, limit, ..Edit::new("(a)", new) };
+        let first = |what: &str| Some(format!("[edits[0] replaced the first {what} only; `limit: 0` replaces all]"));
+        assert_eq!(told("a a a", regex(1, "$1b")), first("match"));
+        assert_eq!(told("a a a", regex(2, "b")), first("2 matches"));
+        assert_eq!(told("a a a", regex(3, "b")), None);
+        assert_eq!(told("a a a", regex(0, "b")), None);
+        let slip = "[edits[0]: `${1}` in newText stands as it is; a group is `$1`, and `$<name>` if it has a name]";
+        assert_eq!(told("a", regex(1, "${1}")), Some(slip.to_owned()));
+        assert_eq!(told("(a)", Edit::new("(a)", "${1}")), None);
+    }
+}
