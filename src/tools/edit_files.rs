@@ -84,7 +84,7 @@ impl Tool for EditFiles {
         let edits: Vec<Edit> = params.edits.into_iter().map(Edit::from).collect();
         if params.dry_run == Some(true) {
             let results = parallel::map(&paths, |path| preview(context, path, &edits));
-            return Ok(report(&paths, results, Some(Preview { atomic: params.atomic == Some(true) })));
+            return Ok(report(&paths, results, Some(&Preview { atomic: params.atomic == Some(true) })));
         }
         let batch = Batch { context, edits: &edits, steps: AtomicU64::new(0), files: paths.len() as u64 };
         let results = batch.write(&paths, params.atomic == Some(true))?;
@@ -313,7 +313,7 @@ struct Preview {
     atomic: bool,
 }
 
-fn report(paths: &[PathBuf], results: Vec<FileResult>, preview: Option<Preview>) -> Reply<Output> {
+fn report(paths: &[PathBuf], results: Vec<FileResult>, preview: Option<&Preview>) -> Reply<Output> {
     let verb = if preview.is_some() { "would be edited" } else { "edited" };
     let mut content = Vec::with_capacity(results.len() + 1);
     let mut files = Vec::with_capacity(results.len());
@@ -344,7 +344,7 @@ fn report(paths: &[PathBuf], results: Vec<FileResult>, preview: Option<Preview>)
     let failed = files.iter().filter(|file| file.error.is_some()).count();
     let edited = files.len() - failed;
     if failed > 0 {
-        let advice = match &preview {
+        let advice = match preview {
             Some(Preview { atomic: true }) => "; with `atomic` none would be",
             None if edited > 0 => "; do not repeat those that succeeded",
             _ => "",
