@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         return attack::inside(&std::env::args().nth(2).unwrap_or_default());
     }
     let cli = Cli::parse();
+    outlive_file_limit();
     run(cli).unwrap_or_else(|error| {
         report(&error);
         ExitCode::from(2)
@@ -117,6 +118,15 @@ fn catch_signals() -> Result<SignalFd> {
     }
     signals.thread_block().context("signals cannot be blocked")?;
     SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).context("signals cannot be received")
+}
+
+/// A write beyond RLIMIT_FSIZE is then the error EFBIG for one call instead of the end of the process (setrlimit(2)).
+/// Programs that are started begin with an empty mask.
+fn outlive_file_limit() {
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGXFSZ);
+    // It cannot fail with a valid set; if it did, the limit would be as it was.
+    let _ = signals.thread_block();
 }
 
 /// The server's own domain, as the start-up line shows it.

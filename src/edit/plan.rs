@@ -24,7 +24,7 @@ pub(super) fn plan(text: &str, edit: &Edit, options: Options<'_>) -> Result<Chan
     };
     if let Some(changes) = &changes {
         few_enough(changes.len() as usize)?;
-        fits(text.len().saturating_add(changes.new_bytes()))?;
+        fits(changes.result_bytes(text.len()))?;
     }
     changes.ok_or_else(|| {
         if edit.is_regex {

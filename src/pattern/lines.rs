@@ -198,6 +198,9 @@ impl<F: Fn(&[u8], usize) -> Result<Option<Range<usize>>, PatternError>> Exact fo
 pub struct Finder<'a, E> {
     /// `None` to search texts that are given whole, in which a match may go over lines.
     candidates: Option<&'a Candidates>,
+    /// The text that is given whole. After each match the searcher asks about what is left of it alone, and what stands
+    /// before that still counts for `^`, `\b` and lookbehind.
+    whole: &'a [u8],
     exact: E,
     bound: Bound<'a>,
     failure: OnceCell<Failure>,
@@ -216,12 +219,13 @@ pub struct Failure {
 impl<'a, E: Exact> Finder<'a, E> {
     /// Finds lines. `exact` is the matcher for [`within_lines`].
     pub(super) fn lines(candidates: &'a Candidates, exact: E, bound: Bound<'a>) -> Self {
-        Self { candidates: Some(candidates), exact, bound, failure: OnceCell::new() }
+        Self { candidates: Some(candidates), whole: &[], exact, bound, failure: OnceCell::new() }
     }
 
-    /// Finds matches over lines; the searcher must be set to `multi_line(true)`. `exact` is the matcher for whole texts.
-    pub(super) fn texts(exact: E, bound: Bound<'a>) -> Self {
-        Self { candidates: None, exact, bound, failure: OnceCell::new() }
+    /// Finds matches over lines in `whole`; the searcher must be set to `multi_line(true)` and be given it as one slice.
+    /// `exact` is the matcher for whole texts.
+    pub(super) fn texts(whole: &'a [u8], exact: E, bound: Bound<'a>) -> Self {
+        Self { candidates: None, whole, exact, bound, failure: OnceCell::new() }
     }
 
     /// Why the search ended early, if it was the pattern.
@@ -248,8 +252,13 @@ impl<E: Exact> Matcher for Finder<'_, E> {
     type Captures = NoCaptures;
     type Error = &'static str;
 
-    /// In a whole text, or in a line without its line feed.
+    /// In what is left of a whole text, or in a line without its line feed.
     fn find_at(&self, text: &[u8], at: usize) -> Result<Option<Match>, Self::Error> {
+        if std::ptr::eq(text.as_ptr_range().end, self.whole.as_ptr_range().end) && text.len() < self.whole.len() {
+            let before = self.whole.len() - text.len();
+            let found = self.find(self.whole, before + at, text.len() - at)?;
+            return Ok(found.map(|range| Match::new(range.start - before, range.end - before)));
+        }
         Ok(self.find(text, at, text.len() - at)?.map(|range| Match::new(range.start, range.end)))
     }
 

@@ -134,10 +134,11 @@ impl Pattern {
         Finder::lines(self.engine.candidates(), exact, budget.bound())
     }
 
-    /// The same for matches that may go over lines; the searcher must be set to `multi_line(true)`.
-    pub fn text_finder<'a>(&'a self, budget: &'a Budget<'a>) -> Finder<'a, impl Exact> {
+    /// The same for matches that may go over lines of `text`; the searcher must be set to `multi_line(true)` and be given
+    /// it as one slice.
+    pub fn text_finder<'a>(&'a self, text: &'a [u8], budget: &'a Budget<'a>) -> Finder<'a, impl Exact> {
         let exact = move |text: &[u8], from: usize| self.engine.find_in_text(text, from, budget);
-        Finder::texts(exact, budget.bound())
+        Finder::texts(text, exact, budget.bound())
     }
 }
 

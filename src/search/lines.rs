@@ -1,7 +1,9 @@
 //! One file searched: the lines that match, their context, and nothing more than asked for.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 
+use encoding_rs::Encoding;
 use grep_matcher::Matcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 
@@ -9,7 +11,7 @@ use super::window::shown;
 use crate::cancel::CancelToken;
 use crate::fs::OpenFile;
 use crate::limits::{BINARY_SNIFF_BYTES, MAX_LINE_BUFFER_BYTES, MAX_WHOLE_SEARCH_BYTES};
-use crate::pattern::{Budget, Exact, Finder, Pattern, PatternError};
+use crate::pattern::{Budget, Pattern, PatternError};
 use crate::text::encoding::{UTF8_BOM, is_utf16};
 use crate::text::lines::line_at;
 
@@ -129,21 +131,9 @@ impl<'a> FileSearcher<'a> {
     /// Searches an open file. One with a NUL near its beginning is binary and has no lines.
     pub fn search(&mut self, file: &OpenFile, limits: Limits, cancel: &CancelToken) -> Result<Found, Stopped> {
         if self.how.multiline {
-            let finder = self.pattern.text_finder(self.budget);
-            self.search_with(&finder, file, limits, cancel)
-        } else {
-            let finder = self.pattern.finder(self.budget);
-            self.search_with(&finder, file, limits, cancel)
+            return self.search_over_lines(file, limits);
         }
-    }
-
-    fn search_with(
-        &mut self,
-        finder: &Finder<'_, impl Exact>,
-        file: &OpenFile,
-        limits: Limits,
-        cancel: &CancelToken,
-    ) -> Result<Found, Stopped> {
+        let finder = &self.pattern.finder(self.budget);
         let (bytes, most) = if file.size() <= MAX_WHOLE_SEARCH_BYTES {
             (&mut self.buffer, MAX_WHOLE_SEARCH_BYTES)
         } else {
@@ -172,6 +162,31 @@ impl<'a> FileSearcher<'a> {
             } else {
                 line_in(file, source.inner.offset().saturating_sub(failure.rest as u64))
             };
+            return Err(Stopped::Pattern(failure.error.clone(), line));
+        }
+        searched.map_err(|_| Stopped::Unreadable)?;
+        Ok(collector.found)
+    }
+
+    /// A match may begin and end anywhere, so the file is in memory as a whole; a larger one is not searched.
+    fn search_over_lines(&mut self, file: &OpenFile, limits: Limits) -> Result<Found, Stopped> {
+        let bytes = &mut self.buffer;
+        if !file.read_start(bytes, MAX_LINE_BUFFER_BYTES as u64).map_err(|_| Stopped::Unreadable)? {
+            return Err(Stopped::Unreadable);
+        }
+        let text = match Reading::of(bytes) {
+            Reading::Binary => return Ok(Found::default()),
+            Reading::Decoded => {
+                let (encoding, bom) = Encoding::for_bom(bytes).ok_or(Stopped::Unreadable)?;
+                Cow::Owned(encoding.decode_without_bom_handling(&bytes[bom..]).0.into_owned().into_bytes())
+            }
+            Reading::Bytes => Cow::Borrowed(bytes.strip_prefix(UTF8_BOM).unwrap_or(bytes)),
+        };
+        let finder = &self.pattern.text_finder(&text, self.budget);
+        let mut collector = Collector { finder, found: Found::default(), limits, kept: 0, gap: false };
+        let searched = self.plain.search_slice(finder, &text, &mut collector);
+        if let Some(failure) = finder.failure() {
+            let line = line_at(&text, text.len().saturating_sub(failure.rest)) as u64;
             return Err(Stopped::Pattern(failure.error.clone(), line));
         }
         searched.map_err(|_| Stopped::Unreadable)?;

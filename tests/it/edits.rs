@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -134,4 +135,21 @@ fn a_glob_edits_files_of_any_name_and_leaves_binary_ones_alone() {
     assert_eq!(reply.texts(), expected);
     let contents = [fs::read(tree.path(odd)), fs::read(tree.path("binary.txt")), fs::read(tree.path("plain.txt"))];
     assert_eq!(contents.map(Result::unwrap), [b"new\n".to_vec(), b"old\0".to_vec(), b"new\n".to_vec()]);
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_costs_one_call() {
+    let tree = Tree::new();
+    let path = tree.file("f", b"old").text("f");
+    let arguments = json!({"path": path, "content": "x".repeat(100_000)}).to_string();
+    // In blocks of 512 or 1,024 bytes, as the shell likes.
+    let limited = Command::new("sh")
+        .args(["-c", "ulimit -f 8; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_replay"), "call", "write_file", &arguments])
+        .args(["--allow", &format!("{}:rw", tree.root().display())])
+        .output()
+        .unwrap();
+    assert_eq!(limited.status.code(), Some(1), "{limited:?}");
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+    let names: Vec<_> = fs::read_dir(tree.root()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!names.iter().any(|name| name.as_bytes().starts_with(b".replay-tmp-")), "{names:?}");
 }

@@ -107,7 +107,7 @@ fn in_order(pattern: &str, text: &str, found: &[Match]) {
 fn bytes_are_searched(pattern: &Pattern, source: &mut Source<'_>, bound: Bound<'_>) {
     let budget = Budget::new(bound);
     let text = source.bytes();
-    if let Ok(Some(found)) = pattern.text_finder(&budget).find_at(text, 0) {
+    if let Ok(Some(found)) = pattern.text_finder(text, &budget).find_at(text, 0) {
         assert!(found.start() <= found.end() && found.end() <= text.len());
     }
     for line in text.split_inclusive(|byte| *byte == b'\n') {

@@ -72,7 +72,7 @@ fn one(args: &Args, case: &Case) -> Result<Vec<Row>> {
     };
     let arguments = json!({
         "regex": case.pattern, "directory": tree, "caseInsensitive": case.insensitive, "outputMode": "count",
-        "maxResults": ALL, "maxBytes": 64 << 20,
+        "maxResults": ALL, "maxBytes": 16 << 20,
     });
     let mut rows = Vec::new();
     for (index, spec) in specs.into_iter().enumerate() {

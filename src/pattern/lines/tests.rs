@@ -122,14 +122,15 @@ fn a_match_may_go_over_lines() {
         let found = memchr::memmem::find(&text[from..], b"a\nb").map(|at| from + at..from + at + 3);
         Ok(found.or((from <= text.len()).then_some(text.len()..text.len())))
     };
-    let finder = Finder::texts(exact, Bound::default());
+    let text = b"a\na\nb\n-\n";
+    let finder = Finder::texts(text, exact, Bound::default());
     let mut found = Vec::new();
     let sink = Bytes(|number, lines: &[u8]| {
         found.push((number, String::from_utf8_lossy(lines).into_owned()));
         Ok(true)
     });
     let mut searcher = SearcherBuilder::new().multi_line(true).build();
-    searcher.search_slice(&finder, b"a\na\nb\n-\n", sink).unwrap();
+    searcher.search_slice(&finder, text, sink).unwrap();
     assert_eq!(found, [(2, "a\nb\n".to_owned())]);
 }
 

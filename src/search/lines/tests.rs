@@ -127,6 +127,30 @@ fn a_match_over_lines_counts_as_each_of_them() {
 }
 
 #[test]
+fn what_stands_before_a_match_counts_over_lines_too() {
+    let how = How { multiline: true, ..How::default() };
+    let lines = |pattern: &str, text: &str| -> Vec<u64> {
+        search(text, pattern, how, ALL).unwrap().hits.iter().map(|hit| hit.line).collect()
+    };
+    assert_eq!(lines("(?<=;\\n)[^;]*;", "x;\ny;\nz;\nw;\n"), [2, 3, 4]);
+    assert_eq!(lines("foo|(?<=foo\\n)bar", "foo\nbar\n"), [1, 2]);
+    assert_eq!(lines("a|^b\\nc", "ab\ncd\n"), [1]);
+    assert_eq!(lines("ab|\\bc\\nd", "abc\nd\n"), [1]);
+    assert_eq!(lines("(?<!^[^]+)", "--\n-\n--a"), [1]);
+    assert_eq!(lines("x\\r|^\\ny", "x\r\ny\n"), [1]);
+    assert_eq!(lines("^[^s]{2}", "kK\nxs\u{3a9}a\n\nbbB\r\nx"), [1, 3, 4]);
+}
+
+#[test]
+fn matches_over_lines_share_one_budget() {
+    let text = "a\n".repeat(5000);
+    let how = How { multiline: true, count_only: true, ..How::default() };
+    let budget = Budget::with_steps(100_000, Bound::default());
+    let stopped = search_within(&budget, &text, "a(?=[^]*zzz)|a", how, ALL);
+    assert!(matches!(stopped, Err(Stopped::Pattern(PatternError::TooCostly, _))), "{stopped:?}");
+}
+
+#[test]
 fn a_pattern_that_gives_up_is_told_with_its_line() {
     let costly = format!("x\n{}!\n", "a".repeat(3000));
     let pattern = "(?=(a+))(?:\\1)+(?:a|aa)+$(?!y)";
