@@ -9,6 +9,7 @@ use clap_complete::Shell;
 use serde::Deserialize;
 
 use crate::limits;
+use crate::mock::{Fault, PRESETS};
 use crate::tools::TOOLS;
 
 /// An MCP server that gives an agent files, search, edits and a shell, held inside the allowed directories.
@@ -21,6 +22,9 @@ pub struct Cli {
     /// Serve the Model Context Protocol on stdin and stdout
     #[arg(long, required = true)]
     pub mcp_server: bool,
+    /// Serve what a manifest of `replay mock` declares beside the tools
+    #[arg(long, value_name = "MANIFEST", value_hint = clap::ValueHint::FilePath)]
+    pub mock: Option<PathBuf>,
     #[command(flatten)]
     #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
     pub options: Options,
@@ -165,6 +169,16 @@ pub enum Command {
         #[arg(long, value_name = "COUNT", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
         rounds: u32,
     },
+    /// Serve an MCP server that exists only in a manifest, until stdin closes
+    #[command(subcommand_negates_reqs = true, args_conflicts_with_subcommands = true)]
+    Mock {
+        /// Which server
+        #[command(flatten)]
+        serve: MockServe,
+        /// What to do instead of serving
+        #[command(subcommand)]
+        action: Option<MockAction>,
+    },
     /// Look at the walls around commands
     Sandbox {
         /// What to do
@@ -177,6 +191,53 @@ pub enum Command {
         /// Which one
         document: Document,
     },
+}
+
+/// `replay mock`: exactly one source, and how it behaves.
+#[derive(Clone, Debug, Parser)]
+#[group(id = "source", required = true, multiple = false, args = ["tools_from", "preset"])]
+pub struct MockServe {
+    /// Serve this manifest: YAML, or a snapshot of tools/list in JSON (.json)
+    #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::FilePath)]
+    pub tools_from: Option<PathBuf>,
+    /// Serve a manifest that is built in; `replay mock presets` lists them
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(PRESETS.map(|preset| preset.name)))]
+    pub preset: Option<String>,
+    /// What goes wrong with every tools/call: none, hang, wedged, slow:MS, recover-after:N, reply-after-cancel:MS,
+    /// silent, badjson, truncated, wrong-id, duplicate, slowloris, stdout-noise or exit
+    #[arg(long, value_name = "KIND")]
+    pub fault: Option<Fault>,
+    /// The same as --log-level trace
+    #[arg(long)]
+    pub debug: bool,
+    /// The same as --log-level debug
+    #[arg(long)]
+    pub verbose: bool,
+}
+
+/// `replay mock ...`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum MockAction {
+    /// Say what is wrong with a manifest, by file, line and column; the exit status is 1 if something is
+    Check {
+        /// The manifest
+        #[arg(value_hint = clap::ValueHint::FilePath)]
+        manifest: PathBuf,
+    },
+    /// Write a commented manifest to start from
+    Init {
+        /// Where; an existing file is left as it is
+        #[arg(default_value = "mock.yaml", value_hint = clap::ValueHint::FilePath)]
+        file: PathBuf,
+    },
+    /// List the built-in servers, and the attack that each models
+    Presets {
+        /// Print the manifest of this one instead
+        #[arg(value_parser = PossibleValuesParser::new(PRESETS.map(|preset| preset.name)), hide_possible_values = true)]
+        name: Option<String>,
+    },
+    /// Print the JSON schema of manifests, for editors
+    Schema,
 }
 
 /// `replay sandbox ...`.

@@ -13,6 +13,8 @@ pub mod exec;
 pub mod fs;
 pub mod inspect;
 pub mod limits;
+pub mod mock;
+pub mod mocking;
 pub mod oneshot;
 pub mod pattern;
 pub mod policy;

@@ -2,21 +2,25 @@
 
 use std::io::{IsTerminal, Write as _};
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use clap::Parser as _;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use tracing::level_filters::LevelFilter;
 
 use replay::cli::{Cli, Command, SandboxAction};
 use replay::config::Config;
 use replay::limits::MAX_OPEN_FILES;
 use replay::protocol::Revision;
 use replay::sandbox::{Tier, attack};
-use replay::server::{Server, Session};
+use replay::mock::Beside;
+use replay::server::{Server, Service, Session};
 use replay::transport::{Door, End, Writer};
-use replay::{bench, docs, inspect, oneshot, probe, sandbox, start};
+use replay::{bench, docs, inspect, mocking, oneshot, probe, sandbox, start};
 
 fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == sandbox::LAUNCHER_ARGUMENT) {
@@ -56,7 +60,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
         }
         Some(Command::Call { tool, arguments, json }) => {
             let config = Config::resolve(&cli.options)?.for_tool(&tool);
-            logging(&config);
+            logging(config.log_level);
             let server = start::server(&config)?;
             own_walls(&server);
             let answer = oneshot::call(&server, &tool, &arguments, json)?;
@@ -71,6 +75,23 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let table = bench::run(&wanted, &mut progress)?;
             std::io::stdout().write_all(table.as_bytes())?;
             Ok(ExitCode::SUCCESS)
+        }
+        Some(Command::Mock { serve, action: None }) => {
+            let (fault, signals) = (serve.fault, catch_signals()?);
+            logging(mocking::log_level(&serve, cli.options.log_level));
+            raise_open_files();
+            let source = mocking::source(&serve)?;
+            let (mock, watch) = mocking::mock(&source, fault)?;
+            let session = Session::new(mock);
+            let door = Door::new(session, stdin()?, Writer::new(stdout()?), cli.options.max_line_bytes)?;
+            let _watch = watch;
+            door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(Command::Mock { action: Some(action), .. }) => {
+            let (text, good) = mocking::act(&action)?;
+            std::io::stdout().write_all(text.as_bytes())?;
+            Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Some(Command::Sandbox { action: SandboxAction::Explain }) => {
             let config = Config::resolve(&cli.options)?;
@@ -88,21 +109,27 @@ fn run(cli: Cli) -> Result<ExitCode> {
         }
         Some(Command::Sandbox { action: SandboxAction::Run { program } }) => {
             let config = Config::resolve(&cli.options)?;
-            logging(&config);
+            logging(config.log_level);
             let signals = catch_signals()?;
             Ok(ExitCode::from(inspect::run(&*start::server(&config)?, &program, signals.as_fd())?))
         }
-        None => serve(&Config::resolve(&cli.options)?),
+        None => serve(&Config::resolve(&cli.options)?, cli.mock.as_deref()),
     }
 }
 
-fn serve(config: &Config) -> Result<ExitCode> {
+fn serve(config: &Config, mock: Option<&Path>) -> Result<ExitCode> {
     let signals = catch_signals()?;
-    logging(config);
+    logging(config.log_level);
     raise_open_files();
+    // Read before the server's own walls stand: a manifest lies where the operator wants it.
+    let mock = mock.map(mocking::beside).transpose()?;
     let server = start::server(config)?;
+    let service: Arc<dyn Service> = match mock {
+        Some(mock) => Arc::new(Beside::new(server.clone(), mock).map_err(anyhow::Error::msg)?),
+        None => server.clone(),
+    };
     announce(&server, &own_walls(&server));
-    let door = Door::new(Session::new(server.clone()), stdin()?, Writer::new(stdout()?), config.max_line_bytes)?;
+    let door = Door::new(Session::new(service), stdin()?, Writer::new(stdout()?), config.max_line_bytes)?;
     let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
     let ended = server.services().commands.end_all();
     tracing::debug!(ended, "{}", if end == End::Served { "stdin has ended" } else { "stopped by a signal" });
@@ -167,9 +194,9 @@ fn announce(server: &Server, own_wall: &str) {
 }
 
 /// Logs go to stderr, whatever happens; stdout is the protocol.
-fn logging(config: &Config) {
+fn logging(level: LevelFilter) {
     tracing_subscriber::fmt()
-        .with_max_level(config.log_level)
+        .with_max_level(level)
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
         .init();

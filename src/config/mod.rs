@@ -107,14 +107,7 @@ impl Config {
             background_output_bytes: background_output_bytes.unwrap_or(limits::BACKGROUND_OUTPUT_BYTES),
             durability: if options.no_fsync { Durability::Kernel } else { Durability::Disk },
             max_line_bytes: options.max_line_bytes,
-            log_level: match options.log_level {
-                LogLevel::Off => LevelFilter::OFF,
-                LogLevel::Error => LevelFilter::ERROR,
-                LogLevel::Warn => LevelFilter::WARN,
-                LogLevel::Info => LevelFilter::INFO,
-                LogLevel::Debug => LevelFilter::DEBUG,
-                LogLevel::Trace => LevelFilter::TRACE,
-            },
+            log_level: level_filter(options.log_level),
         })
     }
 }
@@ -129,6 +122,18 @@ impl Config {
             self.toolsets.retain(|set| *set != Toolset::Command);
         }
         self
+    }
+}
+
+/// What the logger calls a `--log-level`.
+pub fn level_filter(level: LogLevel) -> LevelFilter {
+    match level {
+        LogLevel::Off => LevelFilter::OFF,
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
     }
 }
 
