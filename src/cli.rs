@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use serde::Deserialize;
 
@@ -195,13 +195,13 @@ pub enum Command {
 
 /// `replay mock`: exactly one source, and how it behaves.
 #[derive(Clone, Debug, Parser)]
-#[group(id = "source", required = true, multiple = false, args = ["tools_from", "preset"])]
+#[command(group = ArgGroup::new("source").required(true).multiple(false))]
 pub struct MockServe {
     /// Serve this manifest: YAML, or a snapshot of tools/list in JSON (.json)
-    #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, group = "source", value_name = "PATH", value_hint = clap::ValueHint::FilePath)]
     pub tools_from: Option<PathBuf>,
     /// Serve a manifest that is built in; `replay mock presets` lists them
-    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(PRESETS.map(|preset| preset.name)))]
+    #[arg(long, group = "source", value_name = "NAME", value_parser = PossibleValuesParser::new(PRESETS.map(|preset| preset.name)))]
     pub preset: Option<String>,
     /// What goes wrong with every tools/call: none, hang, wedged, slow:MS, recover-after:N, reply-after-cancel:MS,
     /// silent, badjson, truncated, wrong-id, duplicate, slowloris, stdout-noise or exit

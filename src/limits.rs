@@ -226,6 +226,8 @@ pub const MAX_MANIFEST_BYTES: u64 = 32 * 1024 * 1024;
 pub const MAX_MOCK_DEPTH: usize = 100;
 /// Most values in a manifest, those that its anchors stand for included.
 pub const MAX_MOCK_NODES: usize = 1_000_000;
+/// Most parts of YAML that the anchors of a manifest may stand for in all.
+pub const MAX_MOCK_ANCHOR_EVENTS: usize = 50_000;
 /// Most tools of a manifest, copies included.
 pub const MAX_MOCK_TOOLS: usize = 100_000;
 /// Most bytes that one `${repeat...}` stands for.

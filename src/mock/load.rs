@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::fault::Fault;
 use super::manifest::{File, Manifest, Tool};
 use super::schema;
 use super::spans::{Node, Place};
@@ -115,9 +116,12 @@ fn against_schema(source: &Source, value: &Value) -> Vec<Problem> {
                 problems.push(Problem { place, path: path.clone(), message });
             }
         } else {
-            let message = schema::describe(&error, "");
-            // The whole document has no name.
-            let message = message.replace("`` ", "the manifest ");
+            let fault = error.instance().as_str().filter(|_| pointer.ends_with("/fault"));
+            let message = match fault.and_then(|text| text.parse::<Fault>().err()) {
+                Some(reason) => format!("`{path}`: {reason}"),
+                // The whole document has no name.
+                None => schema::describe(&error, "").replace("`` ", "the manifest "),
+            };
             problems.push(Problem { place: Some(node.place(pointer)), path, message });
         }
     }

@@ -50,9 +50,8 @@ pub struct Manifest {
     pub list_changed: Option<ListChanged>,
 }
 
-/// A tool.
+/// A tool. Unknown keys are refused by the schema: serde cannot where parts are flattened.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Tool {
     /// The name on the wire.
     pub name: String,

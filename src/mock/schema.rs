@@ -47,6 +47,13 @@ fn tidy(schema: &mut Value) {
                     }
                 }
             }
+            if let Some(Value::Array(types)) = members.get_mut("type") {
+                types.retain(|kind| kind != "null");
+                if let [only] = types.as_slice() {
+                    let only = only.clone();
+                    members.insert("type".to_owned(), only);
+                }
+            }
             if let Some(Value::Array(mut any)) = members.remove("anyOf") {
                 any.retain(|schema| schema["type"] != "null");
                 match <[Value; 1]>::try_from(any) {

@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use serde_saphyr::{Spanned, options};
 
-use crate::limits::{MAX_MOCK_DEPTH, MAX_MOCK_NODES};
+use crate::limits::{MAX_MOCK_ANCHOR_EVENTS, MAX_MOCK_DEPTH, MAX_MOCK_NODES};
 
 /// A line and a column, both from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,15 +45,22 @@ impl Node {
                 max_depth: MAX_MOCK_DEPTH,
                 max_nodes: MAX_MOCK_NODES,
                 max_events: 4 * MAX_MOCK_NODES,
+                max_recorded_anchor_events: MAX_MOCK_ANCHOR_EVENTS,
             },
             with_snippet: false,
+            strict_booleans: true,
         };
         serde_saphyr::from_str_with_options::<Self>(text, options).map_err(|error| {
             let place = error.location().map(place).unwrap_or_default();
             // The first line is the reason; the place comes from here.
             let text = error.without_snippet().to_string();
             let reason = text.lines().next().unwrap_or_default();
-            (place, reason.split(" at line ").next().unwrap_or(reason).trim_end_matches(':').to_owned())
+            let reason = reason.split(" at line ").next().unwrap_or(reason).trim_end_matches(':');
+            if reason.starts_with("budget breached") {
+                let most = format!("at most {MAX_MOCK_NODES} values, {MAX_MOCK_DEPTH} levels deep");
+                return (place, format!("the manifest, or what its anchors stand for, is too large: {most}"));
+            }
+            (place, reason.to_owned())
         })
     }
 
