@@ -25,6 +25,9 @@ pub struct Cli {
     /// Serve what a manifest of `replay mock` declares beside the tools
     #[arg(long, value_name = "MANIFEST", value_hint = clap::ValueHint::FilePath)]
     pub mock: Option<PathBuf>,
+    /// Record the session for `replay mock --cassette`; values of variables that look like secrets are left out
+    #[arg(long, value_name = "CASSETTE", value_hint = clap::ValueHint::FilePath)]
+    pub record: Option<PathBuf>,
     #[command(flatten)]
     #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
     pub options: Options,
@@ -203,6 +206,25 @@ pub struct MockServe {
     /// Serve a manifest that is built in; `replay mock presets` lists them
     #[arg(long, group = "source", value_name = "NAME", value_parser = PossibleValuesParser::new(PRESETS.map(|preset| preset.name)))]
     pub preset: Option<String>,
+    /// Serve what `replay mock record` or `replay --mcp-server --record` has recorded
+    #[arg(long, group = "source", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub cassette: Option<PathBuf>,
+    /// What becomes of a request that the cassette does not have: `passthrough` and `record` ask the server of --target
+    #[arg(long, value_enum, default_value_t = OnMissArg::Fail, requires = "cassette", value_name = "WAY")]
+    pub on_miss: OnMissArg,
+    /// The command of the server behind the cassette, for /bin/sh
+    #[arg(long, requires = "cassette", value_name = "CMD")]
+    pub target: Option<String>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "flattened: its fields have their own")]
+    pub redact: Redact,
+    /// Write every message and its answer to this file, a JSON line each
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub journal: Option<PathBuf>,
+    /// Compare what the client does with this file; at the end a report is printed on stderr, and the exit status is 1
+    /// if something is missing or too much
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub expect: Option<PathBuf>,
     /// What goes wrong with every tools/call: none, hang, wedged, slow:MS, recover-after:N, reply-after-cancel:MS,
     /// silent, badjson, truncated, wrong-id, duplicate, slowloris, stdout-noise or exit
     #[arg(long, value_name = "KIND")]
@@ -213,6 +235,29 @@ pub struct MockServe {
     /// The same as --log-level debug
     #[arg(long)]
     pub verbose: bool,
+}
+
+/// What is left out of cassettes.
+#[derive(Clone, Debug, Default, Parser)]
+pub struct Redact {
+    /// Leave out the value of this variable wherever it stands, beside those whose names look like secrets. Repeatable
+    #[arg(long, value_name = "NAME")]
+    pub redact_env: Vec<String>,
+    /// Leave out what a pattern matches, and write [NAME] instead. Repeatable
+    #[arg(long, value_name = "NAME=REGEX")]
+    pub redact: Vec<String>,
+}
+
+/// `--on-miss`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum OnMissArg {
+    /// An error that says so
+    #[default]
+    Fail,
+    /// The answer of the real server
+    Passthrough,
+    /// The same, added to the cassette
+    Record,
 }
 
 /// `replay mock ...`.
@@ -238,6 +283,24 @@ pub enum MockAction {
     },
     /// Print the JSON schema of manifests, for editors
     Schema,
+    /// Stand between a client and a real server, and record what they say
+    Record {
+        /// The command of the server, for /bin/sh
+        #[arg(long, value_name = "CMD")]
+        target: String,
+        /// The cassette; an existing one is replaced
+        #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+        output: PathBuf,
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "flattened: its fields have their own")]
+        redact: Redact,
+    },
+    /// Print a manifest that answers as a cassette does, to be edited
+    Distill {
+        /// The cassette
+        #[arg(value_hint = clap::ValueHint::FilePath)]
+        cassette: PathBuf,
+    },
 }
 
 /// `replay sandbox ...`.

@@ -228,6 +228,8 @@ pub const MAX_MOCK_DEPTH: usize = 100;
 pub const MAX_MOCK_NODES: usize = 1_000_000;
 /// Most parts of YAML that the anchors of a manifest may stand for in all.
 pub const MAX_MOCK_ANCHOR_EVENTS: usize = 50_000;
+/// Most messages that are remembered for a comparison with what is expected.
+pub const MAX_MOCK_SEEN: usize = 1_000_000;
 /// Most tools of a manifest, copies included.
 pub const MAX_MOCK_TOOLS: usize = 100_000;
 /// Most bytes that one `${repeat...}` stands for.

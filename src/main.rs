@@ -2,7 +2,6 @@
 
 use std::io::{IsTerminal, Write as _};
 use std::os::fd::AsFd;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -12,15 +11,15 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use tracing::level_filters::LevelFilter;
 
-use replay::cli::{Cli, Command, SandboxAction};
-use replay::config::Config;
+use replay::cli::{Cli, Command, MockAction, Redact, SandboxAction};
+use replay::config::{self, Config};
 use replay::limits::MAX_OPEN_FILES;
 use replay::protocol::Revision;
 use replay::sandbox::{Tier, attack};
-use replay::mock::Beside;
+use replay::mock::{Beside, Observed};
 use replay::server::{Server, Service, Session};
 use replay::transport::{Door, End, Writer};
-use replay::{bench, docs, inspect, mocking, oneshot, probe, sandbox, start};
+use replay::{bench, docs, inspect, mocking, oneshot, probe, proxy, sandbox, start};
 
 fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == sandbox::LAUNCHER_ARGUMENT) {
@@ -77,16 +76,23 @@ fn run(cli: Cli) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Some(Command::Mock { serve, action: None }) => {
-            let (fault, signals) = (serve.fault, catch_signals()?);
+            let signals = catch_signals()?;
             logging(mocking::log_level(&serve, cli.options.log_level));
             raise_open_files();
-            let source = mocking::source(&serve)?;
-            let (mock, watch) = mocking::mock(&source, fault)?;
-            let session = Session::new(mock);
+            let mock = mocking::serve(&serve)?;
+            let session = Session::new(mock.service);
             let door = Door::new(session, stdin()?, Writer::new(stdout()?), cli.options.max_line_bytes)?;
-            let _watch = watch;
             door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
-            Ok(ExitCode::SUCCESS)
+            let Some(verifier) = mock.verifier else { return Ok(ExitCode::SUCCESS) };
+            let (report, good) = verifier.verdict();
+            std::io::stderr().write_all(report.as_bytes())?;
+            Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        Some(Command::Mock { action: Some(MockAction::Record { target, output, redact }), .. }) => {
+            let signals = catch_signals()?;
+            logging(config::level_filter(cli.options.log_level));
+            let recorder = mocking::recorder(&output, &redact)?;
+            Ok(ExitCode::from(proxy::record(&target, recorder, (stdin()?, stdout()?), signals.as_fd())?))
         }
         Some(Command::Mock { action: Some(action), .. }) => {
             let (text, good) = mocking::act(&action)?;
@@ -113,20 +119,25 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let signals = catch_signals()?;
             Ok(ExitCode::from(inspect::run(&*start::server(&config)?, &program, signals.as_fd())?))
         }
-        None => serve(&Config::resolve(&cli.options)?, cli.mock.as_deref()),
+        None => serve(&Config::resolve(&cli.options)?, &cli),
     }
 }
 
-fn serve(config: &Config, mock: Option<&Path>) -> Result<ExitCode> {
+fn serve(config: &Config, cli: &Cli) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(config.log_level);
     raise_open_files();
     // Read before the server's own walls stand: a manifest lies where the operator wants it.
-    let mock = mock.map(mocking::beside).transpose()?;
+    let mock = cli.mock.as_deref().map(mocking::beside).transpose()?;
+    let recorder = cli.record.as_deref().map(|path| mocking::recorder(path, &Redact::default())).transpose()?;
     let server = start::server(config)?;
     let service: Arc<dyn Service> = match mock {
         Some(mock) => Arc::new(Beside::new(server.clone(), mock).map_err(anyhow::Error::msg)?),
         None => server.clone(),
+    };
+    let service = match recorder {
+        Some(recorder) => Arc::new(Observed::new(service, vec![Arc::new(recorder)])),
+        None => service,
     };
     announce(&server, &own_walls(&server));
     let door = Door::new(Session::new(service), stdin()?, Writer::new(stdout()?), config.max_line_bytes)?;

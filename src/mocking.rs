@@ -4,24 +4,28 @@
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use tracing::level_filters::LevelFilter;
 
-use crate::cli::{LogLevel, MockAction, MockServe};
+use crate::cli::{LogLevel, MockAction, MockServe, OnMissArg, Redact};
 use crate::config::level_filter;
 use crate::limits::MAX_MANIFEST_BYTES;
-use crate::mock::{Catalog, Fault, LoadError, Mock, PRESETS, Problem, STARTER, load, of_manifest, preset};
+use crate::mock::{
+    Cassette, Catalog, Journal, LoadError, Mock, Observed, Observer, OnMiss, PRESETS, Player, Problem, Recorder,
+    Redactor, STARTER, Verifier, distill, is_secret, load, load_expectations, of_manifest, preset,
+};
+use crate::server::Service;
+use crate::{proxy, watch};
 
-/// Where a mock comes from.
-#[derive(Clone, Debug)]
-pub enum Origin {
-    /// A file, which may change.
-    Manifest(PathBuf),
-    /// A part of the program.
-    Preset(&'static str),
+/// What serves a client, and what says at the end whether it did what was expected.
+pub struct Served {
+    /// For the session.
+    pub service: Arc<dyn Service>,
+    /// Set with `--expect`.
+    pub verifier: Option<Arc<Verifier>>,
 }
 
 /// What is logged: `--debug` and `--verbose` are short for levels.
@@ -33,32 +37,111 @@ pub fn log_level(serve: &MockServe, level: LogLevel) -> LevelFilter {
     }
 }
 
-/// The source that was named. The command line sees to it that there is exactly one.
-pub fn source(serve: &MockServe) -> Result<Origin> {
-    match (&serve.tools_from, &serve.preset) {
-        (Some(path), _) => Ok(Origin::Manifest(path.clone())),
-        (None, Some(name)) => {
-            Ok(Origin::Preset(preset(name).with_context(|| format!("there is no preset `{name}`"))?.name))
+/// Puts together what the command line asks for, which names exactly one source. The file of a manifest is watched.
+pub fn serve(asked: &MockServe) -> Result<Served> {
+    let mut service: Arc<dyn Service> = match (&asked.tools_from, &asked.preset, &asked.cassette) {
+        (Some(path), ..) => {
+            let bytes = read(path)?;
+            let mock = Mock::new(catalog(path, &bytes)?, asked.fault, true);
+            follow(path, bytes, &mock);
+            mock
         }
-        (None, None) => bail!("one of --tools-from and --preset is required"),
+        (_, Some(name), _) => {
+            let text = preset(name).with_context(|| format!("there is no preset `{name}`"))?.text;
+            Mock::new(build(name, text.as_bytes())?.0, asked.fault, false)
+        }
+        (.., Some(path)) => Arc::new(player(path, asked)?),
+        _ => bail!("one of --tools-from, --preset and --cassette is required"),
+    };
+    if asked.cassette.is_some() && asked.fault.is_some() {
+        bail!("--fault goes with --tools-from and --preset; a cassette answers as it was recorded");
+    }
+    let mut observers: Vec<Arc<dyn Observer>> = Vec::new();
+    if let Some(path) = &asked.journal {
+        observers.push(Arc::new(Journal::new(Box::new(create(path)?))));
+    }
+    let verifier = asked.expect.as_deref().map(verifier).transpose()?.map(Arc::new);
+    observers.extend(verifier.iter().cloned().map(|verifier| verifier as Arc<dyn Observer>));
+    if !observers.is_empty() {
+        service = Arc::new(Observed::new(service, observers));
+    }
+    Ok(Served { service, verifier })
+}
+
+fn player(path: &Path, asked: &MockServe) -> Result<Player> {
+    let cassette = Cassette::read(&path.display().to_string(), &read(path)?)?;
+    let upstream = |way: &str| {
+        let target = asked.target.as_ref().with_context(|| format!("--on-miss {way} needs --target"))?;
+        Ok::<_, anyhow::Error>(Box::new(proxy::Target::start(target)?))
+    };
+    let on_miss = match asked.on_miss {
+        OnMissArg::Fail => OnMiss::Fail,
+        OnMissArg::Passthrough => OnMiss::Ask(upstream("passthrough")?),
+        OnMissArg::Record => {
+            let target = upstream("record")?;
+            let cannot = || format!("`{}` cannot be written", path.display());
+            let end = OpenOptions::new().append(true).open(path).with_context(cannot)?;
+            let recorder = Recorder::new(Box::new(end), redactor(&asked.redact)?).with_context(cannot)?;
+            OnMiss::Record(target, recorder)
+        }
+    };
+    Ok(Player::new(cassette, on_miss, redactor(&asked.redact)?))
+}
+
+/// A recorder on a new file.
+pub fn recorder(path: &Path, redact: &Redact) -> Result<Recorder> {
+    let redactor = redactor(redact)?;
+    Recorder::new(Box::new(create(path)?), redactor).with_context(|| format!("`{}` cannot be written", path.display()))
+}
+
+fn redactor(asked: &Redact) -> Result<Redactor> {
+    let mut redactor = Redactor::default();
+    for (name, value) in std::env::vars() {
+        if is_secret(&name) || asked.redact_env.contains(&name) {
+            redactor.add_value(&name, &value);
+        }
+    }
+    for typed in &asked.redact {
+        let (name, pattern) = typed.split_once('=').with_context(|| format!("--redact `{typed}` is not NAME=REGEX"))?;
+        redactor.add_pattern(name, pattern).map_err(anyhow::Error::msg)?;
+    }
+    Ok(redactor)
+}
+
+fn verifier(path: &Path) -> Result<Verifier> {
+    let (expectations, source) = load_expectations(&path.display().to_string(), &read(path)?)?;
+    Ok(Verifier::new(&expectations, &source)?)
+}
+
+/// Serves what the file holds whenever it has changed, unless something is wrong with it.
+fn follow(path: &Path, mut last: Vec<u8>, mock: &Arc<Mock>) {
+    let (file, mock) = (path.to_owned(), Arc::clone(mock));
+    let changed = move || {
+        let Ok(bytes) = read(&file) else { return };
+        if bytes == last {
+            return;
+        }
+        match catalog(&file, &bytes) {
+            Ok(catalog) => {
+                tracing::info!("{} has changed and is served anew", file.display());
+                mock.reload(catalog);
+            }
+            Err(error) => tracing::error!("the manifest is served as it was: {error:#}"),
+        }
+        last = bytes;
+    };
+    if let Err(error) = watch::on_change(path, changed) {
+        tracing::warn!("changes of {} are not noticed: {error}", path.display());
     }
 }
 
-/// The mock of a source, and what watches its file for as long as it is kept.
-pub fn mock(origin: &Origin, fault: Option<Fault>) -> Result<(Arc<Mock>, Option<()>)> {
-    match origin {
-        Origin::Manifest(path) => Ok((Mock::new(catalog(path)?, fault, false), None)),
-        Origin::Preset(name) => {
-            let text = preset(name).map(|preset| preset.text).unwrap_or_default();
-            let (catalog, _) = build(name, text.as_bytes())?;
-            Ok((Mock::new(catalog, fault, false), None))
-        }
-    }
+fn create(path: &Path) -> Result<File> {
+    File::create(path).with_context(|| format!("`{}` cannot be created", path.display()))
 }
 
 /// The mock that is served beside the tools. Its file is read once: later the server may be behind its own walls.
 pub fn beside(path: &Path) -> Result<Arc<Mock>> {
-    Ok(Mock::new(catalog(path)?, None, false))
+    Ok(Mock::new(catalog(path, &read(path)?)?, None, false))
 }
 
 /// What `replay mock ACTION` prints, and whether all is well.
@@ -86,6 +169,10 @@ pub fn act(action: &MockAction) -> Result<(String, bool)> {
             }
             Ok((text, true))
         }
+        MockAction::Record { .. } => bail!("recording has no text to print"),
+        MockAction::Distill { cassette } => {
+            Ok((distill(&Cassette::read(&cassette.display().to_string(), &read(cassette)?)?), true))
+        }
         MockAction::Schema => Ok((format!("{:#}\n", of_manifest()), true)),
     }
 }
@@ -103,8 +190,8 @@ fn check(path: &Path) -> Result<(String, bool)> {
     }
 }
 
-fn catalog(path: &Path) -> Result<Catalog> {
-    let (catalog, warnings) = build(&path.display().to_string(), &read(path)?)?;
+fn catalog(path: &Path, bytes: &[u8]) -> Result<Catalog> {
+    let (catalog, warnings) = build(&path.display().to_string(), bytes)?;
     if !warnings.is_empty() {
         tracing::warn!("{}", LoadError { file: path.display().to_string(), problems: warnings });
     }

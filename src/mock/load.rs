@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::expect::Expectations;
 use super::fault::Fault;
 use super::manifest::{File, Manifest, Tool};
 use super::schema;
@@ -85,24 +87,43 @@ pub fn load(file: &str, bytes: &[u8]) -> Result<(Manifest, Source), LoadError> {
     if extension(file).eq_ignore_ascii_case("json") {
         return snapshot(file, text);
     }
-    let node = Node::parse(text).map_err(|(place, reason)| fail((place.line > 0).then_some(place), reason))?;
+    let (read, source) = typed::<File>(file, text, "/mock_server", &schema::of_manifest())?;
+    Ok((read.mock_server, source))
+}
+
+/// Reads a file of expectations.
+pub fn load_expectations(file: &str, bytes: &[u8]) -> Result<(Expectations, Source), LoadError> {
+    typed(file, &String::from_utf8_lossy(bytes), "", &schema::of::<Expectations>())
+}
+
+/// Reads YAML, compares it with the schema of its type, and takes the type.
+fn typed<T: DeserializeOwned>(
+    file: &str,
+    text: &str,
+    root: &'static str,
+    whole: &Value,
+) -> Result<(T, Source), LoadError> {
+    let fail = |place: Place, message| LoadError {
+        file: file.to_owned(),
+        problems: vec![Problem { place: (place.line > 0).then_some(place), path: String::new(), message }],
+    };
+    let node = Node::parse(text).map_err(|(place, reason)| fail(place, reason))?;
     let value = node.value();
-    let source = Source { file: file.to_owned(), node: Some(node), root: "/mock_server" };
-    let problems = against_schema(&source, &value);
+    let source = Source { file: file.to_owned(), node: Some(node), root };
+    let problems = against_schema(&source, &value, whole);
     if !problems.is_empty() {
         return Err(source.error(problems));
     }
-    let read: File = serde_json::from_value(value).map_err(|error| fail(None, error.to_string()))?;
-    Ok((read.mock_server, source))
+    let read = serde_json::from_value(value).map_err(|error| fail(Place::default(), error.to_string()))?;
+    Ok((read, source))
 }
 
 fn extension(file: &str) -> &str {
     file.rsplit_once('.').map_or("", |(_, extension)| extension)
 }
 
-fn against_schema(source: &Source, value: &Value) -> Vec<Problem> {
-    let whole = schema::of_manifest();
-    let Ok(validator) = schema::compile(&whole) else { return Vec::new() };
+fn against_schema(source: &Source, value: &Value, whole: &Value) -> Vec<Problem> {
+    let Ok(validator) = schema::compile(whole) else { return Vec::new() };
     let Some(node) = &source.node else { return Vec::new() };
     let mut problems = Vec::new();
     for error in validator.iter_errors(value).take(MAX_PROBLEMS) {
@@ -111,7 +132,7 @@ fn against_schema(source: &Source, value: &Value) -> Vec<Problem> {
         if let jsonschema::error::ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() {
             for key in unexpected {
                 let place = Some(node.key_place(pointer, key));
-                let valid = valid_keys(&whole, error.schema_path().as_str());
+                let valid = valid_keys(whole, error.schema_path().as_str());
                 let message = unknown(&path, key, &valid);
                 problems.push(Problem { place, path: path.clone(), message });
             }

@@ -3,6 +3,7 @@
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{ValidationError, Validator};
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
@@ -10,9 +11,15 @@ use super::manifest::File;
 
 /// The schema of a manifest, for editors and for the check at start.
 pub fn of_manifest() -> Value {
-    let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<File>().to_value();
-    tidy(&mut schema);
+    let mut schema = of::<File>();
     schema["title"] = "Manifest of replay mock".into();
+    schema
+}
+
+/// The schema of a type that people write.
+pub fn of<T: JsonSchema>() -> Value {
+    let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value();
+    tidy(&mut schema);
     schema
 }
 

@@ -77,6 +77,25 @@ impl Mock {
         }
     }
 
+    /// Serves another state of the manifest's file, and tells the client.
+    pub fn reload(&self, catalog: Catalog) {
+        let old = self.catalog();
+        // A client cannot see why a tool answers differently, so it is told in any case.
+        let mut changes = vec!["tools"];
+        let resources = |catalog: &Catalog| -> Vec<String> {
+            catalog.resources.iter().map(|resource| resource.entry.clone()).collect()
+        };
+        let prompts =
+            |catalog: &Catalog| -> Vec<String> { catalog.prompts.iter().map(|prompt| prompt.entry.clone()).collect() };
+        if resources(&old) != resources(&catalog) {
+            changes.push("resources");
+        }
+        if prompts(&old) != prompts(&catalog) {
+            changes.push("prompts");
+        }
+        self.replace(Arc::new(catalog), &changes);
+    }
+
     /// Swaps the catalog for the one that the manifest has for later, if it has one.
     fn rotate(&self) {
         let catalog = self.catalog();

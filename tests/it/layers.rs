@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The layers from the top; a file imports only from layers below its own, or from its own module.
 const LAYERS: [&[&str]; 10] = [
-    &["main", "cli", "config", "docs", "oneshot", "probe", "bench", "start", "inspect", "mocking"],
+    &["main", "cli", "config", "docs", "oneshot", "probe", "bench", "start", "inspect", "mocking", "proxy", "watch"],
     &["transport"],
     &["mock"],
     &["server"],
