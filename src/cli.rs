@@ -340,6 +340,8 @@ pub enum Document {
     Zsh,
     /// Completions for fish
     Fish,
+    /// The JSON schema of manifests of `replay mock`
+    MockSchema,
 }
 
 impl Document {
@@ -349,7 +351,7 @@ impl Document {
             Self::Bash => Some(Shell::Bash),
             Self::Zsh => Some(Shell::Zsh),
             Self::Fish => Some(Shell::Fish),
-            Self::Man | Self::ManTools | Self::ReadmeTools => None,
+            Self::Man | Self::ManTools | Self::ReadmeTools | Self::MockSchema => None,
         }
     }
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::cli::{Cli, Document};
 use crate::config::profile_keys;
+use crate::mock::of_manifest;
 use crate::tools::{Descriptor, Hints, TOOLS};
 
 /// One document, as it is committed.
@@ -19,6 +20,7 @@ pub fn generate(document: Document) -> Result<Vec<u8>> {
         Document::Man => out = man(command)?.into_bytes(),
         Document::ManTools => out = man_tools().into_bytes(),
         Document::ReadmeTools => out = readme_tools().into_bytes(),
+        Document::MockSchema => out = format!("{:#}\n", of_manifest()).into_bytes(),
         Document::Bash | Document::Zsh | Document::Fish => {
             if let Some(shell) = document.shell() {
                 clap_complete::generate(shell, &mut command, "replay", &mut out);

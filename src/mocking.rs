@@ -81,8 +81,7 @@ fn player(path: &Path, asked: &MockServe) -> Result<Player> {
             let target = upstream("record")?;
             let cannot = || format!("`{}` cannot be written", path.display());
             let end = OpenOptions::new().append(true).open(path).with_context(cannot)?;
-            let recorder = Recorder::new(Box::new(end), redactor(&asked.redact)?).with_context(cannot)?;
-            OnMiss::Record(target, recorder)
+            OnMiss::Record(target, Recorder::behind(Box::new(end), redactor(&asked.redact)?))
         }
     };
     Ok(Player::new(cassette, on_miss, redactor(&asked.redact)?))

@@ -143,7 +143,12 @@ impl Recorder {
     /// A recorder on `sink`, which should not buffer. Fails when nothing can be written to it.
     pub fn new(mut sink: Box<dyn Write + Send>, redactor: Redactor) -> std::io::Result<Self> {
         sink.write_all(HEADER.as_bytes())?;
-        Ok(Self { sink: Mutex::new(sink), redactor })
+        Ok(Self::behind(sink, redactor))
+    }
+
+    /// A recorder that goes on where another one has stopped.
+    pub fn behind(sink: Box<dyn Write + Send>, redactor: Redactor) -> Self {
+        Self { sink: Mutex::new(sink), redactor }
     }
 
     /// Writes one exchange, without its secrets.
