@@ -107,9 +107,9 @@ fn note_answer(open: &Open, recorder: &Recorder, line: &[u8]) {
         let notification = json!({"method": message["method"], "params": message["params"]});
         // Progress names its request; anything else belongs to the only one there is, or to none.
         let alone = open.len() == 1;
-        let whose = open.values_mut().find(|(_, params, ..)| {
-            if token.is_null() { alone } else { params["_meta"]["progressToken"] == *token }
-        });
+        let whose = open
+            .values_mut()
+            .find(|(_, params, ..)| if token.is_null() { alone } else { params["_meta"]["progressToken"] == *token });
         if let Some((.., before)) = whose {
             before.push(notification);
         }

@@ -149,7 +149,9 @@ impl Behaviour {
             }
             let matches = arm.matches.as_ref().and_then(|pattern| {
                 schema::compile(&schema::of_match(pattern))
-                    .map_err(|reason| faults.add(&format!("{pointer}/match"), format!("`match` cannot be used: {reason}")))
+                    .map_err(|reason| {
+                        faults.add(&format!("{pointer}/match"), format!("`match` cannot be used: {reason}"))
+                    })
                     .ok()
             });
             behaviour.arms.push(Arm { matches, times: arm.times, used: AtomicU64::new(0), reply });
@@ -193,12 +195,7 @@ impl Behaviour {
 }
 
 impl Reply {
-    fn compile(
-        from: &manifest::Reply,
-        pointer: &str,
-        output: Option<&Validator>,
-        faults: &mut Faults<'_>,
-    ) -> Self {
+    fn compile(from: &manifest::Reply, pointer: &str, output: Option<&Validator>, faults: &mut Faults<'_>) -> Self {
         let given = [from.result.is_some(), from.error.is_some(), !from.sequence.is_empty()];
         if given.iter().filter(|given| **given).count() > 1 {
             faults.add(pointer, "an answer is one of `result`, `error` and `sequence`, not more");

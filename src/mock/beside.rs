@@ -22,7 +22,9 @@ impl Beside {
         let later = catalog.later.as_ref().map(|later| &later.catalog);
         for catalog in [Some(&catalog), later].into_iter().flatten() {
             if let Some(name) = server.names().find(|name| catalog.tool(name).is_some()) {
-                return Err(format!("the manifest has a tool `{name}`, and so has the server; rename the one of the manifest"));
+                return Err(format!(
+                    "the manifest has a tool `{name}`, and so has the server; rename the one of the manifest"
+                ));
             }
         }
         Ok(Self { server, mock })

@@ -272,10 +272,10 @@ impl Prompt {
         }
         entry.extend(from.extra.clone());
         let text = from.text.clone().unwrap_or_default();
-        let messages = from.messages.clone().map_or_else(
-            || json!([{"role": "user", "content": {"type": "text", "text": text}}]),
-            Value::Array,
-        );
+        let messages = from
+            .messages
+            .clone()
+            .map_or_else(|| json!([{"role": "user", "content": {"type": "text", "text": text}}]), Value::Array);
         Self {
             name: from.name.clone(),
             entry: Value::Object(entry).to_string(),

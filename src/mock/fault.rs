@@ -51,7 +51,15 @@ impl Fault {
 
     /// Whether a call with this fault takes time.
     pub fn waits(self) -> bool {
-        !matches!(self, Self::None | Self::Silent | Self::BadJson | Self::Truncated | Self::WrongId | Self::Duplicate)
+        matches!(
+            self,
+            Self::Hang
+                | Self::Wedged
+                | Self::Slow(_)
+                | Self::RecoverAfter(_)
+                | Self::ReplyAfterCancel(_)
+                | Self::SlowLoris
+        )
     }
 }
 
@@ -144,8 +152,22 @@ mod tests {
 
     #[test]
     fn every_fault_reads_back() {
-        let all = ["none", "hang", "wedged", "slow:20", "recover-after:2", "reply-after-cancel:5", "silent", "badjson",
-            "truncated", "wrong-id", "duplicate", "slowloris", "stdout-noise", "exit"];
+        let all = [
+            "none",
+            "hang",
+            "wedged",
+            "slow:20",
+            "recover-after:2",
+            "reply-after-cancel:5",
+            "silent",
+            "badjson",
+            "truncated",
+            "wrong-id",
+            "duplicate",
+            "slowloris",
+            "stdout-noise",
+            "exit",
+        ];
         for text in all {
             assert_eq!(text.parse::<Fault>().unwrap().to_string(), text);
         }

@@ -20,9 +20,8 @@ impl Mock {
         method: &str,
         params: &Value,
     ) -> Option<Outcome> {
-        let done = |result: Value, cached| {
-            Ok(Body::Raw(self.finished(catalog, exchange, result, cached).to_string().into()))
-        };
+        let done =
+            |result: Value, cached| Ok(Body::Raw(self.finished(catalog, exchange, result, cached).to_string().into()));
         let entries: (&str, Vec<&str>) = match method {
             "tools/list" => ("tools", catalog.tools.iter().map(|tool| &*tool.entry).collect()),
             "resources/list" => ("resources", catalog.resources.iter().map(|resource| &*resource.entry).collect()),

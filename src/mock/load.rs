@@ -176,7 +176,10 @@ fn snapshot(file: &str, text: &str) -> Result<(Manifest, Source), LoadError> {
         value = value["result"].take();
     }
     let Some(Value::Array(entries)) = value.get_mut("tools").map(Value::take) else {
-        return Err(at(None, "a JSON manifest is a snapshot of tools/list: an object with an array `tools`".to_owned()));
+        return Err(at(
+            None,
+            "a JSON manifest is a snapshot of tools/list: an object with an array `tools`".to_owned(),
+        ));
     };
     let mut tools = Vec::new();
     for (index, entry) in entries.into_iter().enumerate() {

@@ -5,8 +5,8 @@
 //! `player` serves a `cassette` instead. `observe` lets others look on: `journal`, `expect`, and the cassette's recorder.
 
 mod asks;
-mod beside;
 mod behaviour;
+mod beside;
 mod cassette;
 mod catalog;
 mod distill;

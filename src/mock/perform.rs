@@ -180,8 +180,7 @@ impl Performance<'_> {
             .iter()
             .map(|ask| (ask.name.to_owned(), json!({"method": ask.method, "params": ask.params.fill(scope)})))
             .collect();
-        let mut result =
-            json!({"resultType": "input_required", "inputRequests": requests, "requestState": state});
+        let mut result = json!({"resultType": "input_required", "inputRequests": requests, "requestState": state});
         result["_meta"] = self.mock.server_meta(self.catalog);
         Ok(Some(Body::Raw(result.to_string().into())))
     }

@@ -103,7 +103,8 @@ impl Service for Player {
     fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
         let method = &*exchange.request.method;
         let revision = exchange.ticket.revision;
-        let params: Value = exchange.request.params.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+        let params: Value =
+            exchange.request.params.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
         let mut found = self.find(method, &params);
         if found.is_none() && method == "server/discover" && revision.is_stateless() {
             found = self.discovered();
@@ -119,7 +120,8 @@ impl Service for Player {
         {
             result["protocolVersion"] = exchange.session.negotiate_with(exchange.request.params).as_str().into();
         }
-        let token = exchange.ticket.progress_token.as_ref().and_then(|id| serde_json::from_str::<Value>(id.as_json()).ok());
+        let token =
+            exchange.ticket.progress_token.as_ref().and_then(|id| serde_json::from_str::<Value>(id.as_json()).ok());
         for message in &entry.before {
             let (sent, mut params) = (message["method"].as_str().unwrap_or_default(), message["params"].clone());
             if sent == "notifications/progress" {

@@ -120,12 +120,17 @@ impl Mock {
     fn call(&self, catalog: &Catalog, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
         let count = self.calls.fetch_add(1, Relaxed) + 1;
         let fault = match self.fault.or(catalog.fault).unwrap_or_default() {
-            Fault::RecoverAfter(calls) => if count <= calls { Fault::Hang } else { Fault::None },
+            Fault::RecoverAfter(calls) => {
+                if count <= calls {
+                    Fault::Hang
+                } else {
+                    Fault::None
+                }
+            }
             fault => fault,
         };
         let invalid = |message: String| Some(Err(RpcError::new(Code::InvalidParams, message)));
-        let performance =
-            |arguments| Performance { mock: self, catalog, exchange, params, arguments, tool: None };
+        let performance = |arguments| Performance { mock: self, catalog, exchange, params, arguments, tool: None };
         // A server that does not respond does not look at arguments either.
         if matches!(fault, Fault::Hang | Fault::Wedged | Fault::Silent | Fault::Exit) {
             return performance(&Value::Null).run(None, fault, || Ok(Body::Raw("{}".into())));
@@ -204,7 +209,13 @@ impl Mock {
     }
 
     /// A result with what its revision requires; of one that may be cached more is required.
-    pub(super) fn finished(&self, catalog: &Catalog, exchange: &Exchange<'_>, mut result: Value, cached: bool) -> Value {
+    pub(super) fn finished(
+        &self,
+        catalog: &Catalog,
+        exchange: &Exchange<'_>,
+        mut result: Value,
+        cached: bool,
+    ) -> Value {
         if exchange.ticket.revision.is_stateless()
             && !catalog.exact
             && let Some(members) = result.as_object_mut()
@@ -254,14 +265,8 @@ impl Service for Mock {
         let Some(behaviour) = catalog.methods.get(&*exchange.request.method) else {
             return self.dispatch(&catalog, exchange, &params);
         };
-        let performance = Performance {
-            mock: self,
-            catalog: &catalog,
-            exchange,
-            params: &params,
-            arguments: &params,
-            tool: None,
-        };
+        let performance =
+            Performance { mock: self, catalog: &catalog, exchange, params: &params, arguments: &params, tool: None };
         let silent = Err(RpcError::new(Code::Internal, "the method has no answer"));
         let generic = || self.dispatch(&catalog, exchange, &params).unwrap_or(silent);
         performance.run(behaviour.pick(&params), Fault::None, generic)

@@ -106,7 +106,9 @@ impl Node {
             node = next;
         }
         match &node.kind {
-            Kind::Mapping(members) => members.iter().find(|(known, ..)| known == key).map_or(node.place, |(_, at, _)| *at),
+            Kind::Mapping(members) => {
+                members.iter().find(|(known, ..)| known == key).map_or(node.place, |(_, at, _)| *at)
+            }
             _ => node.place,
         }
     }
@@ -196,8 +198,10 @@ mod tests {
 
     #[test]
     fn values_and_places() {
-        let node = Node::parse("a: 1\nb:\n  - x: \"${y}\"\n    t: true\n  - 2.5\nc: &n {k: ~}\nd: *n\n1: no\n").unwrap();
-        let expected = json!({"a": 1, "b": [{"x": "${y}", "t": true}, 2.5], "c": {"k": null}, "d": {"k": null}, "1": "no"});
+        let node =
+            Node::parse("a: 1\nb:\n  - x: \"${y}\"\n    t: true\n  - 2.5\nc: &n {k: ~}\nd: *n\n1: no\n").unwrap();
+        let expected =
+            json!({"a": 1, "b": [{"x": "${y}", "t": true}, 2.5], "c": {"k": null}, "d": {"k": null}, "1": "no"});
         assert_eq!(node.value(), expected);
         assert_eq!(node.place("/b/0/x"), Place { line: 3, column: 8 });
         assert_eq!(node.place("/b/7/x"), Place { line: 3, column: 3 });

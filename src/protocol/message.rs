@@ -247,8 +247,12 @@ mod tests {
         };
         assert_eq!((request.id.unwrap().as_json(), &*request.method, request.params.is_none()), ("-3", "ping", true));
         assert!(matches!(parse(br#"{"jsonrpc":"2.0","method":"x"}"#), Incoming::Request(Request { id: None, .. })));
-        assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Incoming::Response(response) if response.result.is_some()));
-        assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":null,"error":{}}"#), Incoming::Response(response) if response.id.is_none()));
+        assert!(
+            matches!(parse(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Incoming::Response(response) if response.result.is_some())
+        );
+        assert!(
+            matches!(parse(br#"{"jsonrpc":"2.0","id":null,"error":{}}"#), Incoming::Response(response) if response.id.is_none())
+        );
         assert!(matches!(parse(b"[]"), Incoming::Batch(members) if members.is_empty()));
     }
 }

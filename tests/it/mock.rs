@@ -68,7 +68,12 @@ impl Ended {
 /// Runs `replay ARGS` with these lines as its whole input; nothing is checked.
 pub fn run(tree: &Tree, args: &[&str], input: &[Value]) -> Ended {
     let mut command = Command::new(BINARY);
-    command.args(args).current_dir(tree.root()).env_clear().env("PATH", "/usr/bin:/bin").env("TEST_TOKEN", "s3cr3t-value");
+    command
+        .args(args)
+        .current_dir(tree.root())
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("TEST_TOKEN", "s3cr3t-value");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let lines: String = input.iter().map(|message| format!("{message}\n")).collect();

@@ -23,7 +23,10 @@ pub const PRESETS: [Preset; 8] = [
         "evil",
         "poisoned descriptions, a shadowing tool, injections in results and resources, results that break the schema"
     ),
-    preset!("rugpull", "a harmless tool that turns hostile after its first call, with notifications/tools/list_changed"),
+    preset!(
+        "rugpull",
+        "a harmless tool that turns hostile after its first call, with notifications/tools/list_changed"
+    ),
     preset!("flood", "5,000 tools and a result of 8 MB: bounds on memory, context and display"),
     preset!("unicode", "instructions in invisible tag characters, bidirectional overrides, names that look alike"),
     preset!("slowloris", "answers a byte at a time: a line that never seems to end, with everything behind it waiting"),

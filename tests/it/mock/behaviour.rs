@@ -109,7 +109,11 @@ fn the_first_arm_that_fits_answers() {
         request(13, "resources/read", json!({"uri": "t://5/6/x"})),
         request(14, "prompts/get", json!({"name": "p", "arguments": {"who": "me"}})),
         request(15, "prompts/get", json!({"name": "p", "arguments": {}})),
-        request(16, "completion/complete", json!({"ref": {"type": "ref/resource", "uri": "t://{id}/x"}, "argument": {"name": "id", "value": "1"}})),
+        request(
+            16,
+            "completion/complete",
+            json!({"ref": {"type": "ref/resource", "uri": "t://{id}/x"}, "argument": {"name": "id", "value": "1"}}),
+        ),
         request(17, "tools/list", json!({})),
         request(18, "tools/list", json!({"cursor": "after-2"})),
         request(19, "tools/list", json!({"cursor": ""})),
@@ -119,13 +123,17 @@ fn the_first_arm_that_fits_answers() {
         let reply = &replies[id - 1];
         reply.get("result").unwrap_or(&reply["error"]).clone()
     };
-    assert_eq!(replies.iter().map(|reply| reply["id"].as_i64().unwrap()).collect::<Vec<_>>(), (1..20).collect::<Vec<_>>());
+    assert_eq!(
+        replies.iter().map(|reply| reply["id"].as_i64().unwrap()).collect::<Vec<_>>(),
+        (1..20).collect::<Vec<_>>()
+    );
     assert_eq!(outcome(1), text("first"));
     assert_eq!(outcome(2), text("default"));
     assert_eq!(outcome(3), json!({"code": -32000, "message": "boom xx", "data": {"s": "xx"}}));
     assert_eq!(outcome(4), text("default"));
     assert_eq!(outcome(5), json!({"content": [{"type": "text", "text": "bad"}], "isError": true}));
-    let typed = json!({"content": [{"type": "text", "text": "null/${args.none}"}], "structuredContent": {"n": 1.5, "id": 6}});
+    let typed =
+        json!({"content": [{"type": "text", "text": "null/${args.none}"}], "structuredContent": {"n": 1.5, "id": 6}});
     assert_eq!(outcome(6), typed);
     assert_eq!(outcome(7), json!({"content": []}));
     assert_eq!(outcome(8), json!({"code": 5, "message": "two"}));
@@ -136,7 +144,10 @@ fn the_first_arm_that_fits_answers() {
     assert_eq!(outcome(14)["messages"][0]["content"]["text"], "me");
     assert_eq!(outcome(15)["message"], "`arguments` lacks `who`, which the prompt requires");
     assert_eq!(outcome(16), json!({"completion": {"values": ["12", "13"], "total": 2, "hasMore": false}}));
-    assert_eq!((outcome(17)["tools"].as_array().unwrap().len(), outcome(17)["nextCursor"].clone()), (2, json!("after-2")));
+    assert_eq!(
+        (outcome(17)["tools"].as_array().unwrap().len(), outcome(17)["nextCursor"].clone()),
+        (2, json!("after-2"))
+    );
     assert_eq!((outcome(18)["tools"].as_array().unwrap().len(), outcome(18).get("nextCursor").cloned()), (1, None));
     assert_eq!(outcome(19)["code"], -32602);
 }
@@ -161,14 +172,13 @@ fn a_client_is_asked_as_its_revision_has_it() {
     mock.send_raw(&call(2, "ask", json!({})).to_string());
     let asked = mock.recv();
     assert_eq!((&asked["method"], &asked["params"]["message"]), (&json!("elicitation/create"), &json!("Who?")));
-    let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": {"name": "Ada"}}});
+    let answer =
+        json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": {"name": "Ada"}}});
     mock.send_raw(&answer.to_string());
     assert_eq!(mock.recv()["result"], text("hello Ada"));
 
     // The same over the stateless revision: a result that asks, then the request again.
-    let meta = |capabilities: Value| {
-        json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": capabilities})
-    };
+    let meta = |capabilities: Value| json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": capabilities});
     let params = |more: Value| {
         let mut params = json!({"name": "ask", "arguments": {}, "_meta": meta(json!({"elicitation": {}}))});
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -176,7 +186,10 @@ fn a_client_is_asked_as_its_revision_has_it() {
     };
     mock.send_raw(&request(3, "tools/call", params(json!({}))).to_string());
     let asked = mock.recv()["result"].clone();
-    assert_eq!((&asked["resultType"], &asked["inputRequests"]["elicitation"]["method"]), (&json!("input_required"), &json!("elicitation/create")));
+    assert_eq!(
+        (&asked["resultType"], &asked["inputRequests"]["elicitation"]["method"]),
+        (&json!("input_required"), &json!("elicitation/create"))
+    );
     let answers = json!({"inputResponses": {"elicitation": {"action": "accept", "content": {"name": "Bob"}}}, "requestState": asked["requestState"]});
     mock.send_raw(&request(4, "tools/call", params(answers.clone())).to_string());
     assert_eq!(bare(&mock.recv()["result"]), text("hello Bob"));
@@ -203,14 +216,30 @@ mock_server:
 "#;
     let tree = Tree::new();
     let mut mock = open(&tree, "2025-06-18", manifest, &[]);
-    mock.send_as(&json!("a"), "tools/call", json!({"name": "work", "arguments": {"x": 1}, "_meta": {"progressToken": "p"}}));
-    let seen: Vec<Value> = (0..4).map(|_| mock.recv()).map(|message| message.get("params").unwrap_or(&message["result"]).clone()).collect();
-    assert_eq!(seen[..2], [json!({"progress": 0, "total": 2, "progressToken": "p"}), json!({"progress": 2, "total": 2, "progressToken": "p"})]);
+    mock.send_as(
+        &json!("a"),
+        "tools/call",
+        json!({"name": "work", "arguments": {"x": 1}, "_meta": {"progressToken": "p"}}),
+    );
+    let seen: Vec<Value> = (0..4)
+        .map(|_| mock.recv())
+        .map(|message| message.get("params").unwrap_or(&message["result"]).clone())
+        .collect();
+    assert_eq!(
+        seen[..2],
+        [
+            json!({"progress": 0, "total": 2, "progressToken": "p"}),
+            json!({"progress": 2, "total": 2, "progressToken": "p"})
+        ]
+    );
     assert_eq!(seen[2..], [json!({"level": "info", "data": "on 1"}), text("mock work")]);
     mock.send_as(&json!("b"), "resources/subscribe", json!({"uri": "w://1"}));
     let mut two = [mock.recv(), mock.recv()];
     two.sort_by_key(|message| message.get("id").is_some());
-    assert_eq!((&two[0]["method"], &two[0]["params"]), (&json!("notifications/resources/updated"), &json!({"uri": "w://1"})));
+    assert_eq!(
+        (&two[0]["method"], &two[0]["params"]),
+        (&json!("notifications/resources/updated"), &json!({"uri": "w://1"}))
+    );
     assert_eq!(mock.request("resources/read", json!({"uri": "w://1"})).result()["contents"][0]["text"], "two");
 }
 
@@ -226,13 +255,18 @@ fn a_manifest_beside_the_tools() {
         request(4, "prompts/list", json!({})),
         request(5, "initialize", json!({"protocolVersion": "2025-06-18"})),
     ];
-    let replies = run(&tree, &["--mcp-server", "--allow", "d", "--tools", "files", "--mock", "m.yaml"], &asked).messages();
-    let names: Vec<&str> = replies[0]["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    let replies =
+        run(&tree, &["--mcp-server", "--allow", "d", "--tools", "files", "--mock", "m.yaml"], &asked).messages();
+    let names: Vec<&str> =
+        replies[0]["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!((names[0], &names[names.len() - 2..]), ("read_file", &["get_weather", "bare"][..]));
     assert_eq!(replies[1]["result"]["content"][0]["text"], "hi\n");
     assert_eq!(replies[2]["result"], text("It is 72 F and sunny in Rome."));
     assert_eq!(replies[3]["result"]["prompts"][0]["name"], "bug_triage");
-    assert_eq!(replies[4]["result"]["capabilities"], json!({"tools": {}, "logging": {}, "resources": {}, "prompts": {}}));
+    assert_eq!(
+        replies[4]["result"]["capabilities"],
+        json!({"tools": {}, "logging": {}, "resources": {}, "prompts": {}})
+    );
     tree.file("clash.yaml", "mock_server: {tools: [{name: read_file}]}");
     let clash = run(&tree, &["--mcp-server", "--mock", "clash.yaml"], &[]);
     assert_eq!((clash.status, clash.stderr.contains("`read_file`")), (Some(2), true), "{}", clash.stderr);

@@ -9,18 +9,42 @@ use crate::tree::Tree;
 #[test]
 fn what_is_wrong_is_said_with_its_place() {
     let cases = [
-        ("mock_server: { tool: [] }", "m.yaml:1:16: `mock_server` has no key `tool`; the nearest one is `tools`; valid: name, "),
-        ("mock_server:\n  tools:\n    - name: a\n      inputschema: {}", "m.yaml:4:7: `mock_server.tools[0]` has no key `inputschema`; the nearest one is `inputSchema`; valid: "),
+        (
+            "mock_server: { tool: [] }",
+            "m.yaml:1:16: `mock_server` has no key `tool`; the nearest one is `tools`; valid: name, ",
+        ),
+        (
+            "mock_server:\n  tools:\n    - name: a\n      inputschema: {}",
+            "m.yaml:4:7: `mock_server.tools[0]` has no key `inputschema`; the nearest one is `inputSchema`; valid: ",
+        ),
         ("mock_server:\n  tools:\n    - name: a\n    - name: a", "m.yaml:4:13: there are two tools called `a`"),
-        ("mock_server:\n  tools:\n    - name: a\n      input_schema: { type: objct }", "m.yaml:4:21: `input_schema` is no JSON schema: at `/type`: "),
-        ("mock_server:\n  tools:\n    - name: a\n      response: text", "m.yaml:4:17: `mock_server.tools[0].response` is \"text\"; it must be of type object"),
-        ("mock_server:\n  tools:\n    - name: a\n      delay_ms: soon", "m.yaml:4:17: `mock_server.tools[0].delay_ms` is \"soon\"; it must be of type integer"),
-        ("mock_server:\n  tools:\n    - name: a\n      fault: slowly", "m.yaml:4:14: `mock_server.tools[0].fault`: `slowly` is no fault; valid: none, hang, "),
+        (
+            "mock_server:\n  tools:\n    - name: a\n      input_schema: { type: objct }",
+            "m.yaml:4:21: `input_schema` is no JSON schema: at `/type`: ",
+        ),
+        (
+            "mock_server:\n  tools:\n    - name: a\n      response: text",
+            "m.yaml:4:17: `mock_server.tools[0].response` is \"text\"; it must be of type object",
+        ),
+        (
+            "mock_server:\n  tools:\n    - name: a\n      delay_ms: soon",
+            "m.yaml:4:17: `mock_server.tools[0].delay_ms` is \"soon\"; it must be of type integer",
+        ),
+        (
+            "mock_server:\n  tools:\n    - name: a\n      fault: slowly",
+            "m.yaml:4:14: `mock_server.tools[0].fault`: `slowly` is no fault; valid: none, hang, ",
+        ),
         ("mock_server:\n  tools:\n    - description: x", "m.yaml:3:7: `mock_server.tools[0]` lacks `name`"),
-        ("mock_server:\n  tools:\n    - name: a\n      responses:\n        - match: { x: { regex: '(' } }", "m.yaml:5:18: `match` cannot be used: "),
+        (
+            "mock_server:\n  tools:\n    - name: a\n      responses:\n        - match: { x: { regex: '(' } }",
+            "m.yaml:5:18: `match` cannot be used: ",
+        ),
         ("tools: []", "m.yaml:1:1: the manifest lacks `mock_server`"),
         ("mock_server:\n  name: a\n  name: b", "m.yaml:3:3: "),
-        ("mock_server:\n  resources: [{ uri: a, text: x, blob: eA== }]", "m.yaml:2:15: a resource has a `text` or a `blob`, not both"),
+        (
+            "mock_server:\n  resources: [{ uri: a, text: x, blob: eA== }]",
+            "m.yaml:2:15: a resource has a `text` or a `blob`, not both",
+        ),
     ];
     let tree = Tree::new();
     for (manifest, expected) in cases {

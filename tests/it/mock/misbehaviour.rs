@@ -65,7 +65,8 @@ fn faults_of_all_calls() {
     let tree = Tree::new();
     tree.file("m.yaml", WEATHER);
     let with = |fault: &str, calls: i64| {
-        let asked: Vec<Value> = (1..=calls).map(|id| call(id, "bare", json!({}))).chain([request(99, "ping", json!({}))]).collect();
+        let asked: Vec<Value> =
+            (1..=calls).map(|id| call(id, "bare", json!({}))).chain([request(99, "ping", json!({}))]).collect();
         run(&tree, &["mock", "--tools-from", "m.yaml", "--fault", fault], &asked)
     };
     let ids = |messages: Vec<Value>| {
@@ -73,7 +74,8 @@ fn faults_of_all_calls() {
         ids.sort_unstable();
         ids
     };
-    for (fault, answered) in [("none", vec![1, 2, 99]), ("hang", vec![99]), ("wedged", vec![99]), ("silent", vec![99])] {
+    for (fault, answered) in [("none", vec![1, 2, 99]), ("hang", vec![99]), ("wedged", vec![99]), ("silent", vec![99])]
+    {
         let ended = with(fault, 2);
         assert_eq!((ids(ended.messages()), ended.status), (answered, Some(0)), "{fault}");
     }
@@ -119,7 +121,8 @@ fn evil_has_every_attack_of_the_contract() {
 fn presets_break_the_wire_as_they_say() {
     let tree = Tree::new();
     let lines = |preset: &str, tool: &str| {
-        run(&tree, &["mock", "--preset", preset], &[call(1, tool, json!({"text": "x"})), call(2, "honest", json!({}))]).lines
+        run(&tree, &["mock", "--preset", preset], &[call(1, tool, json!({"text": "x"})), call(2, "honest", json!({}))])
+            .lines
     };
     let honest = json!({"jsonrpc": "2.0", "id": 2, "result": text("mock honest")}).to_string();
     let right = json!({"jsonrpc": "2.0", "id": 1, "result": text("x")}).to_string();
@@ -134,7 +137,8 @@ fn presets_break_the_wire_as_they_say() {
     assert_eq!((&twice[0] == &twice[1], twice.len()), (true, 3));
     let noise = lines("stdout-noise", "echo");
     assert_eq!(noise, ["DEBUG handling a request".to_owned(), right, honest]);
-    let list = run(&tree, &["mock", "--preset", "flood"], &[request(1, "tools/list", json!({})), call(2, "flood", json!({}))]);
+    let list =
+        run(&tree, &["mock", "--preset", "flood"], &[request(1, "tools/list", json!({})), call(2, "flood", json!({}))]);
     assert_eq!(list.messages()[0]["result"]["tools"].as_array().unwrap().len(), 5000);
     assert_eq!(list.messages()[1]["result"]["content"][0]["text"].as_str().unwrap().len(), 8_000_000);
     let listed = run(&tree, &["mock", "--preset", "unicode"], &[request(1, "tools/list", json!({}))]);
@@ -145,7 +149,9 @@ fn presets_break_the_wire_as_they_say() {
 fn a_rug_is_pulled_after_the_first_call() {
     let tree = Tree::new();
     let mut mock = Server::start_program(&tree, &[BINARY, "mock", "--preset", "rugpull"], &[]).opened("2025-06-18");
-    let required = |mock: &mut Server| mock.request("tools/list", json!({})).result()["tools"][0]["inputSchema"]["required"].clone();
+    let required = |mock: &mut Server| {
+        mock.request("tools/list", json!({})).result()["tools"][0]["inputSchema"]["required"].clone()
+    };
     assert_eq!(required(&mut mock), Value::Null);
     assert_eq!(mock.call("daily_fact", json!({})).texts(), ["Honey does not spoil."]);
     assert_eq!(required(&mut mock), json!(["context"]));

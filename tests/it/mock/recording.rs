@@ -18,7 +18,8 @@ fn a_client_that_misbehaves_gets_a_failing_status_and_a_report() {
         "expect.yaml",
         "in_order: true\nno_others: true\nexpect:\n  - { method: initialize, times: 1 }\n  - { tool: get_weather, match: { city: Denver }, times: 2 }\n  - { tool: bare, at_most: 1 }\n",
     );
-    let args = ["mock", "--tools-from", "m.yaml", "--expect", "expect.yaml", "--journal", "j.jsonl", "--log-level", "off"];
+    let args =
+        ["mock", "--tools-from", "m.yaml", "--expect", "expect.yaml", "--journal", "j.jsonl", "--log-level", "off"];
     let denver = |id| call(id, "get_weather", json!({"city": "Denver"}));
     let good = run(&tree, &args, &[opening(1), denver(2), denver(3)]);
     assert_eq!(good.status, Some(0), "{}", good.stderr);
@@ -37,7 +38,17 @@ fn a_client_that_misbehaves_gets_a_failing_status_and_a_report() {
         json!({"number": 2, "method": "tools/call", "params": {"name": "get_weather", "arguments": {"city": "Denver"}},
             "id": 2, "revision": "2025-06-18", "result": text("It is 72 F and sunny in Denver.")})
     );
-    let bad = run(&tree, &args, &[denver(1), opening(2), call(3, "get_weather", json!({"city": "Rome"})), call(4, "bare", json!({})), call(5, "bare", json!({}))]);
+    let bad = run(
+        &tree,
+        &args,
+        &[
+            denver(1),
+            opening(2),
+            call(3, "get_weather", json!({"city": "Rome"})),
+            call(4, "bare", json!({})),
+            call(5, "bare", json!({})),
+        ],
+    );
     assert_eq!(bad.status, Some(1));
     assert_eq!(
         bad.stderr,
@@ -47,7 +58,12 @@ fn a_client_that_misbehaves_gets_a_failing_status_and_a_report() {
     );
     tree.file("expect.yaml", "expect:\n  - { tol: x }");
     let wrong = run(&tree, &args, &[]);
-    assert_eq!((wrong.status, wrong.stderr.contains("expect.yaml:2:7: `expect[0]` has no key `tol`")), (Some(2), true), "{}", wrong.stderr);
+    assert_eq!(
+        (wrong.status, wrong.stderr.contains("expect.yaml:2:7: `expect[0]` has no key `tol`")),
+        (Some(2), true),
+        "{}",
+        wrong.stderr
+    );
 }
 
 #[test]
