@@ -177,7 +177,7 @@ pub enum Command {
     Mock {
         /// Which server
         #[command(flatten)]
-        serve: MockServe,
+        serve: Box<MockServe>,
         /// What to do instead of serving
         #[command(subcommand)]
         action: Option<MockAction>,

@@ -180,7 +180,7 @@ fn check(path: &Path) -> Result<(String, bool)> {
     let name = path.display().to_string();
     let lines = |problems: Vec<Problem>, kind: &str| {
         let error = LoadError { file: name.clone(), problems };
-        error.to_string().lines().map(|line| format!("{kind}{line}\n")).collect::<String>()
+        error.to_string().lines().flat_map(|line| [kind, line, "\n"].map(str::to_owned)).collect::<String>()
     };
     match build(&name, &read(path)?) {
         Err(error) => Ok((lines(error.problems, "error: "), false)),

@@ -1,5 +1,4 @@
 //! Notices that a file has changed, also when another is put in its place.
-#![expect(clippy::disallowed_methods, reason = "the operator's own file is looked at, whatever stands there now")]
 
 use std::io;
 use std::path::Path;

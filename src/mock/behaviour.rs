@@ -150,7 +150,7 @@ impl Behaviour {
             let matches = arm.matches.as_ref().and_then(|pattern| {
                 schema::compile(&schema::of_match(pattern))
                     .map_err(|reason| {
-                        faults.add(&format!("{pointer}/match"), format!("`match` cannot be used: {reason}"))
+                        faults.add(&format!("{pointer}/match"), format!("`match` cannot be used: {reason}"));
                     })
                     .ok()
             });

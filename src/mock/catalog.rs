@@ -14,6 +14,8 @@ use super::resources::{Pattern, Resource, Template as ResourceTemplate};
 use super::schema;
 use super::template::Template;
 use crate::limits::MAX_MOCK_TOOLS;
+use crate::protocol::SERVER_INFO_KEY;
+use crate::server::Exchange;
 
 /// Everything that is served until it is swapped for something else.
 #[derive(Debug)]
@@ -188,6 +190,39 @@ impl Catalog {
         }
     }
 
+    /// The `_meta` of a result that names this server.
+    pub fn server_meta(&self) -> Value {
+        json!({ SERVER_INFO_KEY: self.info })
+    }
+
+    /// A result with what its revision requires; of one that may be cached more is required.
+    pub fn finished(&self, exchange: &Exchange<'_>, mut result: Value, cached: bool) -> Value {
+        if exchange.ticket.revision.is_stateless()
+            && !self.exact
+            && let Some(members) = result.as_object_mut()
+        {
+            members.insert("resultType".to_owned(), "complete".into());
+            if cached {
+                // What a mock says may change at any time.
+                members.insert("ttlMs".to_owned(), 0.into());
+                members.insert("cacheScope".to_owned(), "private".into());
+            }
+            members.insert("_meta".to_owned(), self.server_meta());
+        }
+        result
+    }
+
+    /// Whether some resource changes in the course of time.
+    pub fn has_updates(&self) -> bool {
+        self.resources.iter().any(|resource| !resource.updates.is_empty())
+    }
+
+    /// Whether values are offered for some argument.
+    pub fn has_completions(&self) -> bool {
+        self.prompts.iter().flat_map(|prompt| &prompt.arguments).any(|taken| !taken.complete.is_empty())
+            || self.templates.iter().any(|template| !template.complete.is_empty())
+    }
+
     /// The tool of this name.
     pub fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
         self.by_name.get(name).map(|&index| &self.tools[index])
@@ -203,7 +238,7 @@ impl Catalog {
         }
         if !self.resources.is_empty() || !self.templates.is_empty() || changes("resources") {
             let mut resources = entry(reload || changes("resources"));
-            if self.resources.iter().any(|resource| !resource.updates.is_empty()) {
+            if self.has_updates() {
                 resources["subscribe"] = true.into();
             }
             capabilities.insert("resources".to_owned(), resources);
@@ -211,9 +246,7 @@ impl Catalog {
         if !self.prompts.is_empty() || changes("prompts") {
             capabilities.insert("prompts".to_owned(), entry(reload || changes("prompts")));
         }
-        let offers = self.prompts.iter().flat_map(|prompt| &prompt.arguments).any(|taken| !taken.complete.is_empty())
-            || self.templates.iter().any(|template| !template.complete.is_empty());
-        if offers {
+        if self.has_completions() {
             capabilities.insert("completions".to_owned(), json!({}));
         }
         if self.tools.iter().any(|tool| tool.behaviour.logs()) {

@@ -115,7 +115,7 @@ impl Verifier {
             if count < least {
                 good = false;
                 let _ = writeln!(report, "missing: {what}: expected {wanted}, came {}", times(count));
-                let _ = report.write_str(&self.nearest(expectation, matches.as_ref(), &seen));
+                let _ = report.write_str(&Self::nearest(expectation, matches.as_ref(), &seen));
             } else if most.is_some_and(|most| count > most) {
                 good = false;
                 let numbers: Vec<String> = fitting.iter().map(|call| call.number.to_string()).collect();
@@ -159,7 +159,7 @@ impl Verifier {
     }
 
     /// Why calls of the same tool or method do not count.
-    fn nearest(&self, expectation: &Expectation, matches: Option<&Validator>, seen: &[Call]) -> String {
+    fn nearest(expectation: &Expectation, matches: Option<&Validator>, seen: &[Call]) -> String {
         const SHOWN: usize = 3;
         let mut text = String::new();
         let Some(matches) = matches else { return text };

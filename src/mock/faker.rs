@@ -27,22 +27,22 @@ pub fn hash(text: &str) -> u64 {
 
 /// The value of a kind; `None` if there is no such kind.
 pub fn value(kind: &str, seed: u64) -> Option<Value> {
-    let a = splitmix(seed ^ hash("first"));
-    let b = splitmix(a);
+    let one = splitmix(seed ^ hash("first"));
+    let other = splitmix(one);
     let pick = |words: [&'static str; 12], number: u64| words[(number % 12) as usize];
-    let (first, last) = (pick(FIRST, a), pick(LAST, b));
+    let (first, last) = (pick(FIRST, one), pick(LAST, other));
     Some(match kind {
         "first_name" => first.into(),
         "last_name" => last.into(),
         "name" => format!("{first} {last}").into(),
         "email" => format!("{}.{}@example.com", first.to_lowercase(), last.to_lowercase()).into(),
-        "int" => (a % 1_000_000).into(),
-        "word" => pick(WORDS, a).into(),
+        "int" => (one % 1_000_000).into(),
+        "word" => pick(WORDS, one).into(),
         "uuid" => {
             // Version 4 of RFC 9562, its random bits made up.
-            let (high, low) = (a & !0xf000 | 0x4000, b & !(0xc << 60) | 0x8 << 60);
-            let (x, y, z) = (high >> 32, high >> 16 & 0xffff, high & 0xffff);
-            format!("{x:08x}-{y:04x}-{z:04x}-{:04x}-{:012x}", low >> 48, low & 0xffff_ffff_ffff).into()
+            let (high, low) = (one & !0xf000 | 0x4000, other & !(0xc << 60) | 0x8 << 60);
+            let high = format!("{:08x}-{:04x}-{:04x}", high >> 32, high >> 16 & 0xffff, high & 0xffff);
+            format!("{high}-{:04x}-{:012x}", low >> 48, low & 0xffff_ffff_ffff).into()
         }
         _ => return None,
     })

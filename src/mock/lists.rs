@@ -20,12 +20,11 @@ impl Mock {
         method: &str,
         params: &Value,
     ) -> Option<Outcome> {
-        let done =
-            |result: Value, cached| Ok(Body::Raw(self.finished(catalog, exchange, result, cached).to_string().into()));
+        let done = |result: Value, cached| Ok(Body::Raw(catalog.finished(exchange, result, cached).to_string().into()));
         let entries: (&str, Vec<&str>) = match method {
             "tools/list" => ("tools", catalog.tools.iter().map(|tool| &*tool.entry).collect()),
             "resources/list" => ("resources", catalog.resources.iter().map(|resource| &*resource.entry).collect()),
-            "resources/templates/list" => {
+            "resources/templates/list" if !catalog.templates.is_empty() => {
                 ("resourceTemplates", catalog.templates.iter().map(|template| &*template.entry).collect())
             }
             "prompts/list" => ("prompts", catalog.prompts.iter().map(|prompt| &*prompt.entry).collect()),
@@ -36,10 +35,12 @@ impl Mock {
             "prompts/get" => {
                 return Some(self.prompt(catalog, exchange, params).and_then(|result| done(result, false)));
             }
-            "completion/complete" => return Some(complete(catalog, params).and_then(|result| done(result, false))),
+            "completion/complete" if catalog.has_completions() => {
+                return Some(complete(catalog, params).and_then(|result| done(result, false)));
+            }
             _ => return None,
         };
-        Some(self.page(catalog, exchange, params, &entries))
+        Some(page(catalog, exchange, params, &entries))
     }
 
     fn performance<'a>(
@@ -50,33 +51,6 @@ impl Mock {
         arguments: &'a Value,
     ) -> Performance<'a> {
         Performance { mock: self, catalog, exchange, params, arguments, tool: None }
-    }
-
-    /// One page of a list. The entries are JSON text already: a list of thousands is only copied.
-    fn page(
-        &self,
-        catalog: &Catalog,
-        exchange: &Exchange<'_>,
-        params: &Value,
-        (member, entries): &(&str, Vec<&str>),
-    ) -> Outcome {
-        let from = match &params["cursor"] {
-            Value::Null => 0,
-            Value::String(cursor) if entries.len() > catalog.page_size => {
-                let from = cursor.strip_prefix("after-").and_then(|count| count.parse::<usize>().ok());
-                from.filter(|from| *from < entries.len()).ok_or_else(|| bad_cursor(&params["cursor"]))?
-            }
-            other => return Err(bad_cursor(other)),
-        };
-        let page = &entries[from..entries.len().min(from.saturating_add(catalog.page_size))];
-        let mut rest = Map::new();
-        if from + page.len() < entries.len() {
-            rest.insert("nextCursor".to_owned(), format!("after-{}", from + page.len()).into());
-        }
-        let rest = self.finished(catalog, exchange, Value::Object(rest), true).to_string();
-        let rest = rest.strip_prefix('{').unwrap_or(&rest);
-        let comma = if rest == "}" { "" } else { "," };
-        Ok(Body::Raw(format!("{{\"{member}\":[{}]{comma}{rest}", page.join(",")).into()))
     }
 
     fn prompt(&self, catalog: &Catalog, exchange: &Exchange<'_>, params: &Value) -> Result<Value, RpcError> {
@@ -108,6 +82,27 @@ impl Mock {
     }
 }
 
+/// One page of a list. The entries are JSON text already: a list of thousands is only copied.
+fn page(catalog: &Catalog, exchange: &Exchange<'_>, params: &Value, (member, entries): &(&str, Vec<&str>)) -> Outcome {
+    let from = match &params["cursor"] {
+        Value::Null => 0,
+        Value::String(cursor) if entries.len() > catalog.page_size => {
+            let from = cursor.strip_prefix("after-").and_then(|count| count.parse::<usize>().ok());
+            from.filter(|from| *from < entries.len()).ok_or_else(|| bad_cursor(&params["cursor"]))?
+        }
+        other => return Err(bad_cursor(other)),
+    };
+    let page = &entries[from..entries.len().min(from.saturating_add(catalog.page_size))];
+    let mut rest = Map::new();
+    if from + page.len() < entries.len() {
+        rest.insert("nextCursor".to_owned(), format!("after-{}", from + page.len()).into());
+    }
+    let rest = catalog.finished(exchange, Value::Object(rest), true).to_string();
+    let rest = rest.strip_prefix('{').unwrap_or(&rest);
+    let comma = if rest == "}" { "" } else { "," };
+    Ok(Body::Raw(format!("{{\"{member}\":[{}]{comma}{rest}", page.join(",")).into()))
+}
+
 fn read(catalog: &Catalog, performance: &Performance<'_>, params: &Value) -> Result<Value, RpcError> {
     let Some(uri) = params["uri"].as_str() else {
         return Err(invalid("`uri` is missing or no string; resources/list has the URIs".to_owned()));
@@ -134,7 +129,7 @@ fn complete(catalog: &Catalog, params: &Value) -> Result<Value, RpcError> {
             prompt.arguments.iter().find(|taken| taken.name == name).map(|taken| &taken.complete)
         }
         Some("ref/resource") => {
-            let template = catalog.templates.iter().find(|template| reference["uri"] == *template.uri_template);
+            let template = catalog.templates.iter().find(|template| reference["uri"] == *template.uri);
             let template = template.ok_or_else(|| invalid(format!("no resource template {}", reference["uri"])))?;
             template.complete.get(name)
         }

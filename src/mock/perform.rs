@@ -181,7 +181,7 @@ impl Performance<'_> {
             .map(|ask| (ask.name.to_owned(), json!({"method": ask.method, "params": ask.params.fill(scope)})))
             .collect();
         let mut result = json!({"resultType": "input_required", "inputRequests": requests, "requestState": state});
-        result["_meta"] = self.mock.server_meta(self.catalog);
+        result["_meta"] = self.catalog.server_meta();
         Ok(Some(Body::Raw(result.to_string().into())))
     }
 
@@ -237,7 +237,7 @@ impl Performance<'_> {
             && let Some(members) = result.as_object_mut()
         {
             members.entry("resultType").or_insert_with(|| "complete".into());
-            members.entry("_meta").or_insert_with(|| self.mock.server_meta(self.catalog));
+            members.entry("_meta").or_insert_with(|| self.catalog.server_meta());
         }
         result
     }

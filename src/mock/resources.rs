@@ -62,7 +62,7 @@ impl Resource {
 #[derive(Debug)]
 pub struct Template {
     /// As it was written.
-    pub uri_template: String,
+    pub uri: String,
     /// Its entry in resources/templates/list.
     pub entry: String,
     /// Values that are offered, by name.
@@ -86,7 +86,7 @@ impl Template {
             None => ("text", from.text.clone().unwrap_or_default()),
         };
         Self {
-            uri_template: from.uri_template.clone(),
+            uri: from.uri_template.clone(),
             entry: Value::Object(entry).to_string(),
             complete: from.complete.clone(),
             pattern,

@@ -118,7 +118,7 @@ pub fn dotted(root: &str, pointer: &str) -> String {
     let mut path = root.to_owned();
     for step in pointer.split('/').skip(1) {
         if !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit()) {
-            path.push_str(&format!("[{step}]"));
+            path.extend(["[", step, "]"]);
         } else {
             if !path.is_empty() {
                 path.push('.');

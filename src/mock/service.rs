@@ -12,7 +12,7 @@ use super::perform::Performance;
 use super::schema;
 use super::subscriptions::Subscriptions;
 use crate::cancel::CancelToken;
-use crate::protocol::{Body, Code, Outcome, Request, Response, RpcError, SERVER_INFO_KEY};
+use crate::protocol::{Body, Code, Outcome, Request, Response, RpcError};
 use crate::server::{Exchange, Outbox, Service, stateless_revisions};
 use crate::tools::Weight;
 
@@ -112,11 +112,6 @@ impl Mock {
         }
     }
 
-    /// The `_meta` of a result that names this server.
-    pub(super) fn server_meta(&self, catalog: &Catalog) -> Value {
-        json!({ SERVER_INFO_KEY: catalog.info })
-    }
-
     fn call(&self, catalog: &Catalog, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
         let count = self.calls.fetch_add(1, Relaxed) + 1;
         let fault = match self.fault.or(catalog.fault).unwrap_or_default() {
@@ -190,45 +185,25 @@ impl Mock {
                 if let Some(text) = &catalog.instructions {
                     result["instructions"] = text.clone().into();
                 }
-                raw(self.finished(catalog, exchange, result, true))
+                raw(catalog.finished(exchange, result, true))
             }
             "logging/setLevel" if handshake && catalog.capabilities(false).get("logging").is_some() => {
                 exchange.session.set_level(exchange.request.params)
             }
-            "resources/subscribe" if handshake => self.subscribe(catalog, params),
-            "resources/unsubscribe" if handshake => self.unsubscribe(params),
-            "subscriptions/listen" if !handshake => return self.listen(exchange, params),
-            method => match self.answer_lists(catalog, exchange, method, params) {
-                Some(outcome) => outcome,
-                None => {
-                    let message = format!("no method `{method}` on revision {revision}");
-                    Err(RpcError::new(Code::MethodNotFound, message))
-                }
-            },
-        })
-    }
-
-    /// A result with what its revision requires; of one that may be cached more is required.
-    pub(super) fn finished(
-        &self,
-        catalog: &Catalog,
-        exchange: &Exchange<'_>,
-        mut result: Value,
-        cached: bool,
-    ) -> Value {
-        if exchange.ticket.revision.is_stateless()
-            && !catalog.exact
-            && let Some(members) = result.as_object_mut()
-        {
-            members.insert("resultType".to_owned(), "complete".into());
-            if cached {
-                // What a mock says may change at any time.
-                members.insert("ttlMs".to_owned(), 0.into());
-                members.insert("cacheScope".to_owned(), "private".into());
+            "resources/subscribe" if handshake && catalog.has_updates() => self.subscribe(catalog, params),
+            "resources/unsubscribe" if handshake && catalog.has_updates() => {
+                self.unsubscribe(params);
+                Ok(Body::Raw("{}".into()))
             }
-            members.insert("_meta".to_owned(), self.server_meta(catalog));
-        }
-        result
+            "subscriptions/listen"
+                if !handshake && (self.reloads || catalog.later.is_some() || catalog.has_updates()) =>
+            {
+                return self.listen(exchange, params);
+            }
+            method => self.answer_lists(catalog, exchange, method, params).unwrap_or_else(|| {
+                Err(RpcError::new(Code::MethodNotFound, format!("no method `{method}` on revision {revision}")))
+            }),
+        })
     }
 }
 

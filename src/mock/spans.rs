@@ -195,6 +195,7 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
     use serde_json::json;
+    use std::fmt::Write as _;
 
     #[test]
     fn values_and_places() {
@@ -221,7 +222,7 @@ mod tests {
         let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
         for level in 1..12 {
             let before = format!("*a{}", level - 1);
-            text += &format!("a{level}: &a{level} [{}]\n", vec![before; 10].join(", "));
+            writeln!(text, "a{level}: &a{level} [{}]", vec![before; 10].join(", ")).unwrap();
         }
         assert!(Node::parse(&text).is_err());
         assert!(Node::parse(&"[".repeat(100_000)).is_err());

@@ -76,9 +76,8 @@ impl Mock {
     }
 
     /// resources/unsubscribe.
-    pub(super) fn unsubscribe(&self, params: &Value) -> Outcome {
+    pub(super) fn unsubscribe(&self, params: &Value) {
         lock(&self.subscriptions.uris).remove(params["uri"].as_str().unwrap_or_default());
-        Ok(Body::Raw("{}".into()))
     }
 
     /// subscriptions/listen: a request that is open for as long as its client wants to hear something.

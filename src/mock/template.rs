@@ -164,7 +164,7 @@ fn parts(text: &str) -> Vec<Part> {
 
 /// The steps of `a.b[0].c`.
 fn path(text: &str) -> Vec<String> {
-    let text = text.trim().replace("[", ".").replace(']', "");
+    let text = text.trim().replace('[', ".").replace(']', "");
     text.split('.').map(str::to_owned).collect()
 }
 

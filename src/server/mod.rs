@@ -14,7 +14,7 @@ mod tests;
 use std::sync::Arc;
 
 pub use level::Level;
-pub use service::{Exchange, Outbox, Service};
+pub use service::{Exchange, ExclusiveWork, Outbox, Service};
 pub use session::{Admission, Session, Ticket, stateless_revisions};
 
 use crate::protocol::Revision;

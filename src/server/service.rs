@@ -7,13 +7,16 @@ use super::session::{Session, Ticket};
 use crate::protocol::{Outcome, Request, Response};
 use crate::tools::Weight;
 
+/// Work that is given a way to send bytes.
+pub type ExclusiveWork<'a> = dyn FnMut(&mut dyn FnMut(&[u8])) + 'a;
+
 /// Where a session's own messages go: progress, logs, requests. A transport implements it.
 pub trait Outbox: Send + Sync {
     /// Sends one message, which holds no newline.
     fn send(&self, message: &[u8]);
     /// Lets `work` send bytes as they stand, be they part of a message or none at all, with nothing of others between
     /// them.
-    fn exclusively(&self, work: &mut dyn FnMut(&mut dyn FnMut(&[u8]))) {
+    fn exclusively(&self, work: &mut ExclusiveWork<'_>) {
         work(&mut |bytes| self.send(bytes));
     }
 }

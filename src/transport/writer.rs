@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::wake::Wake;
-use crate::server::Outbox;
+use crate::server::{ExclusiveWork, Outbox};
 
 /// Where all messages leave. A reader that has gone away is remembered, and what follows is dropped.
 pub struct Writer {
@@ -51,7 +51,7 @@ impl Writer {
 }
 
 impl Outbox for Writer {
-    fn exclusively(&self, work: &mut dyn FnMut(&mut dyn FnMut(&[u8]))) {
+    fn exclusively(&self, work: &mut ExclusiveWork<'_>) {
         let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
         work(&mut |bytes| self.put(&mut **sink, bytes));
     }

@@ -1,5 +1,7 @@
 //! Servers from manifests and cassettes, as a client has them.
 
+#![expect(clippy::needless_pass_by_value, reason = "parameters are written in place, as `json!`")]
+
 mod behaviour;
 mod files;
 mod misbehaviour;
@@ -76,7 +78,7 @@ pub fn run(tree: &Tree, args: &[&str], input: &[Value]) -> Ended {
         .env("TEST_TOKEN", "s3cr3t-value");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    let lines: String = input.iter().map(|message| format!("{message}\n")).collect();
+    let lines: String = input.iter().flat_map(|message| [message.to_string(), "\n".to_owned()]).collect();
     // One that has ended already does not read.
     let _ = child.stdin.take().unwrap().write_all(lines.as_bytes());
     end(child)

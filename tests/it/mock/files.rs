@@ -1,5 +1,7 @@
 //! Manifests on disk: what is wrong with one, and what becomes of one that changes.
 
+use std::fmt::Write as _;
+
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -76,7 +78,7 @@ fn what_cannot_be_a_source_is_refused() {
     let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..12 {
         let before = format!("*a{}", level - 1);
-        text += &format!("a{level}: &a{level} [{}]\n", vec![before; 10].join(", "));
+        writeln!(text, "a{level}: &a{level} [{}]", vec![before; 10].join(", ")).unwrap();
     }
     tree.file("laughs.yaml", text);
     assert!(refused(&["--tools-from", "laughs.yaml"]).contains("too large"));
@@ -108,7 +110,7 @@ fn a_starter_is_written_once_and_is_good() {
 #[test]
 fn a_manifest_that_changes_is_served_anew_unless_it_is_bad() {
     let tree = Tree::new();
-    let mut mock = open(&tree, "2025-06-18", WEATHER, &[]);
+    let mut mock = open(&tree, "2025-06-18", "mock_server: {tools: [{name: first}]}", &[]);
     let changed = |mock: &mut crate::harness::Server| {
         let told = mock.recv();
         assert_eq!(told["method"], "notifications/tools/list_changed");

@@ -128,13 +128,13 @@ fn presets_break_the_wire_as_they_say() {
     let right = json!({"jsonrpc": "2.0", "id": 1, "result": text("x")}).to_string();
     let bad = lines("badjson", "echo");
     assert!(serde_json::from_str::<Value>(&bad[0]).is_err() && bad[0].starts_with("{\"jsonrpc\""), "{bad:?}");
-    assert_eq!(bad[1..], [honest.clone()]);
+    assert_eq!(bad[1..], *std::slice::from_ref(&honest));
     let half = lines("badjson", "half");
     assert!(serde_json::from_str::<Value>(&half[0]).is_err(), "{half:?}");
     let wrong: Value = serde_json::from_str(&lines("wrong-id", "echo")[0]).unwrap();
-    assert_eq!((&wrong["id"] == &json!(1), &wrong["result"]), (false, &text("x")));
+    assert_eq!((wrong["id"] == json!(1), &wrong["result"]), (false, &text("x")));
     let twice = lines("wrong-id", "twice");
-    assert_eq!((&twice[0] == &twice[1], twice.len()), (true, 3));
+    assert_eq!((twice[0] == twice[1], twice.len()), (true, 3));
     let noise = lines("stdout-noise", "echo");
     assert_eq!(noise, ["DEBUG handling a request".to_owned(), right, honest]);
     let list =
