@@ -7,9 +7,10 @@ mod files;
 mod misbehaviour;
 mod recording;
 
-use std::io::{Read, Write};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::channel;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -67,48 +68,58 @@ impl Ended {
     }
 }
 
-/// Runs `replay ARGS` with these lines as its whole input; nothing is checked.
+/// Runs `replay ARGS` with these lines as its whole input, sent at once; nothing is checked.
 pub fn run(tree: &Tree, args: &[&str], input: &[Value]) -> Ended {
-    let mut command = Command::new(BINARY);
-    command
-        .args(args)
-        .current_dir(tree.root())
-        .env_clear()
-        .env("PATH", "/usr/bin:/bin")
-        .env("TEST_TOKEN", "s3cr3t-value");
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let lines: String = input.iter().flat_map(|message| [message.to_string(), "\n".to_owned()]).collect();
-    // One that has ended already does not read.
-    let _ = child.stdin.take().unwrap().write_all(lines.as_bytes());
-    end(child)
+    converse(tree, args, input, false)
 }
 
-/// Waits for the end of a program, whose stdin is closed, within the time limit.
-pub fn end(mut child: Child) -> Ended {
-    let (sender, done) = channel();
-    let (mut out, mut err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-    let reader = std::thread::spawn(move || {
-        let mut text = Vec::new();
-        out.read_to_end(&mut text).unwrap();
-        let _ = sender.send(());
-        text
+/// The same, but the next line is sent when the one before was answered.
+pub fn ask(tree: &Tree, args: &[&str], input: &[Value]) -> Ended {
+    converse(tree, args, input, true)
+}
+
+fn converse(tree: &Tree, args: &[&str], input: &[Value], in_turn: bool) -> Ended {
+    let mut command = Command::new(BINARY);
+    command.args(args).current_dir(tree.root()).env_clear();
+    command.env("PATH", "/usr/bin:/bin").env("TEST_TOKEN", "s3cr3t-value");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let (sender, written) = channel();
+    let out = BufReader::new(child.stdout.take().unwrap());
+    std::thread::spawn(move || {
+        for line in out.split(b'\n').map_while(Result::ok) {
+            let _ = sender.send(String::from_utf8_lossy(&line).into_owned());
+        }
     });
+    let mut err = child.stderr.take().unwrap();
     let errors = std::thread::spawn(move || {
         let mut text = String::new();
         err.read_to_string(&mut text).unwrap();
         text
     });
-    if done.recv_timeout(DEADLINE).is_err() {
-        child.kill().unwrap();
-        panic!("the program did not end; stderr: {}", errors.join().unwrap());
+    let mut stdin = child.stdin.take().unwrap();
+    let mut lines = Vec::new();
+    let until = Instant::now() + DEADLINE;
+    let next = || written.recv_timeout(until.saturating_duration_since(Instant::now()));
+    for message in input {
+        // One that has ended already does not read.
+        let _ = stdin.write_all(format!("{message}\n").as_bytes());
+        if in_turn {
+            lines.extend(next());
+        }
     }
-    let text = String::from_utf8_lossy(&reader.join().unwrap()).into_owned();
-    Ended {
-        lines: text.lines().map(str::to_owned).collect(),
-        stderr: errors.join().unwrap(),
-        status: child.wait().unwrap().code(),
+    drop(stdin);
+    loop {
+        match next() {
+            Ok(line) => lines.push(line),
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                child.kill().unwrap();
+                panic!("the program did not end; stderr: {}", errors.join().unwrap());
+            }
+        }
     }
+    Ended { lines, stderr: errors.join().unwrap(), status: child.wait().unwrap().code() }
 }
 
 pub fn request(id: i64, method: &str, params: Value) -> Value {

@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::{BINARY, WEATHER, bare, call, open, request, run, text};
+use super::{BINARY, WEATHER, ask, bare, call, open, request, text};
 use crate::harness::Server;
 use crate::schema::REVISIONS;
 use crate::tree::Tree;
@@ -50,7 +50,7 @@ fn only_what_is_declared_is_advertised() {
     let capabilities = |manifest: &str| {
         tree.file("m.yaml", manifest);
         let opening = request(1, "initialize", json!({"protocolVersion": "2025-06-18", "capabilities": {}}));
-        let ended = run(&tree, &["mock", "--tools-from", "m.yaml"], &[opening]);
+        let ended = ask(&tree, &["mock", "--tools-from", "m.yaml"], &[opening]);
         ended.messages()[0]["result"]["capabilities"].clone()
     };
     let changing = json!({"listChanged": true});
@@ -60,7 +60,7 @@ fn only_what_is_declared_is_advertised() {
         capabilities("mock_server: {prompts: [{name: a}], capabilities: {prompts: {x: 1}, odd: {}}}"),
         json!({"prompts": {"x": 1}, "odd": {}})
     );
-    let ended = run(&tree, &["mock", "--preset", "badjson"], &[request(1, "initialize", json!({}))]);
+    let ended = ask(&tree, &["mock", "--preset", "badjson"], &[request(1, "initialize", json!({}))]);
     assert_eq!(ended.messages()[0]["result"]["capabilities"], json!({"tools": {}}));
     assert_eq!(ended.status, Some(0));
 }
@@ -118,7 +118,7 @@ fn the_first_arm_that_fits_answers() {
         request(18, "tools/list", json!({"cursor": "after-2"})),
         request(19, "tools/list", json!({"cursor": ""})),
     ];
-    let replies = run(&tree, &["mock", "--tools-from", "m.yaml"], &asked).messages();
+    let replies = ask(&tree, &["mock", "--tools-from", "m.yaml"], &asked).messages();
     let outcome = |id: usize| {
         let reply = &replies[id - 1];
         reply.get("result").unwrap_or(&reply["error"]).clone()
@@ -256,7 +256,7 @@ fn a_manifest_beside_the_tools() {
         request(5, "initialize", json!({"protocolVersion": "2025-06-18"})),
     ];
     let replies =
-        run(&tree, &["--mcp-server", "--allow", "d", "--tools", "files", "--mock", "m.yaml"], &asked).messages();
+        ask(&tree, &["--mcp-server", "--allow", "d", "--tools", "files", "--mock", "m.yaml"], &asked).messages();
     let names: Vec<&str> =
         replies[0]["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!((names[0], &names[names.len() - 2..]), ("read_file", &["get_weather", "bare"][..]));
@@ -268,6 +268,6 @@ fn a_manifest_beside_the_tools() {
         json!({"tools": {}, "logging": {}, "resources": {}, "prompts": {}})
     );
     tree.file("clash.yaml", "mock_server: {tools: [{name: read_file}]}");
-    let clash = run(&tree, &["--mcp-server", "--mock", "clash.yaml"], &[]);
+    let clash = ask(&tree, &["--mcp-server", "--mock", "clash.yaml"], &[]);
     assert_eq!((clash.status, clash.stderr.contains("`read_file`")), (Some(2), true), "{}", clash.stderr);
 }

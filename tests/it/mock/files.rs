@@ -92,7 +92,7 @@ fn a_snapshot_of_a_list_is_a_manifest() {
     let tool = json!({"name": "a", "description": "d", "inputSchema": {"type": "object"}, "icons": [{"src": "data:,"}], "odd": 1});
     tree.file("list.json", json!({"tools": [tool]}).to_string());
     let asked = [super::request(1, "tools/list", json!({})), super::call(2, "a", json!({}))];
-    let replies = run(&tree, &["mock", "--tools-from", "list.json"], &asked).messages();
+    let replies = super::ask(&tree, &["mock", "--tools-from", "list.json"], &asked).messages();
     assert_eq!(replies[0]["result"], json!({"tools": [tool]}));
     assert_eq!(replies[1]["result"], super::text("mock a"));
 }

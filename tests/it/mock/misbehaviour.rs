@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::{BINARY, WEATHER, call, open, request, run, text};
+use super::{BINARY, WEATHER, ask, call, open, request, run, text};
 use crate::harness::{DEADLINE, Server, ends_within};
 use crate::tree::Tree;
 
@@ -98,7 +98,7 @@ fn evil_has_every_attack_of_the_contract() {
         request(4, "resources/read", json!({"uri": "file:///etc/app/config"})),
         call(5, "read_file", json!({})),
     ];
-    let ended = run(&tree, &["mock", "--preset", "evil"], &asked);
+    let ended = ask(&tree, &["mock", "--preset", "evil"], &asked);
     let replies = ended.messages();
     let tools = replies[0]["result"]["tools"].as_array().unwrap();
     let described = |name: &str| {
@@ -121,7 +121,7 @@ fn evil_has_every_attack_of_the_contract() {
 fn presets_break_the_wire_as_they_say() {
     let tree = Tree::new();
     let lines = |preset: &str, tool: &str| {
-        run(&tree, &["mock", "--preset", preset], &[call(1, tool, json!({"text": "x"})), call(2, "honest", json!({}))])
+        ask(&tree, &["mock", "--preset", preset], &[call(1, tool, json!({"text": "x"})), call(2, "honest", json!({}))])
             .lines
     };
     let honest = json!({"jsonrpc": "2.0", "id": 2, "result": text("mock honest")}).to_string();
@@ -138,10 +138,10 @@ fn presets_break_the_wire_as_they_say() {
     let noise = lines("stdout-noise", "echo");
     assert_eq!(noise, ["DEBUG handling a request".to_owned(), right, honest]);
     let list =
-        run(&tree, &["mock", "--preset", "flood"], &[request(1, "tools/list", json!({})), call(2, "flood", json!({}))]);
+        ask(&tree, &["mock", "--preset", "flood"], &[request(1, "tools/list", json!({})), call(2, "flood", json!({}))]);
     assert_eq!(list.messages()[0]["result"]["tools"].as_array().unwrap().len(), 5000);
     assert_eq!(list.messages()[1]["result"]["content"][0]["text"].as_str().unwrap().len(), 8_000_000);
-    let listed = run(&tree, &["mock", "--preset", "unicode"], &[request(1, "tools/list", json!({}))]);
+    let listed = ask(&tree, &["mock", "--preset", "unicode"], &[request(1, "tools/list", json!({}))]);
     assert!(listed.lines[0].contains('\u{E0043}'));
 }
 
