@@ -259,6 +259,11 @@ impl Reply {
         (self.bodies.get(index).unwrap_or(&Body::Generic), before + 1)
     }
 
+    /// Whether the client is told something before the answer.
+    pub fn tells(&self) -> bool {
+        !(self.progress.is_empty() && self.log.is_empty() && self.notifications.is_empty())
+    }
+
     /// Whether it takes time.
     pub fn waits(&self) -> bool {
         !self.delay.is_zero() || !self.asks.is_empty() || self.fault.is_some_and(Fault::waits)

@@ -98,7 +98,8 @@ impl Performance<'_> {
     /// Progress, spread over the delay, and whatever else is sent before the answer.
     fn prelude(&self, reply: Option<&Reply>, delay: Duration) -> Woken {
         let cancel = Some(&self.exchange.ticket.cancel);
-        let Some(reply) = reply else { return self.wait(delay, cancel) };
+        // What most answers need is the wait alone, or nothing at all.
+        let Some(reply) = reply.filter(|reply| reply.tells()) else { return self.wait(delay, cancel) };
         let scope = self.scope(0, Value::Null);
         if let Some(token) = &self.exchange.ticket.progress_token {
             let token: Value = serde_json::from_str(token.as_json()).unwrap_or_default();
