@@ -34,7 +34,7 @@ pub struct Catalog {
     pub page_size: usize,
     /// Results are sent without additions.
     pub exact: bool,
-    /// The lists: entries as JSON text, by the name of their member.
+    /// Tools in order.
     pub tools: Vec<Arc<Tool>>,
     by_name: HashMap<String, usize>,
     /// Resources in order.
@@ -117,13 +117,10 @@ impl Catalog {
     }
 
     fn compile(manifest: &Manifest, faults: &mut Faults<'_>, pointer: &str) -> Self {
-        let mut info = json!({
+        let info = json!({
             "name": manifest.name.as_deref().unwrap_or("replay-mock"),
             "version": manifest.version.as_deref().unwrap_or(env!("CARGO_PKG_VERSION")),
         });
-        if let Some(Value::Object(own)) = manifest.capabilities.get("serverInfo") {
-            info = Value::Object(own.clone());
-        }
         let mut tools: Vec<Arc<Tool>> = Vec::new();
         let mut by_name = HashMap::new();
         for (index, from) in manifest.tools.iter().enumerate() {
@@ -252,7 +249,7 @@ impl Catalog {
         if self.tools.iter().any(|tool| tool.behaviour.logs()) {
             capabilities.insert("logging".to_owned(), json!({}));
         }
-        for (key, value) in self.capabilities.iter().filter(|(key, _)| *key != "serverInfo") {
+        for (key, value) in &self.capabilities {
             if value.is_null() {
                 capabilities.shift_remove(key);
             } else {

@@ -77,7 +77,8 @@ impl Mock {
             filled.entry(taken.name.clone()).or_insert_with(|| "".into());
         }
         let filled = Value::Object(filled);
-        let scope = self.performance(catalog, exchange, params, &filled).scope(0, Value::Null);
+        let performance = self.performance(catalog, exchange, params, &filled);
+        let scope = performance.scope(0, Value::Null);
         Ok(json!({"messages": prompt.messages.fill(&scope)}))
     }
 }

@@ -1,11 +1,13 @@
 //! Looks on while another service answers: a journal, a list of expectations, a recorder.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::service::lock;
 use crate::protocol::{Body, Id, Outcome, Request, Response, Revision, render};
 use crate::server::{Exchange, Outbox, Service};
 use crate::tools::Weight;
@@ -42,18 +44,21 @@ pub struct Observed {
     inner: Arc<dyn Service>,
     observers: Vec<Arc<dyn Observer>>,
     count: AtomicU64,
+    /// Numbers of the requests in flight: threads may take them up in another order than that of arrival.
+    numbers: Mutex<HashMap<Id, u64>>,
 }
 
 impl Observed {
     /// Lets them look on.
     pub fn new(inner: Arc<dyn Service>, observers: Vec<Arc<dyn Observer>>) -> Self {
-        Self { inner, observers, count: AtomicU64::new(0) }
+        Self { inner, observers, count: AtomicU64::new(0), numbers: Mutex::default() }
     }
 
     fn came(&self, request: &Request<'_>, revision: Option<Revision>) -> Seen {
         let params = request.params.and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let known = request.id.as_ref().and_then(|id| lock(&self.numbers).remove(id));
         let seen = Seen {
-            number: self.count.fetch_add(1, Relaxed) + 1,
+            number: known.unwrap_or_else(|| self.count.fetch_add(1, Relaxed) + 1),
             id: request.id.clone(),
             method: request.method.to_string(),
             params: params.unwrap_or_else(|| json!({})),
@@ -82,6 +87,9 @@ pub fn reply(outcome: &Outcome, revision: Revision) -> Value {
 
 impl Service for Observed {
     fn weight(&self, request: &Request<'_>) -> Weight {
+        if let Some(id) = &request.id {
+            lock(&self.numbers).insert(id.clone(), self.count.fetch_add(1, Relaxed) + 1);
+        }
         self.inner.weight(request)
     }
 

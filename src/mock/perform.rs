@@ -120,7 +120,7 @@ impl Performance<'_> {
         self.told(reply, &scope, delay)
     }
 
-    fn told(&self, reply: &Reply, scope: &Scope, delay: Duration) -> Woken {
+    fn told(&self, reply: &Reply, scope: &Scope<'_>, delay: Duration) -> Woken {
         let ticket = self.exchange.ticket;
         for log in &reply.log {
             let params = log.fill(scope);
@@ -168,7 +168,7 @@ impl Performance<'_> {
     }
 
     /// The way of 2026-07-28 (basic/patterns/mrtr): a result that asks, and the same request again with the answers.
-    fn ask_by_result(&self, reply: &Reply, scope: &Scope) -> Result<Option<Body>, Option<Value>> {
+    fn ask_by_result(&self, reply: &Reply, scope: &Scope<'_>) -> Result<Option<Body>, Option<Value>> {
         let name = self.tool.map_or(&*self.exchange.request.method, |tool| &tool.name);
         let state = format!("{:016x}", splitmix(hash(name) ^ self.catalog.seed));
         let given = &self.params["inputResponses"];
@@ -250,18 +250,18 @@ impl Performance<'_> {
     }
 
     /// What places in templates stand for.
-    pub fn scope(&self, count: u64, answers: Value) -> Scope {
+    pub fn scope(&self, count: u64, answers: Value) -> Scope<'_> {
         let id: Value = serde_json::from_str(self.exchange.ticket.id.as_json()).unwrap_or_default();
         let mut names = match answers {
             Value::Object(answers) => answers,
             _ => serde_json::Map::new(),
         };
-        names.insert("args".to_owned(), self.arguments.clone());
-        let request = json!({"id": id, "method": self.exchange.request.method, "params": self.params});
+        let request = json!({"id": id, "method": self.exchange.request.method});
         names.insert("request".to_owned(), request);
         names.insert("call".to_owned(), json!({"count": count}));
         let name = self.tool.map_or(&*self.exchange.request.method, |tool| &tool.name);
-        Scope { names, seed: self.catalog.seed ^ hash(name).wrapping_add(count) }
+        let (arguments, params) = (Some(self.arguments), Some(self.params));
+        Scope { arguments, params, names, seed: self.catalog.seed ^ hash(name).wrapping_add(count) }
     }
 
     fn wait(&self, time: Duration, cancel: Option<&CancelToken>) -> Woken {

@@ -96,7 +96,7 @@ impl Template {
     }
 
     /// What resources/read answers for a URI of the family.
-    pub fn read(&self, uri: &str, mut scope: Scope) -> Option<Value> {
+    pub fn read(&self, uri: &str, mut scope: Scope<'_>) -> Option<Value> {
         scope.names.insert("uri".to_owned(), Value::Object(self.pattern.matches(uri)?));
         let mut content = Map::new();
         content.insert("uri".to_owned(), uri.into());

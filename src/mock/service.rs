@@ -1,5 +1,6 @@
 //! A mock as a service: which method does what.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
@@ -12,7 +13,7 @@ use super::perform::Performance;
 use super::schema;
 use super::subscriptions::Subscriptions;
 use crate::cancel::CancelToken;
-use crate::protocol::{Body, Code, Outcome, Request, Response, RpcError};
+use crate::protocol::{Body, Code, Id, Outcome, Request, Response, RpcError};
 use crate::server::{Exchange, Outbox, Service, stateless_revisions};
 use crate::tools::Weight;
 
@@ -26,6 +27,8 @@ pub struct Mock {
     reloads: bool,
     /// Calls of tools so far, and those of them that were answered.
     calls: AtomicU64,
+    /// The place of each call in flight in the order of arrival: threads may take them up in another one.
+    turns: Mutex<HashMap<Id, u64>>,
     answered: AtomicU64,
     /// Whether the client has opened a session, and hears of changes unasked.
     pub(super) handshake: AtomicBool,
@@ -49,6 +52,7 @@ impl Mock {
             fault,
             reloads,
             calls: AtomicU64::new(0),
+            turns: Mutex::default(),
             answered: AtomicU64::new(0),
             handshake: AtomicBool::new(false),
             client: Mutex::default(),
@@ -113,7 +117,7 @@ impl Mock {
     }
 
     fn call(&self, catalog: &Catalog, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
-        let count = self.calls.fetch_add(1, Relaxed) + 1;
+        let count = lock(&self.turns).remove(&exchange.ticket.id).unwrap_or_default();
         let fault = match self.fault.or(catalog.fault).unwrap_or_default() {
             Fault::RecoverAfter(calls) => {
                 if count <= calls {
@@ -221,6 +225,11 @@ impl Service for Mock {
         }
         if request.method == "tools/call" {
             waits |= self.fault.or(catalog.fault).is_some_and(Fault::waits);
+            if let Some(id) = &request.id {
+                // Asked once for each request, by the thread that reads them.
+                let turn = self.calls.fetch_add(1, Relaxed) + 1;
+                lock(&self.turns).insert(id.clone(), turn);
+            }
             let params = request.params.and_then(|raw| serde_json::from_str::<Params<'_>>(raw.get()).ok());
             let tool = params.and_then(|params| catalog.tool(&params.name));
             waits |= tool.is_some_and(|tool| tool.behaviour.waits());

@@ -78,39 +78,36 @@ impl Node {
 
     /// Where the value at a JSON pointer (RFC 6901) begins; of the nearest one around it if there is none.
     pub fn place(&self, pointer: &str) -> Place {
-        let mut node = self;
-        for step in pointer.split('/').skip(1) {
-            let step = step.replace("~1", "/").replace("~0", "~");
-            let next = match &node.kind {
-                Kind::Scalar(_) => None,
-                Kind::Sequence(items) => step.parse::<usize>().ok().and_then(|index| items.get(index)),
-                Kind::Mapping(members) => members.iter().find(|(key, ..)| *key == step).map(|(.., node)| node),
-            };
-            let Some(next) = next else { break };
-            node = next;
-        }
-        node.place
+        self.nearest(pointer).place
     }
 
     /// Where a key of the mapping at a JSON pointer stands.
     pub fn key_place(&self, pointer: &str, key: &str) -> Place {
-        let mut node = self;
-        for step in pointer.split('/').skip(1) {
-            let step = step.replace("~1", "/").replace("~0", "~");
-            let next = match &node.kind {
-                Kind::Scalar(_) => None,
-                Kind::Sequence(items) => step.parse::<usize>().ok().and_then(|index| items.get(index)),
-                Kind::Mapping(members) => members.iter().find(|(key, ..)| *key == step).map(|(.., node)| node),
-            };
-            let Some(next) = next else { return node.place };
-            node = next;
-        }
+        let node = self.nearest(pointer);
         match &node.kind {
             Kind::Mapping(members) => {
                 members.iter().find(|(known, ..)| known == key).map_or(node.place, |(_, at, _)| *at)
             }
             _ => node.place,
         }
+    }
+
+    /// The value at a JSON pointer, or the last one on the way to it.
+    fn nearest(&self, pointer: &str) -> &Self {
+        let mut node = self;
+        for step in pointer.split('/').skip(1) {
+            let step = step.replace("~1", "/").replace("~0", "~");
+            let next = match &node.kind {
+                Kind::Scalar(_) => None,
+                Kind::Sequence(items) => step.parse::<usize>().ok().and_then(|index| items.get(index)),
+                Kind::Mapping(members) => members.iter().find(|(key, ..)| *key == step).map(|(.., node)| node),
+            };
+            match next {
+                Some(next) => node = next,
+                None => break,
+            }
+        }
+        node
     }
 }
 

@@ -10,14 +10,18 @@ use crate::limits::MAX_MOCK_REPEAT_BYTES;
 
 /// What the places of one answer stand for.
 #[derive(Clone, Debug, Default)]
-pub struct Scope {
-    /// The names that a path can begin with, and their values.
+pub struct Scope<'a> {
+    /// What `args` stands for.
+    pub arguments: Option<&'a Value>,
+    /// What `request.params` stands for.
+    pub params: Option<&'a Value>,
+    /// Other names that a path can begin with, and their values.
     pub names: Map<String, Value>,
     /// Where made-up values begin.
     pub seed: u64,
 }
 
-impl Scope {
+impl Scope<'_> {
     fn find(&self, path: &[String]) -> Option<Value> {
         match path {
             [root, kind] if root == "faker" => faker::value(kind, self.seed),
@@ -26,8 +30,12 @@ impl Scope {
                 (count.checked_mul(text.len())? <= MAX_MOCK_REPEAT_BYTES).then(|| text.repeat(count).into())
             }
             [root, rest @ ..] => {
-                let mut value = self.names.get(root)?;
-                for step in rest {
+                let (mut value, steps) = match (root.as_str(), rest) {
+                    ("args", rest) => (self.arguments?, rest),
+                    ("request", [first, rest @ ..]) if first == "params" => (self.params?, rest),
+                    _ => (self.names.get(root)?, rest),
+                };
+                for step in steps {
                     value = match value {
                         Value::Object(members) => members.get(step)?,
                         Value::Array(items) => items.get(step.parse::<usize>().ok()?)?,
@@ -103,7 +111,7 @@ impl Template {
     }
 
     /// Fills in the places.
-    pub fn fill(&self, scope: &Scope) -> Value {
+    pub fn fill(&self, scope: &Scope<'_>) -> Value {
         match self {
             Self::Fixed(value) => value.clone(),
             Self::Text(parts) => match parts.as_slice() {
@@ -119,7 +127,7 @@ impl Template {
 }
 
 impl Part {
-    fn text(&self, scope: &Scope) -> String {
+    fn text(&self, scope: &Scope<'_>) -> String {
         match self {
             Self::Literal(text) => text.clone(),
             Self::Place(path, written) => match scope.find(path) {
@@ -176,8 +184,10 @@ mod tests {
 
     #[test]
     fn places_are_filled_in() {
-        let names = json!({"args": {"n": 5, "s": "x", "l": [{"a": true}], "o": {"k": null}}, "request": {"id": "7"}});
-        let scope = Scope { names: names.as_object().unwrap().clone(), seed: 1 };
+        let arguments = json!({"n": 5, "s": "x", "l": [{"a": true}], "o": {"k": null}});
+        let names = json!({"request": {"id": "7"}});
+        let names = names.as_object().unwrap().clone();
+        let scope = Scope { arguments: Some(&arguments), params: None, names, seed: 1 };
         let cases = [
             (json!("${args.n}"), json!(5)),
             (json!("n=${args.n} s=${args.s} l=${args.l}"), json!("n=5 s=x l=[{\"a\":true}]")),

@@ -36,7 +36,8 @@ pub struct Exchange<'a> {
 
 /// Answers requests, of any number of sessions at the same time.
 pub trait Service: Send + Sync {
-    /// Whether a request may hold up the thread that reads.
+    /// Whether a request may hold up the thread that reads. Asked once for each request that is admitted, in the order of
+    /// arrival.
     fn weight(&self, request: &Request<'_>) -> Weight;
     /// Answers one; `None` is silence.
     fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome>;
