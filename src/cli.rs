@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use serde::Deserialize;
 
 use crate::limits;
+use crate::mock::{Fault, PRESETS};
 use crate::tools::TOOLS;
 
 /// An MCP server that gives an agent files, search, edits and a shell, held inside the allowed directories.
@@ -21,6 +22,12 @@ pub struct Cli {
     /// Serve the Model Context Protocol on stdin and stdout
     #[arg(long, required = true)]
     pub mcp_server: bool,
+    /// Serve what a manifest of `replay mock` declares beside the tools
+    #[arg(long, value_name = "MANIFEST", value_hint = clap::ValueHint::FilePath)]
+    pub mock: Option<PathBuf>,
+    /// Record the session for `replay mock --cassette`; values of variables that look like secrets are left out
+    #[arg(long, value_name = "CASSETTE", value_hint = clap::ValueHint::FilePath)]
+    pub record: Option<PathBuf>,
     #[command(flatten)]
     #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
     pub options: Options,
@@ -172,6 +179,16 @@ pub enum Command {
         #[arg(long, value_name = "COUNT", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
         rounds: u32,
     },
+    /// Serve an MCP server that exists only in a manifest, until stdin closes
+    #[command(subcommand_negates_reqs = true, args_conflicts_with_subcommands = true)]
+    Mock {
+        /// Which server
+        #[command(flatten)]
+        serve: Box<MockServe>,
+        /// What to do instead of serving
+        #[command(subcommand)]
+        action: Option<MockAction>,
+    },
     /// Look at the walls around commands
     Sandbox {
         /// What to do
@@ -183,6 +200,113 @@ pub enum Command {
     Generate {
         /// Which one
         document: Document,
+    },
+}
+
+/// `replay mock`: exactly one source, and how it behaves.
+#[derive(Clone, Debug, Parser)]
+#[command(group = ArgGroup::new("source").required(true).multiple(false))]
+pub struct MockServe {
+    /// Serve this manifest: YAML, or a snapshot of tools/list in JSON (.json)
+    #[arg(long, group = "source", value_name = "PATH", value_hint = clap::ValueHint::FilePath)]
+    pub tools_from: Option<PathBuf>,
+    /// Serve a manifest that is built in; `replay mock presets` lists them
+    #[arg(long, group = "source", value_name = "NAME", value_parser = PossibleValuesParser::new(PRESETS.map(|preset| preset.name)))]
+    pub preset: Option<String>,
+    /// Serve what `replay mock record` or `replay --mcp-server --record` has recorded
+    #[arg(long, group = "source", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub cassette: Option<PathBuf>,
+    /// What becomes of a request that the cassette does not have: `passthrough` and `record` ask the server of --target
+    #[arg(long, value_enum, default_value_t = OnMissArg::Fail, requires = "cassette", value_name = "WAY")]
+    pub on_miss: OnMissArg,
+    /// The command of the server behind the cassette, for /bin/sh
+    #[arg(long, requires = "cassette", value_name = "CMD")]
+    pub target: Option<String>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "flattened: its fields have their own")]
+    pub redact: Redact,
+    /// Write every message and its answer to this file, a JSON line each
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub journal: Option<PathBuf>,
+    /// Compare what the client does with this file; at the end a report is printed on stderr, and the exit status is 1
+    /// if something is missing or too much
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub expect: Option<PathBuf>,
+    /// What goes wrong with every tools/call: none, hang, wedged, slow:MS, recover-after:N, reply-after-cancel:MS,
+    /// silent, badjson, truncated, wrong-id, duplicate, slowloris, stdout-noise or exit
+    #[arg(long, value_name = "KIND")]
+    pub fault: Option<Fault>,
+    /// The same as --log-level trace
+    #[arg(long)]
+    pub debug: bool,
+    /// The same as --log-level debug
+    #[arg(long)]
+    pub verbose: bool,
+}
+
+/// What is left out of cassettes.
+#[derive(Clone, Debug, Default, Parser)]
+pub struct Redact {
+    /// Leave out the value of this variable wherever it stands, beside those whose names look like secrets. Repeatable
+    #[arg(long, value_name = "NAME")]
+    pub redact_env: Vec<String>,
+    /// Leave out what a pattern matches, and write [NAME] instead. Repeatable
+    #[arg(long, value_name = "NAME=REGEX")]
+    pub redact: Vec<String>,
+}
+
+/// `--on-miss`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum OnMissArg {
+    /// An error that says so
+    #[default]
+    Fail,
+    /// The answer of the real server
+    Passthrough,
+    /// The same, added to the cassette
+    Record,
+}
+
+/// `replay mock ...`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum MockAction {
+    /// Say what is wrong with a manifest, by file, line and column; the exit status is 1 if something is
+    Check {
+        /// The manifest
+        #[arg(value_hint = clap::ValueHint::FilePath)]
+        manifest: PathBuf,
+    },
+    /// Write a commented manifest to start from
+    Init {
+        /// Where; an existing file is left as it is
+        #[arg(default_value = "mock.yaml", value_hint = clap::ValueHint::FilePath)]
+        file: PathBuf,
+    },
+    /// List the built-in servers, and the attack that each models
+    Presets {
+        /// Print the manifest of this one instead
+        #[arg(value_parser = PossibleValuesParser::new(PRESETS.map(|preset| preset.name)), hide_possible_values = true)]
+        name: Option<String>,
+    },
+    /// Print the JSON schema of manifests, for editors
+    Schema,
+    /// Stand between a client and a real server, and record what they say
+    Record {
+        /// The command of the server, for /bin/sh
+        #[arg(long, value_name = "CMD")]
+        target: String,
+        /// The cassette; an existing one is replaced
+        #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+        output: PathBuf,
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "flattened: its fields have their own")]
+        redact: Redact,
+    },
+    /// Print a manifest that answers as a cassette does, to be edited
+    Distill {
+        /// The cassette
+        #[arg(value_hint = clap::ValueHint::FilePath)]
+        cassette: PathBuf,
     },
 }
 
@@ -223,6 +347,8 @@ pub enum Document {
     Zsh,
     /// Completions for fish
     Fish,
+    /// The JSON schema of manifests of `replay mock`
+    MockSchema,
 }
 
 impl Document {
@@ -232,7 +358,7 @@ impl Document {
             Self::Bash => Some(Shell::Bash),
             Self::Zsh => Some(Shell::Zsh),
             Self::Fish => Some(Shell::Fish),
-            Self::Man | Self::ManTools | Self::ReadmeTools => None,
+            Self::Man | Self::ManTools | Self::ReadmeTools | Self::MockSchema => None,
         }
     }
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::cli::{Cli, Document};
 use crate::config::profile_keys;
+use crate::mock::of_manifest;
 use crate::tools::{Descriptor, Hints, TOOLS};
 
 /// One document, as it is committed.
@@ -19,6 +20,7 @@ pub fn generate(document: Document) -> Result<Vec<u8>> {
         Document::Man => out = man(command)?.into_bytes(),
         Document::ManTools => out = man_tools().into_bytes(),
         Document::ReadmeTools => out = readme_tools().into_bytes(),
+        Document::MockSchema => out = format!("{:#}\n", of_manifest()).into_bytes(),
         Document::Bash | Document::Zsh | Document::Fish => {
             if let Some(shell) = document.shell() {
                 clap_complete::generate(shell, &mut command, "replay", &mut out);
@@ -63,7 +65,7 @@ fn parameters(schema: &Value) -> impl Iterator<Item = (String, bool, &Value)> {
 /// subcommands told in place: it only names pages that would have to be there beside this one.
 fn man(command: clap::Command) -> Result<String> {
     const SYNOPSIS: &str = ".SH SYNOPSIS\n\\fBreplay \\-\\-mcp\\-server\\fR [\\fIOPTIONS\\fR]\n.br\n\\fBreplay call\\fR \
-        [\\fIOPTIONS\\fR] \\fITOOL\\fR [\\fIKEY=VALUE\\fR... | \\fIJSON\\fR]\n.br\n\\fBreplay tools\\fR [\\fB\\-\\-json\\fR]\n.br\n\\fBreplay sandbox explain\\fR | \\fBprobe\\fR [\\fIOPTIONS\\fR]\n.br\n\\fBreplay \\
+        [\\fIOPTIONS\\fR] \\fITOOL\\fR [\\fIKEY=VALUE\\fR... | \\fIJSON\\fR]\n.br\n\\fBreplay tools\\fR [\\fB\\-\\-json\\fR]\n.br\n\\fBreplay mock\\fR \\fB\\-\\-tools\\-from\\fR \\fIMANIFEST\\fR | \\fB\\-\\-preset\\fR \\fINAME\\fR | \\fB\\-\\-cassette\\fR \\fIFILE\\fR\n.br\n\\fBreplay sandbox explain\\fR | \\fBprobe\\fR [\\fIOPTIONS\\fR]\n.br\n\\fBreplay \\
         sandbox run\\fR [\\fIOPTIONS\\fR] \\-\\- \\fIPROGRAM\\fR...\n";
     const STATUS: &str = ".SH \"EXIT STATUS\"\n0 when all went well, 1 when the tool failed, 2 when the arguments are wrong or \
         the program cannot start.\n.SH EXAMPLES\n.nf\nreplay \\-\\-mcp\\-server \\-\\-allow /home/me/project:rw\nreplay call \

@@ -6,6 +6,8 @@
 pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 /// Requests that may run at the same time; more wait in a queue.
 pub const MAX_RUNNING_REQUESTS: usize = 64;
+/// Requests that may wait at the same time for something that costs no work; each has a thread.
+pub const MAX_WAITING_REQUESTS: usize = 1024;
 /// Requests that may wait for a free place before stdin is no longer read.
 pub const MAX_QUEUED_REQUESTS: usize = 4096;
 /// Open files that the server asks for: the largest `edit_files` call with room to spare.
@@ -289,3 +291,24 @@ pub const MAX_XATTR_VALUE_BYTES: usize = 65_536;
 pub const MAX_XATTR_LIST_BYTES: usize = 65_536;
 /// What a refusal shows of a path, in bytes: even as JSON with everything escaped all of them fit into one packet.
 pub const MAX_DENIED_PATH_BYTES: usize = 512;
+
+/// How long a mock's call that never returns is held, in milliseconds, before it is answered with an error.
+pub const MAX_MOCK_HANG_MS: u64 = 600_000;
+/// How long a mock's slow answers may still take once the client has closed its side, in milliseconds.
+pub const MOCK_END_GRACE_MS: u64 = 5000;
+/// Largest manifest or cassette, in bytes.
+pub const MAX_MANIFEST_BYTES: u64 = 32 * 1024 * 1024;
+/// Deepest nesting of a manifest, in levels.
+pub const MAX_MOCK_DEPTH: usize = 100;
+/// Most values in a manifest, those that its anchors stand for included.
+pub const MAX_MOCK_NODES: usize = 1_000_000;
+/// Most parts of YAML that the anchors of a manifest may stand for in all.
+pub const MAX_MOCK_ANCHOR_EVENTS: usize = 50_000;
+/// Most messages that are remembered for a comparison with what is expected.
+pub const MAX_MOCK_SEEN: usize = 1_000_000;
+/// Most tools of a manifest, copies included.
+pub const MAX_MOCK_TOOLS: usize = 100_000;
+/// Most bytes that one `${repeat...}` stands for.
+pub const MAX_MOCK_REPEAT_BYTES: usize = 64 * 1024 * 1024;
+/// Pause between the bytes of an answer that comes slowly, in milliseconds.
+pub const SLOWLORIS_PAUSE_MS: u64 = 100;

@@ -3,20 +3,23 @@
 use std::io::{IsTerminal, Write as _};
 use std::os::fd::AsFd;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use clap::Parser as _;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use tracing::level_filters::LevelFilter;
 
-use replay::cli::{Cli, Command, SandboxAction};
-use replay::config::Config;
+use replay::cli::{Cli, Command, MockAction, Redact, SandboxAction};
+use replay::config::{self, Config};
 use replay::limits::MAX_OPEN_FILES;
+use replay::mock::{Beside, Observed};
 use replay::protocol::Revision;
 use replay::sandbox::{Tier, attack};
-use replay::server::{Server, Session};
+use replay::server::{Server, Service, Session};
 use replay::transport::{Door, End, Writer};
-use replay::{bench, docs, inspect, oneshot, probe, sandbox, start};
+use replay::{bench, docs, inspect, mocking, oneshot, probe, proxy, sandbox, start};
 
 fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == sandbox::LAUNCHER_ARGUMENT) {
@@ -57,7 +60,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
         }
         Some(Command::Call { tool, arguments, json }) => {
             let config = Config::resolve(&cli.options)?.for_tool(&tool);
-            logging(&config);
+            logging(config.log_level);
             let server = start::server(&config)?;
             own_walls(&server);
             let answer = oneshot::call(&server, &tool, &arguments, json)?;
@@ -72,6 +75,30 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let table = bench::run(&wanted, &mut progress)?;
             std::io::stdout().write_all(table.as_bytes())?;
             Ok(ExitCode::SUCCESS)
+        }
+        Some(Command::Mock { serve, action: None }) => {
+            let signals = catch_signals()?;
+            logging(mocking::log_level(&serve, cli.options.log_level));
+            raise_open_files();
+            let mock = mocking::serve(&serve)?;
+            let session = Session::new(mock.service);
+            let door = Door::new(session, stdin()?, Writer::new(stdout()?), cli.options.max_line_bytes)?;
+            door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
+            let Some(verifier) = mock.verifier else { return Ok(ExitCode::SUCCESS) };
+            let (report, good) = verifier.verdict();
+            std::io::stderr().write_all(report.as_bytes())?;
+            Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        Some(Command::Mock { action: Some(MockAction::Record { target, output, redact }), .. }) => {
+            let signals = catch_signals()?;
+            logging(config::level_filter(cli.options.log_level));
+            let recorder = mocking::recorder(&output, &redact)?;
+            Ok(ExitCode::from(proxy::record(&target, recorder, (stdin()?, stdout()?), signals.as_fd())?))
+        }
+        Some(Command::Mock { action: Some(action), .. }) => {
+            let (text, good) = mocking::act(&action)?;
+            std::io::stdout().write_all(text.as_bytes())?;
+            Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Some(Command::Sandbox { action: SandboxAction::Explain }) => {
             let config = Config::resolve(&cli.options)?;
@@ -89,21 +116,32 @@ fn run(cli: Cli) -> Result<ExitCode> {
         }
         Some(Command::Sandbox { action: SandboxAction::Run { program } }) => {
             let config = Config::resolve(&cli.options)?;
-            logging(&config);
+            logging(config.log_level);
             let signals = catch_signals()?;
             Ok(ExitCode::from(inspect::run(&*start::server(&config)?, &program, signals.as_fd())?))
         }
-        None => serve(&Config::resolve(&cli.options)?),
+        None => serve(&Config::resolve(&cli.options)?, &cli),
     }
 }
 
-fn serve(config: &Config) -> Result<ExitCode> {
+fn serve(config: &Config, cli: &Cli) -> Result<ExitCode> {
     let signals = catch_signals()?;
-    logging(config);
+    logging(config.log_level);
     raise_open_files();
+    // Read before the server's own walls stand: a manifest lies where the operator wants it.
+    let mock = cli.mock.as_deref().map(mocking::beside).transpose()?;
+    let recorder = cli.record.as_deref().map(|path| mocking::recorder(path, &Redact::default())).transpose()?;
     let server = start::server(config)?;
+    let service: Arc<dyn Service> = match mock {
+        Some(mock) => Arc::new(Beside::new(server.clone(), mock).map_err(anyhow::Error::msg)?),
+        None => server.clone(),
+    };
+    let service = match recorder {
+        Some(recorder) => Arc::new(Observed::new(service, vec![Arc::new(recorder)])),
+        None => service,
+    };
     announce(&server, &own_walls(&server));
-    let door = Door::new(Session::new(server.clone()), stdin()?, Writer::new(stdout()?), config.max_line_bytes)?;
+    let door = Door::new(Session::new(service), stdin()?, Writer::new(stdout()?), config.max_line_bytes)?;
     let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
     let ended = server.services().commands.end_all();
     tracing::debug!(ended, "{}", if end == End::Served { "stdin has ended" } else { "stopped by a signal" });
@@ -177,9 +215,9 @@ fn announce(server: &Server, own_wall: &str) {
 }
 
 /// Logs go to stderr, whatever happens; stdout is the protocol.
-fn logging(config: &Config) {
+fn logging(level: LevelFilter) {
     tracing_subscriber::fmt()
-        .with_max_level(config.log_level)
+        .with_max_level(level)
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
         .init();

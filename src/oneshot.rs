@@ -34,7 +34,7 @@ pub fn call(server: &Arc<Server>, tool: &str, arguments: &[String], json: bool) 
     let params = json!({"name": tool, "arguments": arguments});
     let line = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
     let Incoming::Request(request) = parse(line.as_bytes()) else { bail!("the call cannot be written as a request") };
-    let session = Session::new(Arc::clone(server));
+    let session = Session::new(server.clone());
     let (outcome, revision) = match session.admit(&request) {
         Admission::Admitted(ticket) => {
             let outcome = session.serve(&ticket, &request, &Nowhere).context("the call was cancelled")?;
@@ -45,7 +45,7 @@ pub fn call(server: &Arc<Server>, tool: &str, arguments: &[String], json: bool) 
     };
     let failed = match &outcome {
         Ok(Body::Tool(reply)) => reply.is_error,
-        Ok(Body::Raw(_)) => false,
+        Ok(Body::Raw(_) | Body::Line(_)) => false,
         Err(_) => true,
     };
     let output = if json { whole(&outcome, revision)? } else { text(&outcome) };
@@ -92,6 +92,7 @@ fn text(outcome: &Outcome) -> Vec<u8> {
         Ok(Body::Raw(result)) => {
             let _ = writeln!(text, "{result}");
         }
+        Ok(Body::Line(line)) => text.push_str(&String::from_utf8_lossy(line)),
         Err(error) => {
             let _ = writeln!(text, "error {}: {}", error.code.number(), error.message);
         }

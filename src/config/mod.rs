@@ -110,14 +110,7 @@ impl Config {
             durability: if options.no_fsync { Durability::Kernel } else { Durability::Disk },
             search_memory_bytes: (options.search_memory_mib * 1024 * 1024) as usize,
             max_line_bytes: options.max_line_bytes,
-            log_level: match options.log_level {
-                LogLevel::Off => LevelFilter::OFF,
-                LogLevel::Error => LevelFilter::ERROR,
-                LogLevel::Warn => LevelFilter::WARN,
-                LogLevel::Info => LevelFilter::INFO,
-                LogLevel::Debug => LevelFilter::DEBUG,
-                LogLevel::Trace => LevelFilter::TRACE,
-            },
+            log_level: level_filter(options.log_level),
         })
     }
 }
@@ -132,6 +125,18 @@ impl Config {
             self.toolsets.retain(|set| *set != Toolset::Command);
         }
         self
+    }
+}
+
+/// What the logger calls a `--log-level`.
+pub fn level_filter(level: LogLevel) -> LevelFilter {
+    match level {
+        LogLevel::Off => LevelFilter::OFF,
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
     }
 }
 

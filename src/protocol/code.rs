@@ -19,11 +19,13 @@ pub enum Code {
     NotFound,
     /// The request names a revision that is not served (2026-07-28, basic/versioning.mdx).
     UnsupportedVersion,
+    /// A number that somebody else chose, as a manifest does.
+    Other(i64),
 }
 
 impl Code {
     /// The number on the wire.
-    pub const fn number(self) -> i32 {
+    pub const fn number(self) -> i64 {
         match self {
             Self::ParseError => -32700,
             Self::InvalidRequest => -32600,
@@ -33,6 +35,7 @@ impl Code {
             Self::NotAllowed => -32001,
             Self::NotFound => -32002,
             Self::UnsupportedVersion => -32022,
+            Self::Other(number) => number,
         }
     }
 }

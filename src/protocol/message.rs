@@ -28,6 +28,11 @@ impl Id {
         integer.then(|| Self(text.into()))
     }
 
+    /// The id that is this string.
+    pub fn text(text: &str) -> Self {
+        Self(serde_json::Value::from(text).to_string().into())
+    }
+
     /// The id as JSON text.
     pub fn as_json(&self) -> &str {
         &self.0
@@ -58,6 +63,17 @@ pub struct Request<'a> {
     pub params: Option<&'a RawValue>,
 }
 
+/// An answer to a request that went the other way.
+#[derive(Clone, Debug)]
+pub struct Response<'a> {
+    /// Of the request, if it can be read.
+    pub id: Option<Id>,
+    /// What came of it.
+    pub result: Option<&'a RawValue>,
+    /// Why nothing came of it.
+    pub error: Option<&'a RawValue>,
+}
+
 /// Why a message cannot be served, with the id when there is a usable one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
@@ -74,8 +90,8 @@ pub struct Refusal {
 pub enum Incoming<'a> {
     /// To be served.
     Request(Request<'a>),
-    /// An answer to a request; this server sends none, so it is dropped.
-    Response,
+    /// An answer to a request of the server's own.
+    Response(Response<'a>),
     /// An array of messages, each still to be parsed.
     Batch(Vec<&'a RawValue>),
     /// To be answered with an error.
@@ -139,11 +155,12 @@ fn not_an_envelope(text: &str, error: &serde_json::Error) -> Incoming<'static> {
 }
 
 fn classify<'a>(envelope: &Envelope<'a>) -> Incoming<'a> {
+    let response = |id| Incoming::Response(Response { id, result: envelope.result, error: envelope.error });
     let id = match envelope.id {
         None => None,
         Some(raw) => match Id::parse(raw) {
             Some(id) => Some(id),
-            None if envelope.method.is_none() && envelope.error.is_some() => return Incoming::Response,
+            None if envelope.method.is_none() && envelope.error.is_some() => return response(None),
             None => {
                 let got = shorten(raw.get());
                 return refuse(None, Code::InvalidRequest, format!("`id` is {got}; an id is a string or an integer"));
@@ -158,7 +175,7 @@ fn classify<'a>(envelope: &Envelope<'a>) -> Incoming<'a> {
     }
     let Some(method) = envelope.method else {
         if envelope.result.is_some() || envelope.error.is_some() {
-            return Incoming::Response;
+            return response(id);
         }
         return invalid("`method` is missing; a request names one, such as \"tools/list\"".to_owned());
     };
@@ -189,7 +206,7 @@ fn shorten(json: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
 
-    fn refusal(line: &str) -> (Option<String>, i32) {
+    fn refusal(line: &str) -> (Option<String>, i64) {
         match parse(line.as_bytes()) {
             Incoming::Refused(refusal) => (refusal.id.map(|id| id.to_string()), refusal.code.number()),
             other => panic!("{line} gave {other:?}"),
@@ -230,8 +247,12 @@ mod tests {
         };
         assert_eq!((request.id.unwrap().as_json(), &*request.method, request.params.is_none()), ("-3", "ping", true));
         assert!(matches!(parse(br#"{"jsonrpc":"2.0","method":"x"}"#), Incoming::Request(Request { id: None, .. })));
-        assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Incoming::Response));
-        assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":null,"error":{}}"#), Incoming::Response));
+        assert!(
+            matches!(parse(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Incoming::Response(response) if response.result.is_some())
+        );
+        assert!(
+            matches!(parse(br#"{"jsonrpc":"2.0","id":null,"error":{}}"#), Incoming::Response(response) if response.id.is_none())
+        );
         assert!(matches!(parse(b"[]"), Incoming::Batch(members) if members.is_empty()));
     }
 }

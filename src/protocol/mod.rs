@@ -10,7 +10,7 @@ mod revision;
 
 pub use code::Code;
 pub use json::escape_into;
-pub use message::{Id, Incoming, Refusal, Request, parse};
+pub use message::{Id, Incoming, Refusal, Request, Response, parse};
 pub use meta::{Meta, SERVER_INFO_KEY};
 pub use render::{notification, render};
 pub use reply::{Body, Content, Outcome, RpcError, ToolReply};

@@ -12,6 +12,10 @@ use super::revision::Revision;
 
 /// Appends the reply to request `id` (`None`: `null`) as one JSON-RPC message, with no newline after it.
 pub fn render(out: &mut Vec<u8>, id: Option<&Id>, outcome: &Outcome, revision: Revision) {
+    if let Ok(Body::Line(line)) = outcome {
+        out.extend_from_slice(line);
+        return;
+    }
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.extend_from_slice(id.map_or("null", Id::as_json).as_bytes());
     match outcome {
@@ -23,6 +27,7 @@ pub fn render(out: &mut Vec<u8>, id: Option<&Id>, outcome: &Outcome, revision: R
             out.extend_from_slice(b",\"result\":");
             tool_result(out, reply, revision);
         }
+        Ok(Body::Line(_)) => {}
         Err(error) => {
             out.extend_from_slice(b",\"error\":");
             rpc_error(out, error);

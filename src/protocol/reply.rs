@@ -65,6 +65,8 @@ pub enum Body {
     Raw(Arc<str>),
     /// A tool's answer.
     Tool(ToolReply),
+    /// The whole line as it stands, whatever it is: only a mock that misbehaves on purpose says this.
+    Line(Arc<[u8]>),
 }
 
 /// A JSON-RPC error.

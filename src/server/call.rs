@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::session::Outbox;
+use super::service::Outbox;
 use super::{ErrorStyle, Server};
 use crate::cancel::CancelToken;
 use crate::error::Error;

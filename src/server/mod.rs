@@ -1,17 +1,21 @@
 //! One server, its sessions, and the way of a request: admitted, dispatched, answered. Knows no transport.
 
 mod call;
+mod dispatch;
 mod in_flight;
 mod instructions;
 mod level;
 mod listing;
+mod service;
 mod session;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
-pub use session::{Admission, Outbox, Session, Ticket};
+pub use level::Level;
+pub use service::{Exchange, ExclusiveWork, Outbox, Service};
+pub use session::{Admission, Session, Ticket, stateless_revisions};
 
 use crate::protocol::Revision;
 use crate::tools::{Registry, Services};
@@ -44,6 +48,11 @@ impl Server {
     /// What the tools share.
     pub fn services(&self) -> &Services {
         &self.services
+    }
+
+    /// The names of the tools, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.registry.iter().map(crate::tools::Callable::name)
     }
 
     /// The tools, as clients of this revision see them: a `ListToolsResult`.

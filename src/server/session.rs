@@ -9,23 +9,15 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::in_flight::InFlight;
-use super::instructions::instructions;
 use super::level::Level;
-use super::listing::{cacheable, server_info};
-use super::{Server, call};
+use super::service::{Exchange, Outbox, Service};
 use crate::cancel::CancelToken;
-use crate::protocol::{Body, Code, Id, Meta, Outcome, Request, Revision, RpcError, notification};
+use crate::protocol::{Body, Code, Id, Meta, Outcome, Request, Response, Revision, RpcError};
 use crate::tools::Weight;
 
-/// Where a session's own messages go: progress and logs. A transport implements it.
-pub trait Outbox: Send + Sync {
-    /// Sends one message, which holds no newline.
-    fn send(&self, message: &[u8]);
-}
-
-/// One client of a server.
+/// One client of a service.
 pub struct Session {
-    server: Arc<Server>,
+    service: Arc<dyn Service>,
     /// Index into [`Revision::ALL`] of what `initialize` agreed on.
     negotiated: AtomicU8,
     in_flight: InFlight,
@@ -63,16 +55,19 @@ pub struct Ticket {
     pub revision: Revision,
     /// Whether it may hold up the thread that reads.
     pub weight: Weight,
-    cancel: CancelToken,
-    progress_token: Option<Id>,
-    level: Option<Level>,
+    /// Says when nobody wants the answer any more.
+    pub cancel: CancelToken,
+    /// Set by a client that wants progress.
+    pub progress_token: Option<Id>,
+    /// Least severity of the log messages that the client wants with this request.
+    pub level: Option<Level>,
 }
 
 impl Session {
     /// A session that has negotiated nothing yet.
-    pub fn new(server: Arc<Server>) -> Self {
+    pub fn new(service: Arc<dyn Service>) -> Self {
         let session =
-            Self { server, negotiated: AtomicU8::new(0), in_flight: InFlight::default(), level: Mutex::new(None) };
+            Self { service, negotiated: AtomicU8::new(0), in_flight: InFlight::default(), level: Mutex::new(None) };
         session.negotiate(Revision::NEWEST_HANDSHAKE);
         session
     }
@@ -116,7 +111,7 @@ impl Session {
         } else {
             *self.level.lock().unwrap_or_else(PoisonError::into_inner)
         };
-        let weight = call::weight(&self.server.registry, request);
+        let weight = self.service.weight(request);
         Admission::Admitted(Ticket { id, revision, weight, cancel, progress_token: meta.progress_token, level })
     }
 
@@ -124,45 +119,24 @@ impl Session {
     pub fn serve(&self, ticket: &Ticket, request: &Request<'_>, outbox: &dyn Outbox) -> Option<Outcome> {
         let span = tracing::info_span!("request", id = %ticket.id, method = %request.method);
         let _entered = span.enter();
-        let served = catch_unwind(AssertUnwindSafe(|| self.dispatch(ticket, request, outbox)));
+        let exchange = Exchange { session: self, ticket, request, outbox };
+        let served = catch_unwind(AssertUnwindSafe(|| self.service.serve(&exchange)));
         let outcome = served.unwrap_or_else(|_| {
             tracing::error!("panicked");
             let message =
                 "the server failed inside this request, which is its own fault; other requests are unaffected";
-            Err(RpcError::new(Code::Internal, message))
+            Some(Err(RpcError::new(Code::Internal, message)))
         });
-        Self::log(ticket, request, &outcome, outbox);
-        // Freed before the reply is written: a client may use the id again as soon as it has read it.
-        self.in_flight.remove(&ticket.id).then_some(outcome)
-    }
-
-    fn dispatch(&self, ticket: &Ticket, request: &Request<'_>, outbox: &dyn Outbox) -> Outcome {
-        let revision = ticket.revision;
-        let handshake = !revision.is_stateless();
-        match &*request.method {
-            "tools/call" => {
-                let call = call::Call {
-                    server: &self.server,
-                    revision,
-                    cancel: &ticket.cancel,
-                    progress_token: ticket.progress_token.as_ref(),
-                };
-                call.run(request.params, outbox)
-            }
-            "tools/list" => self.list(revision, request.params),
-            "ping" if handshake => Ok(Body::Raw("{}".into())),
-            "initialize" if handshake => Ok(self.initialize(request.params)),
-            "logging/setLevel" if handshake => self.set_level(request.params),
-            "server/discover" if handshake => Err(RpcError::new(
-                Code::InvalidParams,
-                "server/discover needs `_meta` with `io.modelcontextprotocol/protocolVersion`",
-            )),
-            "server/discover" => Ok(self.discover()),
-            method => Err(RpcError::new(Code::MethodNotFound, format!("no method `{method}` on revision {revision}"))),
+        if let Some(outcome) = &outcome {
+            self.service.served(&exchange, outcome);
         }
+        // Freed before the reply is written: a client may use the id again as soon as it has read it.
+        let answerable = self.in_flight.remove(&ticket.id);
+        outcome.filter(|_| answerable)
     }
 
-    fn initialize(&self, params: Option<&RawValue>) -> Body {
+    /// Agrees on a revision with a client that opens a session, and returns it.
+    pub fn negotiate_with(&self, params: Option<&RawValue>) -> Revision {
         #[derive(Deserialize)]
         struct Params {
             #[serde(rename = "protocolVersion")]
@@ -174,41 +148,11 @@ impl Session {
             .and_then(|params| Revision::parse(params.protocol_version.as_str()?));
         let revision = requested.filter(|revision| !revision.is_stateless()).unwrap_or(Revision::NEWEST_HANDSHAKE);
         self.negotiate(revision);
-        let result = json!({
-            "protocolVersion": revision.as_str(),
-            "capabilities": {"tools": {}, "logging": {}},
-            "serverInfo": server_info(revision),
-            "instructions": instructions(&self.server.services, &self.server.registry),
-        });
-        Body::Raw(result.to_string().into())
+        revision
     }
 
-    fn discover(&self) -> Body {
-        let stateless: Vec<&str> = stateless_revisions().collect();
-        let mut result = json!({
-            "supportedVersions": stateless,
-            "capabilities": {"tools": {}},
-            "instructions": instructions(&self.server.services, &self.server.registry),
-        });
-        cacheable(&mut result);
-        Body::Raw(result.to_string().into())
-    }
-
-    fn list(&self, revision: Revision, params: Option<&RawValue>) -> Outcome {
-        #[derive(Default, Deserialize)]
-        struct Params {
-            #[serde(default)]
-            cursor: Option<Value>,
-        }
-        let params: Params = params.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
-        if let Some(cursor) = params.cursor {
-            let message = format!("`cursor` is {cursor}; the list has one page, so no cursor is valid");
-            return Err(RpcError::new(Code::InvalidParams, message));
-        }
-        Ok(Body::Raw(self.server.list(revision)))
-    }
-
-    fn set_level(&self, params: Option<&RawValue>) -> Outcome {
+    /// logging/setLevel.
+    pub fn set_level(&self, params: Option<&RawValue>) -> Outcome {
         #[derive(Deserialize)]
         struct Params {
             level: Level,
@@ -221,12 +165,28 @@ impl Session {
         Ok(Body::Raw("{}".into()))
     }
 
+    /// Tells the service where to send what no request asked for.
+    pub fn connected(&self, outbox: Arc<dyn Outbox>) {
+        self.service.connected(outbox);
+    }
+
+    /// Hands on a client's answer to a request of the service.
+    pub fn answered(&self, response: &Response<'_>) {
+        self.service.answered(response);
+    }
+
+    /// Tells the service that the client sends nothing more.
+    pub fn ended(&self) {
+        self.service.ended();
+    }
+
     fn notified(&self, request: &Request<'_>) {
         #[derive(Deserialize)]
         struct Cancelled {
             #[serde(rename = "requestId")]
             request_id: Id,
         }
+        self.service.notified(request);
         if request.method == "notifications/cancelled"
             && let Some(cancelled) = request.params.and_then(|raw| serde_json::from_str::<Cancelled>(raw.get()).ok())
         {
@@ -234,24 +194,10 @@ impl Session {
             self.in_flight.cancel(&cancelled.request_id);
         }
     }
-
-    /// Tells the client what became of a request, if it asked for that much.
-    fn log(ticket: &Ticket, request: &Request<'_>, outcome: &Outcome, outbox: &dyn Outbox) {
-        let (level, text) = match outcome {
-            Ok(_) => (Level::Debug, "answered".to_owned()),
-            Err(error) if error.code == Code::Internal => (Level::Error, error.message.clone()),
-            Err(error) => (Level::Warning, error.message.clone()),
-        };
-        tracing::debug!(level = level.name(), "{text}");
-        if ticket.level.is_some_and(|least| level >= least) && !ticket.cancel.is_cancelled() {
-            let data = format!("{} {}: {text}", request.method, ticket.id);
-            let params = json!({"level": level.name(), "logger": env!("CARGO_PKG_NAME"), "data": data});
-            outbox.send(&notification("notifications/message", &params));
-        }
-    }
 }
 
-fn stateless_revisions() -> impl Iterator<Item = &'static str> {
+/// What server/discover lists.
+pub fn stateless_revisions() -> impl Iterator<Item = &'static str> {
     Revision::ALL.into_iter().filter(|revision| revision.is_stateless()).map(Revision::as_str)
 }
 

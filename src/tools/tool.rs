@@ -67,6 +67,9 @@ pub enum Weight {
     Light,
     /// May take long: searches, commands, whole trees.
     Heavy,
+    /// Mostly waits for something else than this machine, such as a mock that is slow on purpose: many of them at the
+    /// same time cost little, and must not take the places of heavy ones.
+    Waits,
 }
 
 /// What a tool does to the world, as six named groups instead of four booleans a tool.

@@ -19,7 +19,7 @@ use super::lines::{Line, Lines};
 use super::pool::Pool;
 use super::wake::Wake;
 use super::writer::Writer;
-use crate::limits::{MAX_BATCH_REPLY_BYTES, TAKEOVER_MS};
+use crate::limits::{MAX_BATCH_REPLY_BYTES, MAX_RUNNING_REQUESTS, MAX_WAITING_REQUESTS, TAKEOVER_MS};
 use crate::protocol::{Code, Incoming, Outcome, Refusal, RpcError, parse, render};
 use crate::server::{Admission, Session, Ticket};
 use crate::tools::Weight;
@@ -39,10 +39,12 @@ pub enum End {
 /// One client's stream, served until it ends.
 pub struct Door {
     session: Session,
-    writer: Writer,
+    writer: Arc<Writer>,
     lines: Mutex<Lines<Box<dyn Read + Send>>>,
     max_line_bytes: usize,
     pool: Pool,
+    /// For calls that only wait.
+    waiting: Pool,
     /// Even while the leader reads, odd while it serves; every step adds one, so a value never comes again.
     lead: AtomicU64,
     /// Length of the line that the leader serves.
@@ -63,12 +65,15 @@ impl Door {
     ) -> std::io::Result<Arc<Self>> {
         let wake = Wake::new()?;
         writer.ring_when_broken(wake.clone());
+        let writer = Arc::new(writer);
+        session.connected(writer.clone());
         Ok(Arc::new(Self {
             session,
             writer,
             lines: Mutex::new(Lines::new(Box::new(source), max_line_bytes)),
             max_line_bytes,
-            pool: Pool::new(wake.clone()),
+            pool: Pool::new(MAX_RUNNING_REQUESTS, wake.clone()),
+            waiting: Pool::new(MAX_WAITING_REQUESTS, wake.clone()),
             lead: AtomicU64::new(0),
             serving_bytes: AtomicUsize::new(0),
             watched: AtomicBool::new(false),
@@ -102,7 +107,7 @@ impl Door {
                 self.session.cancel_all();
                 return Ok(End::Stopped);
             }
-            if self.ended.load(SeqCst) && self.pool.is_empty() {
+            if self.ended.load(SeqCst) && self.pool.is_empty() && self.waiting.is_empty() {
                 return Ok(End::Served);
             }
             let seen = self.lead.load(SeqCst);
@@ -204,7 +209,7 @@ impl Door {
             Incoming::Request(request) => request,
             Incoming::Refused(_) if line.iter().all(u8::is_ascii_whitespace) => return,
             Incoming::Refused(refusal) => return self.refuse(out, refusal),
-            Incoming::Response => return,
+            Incoming::Response(response) => return self.session.answered(&response),
             Incoming::Batch(members) => {
                 let message = match (self.session.revision(), members.is_empty()) {
                     (revision, false) if revision.has_batches() => return self.hand_on(Job::Batch(line)),
@@ -215,9 +220,9 @@ impl Door {
             }
         };
         match self.session.admit(&request) {
-            Admission::Admitted(ticket) if ticket.weight == Weight::Heavy => self.hand_on(Job::Call(ticket, line)),
+            Admission::Admitted(ticket) if ticket.weight != Weight::Light => self.hand_on(Job::Call(ticket, line)),
             Admission::Admitted(ticket) => {
-                if let Some(outcome) = self.session.serve(&ticket, &request, &self.writer) {
+                if let Some(outcome) = self.session.serve(&ticket, &request, &*self.writer) {
                     self.reply(out, &ticket, &outcome);
                 }
             }
@@ -232,15 +237,16 @@ impl Door {
 
     fn hand_on(self: &Arc<Self>, job: Job) {
         let door = Arc::clone(self);
-        let bytes = match &job {
-            Job::Call(_, line) | Job::Batch(line) => line.len(),
+        let (bytes, pool) = match &job {
+            Job::Call(ticket, line) if ticket.weight == Weight::Waits => (line.len(), &self.waiting),
+            Job::Call(_, line) | Job::Batch(line) => (line.len(), &self.pool),
         };
         let work = Box::new(move || {
             let mut out = Vec::new();
             match job {
                 Job::Call(ticket, line) => {
                     if let Incoming::Request(request) = parse(&line)
-                        && let Some(outcome) = door.session.serve(&ticket, &request, &door.writer)
+                        && let Some(outcome) = door.session.serve(&ticket, &request, &*door.writer)
                     {
                         door.reply(&mut out, &ticket, &outcome);
                     }
@@ -248,7 +254,7 @@ impl Door {
                 Job::Batch(line) => door.serve_batch(&line, &mut out),
             }
         });
-        self.pool.run(bytes, work);
+        pool.run(bytes, work);
     }
 
     /// The replies to a batch leave together, as one array; a batch of notifications is answered by nothing.
@@ -282,7 +288,10 @@ impl Door {
                     continue;
                 }
                 Incoming::Request(request) => request,
-                Incoming::Response => continue,
+                Incoming::Response(response) => {
+                    self.session.answered(&response);
+                    continue;
+                }
                 Incoming::Refused(refusal) => {
                     let error = RpcError::new(refusal.code, refusal.message);
                     reply(refusal.id.as_ref(), &Err(error), self.session.revision());
@@ -296,7 +305,7 @@ impl Door {
             };
             match self.session.admit(&request) {
                 Admission::Admitted(ticket) => {
-                    if let Some(outcome) = self.session.serve(&ticket, &request, &self.writer) {
+                    if let Some(outcome) = self.session.serve(&ticket, &request, &*self.writer) {
                         reply(Some(&ticket.id), &outcome, ticket.revision);
                     }
                 }
@@ -335,6 +344,7 @@ impl Door {
 
     /// The stream has ended; what runs is still answered.
     fn end(&self) {
+        self.session.ended();
         self.ended.store(true, SeqCst);
         self.wake.ring();
     }

@@ -23,6 +23,7 @@ struct Shared {
     work: Condvar,
     room: Condvar,
     empty: Wake,
+    max_threads: usize,
 }
 
 #[derive(Default)]
@@ -39,10 +40,10 @@ struct State {
 }
 
 impl Pool {
-    /// A pool without threads, which rings `empty` whenever its last call is done.
-    pub fn new(empty: Wake) -> Self {
+    /// A pool of at most so many threads, and of none yet, which rings `empty` whenever its last call is done.
+    pub fn new(max_threads: usize, empty: Wake) -> Self {
         let (state, work, room) = (Mutex::default(), Condvar::new(), Condvar::new());
-        Self(Arc::new(Shared { state, work, room, empty }))
+        Self(Arc::new(Shared { state, work, room, empty, max_threads }))
     }
 
     /// Runs the job, whose request has so many `bytes`, on some thread. Waits while too much is waiting already.
@@ -55,7 +56,7 @@ impl Pool {
         state.queue.push_back((bytes, job));
         state.open += 1;
         state.bytes += bytes;
-        if state.idle >= state.queue.len() || state.threads >= MAX_RUNNING_REQUESTS {
+        if state.idle >= state.queue.len() || state.threads >= self.0.max_threads {
             self.0.work.notify_one();
             return;
         }

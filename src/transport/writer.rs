@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::wake::Wake;
-use crate::server::Outbox;
+use crate::server::{ExclusiveWork, Outbox};
 
 /// Where all messages leave. A reader that has gone away is remembered, and what follows is dropped.
 pub struct Writer {
@@ -33,10 +33,14 @@ impl Writer {
     /// Writes a message that ends in its newline.
     pub fn write_line(&self, line: &[u8]) {
         let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
+        self.put(&mut **sink, line);
+    }
+
+    fn put(&self, sink: &mut dyn Write, bytes: &[u8]) {
         if self.is_broken() {
             return;
         }
-        if let Err(error) = sink.write_all(line) {
+        if let Err(error) = sink.write_all(bytes) {
             tracing::warn!("the client no longer reads: {error}");
             self.broken.store(true, Ordering::Relaxed);
             if let Some(bell) = self.bell.get() {
@@ -47,6 +51,11 @@ impl Writer {
 }
 
 impl Outbox for Writer {
+    fn exclusively(&self, work: &mut ExclusiveWork<'_>) {
+        let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
+        work(&mut |bytes| self.put(&mut **sink, bytes));
+    }
+
     fn send(&self, message: &[u8]) {
         let mut line = Vec::with_capacity(message.len() + 1);
         line.extend_from_slice(message);

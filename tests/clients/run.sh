@@ -24,7 +24,7 @@ if ! cmp -s "$here/package-lock.json" "$place/installed-lock.json"; then
     cp "$here/package-lock.json" "$place/installed-lock.json"
 fi
 # Imports are looked for beside the script.
-cp "$here/ts_client.mjs" "$place/"
+cp "$here/ts_client.mjs" "$here/ts_mock.mjs" "$place/"
 
 walls=require
 if [ "${REPLAY_TEST_REQUIRE_SANDBOX:-}" != 1 ] && ! "$binary" sandbox run --allow "$here" -- true; then
@@ -35,4 +35,6 @@ fi
 failed=0
 "$place/venv/bin/python" "$here/python_client.py" "$binary" "$walls" || failed=1
 node "$place/ts_client.mjs" "$binary" "$walls" || failed=1
+"$place/venv/bin/python" "$here/python_mock.py" "$binary" "$here/mock.yaml" "$here/mock_expect.yaml" || failed=1
+node "$place/ts_mock.mjs" "$binary" "$here/mock.yaml" "$here/mock_expect.yaml" || failed=1
 exit "$failed"

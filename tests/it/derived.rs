@@ -33,6 +33,7 @@ fn documents_are_what_the_declarations_give() {
             Document::Bash => committed("completions/replay.bash", &text),
             Document::Zsh => committed("completions/_replay", &text),
             Document::Fish => committed("completions/replay.fish", &text),
+            Document::MockSchema => committed("completions/mock.schema.json", &text),
             Document::ReadmeTools => between_markers("README.md", "tools", &text),
         }
     }

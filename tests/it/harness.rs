@@ -65,6 +65,8 @@ pub struct Server {
     pending: HashMap<String, Vec<Sent>>,
     /// Messages that came while another was waited for.
     unread: VecDeque<Value>,
+    /// Whether what comes must be what the official schema allows.
+    checked: bool,
 }
 
 impl Server {
@@ -128,12 +130,19 @@ impl Server {
             next_id: 1,
             pending: HashMap::new(),
             unread: VecDeque::new(),
+            checked: true,
         }
     }
 
     /// Starts a server and opens it as a client of this revision does.
     pub fn open(tree: &Tree, revision: &str, args: &[&str]) -> Self {
         Self::start(tree, args).opened(revision)
+    }
+
+    /// Takes any JSON from a server that misbehaves on purpose, or asks its client something.
+    pub fn unchecked(mut self) -> Self {
+        self.checked = false;
+        self
     }
 
     /// Opens a server that was only started, as a client of this revision does.
@@ -277,6 +286,9 @@ impl Server {
             Ok(message) => message,
             Err(error) => panic!("a line that is not JSON: {error}"),
         };
+        if !self.checked {
+            return Some(message);
+        }
         let checked = match &message {
             Value::Array(messages) if self.session == "2025-03-26" && !messages.is_empty() => {
                 messages.clone().iter().try_for_each(|message| self.check(message))

@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The layers from the top; a file imports only from layers below its own, or from its own module.
-const LAYERS: [&[&str]; 10] = [
-    &["main", "cli", "config", "docs", "oneshot", "probe", "bench", "start", "inspect"],
+const LAYERS: [&[&str]; 11] = [
+    &["main", "cli", "config", "docs", "oneshot", "probe", "bench", "start", "inspect", "mocking", "proxy", "watch"],
     &["transport"],
+    &["mock"],
     &["server"],
-    &["tools", "mock", "python", "testrun"],
+    &["tools", "python", "testrun"],
     &["error"],
     &["search"],
     &["edit", "fs", "exec", "record"],

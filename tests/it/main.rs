@@ -10,6 +10,7 @@
 //! | `commands` | shells without walls: time limits, what is left behind, background commands |
 //! | `edits` | the folders of `testdata/edits` through the program |
 //! | `derived` | documents and lists that follow from the declarations, and rules over all tools |
+//! | `mock` | servers from manifests and cassettes |
 //! | `laws` | property tests over arbitrary input; their bodies are in `tests/laws`, which `fuzz/` shares |
 //! | `wire` | the protocol, per revision: what is answered, with which code, and what never is |
 //! | `escapes` | the escape catalogue: one test per attempt, named after its number |
@@ -26,6 +27,7 @@ mod escapes;
 mod harness;
 mod laws;
 mod layers;
+mod mock;
 mod schema;
 mod tree;
 mod walls;

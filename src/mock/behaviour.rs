@@ -1,0 +1,288 @@
+//! Which answer a call gets: arms, sequences and counts, compiled from the manifest.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use jsonschema::Validator;
+use serde_json::{Map, Value, json};
+
+use super::fault::Fault;
+use super::load::{Problem, Source};
+use super::manifest;
+use super::schema;
+use super::template::Template;
+
+/// All answers of one tool or method.
+#[derive(Debug, Default)]
+pub struct Behaviour {
+    arms: Vec<Arm>,
+    /// When no arm fits.
+    fallback: Option<Reply>,
+}
+
+#[derive(Debug)]
+struct Arm {
+    matches: Option<Validator>,
+    times: Option<u64>,
+    used: AtomicU64,
+    reply: Reply,
+}
+
+/// One answer, and what happens before it.
+#[derive(Debug)]
+pub struct Reply {
+    bodies: Vec<Body>,
+    /// Calls that got this answer.
+    count: AtomicU64,
+    /// How long it takes.
+    pub delay: Duration,
+    /// Which part is an error instead.
+    pub error_rate: f64,
+    /// What goes wrong.
+    pub fault: Option<Fault>,
+    /// Parameters of progress notifications.
+    pub progress: Vec<Template>,
+    /// Parameters of log messages.
+    pub log: Vec<Template>,
+    /// Methods and parameters of other notifications.
+    pub notifications: Vec<(String, Template)>,
+    /// What the client is asked first.
+    pub asks: Vec<Ask>,
+}
+
+/// What the client is asked before it is answered.
+#[derive(Debug)]
+pub struct Ask {
+    /// The name of the answer in templates, and of the capability that the client must have declared.
+    pub name: &'static str,
+    /// The method.
+    pub method: &'static str,
+    /// Its parameters.
+    pub params: Template,
+}
+
+/// What an answer consists of.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// A result as it stands.
+    Result {
+        /// With places to fill in.
+        template: Template,
+        /// Written already, if there are none.
+        text: Option<Arc<str>>,
+    },
+    /// A JSON-RPC error.
+    Error {
+        /// The number on the wire.
+        code: i64,
+        /// Its message.
+        message: Template,
+        /// Its data.
+        data: Option<Template>,
+    },
+    /// What the tool or method does without a manifest's word.
+    Generic,
+}
+
+impl Body {
+    fn result(value: &Value) -> Self {
+        let template = Template::new(value);
+        let text = template.as_fixed().map(|value| value.to_string().into());
+        Self::Result { template, text }
+    }
+
+    fn error(error: &manifest::ErrorReply) -> Self {
+        let message = Value::String(error.message.clone());
+        match error.code {
+            Some(code) => {
+                Self::Error { code, message: Template::new(&message), data: error.data.as_ref().map(Template::new) }
+            }
+            None => Self::result(&json!({"content": [{"type": "text", "text": message}], "isError": true})),
+        }
+    }
+}
+
+/// What is wrong with a part of the manifest, by JSON pointer.
+pub struct Faults<'a> {
+    source: &'a Source,
+    /// Found so far.
+    pub problems: Vec<Problem>,
+    /// Not wrong, and hardly meant.
+    pub warnings: Vec<Problem>,
+}
+
+impl<'a> Faults<'a> {
+    /// None yet.
+    pub fn new(source: &'a Source) -> Self {
+        Self { source, problems: Vec::new(), warnings: Vec::new() }
+    }
+
+    /// Notes a problem with the value at a pointer.
+    pub fn add(&mut self, pointer: &str, message: impl Into<String>) {
+        self.problems.push(self.source.problem(pointer, message));
+    }
+
+    /// Notes something odd about the value at a pointer.
+    pub fn warn(&mut self, pointer: &str, message: impl Into<String>) {
+        self.warnings.push(self.source.problem(pointer, message));
+    }
+}
+
+impl Behaviour {
+    /// Compiles what stands at `pointer`. `output` is the schema that structured content is compared with.
+    pub fn compile(
+        from: &manifest::Behaviour,
+        pointer: &str,
+        output: Option<&Validator>,
+        faults: &mut Faults<'_>,
+    ) -> Self {
+        let mut behaviour = Self::default();
+        for (index, arm) in from.responses.iter().enumerate() {
+            let pointer = format!("{pointer}/responses/{index}");
+            let reply = Reply::compile(&arm.reply, &pointer, output, faults);
+            if arm.default {
+                if behaviour.fallback.replace(reply).is_some() {
+                    faults.add(&pointer, "there are two default answers; one is enough");
+                }
+                continue;
+            }
+            let matches = arm.matches.as_ref().and_then(|pattern| {
+                schema::compile(&schema::of_match(pattern))
+                    .map_err(|reason| {
+                        faults.add(&format!("{pointer}/match"), format!("`match` cannot be used: {reason}"));
+                    })
+                    .ok()
+            });
+            behaviour.arms.push(Arm { matches, times: arm.times, used: AtomicU64::new(0), reply });
+        }
+        let own = &from.reply;
+        let beside = Reply::compile(own, pointer, output, faults);
+        if own.result.is_some() || own.error.is_some() || !own.sequence.is_empty() || behaviour.fallback.is_none() {
+            if behaviour.fallback.is_some() {
+                faults.add(pointer, "there is an answer beside the arms and a default arm; one is enough");
+            }
+            behaviour.fallback = Some(beside);
+        }
+        behaviour
+    }
+
+    /// The answer to a call with these arguments.
+    pub fn pick(&self, arguments: &Value) -> Option<&Reply> {
+        let fits = |arm: &&Arm| {
+            arm.matches.as_ref().is_none_or(|matches| matches.is_valid(arguments))
+                && arm.times.is_none_or(|times| {
+                    let next = |used| (used < times).then_some(used + 1);
+                    arm.used.fetch_update(Relaxed, Relaxed, next).is_ok()
+                })
+        };
+        self.arms.iter().find(fits).map(|arm| &arm.reply).or(self.fallback.as_ref())
+    }
+
+    /// Whether some answer takes time.
+    pub fn waits(&self) -> bool {
+        self.replies().any(Reply::waits)
+    }
+
+    /// Whether some answer sends log messages.
+    pub fn logs(&self) -> bool {
+        self.replies().any(|reply| !reply.log.is_empty())
+    }
+
+    fn replies(&self) -> impl Iterator<Item = &Reply> {
+        self.arms.iter().map(|arm| &arm.reply).chain(&self.fallback)
+    }
+}
+
+impl Reply {
+    fn compile(from: &manifest::Reply, pointer: &str, output: Option<&Validator>, faults: &mut Faults<'_>) -> Self {
+        let given = [from.result.is_some(), from.error.is_some(), !from.sequence.is_empty()];
+        if given.iter().filter(|given| **given).count() > 1 {
+            faults.add(pointer, "an answer is one of `result`, `error` and `sequence`, not more");
+        }
+        let mut bodies = Vec::new();
+        let canned = |pointer: &str, result: &Map<String, Value>, faults: &mut Faults<'_>| {
+            let result = Value::Object(result.clone());
+            if let Some(reason) = breaks(output, &result) {
+                faults.warn(pointer, format!("the result breaks its output_schema: {reason}"));
+            }
+            Body::result(&result)
+        };
+        if let Some(result) = &from.result {
+            bodies.push(canned(&format!("{pointer}/result"), result, faults));
+        } else if let Some(error) = &from.error {
+            bodies.push(Body::error(error));
+        }
+        for (index, item) in from.sequence.iter().enumerate() {
+            let pointer = format!("{pointer}/sequence/{index}");
+            match (item.get("error"), item.get("result").or_else(|| item.get("response"))) {
+                (Some(error), None) => match serde_json::from_value(error.clone()) {
+                    Ok(error) => bodies.push(Body::error(&error)),
+                    Err(reason) => faults.add(&pointer, format!("`error` cannot be used: {reason}")),
+                },
+                (None, Some(Value::Object(result))) => bodies.push(canned(&pointer, result, faults)),
+                (None, None) => bodies.push(canned(&pointer, item, faults)),
+                _ => faults.add(&pointer, "each answer of a sequence has a `result` that is an object, or an `error`"),
+            }
+        }
+        if bodies.is_empty() {
+            bodies.push(Body::Generic);
+        }
+        let object = |members: &Map<String, Value>| Template::new(&Value::Object(members.clone()));
+        let mut asks = Vec::new();
+        if let Some(params) = &from.elicitation {
+            asks.push(Ask { name: "elicitation", method: "elicitation/create", params: object(params) });
+        }
+        if let Some(params) = &from.sampling {
+            asks.push(Ask { name: "sampling", method: "sampling/createMessage", params: object(params) });
+        }
+        if from.roots_list {
+            asks.push(Ask { name: "roots", method: "roots/list", params: Template::Fixed(json!({})) });
+        }
+        Self {
+            bodies,
+            count: AtomicU64::new(0),
+            delay: Duration::from_millis(from.delay_ms.unwrap_or_default()),
+            error_rate: from.error_rate.unwrap_or_default(),
+            fault: from.fault,
+            progress: from.progress.iter().map(object).collect(),
+            log: from.log.iter().map(object).collect(),
+            notifications: from.notifications.iter().map(|sent| (sent.method.clone(), object(&sent.params))).collect(),
+            asks,
+        }
+    }
+
+    /// The next body, and how many calls got this answer, this one included.
+    pub fn next(&self) -> (&Body, u64) {
+        let before = self.count.fetch_add(1, Relaxed);
+        let index = usize::try_from(before).unwrap_or(usize::MAX).min(self.bodies.len().saturating_sub(1));
+        (self.bodies.get(index).unwrap_or(&Body::Generic), before + 1)
+    }
+
+    /// Whether the client is told something before the answer.
+    pub fn tells(&self) -> bool {
+        !(self.progress.is_empty() && self.log.is_empty() && self.notifications.is_empty())
+    }
+
+    /// Whether it takes time.
+    pub fn waits(&self) -> bool {
+        !self.delay.is_zero() || !self.asks.is_empty() || self.fault.is_some_and(Fault::waits)
+    }
+}
+
+/// Why the structured content of a result breaks a schema, if it does.
+pub fn breaks(output: Option<&Validator>, result: &Value) -> Option<String> {
+    let output = output?;
+    if result.get("isError") == Some(&Value::Bool(true)) {
+        return None;
+    }
+    let structured = result.get("structuredContent");
+    // What will be filled in is looked at when it is.
+    if structured.is_some_and(|value| Template::new(value).as_fixed().is_none()) {
+        return None;
+    }
+    match structured {
+        None => Some("it has no `structuredContent`".to_owned()),
+        Some(value) => output.iter_errors(value).next().map(|error| schema::describe(&error, "structuredContent")),
+    }
+}

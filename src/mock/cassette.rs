@@ -1,0 +1,184 @@
+//! Recorded exchanges: a JSON line each, looked up by method and parameters.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::Mutex;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::load::{LoadError, Problem};
+use super::observe::{Observer, Seen};
+use super::redact::Redactor;
+use super::service::lock;
+use super::spans::Place;
+
+/// The first line of a cassette.
+const HEADER: &str = "{\"cassette\":1}\n";
+
+/// A recorded exchange.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+pub struct Entry {
+    /// The method.
+    pub method: String,
+    /// The parameters without `_meta`.
+    #[serde(default)]
+    pub params: Value,
+    /// The result, or
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
+    /// the error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Value>,
+    /// Notifications that came between the request and its answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<Value>,
+    /// How long it took, in milliseconds.
+    #[serde(default)]
+    pub ms: f64,
+}
+
+/// Everything that was recorded, in order for each key.
+#[derive(Debug, Default)]
+pub struct Cassette {
+    entries: Vec<Entry>,
+    by_key: HashMap<String, (Vec<usize>, usize)>,
+}
+
+impl Cassette {
+    /// Reads one. Fails, with the line, when it is none.
+    pub fn read(file: &str, bytes: &[u8]) -> Result<Self, LoadError> {
+        let problem = |line: usize, message: String| LoadError {
+            file: file.to_owned(),
+            problems: vec![Problem {
+                place: Some(Place { line: line as u64 + 1, column: 1 }),
+                path: String::new(),
+                message,
+            }],
+        };
+        let mut cassette = Self::default();
+        for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            if cassette.entries.is_empty() && line == HEADER.trim_end().as_bytes() {
+                continue;
+            }
+            let entry: Entry = serde_json::from_slice(line)
+                .map_err(|error| problem(number, format!("the line is no recorded exchange: {error}")))?;
+            if entry.result.is_some() == entry.error.is_some() {
+                return Err(problem(number, "an exchange has a `result` or an `error`".to_owned()));
+            }
+            cassette.add(entry);
+        }
+        if cassette.entries.is_empty() {
+            return Err(problem(0, "the cassette holds no exchange".to_owned()));
+        }
+        Ok(cassette)
+    }
+
+    /// Adds an exchange behind the others.
+    pub fn add(&mut self, entry: Entry) {
+        let key = key(&entry.method, &entry.params);
+        self.by_key.entry(key).or_default().0.push(self.entries.len());
+        self.entries.push(entry);
+    }
+
+    /// The next exchange for a request; the last one is given for good.
+    pub fn next(&mut self, method: &str, params: &Value) -> Option<&Entry> {
+        let (indices, used) = self.by_key.get_mut(&key(method, params))?;
+        let index = indices[(*used).min(indices.len() - 1)];
+        *used += 1;
+        self.entries.get(index)
+    }
+
+    /// All exchanges in the order of the file.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+}
+
+/// What a request is looked up by. Clients differ in what they say about themselves, so of an opening the method is
+/// enough.
+fn key(method: &str, params: &Value) -> String {
+    match method {
+        "initialize" | "server/discover" => method.to_owned(),
+        _ => format!("{method} {}", canonical(&plain(params))),
+    }
+}
+
+/// Parameters without `_meta`.
+pub fn plain(params: &Value) -> Value {
+    match params {
+        Value::Object(members) => {
+            let mut members = members.clone();
+            members.shift_remove("_meta");
+            Value::Object(members)
+        }
+        Value::Null => json!({}),
+        other => other.clone(),
+    }
+}
+
+/// The same value with its keys sorted.
+fn canonical(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(canonical).collect(),
+        Value::Object(members) => {
+            let mut sorted: Vec<(&String, &Value)> = members.iter().collect();
+            sorted.sort_by_key(|(key, _)| *key);
+            Value::Object(sorted.into_iter().map(|(key, value)| (key.clone(), canonical(value))).collect::<Map<_, _>>())
+        }
+        other => other.clone(),
+    }
+}
+
+/// Writes exchanges as they come.
+pub struct Recorder {
+    sink: Mutex<Box<dyn Write + Send>>,
+    redactor: Redactor,
+}
+
+impl Recorder {
+    /// A recorder on `sink`, which should not buffer. Fails when nothing can be written to it.
+    pub fn new(mut sink: Box<dyn Write + Send>, redactor: Redactor) -> std::io::Result<Self> {
+        sink.write_all(HEADER.as_bytes())?;
+        Ok(Self::behind(sink, redactor))
+    }
+
+    /// A recorder that goes on where another one has stopped.
+    pub fn behind(sink: Box<dyn Write + Send>, redactor: Redactor) -> Self {
+        Self { sink: Mutex::new(sink), redactor }
+    }
+
+    /// Writes one exchange, without its secrets.
+    pub fn record(&self, entry: &Entry) {
+        let hide = |value: &Value| self.redactor.redact(value);
+        let entry = Entry {
+            method: entry.method.clone(),
+            params: hide(&plain(&entry.params)),
+            result: entry.result.as_ref().map(hide),
+            error: entry.error.as_ref().map(hide),
+            before: entry.before.iter().map(hide).collect(),
+            ms: entry.ms,
+        };
+        let Ok(mut line) = serde_json::to_vec(&entry) else { return };
+        line.push(b'\n');
+        if let Err(error) = lock(&self.sink).write_all(&line) {
+            tracing::error!("the cassette cannot be written: {error}");
+        }
+    }
+}
+
+impl Observer for Recorder {
+    fn answered(&self, seen: &Seen) {
+        let Some(reply) = &seen.reply else { return };
+        let (result, error) = (reply.get("result").cloned(), reply.get("error").cloned());
+        if seen.id.is_none() || result.is_some() == error.is_some() {
+            return;
+        }
+        let ms = seen.time.as_micros() as f64 / 1000.0;
+        let (method, params) = (seen.method.clone(), seen.params.clone());
+        self.record(&Entry { method, params, result, error, before: Vec::new(), ms });
+    }
+}

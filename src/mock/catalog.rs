@@ -1,0 +1,323 @@
+//! A manifest made ready to be served: entries written, schemas compiled, names looked up.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use jsonschema::Validator;
+use serde_json::{Map, Value, json};
+
+use super::behaviour::{Behaviour, Faults};
+use super::fault::Fault;
+use super::load::{LoadError, Problem, Source};
+use super::manifest::{self, Manifest};
+use super::resources::{Pattern, Resource, Template as ResourceTemplate};
+use super::schema;
+use super::template::Template;
+use crate::limits::MAX_MOCK_TOOLS;
+use crate::protocol::SERVER_INFO_KEY;
+use crate::server::Exchange;
+
+/// Everything that is served until it is swapped for something else.
+#[derive(Debug)]
+pub struct Catalog {
+    /// Name and version that clients are told.
+    pub info: Value,
+    /// Instructions for the client's model.
+    pub instructions: Option<String>,
+    /// Put over the capabilities.
+    pub capabilities: Map<String, Value>,
+    /// Of every tools/call.
+    pub fault: Option<Fault>,
+    /// Where made-up values begin.
+    pub seed: u64,
+    /// Entries on a page.
+    pub page_size: usize,
+    /// Results are sent without additions.
+    pub exact: bool,
+    /// Tools in order.
+    pub tools: Vec<Arc<Tool>>,
+    by_name: HashMap<String, usize>,
+    /// Resources in order.
+    pub resources: Vec<Arc<Resource>>,
+    /// Families of resources in order.
+    pub templates: Vec<ResourceTemplate>,
+    /// Prompts in order.
+    pub prompts: Vec<Arc<Prompt>>,
+    /// Answers by method.
+    pub methods: BTreeMap<String, Behaviour>,
+    /// What comes after the swap.
+    pub later: Option<Later>,
+}
+
+/// The catalog after the swap.
+#[derive(Debug)]
+pub struct Later {
+    /// How many answered calls bring it.
+    pub after_calls: Option<u64>,
+    /// What is served then.
+    pub catalog: Arc<Catalog>,
+    /// Which lists change, as the middle of `notifications/X/list_changed`.
+    pub changes: Vec<&'static str>,
+}
+
+/// A tool.
+#[derive(Debug)]
+pub struct Tool {
+    /// The name on the wire.
+    pub name: String,
+    /// Its entry in tools/list.
+    pub entry: String,
+    /// Checks arguments.
+    pub input: Option<Validator>,
+    /// Checks structured content, for a warning.
+    pub output: Option<Validator>,
+    /// Its answers.
+    pub behaviour: Behaviour,
+}
+
+/// A prompt.
+#[derive(Debug)]
+pub struct Prompt {
+    /// The name on the wire.
+    pub name: String,
+    /// Its entry in prompts/list.
+    pub entry: String,
+    /// What it takes.
+    pub arguments: Vec<manifest::PromptArgument>,
+    /// The messages.
+    pub messages: Template,
+}
+
+impl Catalog {
+    /// Makes a manifest ready. The second part is what is odd about it without being wrong.
+    pub fn build(manifest: &Manifest, source: &Source) -> Result<(Self, Vec<Problem>), LoadError> {
+        let mut faults = Faults::new(source);
+        let mut catalog = Self::compile(manifest, &mut faults, "");
+        if let Some(change) = &manifest.list_changed {
+            let mut after = manifest.clone();
+            after.list_changed = None;
+            let mut changes = Vec::new();
+            if let Some(tools) = &change.tools {
+                after.tools.clone_from(tools);
+                changes.push("tools");
+            }
+            if let Some(resources) = &change.resources {
+                after.resources.clone_from(resources);
+                changes.push("resources");
+            }
+            if let Some(prompts) = &change.prompts {
+                after.prompts.clone_from(prompts);
+                changes.push("prompts");
+            }
+            let after = Self::compile(&after, &mut faults, "/list_changed");
+            catalog.later = Some(Later { after_calls: change.after_calls, catalog: Arc::new(after), changes });
+        }
+        let Faults { problems, warnings, .. } = faults;
+        if problems.is_empty() { Ok((catalog, warnings)) } else { Err(source.error(problems)) }
+    }
+
+    fn compile(manifest: &Manifest, faults: &mut Faults<'_>, pointer: &str) -> Self {
+        let info = json!({
+            "name": manifest.name.as_deref().unwrap_or("replay-mock"),
+            "version": manifest.version.as_deref().unwrap_or(env!("CARGO_PKG_VERSION")),
+        });
+        let mut tools: Vec<Arc<Tool>> = Vec::new();
+        let mut by_name = HashMap::new();
+        for (index, from) in manifest.tools.iter().enumerate() {
+            let pointer = format!("{pointer}/tools/{index}");
+            for number in 1..=from.copies.unwrap_or(1) {
+                let name = if from.copies.is_some() { format!("{}_{number}", from.name) } else { from.name.clone() };
+                if by_name.insert(name.clone(), tools.len()).is_some() {
+                    faults.add(&format!("{pointer}/name"), format!("there are two tools called `{name}`"));
+                    break;
+                }
+                if tools.len() >= MAX_MOCK_TOOLS {
+                    faults.add(&pointer, format!("there are more than {MAX_MOCK_TOOLS} tools"));
+                    break;
+                }
+                tools.push(Arc::new(Tool::compile(from, name, &pointer, faults)));
+            }
+        }
+        let mut uris = HashMap::new();
+        for (index, resource) in manifest.resources.iter().enumerate() {
+            if uris.insert(&resource.uri, index).is_some() {
+                let message = format!("there are two resources at `{}`", resource.uri);
+                faults.add(&format!("{pointer}/resources/{index}/uri"), message);
+            }
+            if resource.text.is_some() && resource.blob.is_some() {
+                faults.add(&format!("{pointer}/resources/{index}"), "a resource has a `text` or a `blob`, not both");
+            }
+        }
+        let mut names = HashMap::new();
+        for (index, prompt) in manifest.prompts.iter().enumerate() {
+            if names.insert(&prompt.name, index).is_some() {
+                let message = format!("there are two prompts called `{}`", prompt.name);
+                faults.add(&format!("{pointer}/prompts/{index}/name"), message);
+            }
+            if prompt.text.is_some() && prompt.messages.is_some() {
+                faults.add(&format!("{pointer}/prompts/{index}"), "a prompt has a `text` or `messages`, not both");
+            }
+        }
+        let template = |(index, from): (usize, &manifest::ResourceTemplate)| {
+            let pattern = Pattern::new(&from.uri_template)
+                .map_err(|reason| faults.add(&format!("{pointer}/resource_templates/{index}"), reason))
+                .ok()?;
+            Some(ResourceTemplate::new(from, pattern))
+        };
+        let templates = manifest.resource_templates.iter().enumerate().filter_map(template).collect();
+        let behaviour = |(method, from): (&String, &manifest::Behaviour)| {
+            (method.clone(), Behaviour::compile(from, &format!("{pointer}/methods/{method}"), None, faults))
+        };
+        let methods = manifest.methods.iter().map(behaviour).collect();
+        Self {
+            info,
+            instructions: manifest.instructions.clone(),
+            capabilities: manifest.capabilities.clone(),
+            fault: manifest.fault,
+            seed: manifest.seed,
+            page_size: manifest.page_size.unwrap_or(usize::MAX),
+            exact: manifest.exact,
+            tools,
+            by_name,
+            resources: manifest.resources.iter().map(|from| Arc::new(Resource::new(from))).collect(),
+            templates,
+            prompts: manifest.prompts.iter().map(|from| Arc::new(Prompt::new(from))).collect(),
+            methods,
+            later: None,
+        }
+    }
+
+    /// The `_meta` of a result that names this server.
+    pub fn server_meta(&self) -> Value {
+        json!({ SERVER_INFO_KEY: self.info })
+    }
+
+    /// A result with what its revision requires; of one that may be cached more is required.
+    pub fn finished(&self, exchange: &Exchange<'_>, mut result: Value, cached: bool) -> Value {
+        if exchange.ticket.revision.is_stateless()
+            && !self.exact
+            && let Some(members) = result.as_object_mut()
+        {
+            members.insert("resultType".to_owned(), "complete".into());
+            if cached {
+                // What a mock says may change at any time.
+                members.insert("ttlMs".to_owned(), 0.into());
+                members.insert("cacheScope".to_owned(), "private".into());
+            }
+            members.insert("_meta".to_owned(), self.server_meta());
+        }
+        result
+    }
+
+    /// Whether some resource changes in the course of time.
+    pub fn has_updates(&self) -> bool {
+        self.resources.iter().any(|resource| !resource.updates.is_empty())
+    }
+
+    /// Whether values are offered for some argument.
+    pub fn has_completions(&self) -> bool {
+        self.prompts.iter().flat_map(|prompt| &prompt.arguments).any(|taken| !taken.complete.is_empty())
+            || self.templates.iter().any(|template| !template.complete.is_empty())
+    }
+
+    /// The tool of this name.
+    pub fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
+        self.by_name.get(name).map(|&index| &self.tools[index])
+    }
+
+    /// What the manifest declares, and nothing else. With `reload` the list of tools may change.
+    pub fn capabilities(&self, reload: bool) -> Value {
+        let changes = |kind| self.later.as_ref().is_some_and(|later| later.changes.contains(&kind));
+        let entry = |changing: bool| if changing { json!({"listChanged": true}) } else { json!({}) };
+        let mut capabilities = Map::new();
+        if !self.tools.is_empty() || changes("tools") {
+            capabilities.insert("tools".to_owned(), entry(reload || changes("tools")));
+        }
+        if !self.resources.is_empty() || !self.templates.is_empty() || changes("resources") {
+            let mut resources = entry(reload || changes("resources"));
+            if self.has_updates() {
+                resources["subscribe"] = true.into();
+            }
+            capabilities.insert("resources".to_owned(), resources);
+        }
+        if !self.prompts.is_empty() || changes("prompts") {
+            capabilities.insert("prompts".to_owned(), entry(reload || changes("prompts")));
+        }
+        if self.has_completions() {
+            capabilities.insert("completions".to_owned(), json!({}));
+        }
+        if self.tools.iter().any(|tool| tool.behaviour.logs()) {
+            capabilities.insert("logging".to_owned(), json!({}));
+        }
+        for (key, value) in &self.capabilities {
+            if value.is_null() {
+                capabilities.shift_remove(key);
+            } else {
+                capabilities.insert(key.clone(), value.clone());
+            }
+        }
+        Value::Object(capabilities)
+    }
+}
+
+impl Tool {
+    fn compile(from: &manifest::Tool, name: String, pointer: &str, faults: &mut Faults<'_>) -> Self {
+        let input_schema = from.input_schema.clone().unwrap_or_else(|| json!({"type": "object"}));
+        let mut validator = |key: &str, schema: &Value| {
+            schema::compile(schema)
+                .map_err(|reason| {
+                    faults.add(&format!("{pointer}/{key}"), format!("`{key}` is no JSON schema: {reason}"));
+                })
+                .ok()
+        };
+        let input = if from.skip_validation { None } else { validator("input_schema", &input_schema) };
+        let output = from.output_schema.as_ref().and_then(|schema| validator("output_schema", schema));
+        let mut entry = Map::new();
+        entry.insert("name".to_owned(), name.clone().into());
+        put(&mut entry, "title", from.title.as_ref());
+        put(&mut entry, "description", from.description.as_ref());
+        entry.insert("inputSchema".to_owned(), input_schema);
+        put(&mut entry, "outputSchema", from.output_schema.as_ref());
+        put(&mut entry, "annotations", from.annotations.as_ref());
+        entry.extend(from.extra.clone());
+        let behaviour = Behaviour::compile(&from.behaviour, pointer, output.as_ref(), faults);
+        Self { name, entry: Value::Object(entry).to_string(), input, output, behaviour }
+    }
+}
+
+impl Prompt {
+    fn new(from: &manifest::Prompt) -> Self {
+        let mut entry = Map::new();
+        entry.insert("name".to_owned(), from.name.clone().into());
+        put(&mut entry, "description", from.description.as_ref());
+        if !from.arguments.is_empty() {
+            let argument = |taken: &manifest::PromptArgument| {
+                let mut argument = Map::new();
+                argument.insert("name".to_owned(), taken.name.clone().into());
+                put(&mut argument, "description", taken.description.as_ref());
+                argument.insert("required".to_owned(), taken.required.into());
+                Value::Object(argument)
+            };
+            entry.insert("arguments".to_owned(), from.arguments.iter().map(argument).collect());
+        }
+        entry.extend(from.extra.clone());
+        let text = from.text.clone().unwrap_or_default();
+        let messages = from
+            .messages
+            .clone()
+            .map_or_else(|| json!([{"role": "user", "content": {"type": "text", "text": text}}]), Value::Array);
+        Self {
+            name: from.name.clone(),
+            entry: Value::Object(entry).to_string(),
+            arguments: from.arguments.clone(),
+            messages: Template::new(&messages),
+        }
+    }
+}
+
+/// Adds a member that is there.
+pub fn put<T: Clone + Into<Value>>(entry: &mut Map<String, Value>, key: &str, value: Option<&T>) {
+    if let Some(value) = value {
+        entry.insert(key.to_owned(), value.clone().into());
+    }
+}

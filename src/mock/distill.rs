@@ -1,0 +1,160 @@
+//! A cassette -> a manifest that answers the same, to be edited by a person.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+
+use super::cassette::Cassette;
+
+/// The manifest as YAML: block style at the top, where a person edits, and JSON, which is YAML too, below.
+pub fn distill(cassette: &Cassette) -> String {
+    let last = |method: &str| {
+        let mut found = cassette.entries().iter().filter(|entry| entry.method == method);
+        found.rfind(|entry| entry.result.is_some()).and_then(|entry| entry.result.clone()).unwrap_or_default()
+    };
+    let opened = last("initialize");
+    let name = opened["serverInfo"]["name"].as_str().unwrap_or("distilled");
+    let mut text = format!("# Distilled from a cassette.\nmock_server:\n  name: {}\n", Value::from(name));
+    if let Some(instructions) = opened["instructions"].as_str() {
+        let _ = writeln!(text, "  instructions: {}", Value::from(instructions));
+    }
+    let mut calls: BTreeMap<String, Vec<(Value, Value)>> = BTreeMap::new();
+    for entry in cassette.entries().iter().filter(|entry| entry.method == "tools/call") {
+        let reply = match (&entry.result, &entry.error) {
+            (Some(result), _) => json!({ "result": result }),
+            (None, error) => json!({ "error": error }),
+        };
+        let tool = entry.params["name"].as_str().unwrap_or_default().to_owned();
+        let arguments = entry.params.get("arguments").cloned().unwrap_or_else(|| json!({}));
+        calls.entry(tool).or_default().push((arguments, reply));
+    }
+    let pages = cassette.entries().iter().filter(|entry| entry.method == "tools/list");
+    let pages = pages.filter_map(|entry| entry.result.as_ref()?["tools"].as_array());
+    let mut tools: Vec<Value> = Vec::new();
+    for tool in pages.flatten() {
+        if !tools.iter().any(|known| known["name"] == tool["name"]) {
+            tools.push(tool.clone());
+        }
+    }
+    let listed = |name: &&String| tools.iter().any(|tool| tool["name"] == **name);
+    let unlisted: Vec<Value> = calls.keys().filter(|name| !listed(name)).map(|name| json!({ "name": name })).collect();
+    tools.extend(unlisted);
+    if !tools.is_empty() {
+        text.push_str("  tools:\n");
+    }
+    for tool in &tools {
+        let mut members = tool.as_object().cloned().unwrap_or_default();
+        let name = members.shift_remove("name").unwrap_or_default();
+        let _ = writeln!(text, "    - name: {name}");
+        for (from, to) in [
+            ("title", "title"),
+            ("description", "description"),
+            ("inputSchema", "input_schema"),
+            ("outputSchema", "output_schema"),
+            ("annotations", "annotations"),
+        ] {
+            if let Some(value) = members.shift_remove(from) {
+                let _ = writeln!(text, "      {to}: {value}");
+            }
+        }
+        if !members.is_empty() {
+            let _ = writeln!(text, "      extra: {}", Value::Object(members));
+        }
+        let arms = arms(calls.get(name.as_str().unwrap_or_default()).map_or(&[][..], Vec::as_slice));
+        if !arms.is_empty() {
+            text.push_str("      responses:\n");
+        }
+        for (arguments, replies) in arms {
+            let _ = writeln!(text, "        - match: {{ equals: {arguments} }}");
+            match replies.as_slice() {
+                [only] => {
+                    for (key, value) in only.as_object().into_iter().flatten() {
+                        let _ = writeln!(text, "          {key}: {}", escaped(value));
+                    }
+                }
+                some => {
+                    text.push_str("          sequence:\n");
+                    for reply in some {
+                        let _ = writeln!(text, "            - {}", escaped(reply));
+                    }
+                }
+            }
+        }
+    }
+    resources(&mut text, cassette, &last("resources/list"));
+    prompts(&mut text, cassette, &last("prompts/list"));
+    text
+}
+
+/// Answers by arguments, in the order in which these came first.
+fn arms(calls: &[(Value, Value)]) -> Vec<(Value, Vec<Value>)> {
+    let mut arms: Vec<(Value, Vec<Value>)> = Vec::new();
+    for (arguments, reply) in calls {
+        match arms.iter_mut().find(|(known, _)| known == arguments) {
+            Some((_, replies)) => replies.push(reply.clone()),
+            None => arms.push((arguments.clone(), vec![reply.clone()])),
+        }
+    }
+    arms
+}
+
+fn resources(text: &mut String, cassette: &Cassette, listed: &Value) {
+    let entries = listed["resources"].as_array().map_or(&[][..], Vec::as_slice);
+    if !entries.is_empty() {
+        text.push_str("  resources:\n");
+    }
+    for entry in entries {
+        let mut members = entry.as_object().cloned().unwrap_or_default();
+        let uri = members.shift_remove("uri").unwrap_or_default();
+        let _ = writeln!(text, "    - uri: {uri}");
+        for (from, to) in [("name", "name"), ("description", "description"), ("mimeType", "mime_type")] {
+            if let Some(value) = members.shift_remove(from) {
+                let _ = writeln!(text, "      {to}: {value}");
+            }
+        }
+        let read = cassette.entries().iter().find(|read| read.method == "resources/read" && read.params["uri"] == uri);
+        let content = read.and_then(|read| read.result.as_ref()?["contents"].get(0).cloned()).unwrap_or_default();
+        for key in ["text", "blob"] {
+            if let Some(value) = content.get(key) {
+                let _ = writeln!(text, "      {key}: {value}");
+            }
+        }
+        if !members.is_empty() {
+            let _ = writeln!(text, "      extra: {}", Value::Object(members));
+        }
+    }
+}
+
+fn prompts(text: &mut String, cassette: &Cassette, listed: &Value) {
+    let entries = listed["prompts"].as_array().map_or(&[][..], Vec::as_slice);
+    if !entries.is_empty() {
+        text.push_str("  prompts:\n");
+    }
+    for entry in entries {
+        let mut members = entry.as_object().cloned().unwrap_or_default();
+        let name = members.shift_remove("name").unwrap_or_default();
+        let _ = writeln!(text, "    - name: {name}");
+        for key in ["description", "arguments"] {
+            if let Some(value) = members.shift_remove(key) {
+                let _ = writeln!(text, "      {key}: {value}");
+            }
+        }
+        let got = cassette.entries().iter().find(|got| got.method == "prompts/get" && got.params["name"] == name);
+        if let Some(messages) = got.and_then(|got| got.result.as_ref()?.get("messages").cloned()) {
+            let _ = writeln!(text, "      messages: {}", escaped(&messages));
+        }
+    }
+}
+
+/// The value with every `${` that a manifest would fill in written so that it stands for itself.
+fn escaped(value: &Value) -> Value {
+    match value {
+        Value::String(text) => text.replace("${", "$${").into(),
+        Value::Array(items) => items.iter().map(escaped).collect(),
+        Value::Object(members) => {
+            Value::Object(members.iter().map(|(key, value)| (key.clone(), escaped(value))).collect::<Map<_, _>>())
+        }
+        other => other.clone(),
+    }
+}

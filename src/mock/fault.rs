@@ -1,0 +1,178 @@
+//! Ways to misbehave on purpose.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer};
+
+use crate::limits::MAX_MOCK_HANG_MS;
+
+/// What goes wrong with a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing.
+    #[default]
+    None,
+    /// No answer; a cancellation ends the call.
+    Hang,
+    /// No answer, and a cancellation changes nothing.
+    Wedged,
+    /// The answer takes this time longer.
+    Slow(Duration),
+    /// The first so many calls hang.
+    RecoverAfter(u64),
+    /// The call waits to be cancelled, and is answered so long after that, which no server may do.
+    ReplyAfterCancel(Duration),
+    /// No answer at all, at once.
+    Silent,
+    /// A line that is not JSON.
+    BadJson,
+    /// The first half of the answer, as a whole line.
+    Truncated,
+    /// The answer under an id that nobody has asked with.
+    WrongId,
+    /// The answer twice.
+    Duplicate,
+    /// The answer a byte at a time, with pauses.
+    SlowLoris,
+    /// Text that is no message in front of the answer, as a stray print gives it.
+    StdoutNoise,
+    /// The process ends in the middle of the call.
+    Exit,
+}
+
+impl Fault {
+    /// What may be written, as an error lists it.
+    pub const NAMES: &'static str = "none, hang, wedged, slow:MS, recover-after:N, reply-after-cancel:MS, silent, \
+        badjson, truncated, wrong-id, duplicate, slowloris, stdout-noise, exit";
+
+    /// Whether a call with this fault takes time.
+    pub fn waits(self) -> bool {
+        matches!(
+            self,
+            Self::Hang
+                | Self::Wedged
+                | Self::Slow(_)
+                | Self::RecoverAfter(_)
+                | Self::ReplyAfterCancel(_)
+                | Self::SlowLoris
+        )
+    }
+}
+
+impl FromStr for Fault {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, number) = match text.split_once(':') {
+            Some((name, number)) => (name, Some(number)),
+            None => (text, None),
+        };
+        let unknown = || format!("`{text}` is no fault; valid: {}", Self::NAMES);
+        let count = || number.and_then(|number| number.parse::<u64>().ok()).ok_or_else(unknown);
+        let time = || {
+            let ms = count()?;
+            if ms > MAX_MOCK_HANG_MS {
+                return Err(format!("`{text}`: at most {MAX_MOCK_HANG_MS} milliseconds"));
+            }
+            Ok(Duration::from_millis(ms))
+        };
+        match name {
+            "slow" => return time().map(Self::Slow),
+            "recover-after" => return count().map(Self::RecoverAfter),
+            "reply-after-cancel" => return time().map(Self::ReplyAfterCancel),
+            _ if number.is_some() => return Err(unknown()),
+            _ => {}
+        }
+        Ok(match name {
+            "none" => Self::None,
+            "hang" => Self::Hang,
+            "wedged" => Self::Wedged,
+            "silent" => Self::Silent,
+            "badjson" => Self::BadJson,
+            "truncated" => Self::Truncated,
+            "wrong-id" => Self::WrongId,
+            "duplicate" => Self::Duplicate,
+            "slowloris" => Self::SlowLoris,
+            "stdout-noise" => Self::StdoutNoise,
+            "exit" => Self::Exit,
+            _ => return Err(unknown()),
+        })
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Hang => f.write_str("hang"),
+            Self::Wedged => f.write_str("wedged"),
+            Self::Slow(time) => write!(f, "slow:{}", time.as_millis()),
+            Self::RecoverAfter(count) => write!(f, "recover-after:{count}"),
+            Self::ReplyAfterCancel(time) => write!(f, "reply-after-cancel:{}", time.as_millis()),
+            Self::Silent => f.write_str("silent"),
+            Self::BadJson => f.write_str("badjson"),
+            Self::Truncated => f.write_str("truncated"),
+            Self::WrongId => f.write_str("wrong-id"),
+            Self::Duplicate => f.write_str("duplicate"),
+            Self::SlowLoris => f.write_str("slowloris"),
+            Self::StdoutNoise => f.write_str("stdout-noise"),
+            Self::Exit => f.write_str("exit"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Fault {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Cow::<str>::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for Fault {
+    fn schema_name() -> Cow<'static, str> {
+        "Fault".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": format!("One of {}.", Self::NAMES),
+            "pattern": "^(none|hang|wedged|slow:\\d+|recover-after:\\d+|reply-after-cancel:\\d+|silent|badjson|truncated|\
+                wrong-id|duplicate|slowloris|stdout-noise|exit)$",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fault_reads_back() {
+        let all = [
+            "none",
+            "hang",
+            "wedged",
+            "slow:20",
+            "recover-after:2",
+            "reply-after-cancel:5",
+            "silent",
+            "badjson",
+            "truncated",
+            "wrong-id",
+            "duplicate",
+            "slowloris",
+            "stdout-noise",
+            "exit",
+        ];
+        for text in all {
+            assert_eq!(text.parse::<Fault>().unwrap().to_string(), text);
+        }
+        for wrong in ["", "slow", "slow:", "slow:-1", "slow:1s", "hang:5", "slow:600001", "Hang"] {
+            assert!(wrong.parse::<Fault>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What a client did, a JSON line each.
+
+use std::io::Write;
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+
+use super::observe::{Observer, Seen};
+use super::service::lock;
+
+/// Writes every message and its answer, in the order of the answers; `number` is the order of arrival.
+pub struct Journal(Mutex<Box<dyn Write + Send>>);
+
+impl Journal {
+    /// A journal on `sink`, which should not buffer.
+    pub fn new(sink: Box<dyn Write + Send>) -> Self {
+        Self(Mutex::new(sink))
+    }
+}
+
+impl Observer for Journal {
+    fn answered(&self, seen: &Seen) {
+        let id: Value = seen.id.as_ref().and_then(|id| serde_json::from_str(id.as_json()).ok()).unwrap_or_default();
+        let mut entry = json!({"number": seen.number, "method": seen.method, "params": seen.params});
+        if !id.is_null() {
+            entry["id"] = id;
+            entry["ms"] = (seen.time.as_micros() as f64 / 1000.0).into();
+        }
+        if let Some(revision) = seen.revision {
+            entry["revision"] = revision.as_str().into();
+        }
+        match (&seen.reply, &mut entry) {
+            (Some(Value::Object(reply)), Value::Object(entry)) => entry.extend(reply.clone()),
+            (None, Value::Object(entry)) if seen.id.is_some() => drop(entry.insert("silent".to_owned(), true.into())),
+            _ => {}
+        }
+        let line = format!("{entry}\n");
+        if let Err(error) = lock(&self.0).write_all(line.as_bytes()) {
+            tracing::error!("the journal cannot be written: {error}");
+        }
+    }
+}

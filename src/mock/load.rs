@@ -1,0 +1,208 @@
+//! A file -> a manifest, or what is wrong with it: file, line, column, key, and what is valid.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::expect::Expectations;
+use super::fault::Fault;
+use super::manifest::{File, Manifest, Tool};
+use super::schema;
+use super::spans::{Node, Place};
+use crate::limits::MAX_MANIFEST_BYTES;
+
+/// Something wrong in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where, if it is known.
+    pub place: Option<Place>,
+    /// Which key, as `mock_server.tools[0].name`.
+    pub path: String,
+    /// What was got and what is valid.
+    pub message: String,
+}
+
+/// Everything that is wrong with a file; `Display` gives a line each.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct LoadError {
+    /// The file as it was named.
+    pub file: String,
+    /// At least one.
+    pub problems: Vec<Problem>,
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().enumerate() {
+            if index > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{}", self.file)?;
+            if let Some(place) = problem.place {
+                write!(f, ":{place}")?;
+            }
+            write!(f, ": {}", problem.message)?;
+        }
+        Ok(())
+    }
+}
+
+/// Most problems that are told at once.
+const MAX_PROBLEMS: usize = 20;
+
+/// A text that was read, with the places of its values if it has any.
+pub struct Source {
+    file: String,
+    node: Option<Node>,
+    /// What the places are relative to: the pointer of the manifest.
+    root: &'static str,
+}
+
+impl Source {
+    /// A problem with the value at a JSON pointer below `mock_server`.
+    pub fn problem(&self, pointer: &str, message: impl Into<String>) -> Problem {
+        let pointer = format!("{}{pointer}", self.root);
+        let place = self.node.as_ref().map(|node| node.place(&pointer));
+        Problem { place, path: schema::dotted("", &pointer), message: message.into() }
+    }
+
+    /// Problems as the error of this file.
+    pub fn error(&self, problems: Vec<Problem>) -> LoadError {
+        LoadError { file: self.file.clone(), problems }
+    }
+}
+
+/// Reads a manifest: YAML, or a snapshot of tools/list if the name ends in `.json`.
+pub fn load(file: &str, bytes: &[u8]) -> Result<(Manifest, Source), LoadError> {
+    let fail = |place, message: String| LoadError {
+        file: file.to_owned(),
+        problems: vec![Problem { place, path: String::new(), message }],
+    };
+    if bytes.len() as u64 > MAX_MANIFEST_BYTES {
+        return Err(fail(None, format!("the file is {} bytes; at most {MAX_MANIFEST_BYTES} are read", bytes.len())));
+    }
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| fail(None, format!("the file is not UTF-8 at byte {}", error.valid_up_to())))?;
+    if extension(file).eq_ignore_ascii_case("json") {
+        return snapshot(file, text);
+    }
+    let (read, source) = typed::<File>(file, text, "/mock_server", &schema::of_manifest())?;
+    Ok((read.mock_server, source))
+}
+
+/// Reads a file of expectations.
+pub fn load_expectations(file: &str, bytes: &[u8]) -> Result<(Expectations, Source), LoadError> {
+    typed(file, &String::from_utf8_lossy(bytes), "", &schema::of::<Expectations>())
+}
+
+/// Reads YAML, compares it with the schema of its type, and takes the type.
+fn typed<T: DeserializeOwned>(
+    file: &str,
+    text: &str,
+    root: &'static str,
+    whole: &Value,
+) -> Result<(T, Source), LoadError> {
+    let fail = |place: Place, message| LoadError {
+        file: file.to_owned(),
+        problems: vec![Problem { place: (place.line > 0).then_some(place), path: String::new(), message }],
+    };
+    let node = Node::parse(text).map_err(|(place, reason)| fail(place, reason))?;
+    let value = node.value();
+    let source = Source { file: file.to_owned(), node: Some(node), root };
+    let problems = against_schema(&source, &value, whole);
+    if !problems.is_empty() {
+        return Err(source.error(problems));
+    }
+    let read = serde_json::from_value(value).map_err(|error| fail(Place::default(), error.to_string()))?;
+    Ok((read, source))
+}
+
+fn extension(file: &str) -> &str {
+    file.rsplit_once('.').map_or("", |(_, extension)| extension)
+}
+
+fn against_schema(source: &Source, value: &Value, whole: &Value) -> Vec<Problem> {
+    let Ok(validator) = schema::compile(whole) else { return Vec::new() };
+    let Some(node) = &source.node else { return Vec::new() };
+    let mut problems = Vec::new();
+    for error in validator.iter_errors(value).take(MAX_PROBLEMS) {
+        let pointer = error.instance_path().as_str();
+        let path = schema::dotted("", pointer);
+        if let jsonschema::error::ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() {
+            for key in unexpected {
+                let place = Some(node.key_place(pointer, key));
+                let valid = valid_keys(whole, error.schema_path().as_str());
+                let message = unknown(&path, key, &valid);
+                problems.push(Problem { place, path: path.clone(), message });
+            }
+        } else {
+            let fault = error.instance().as_str().filter(|_| pointer.ends_with("/fault"));
+            let message = match fault.and_then(|text| text.parse::<Fault>().err()) {
+                Some(reason) => format!("`{path}`: {reason}"),
+                // The whole document has no name.
+                None => schema::describe(&error, "").replace("`` ", "the manifest "),
+            };
+            problems.push(Problem { place: Some(node.place(pointer)), path, message });
+        }
+    }
+    problems
+}
+
+fn unknown(path: &str, key: &str, valid: &[String]) -> String {
+    let whose = if path.is_empty() { "the manifest".to_owned() } else { format!("`{path}`") };
+    let near = valid.iter().map(|known| (strsim::damerau_levenshtein(known, key), known)).min();
+    let near = near.filter(|(distance, known)| *distance <= known.len() / 2);
+    let near = near.map(|(_, known)| format!("; the nearest one is `{known}`")).unwrap_or_default();
+    format!("{whose} has no key `{key}`{near}; valid: {}", valid.join(", "))
+}
+
+/// The keys that stand beside the keyword that a schema path leads to.
+fn valid_keys(schema: &Value, path: &str) -> Vec<String> {
+    let Some((object, _)) = path.rsplit_once('/') else { return Vec::new() };
+    let properties = schema.pointer(&format!("{object}/properties")).and_then(Value::as_object);
+    properties.into_iter().flatten().map(|(key, _)| key.clone()).collect()
+}
+
+/// `{"tools": [...]}`, or a whole reply to tools/list.
+fn snapshot(file: &str, text: &str) -> Result<(Manifest, Source), LoadError> {
+    let source = Source { file: file.to_owned(), node: None, root: "" };
+    let at = |place, message: String| source.error(vec![Problem { place, path: String::new(), message }]);
+    let mut value: Value = serde_json::from_str(text).map_err(|error| {
+        let place = Place { line: error.line() as u64, column: error.column() as u64 };
+        at(Some(place), format!("the file is not JSON: {error}"))
+    })?;
+    if value.get("result").is_some_and(Value::is_object) {
+        value = value["result"].take();
+    }
+    let Some(Value::Array(entries)) = value.get_mut("tools").map(Value::take) else {
+        return Err(at(
+            None,
+            "a JSON manifest is a snapshot of tools/list: an object with an array `tools`".to_owned(),
+        ));
+    };
+    let mut tools = Vec::new();
+    for (index, entry) in entries.into_iter().enumerate() {
+        let Value::Object(mut members) = entry else {
+            return Err(at(None, format!("`tools[{index}]` is no object")));
+        };
+        let Some(Value::String(name)) = members.remove("name") else {
+            return Err(at(None, format!("`tools[{index}]` has no `name` that is a string")));
+        };
+        let input_schema = members.remove("inputSchema").or_else(|| members.remove("input_schema"));
+        let description = members.remove("description").and_then(|text| text.as_str().map(str::to_owned));
+        tools.push(Tool {
+            name,
+            description,
+            input_schema,
+            output_schema: members.remove("outputSchema"),
+            extra: members,
+            title: None,
+            annotations: None,
+            copies: None,
+            skip_validation: false,
+            behaviour: super::manifest::Behaviour::default(),
+        });
+    }
+    Ok((Manifest { tools, ..Manifest::default() }, source))
+}

@@ -1,0 +1,60 @@
+//! Servers to test a client against, built in. Each is a manifest like any other.
+
+/// A manifest that is part of the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// What `--preset` calls it.
+    pub name: &'static str,
+    /// The attack that it models, in a sentence.
+    pub about: &'static str,
+    /// The manifest.
+    pub text: &'static str,
+}
+
+macro_rules! preset {
+    ($name:literal, $about:literal) => {
+        Preset { name: $name, about: $about, text: include_str!(concat!($name, ".yaml")) }
+    };
+}
+
+/// All of them, in the order of the documentation.
+pub const PRESETS: [Preset; 8] = [
+    preset!(
+        "evil",
+        "poisoned descriptions, a shadowing tool, injections in results and resources, results that break the schema"
+    ),
+    preset!(
+        "rugpull",
+        "a harmless tool that turns hostile after its first call, with notifications/tools/list_changed"
+    ),
+    preset!("flood", "5,000 tools and a result of 8 MB: bounds on memory, context and display"),
+    preset!("unicode", "instructions in invisible tag characters, bidirectional overrides, names that look alike"),
+    preset!("slowloris", "answers a byte at a time: a line that never seems to end, with everything behind it waiting"),
+    preset!("badjson", "answers that are no JSON, or half an answer: framing must survive a bad line"),
+    preset!("wrong-id", "answers under an id that nobody asked with, or twice: correlation must not be confused"),
+    preset!("stdout-noise", "log lines on stdout between the messages, as a stray print gives them"),
+];
+
+/// The commented manifest that `replay mock init` writes.
+pub const STARTER: &str = include_str!("starter.yaml");
+
+/// The preset of this name.
+pub fn preset(name: &str) -> Option<&'static Preset> {
+    PRESETS.iter().find(|preset| preset.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mock::{Catalog, load};
+
+    #[test]
+    fn every_preset_and_the_starter_can_be_served() {
+        let starter = Preset { name: "starter", about: "", text: STARTER };
+        for preset in PRESETS.iter().chain([&starter]) {
+            let (manifest, source) = load(preset.name, preset.text.as_bytes()).unwrap();
+            let (_, warnings) = Catalog::build(&manifest, &source).unwrap();
+            assert_eq!(warnings, [], "{}", preset.name);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Resources and families of them: their entries, their contents, and which URI belongs to which.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::{Map, Value, json};
+
+use super::catalog::put;
+use super::manifest;
+use super::template::{Scope, Template as Filled};
+
+/// A resource.
+#[derive(Debug)]
+pub struct Resource {
+    /// Its name on the wire.
+    pub uri: String,
+    /// Its entry in resources/list.
+    pub entry: String,
+    /// Texts that follow.
+    pub updates: Vec<manifest::Update>,
+    content: Mutex<Value>,
+}
+
+impl Resource {
+    /// Makes one ready.
+    pub fn new(from: &manifest::Resource) -> Self {
+        let mut entry = Map::new();
+        entry.insert("uri".to_owned(), from.uri.clone().into());
+        // The specification requires a name.
+        entry.insert("name".to_owned(), from.name.clone().unwrap_or_else(|| from.uri.clone()).into());
+        put(&mut entry, "description", from.description.as_ref());
+        put(&mut entry, "mimeType", from.mime_type.as_ref());
+        entry.extend(from.extra.clone());
+        let mut content = Map::new();
+        content.insert("uri".to_owned(), from.uri.clone().into());
+        put(&mut content, "mimeType", from.mime_type.as_ref());
+        match &from.blob {
+            Some(blob) => content.insert("blob".to_owned(), blob.clone().into()),
+            None => content.insert("text".to_owned(), from.text.clone().unwrap_or_default().into()),
+        };
+        Self {
+            uri: from.uri.clone(),
+            entry: Value::Object(entry).to_string(),
+            updates: from.updates.clone(),
+            content: Mutex::new(Value::Object(content)),
+        }
+    }
+
+    /// What resources/read answers.
+    pub fn read(&self) -> Value {
+        let content = self.content.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        json!({ "contents": [content] })
+    }
+
+    /// Puts another text in the place of the old one.
+    pub fn update(&self, text: &str) {
+        self.content.lock().unwrap_or_else(PoisonError::into_inner)["text"] = text.into();
+    }
+}
+
+/// A family of resources.
+#[derive(Debug)]
+pub struct Template {
+    /// As it was written.
+    pub uri: String,
+    /// Its entry in resources/templates/list.
+    pub entry: String,
+    /// Values that are offered, by name.
+    pub complete: BTreeMap<String, Vec<String>>,
+    pattern: Pattern,
+    mime_type: Option<String>,
+    content: (&'static str, Filled),
+}
+
+impl Template {
+    /// Makes one ready.
+    pub fn new(from: &manifest::ResourceTemplate, pattern: Pattern) -> Self {
+        let mut entry = Map::new();
+        entry.insert("uriTemplate".to_owned(), from.uri_template.clone().into());
+        entry.insert("name".to_owned(), from.name.clone().unwrap_or_else(|| from.uri_template.clone()).into());
+        put(&mut entry, "description", from.description.as_ref());
+        put(&mut entry, "mimeType", from.mime_type.as_ref());
+        entry.extend(from.extra.clone());
+        let content = match &from.blob {
+            Some(blob) => ("blob", blob.clone()),
+            None => ("text", from.text.clone().unwrap_or_default()),
+        };
+        Self {
+            uri: from.uri_template.clone(),
+            entry: Value::Object(entry).to_string(),
+            complete: from.complete.clone(),
+            pattern,
+            mime_type: from.mime_type.clone(),
+            content: (content.0, Filled::new(&content.1.into())),
+        }
+    }
+
+    /// What resources/read answers for a URI of the family.
+    pub fn read(&self, uri: &str, mut scope: Scope<'_>) -> Option<Value> {
+        scope.names.insert("uri".to_owned(), Value::Object(self.pattern.matches(uri)?));
+        let mut content = Map::new();
+        content.insert("uri".to_owned(), uri.into());
+        put(&mut content, "mimeType", self.mime_type.as_ref());
+        let (key, template) = &self.content;
+        // A place alone may be filled with what is no text.
+        let text = match template.fill(&scope) {
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        content.insert((*key).to_owned(), text.into());
+        Some(json!({ "contents": [content] }))
+    }
+}
+
+/// A URI template of level 1 (RFC 6570): `{name}` stands for what has no `/`, `{+name}` for anything.
+#[derive(Debug)]
+pub struct Pattern(Vec<Piece>);
+
+#[derive(Debug)]
+enum Piece {
+    Literal(String),
+    Name { name: String, slashes: bool },
+}
+
+impl Pattern {
+    /// Reads one.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let mut pieces = Vec::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('{') {
+            let Some((name, after)) = after.split_once('}') else {
+                return Err(format!("`{text}` has a brace that is not closed"));
+            };
+            if !before.is_empty() {
+                pieces.push(Piece::Literal(before.to_owned()));
+            }
+            let (name, slashes) = name.strip_prefix('+').map_or((name, false), |name| (name, true));
+            let named = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            if !named || matches!(pieces.last(), Some(Piece::Name { .. })) {
+                return Err(format!("`{text}`: braces hold one name, or + and a name, with text between two of them"));
+            }
+            pieces.push(Piece::Name { name: name.to_owned(), slashes });
+            rest = after;
+        }
+        if !rest.is_empty() {
+            pieces.push(Piece::Literal(rest.to_owned()));
+        }
+        Ok(Self(pieces))
+    }
+
+    fn matches(&self, uri: &str) -> Option<Map<String, Value>> {
+        let mut values = Map::new();
+        let mut rest = uri;
+        let mut pieces = self.0.iter().peekable();
+        while let Some(piece) = pieces.next() {
+            match piece {
+                Piece::Literal(text) => rest = rest.strip_prefix(text.as_str())?,
+                Piece::Name { name, slashes } => {
+                    let length = match pieces.peek() {
+                        // The last text is at the end, whatever else it is found in.
+                        Some(Piece::Literal(text)) if self.ends_with(text) => rest.strip_suffix(text.as_str())?.len(),
+                        Some(Piece::Literal(text)) => rest.find(text.as_str())?,
+                        _ => rest.len(),
+                    };
+                    let value = &rest[..length];
+                    if value.is_empty() || !slashes && value.contains('/') {
+                        return None;
+                    }
+                    values.insert(name.clone(), value.into());
+                    rest = &rest[length..];
+                }
+            }
+        }
+        rest.is_empty().then_some(values)
+    }
+
+    fn ends_with(&self, literal: &String) -> bool {
+        matches!(self.0.last(), Some(Piece::Literal(last)) if std::ptr::eq(last, literal))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uri_belongs_to_a_family_or_not() {
+        let matched = |pattern: &str, uri: &str| Pattern::new(pattern).unwrap().matches(uri).map(Value::Object);
+        assert_eq!(matched("test://t/{id}/data", "test://t/5/data"), Some(json!({"id": "5"})));
+        assert_eq!(matched("test://t/{id}/data", "test://t//data"), None);
+        assert_eq!(matched("test://t/{id}/data", "test://t/5/6/data"), None);
+        assert_eq!(matched("f:///{+path}", "f:///a/b"), Some(json!({"path": "a/b"})));
+        assert_eq!(matched("a/{x}-{y}.j", "a/1-2.j.j"), Some(json!({"x": "1", "y": "2.j"})));
+        for wrong in ["{", "{}", "{a}{b}", "{a,b}", "{?q}"] {
+            assert!(Pattern::new(wrong).is_err(), "{wrong}");
+        }
+    }
+}

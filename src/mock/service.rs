@@ -1,0 +1,281 @@
+//! A mock as a service: which method does what.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+
+use serde_json::{Value, json};
+
+use super::asks::Asks;
+use super::catalog::Catalog;
+use super::fault::Fault;
+use super::perform::Performance;
+use super::schema;
+use super::subscriptions::Subscriptions;
+use crate::cancel::CancelToken;
+use crate::protocol::{Body, Code, Id, Outcome, Request, Response, RpcError};
+use crate::server::{Exchange, Outbox, Service, stateless_revisions};
+use crate::tools::Weight;
+
+/// A server that exists only in a manifest.
+pub struct Mock {
+    me: Weak<Self>,
+    catalog: RwLock<Arc<Catalog>>,
+    /// Of the command line, which counts before the manifest's.
+    fault: Option<Fault>,
+    /// Whether the manifest may change while it is served.
+    reloads: bool,
+    /// Calls of tools so far, and those of them that were answered.
+    calls: AtomicU64,
+    /// The place of each call in flight in the order of arrival: threads may take them up in another one.
+    turns: Mutex<HashMap<Id, u64>>,
+    answered: AtomicU64,
+    /// Whether the client has opened a session, and hears of changes unasked.
+    pub(super) handshake: AtomicBool,
+    /// What it declared when it did.
+    client: Mutex<Value>,
+    /// What it was asked.
+    pub(super) asks: Asks,
+    /// What it wants to hear of.
+    pub(super) subscriptions: Subscriptions,
+    pub(super) outbox: Mutex<Option<Arc<dyn Outbox>>>,
+    /// Cancelled when the client sends nothing more.
+    pub(super) over: CancelToken,
+}
+
+impl Mock {
+    /// A mock that serves this catalog. With `reloads` clients are told that lists may change.
+    pub fn new(catalog: Catalog, fault: Option<Fault>, reloads: bool) -> Arc<Self> {
+        Arc::new_cyclic(|me| Self {
+            me: me.clone(),
+            catalog: RwLock::new(Arc::new(catalog)),
+            fault,
+            reloads,
+            calls: AtomicU64::new(0),
+            turns: Mutex::default(),
+            answered: AtomicU64::new(0),
+            handshake: AtomicBool::new(false),
+            client: Mutex::default(),
+            asks: Asks::default(),
+            subscriptions: Subscriptions::default(),
+            outbox: Mutex::default(),
+            over: CancelToken::new(),
+        })
+    }
+
+    /// What is served now.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The same mock, for a thread of its own.
+    pub(super) fn own(&self) -> Option<Arc<Self>> {
+        self.me.upgrade()
+    }
+
+    /// Serves another catalog from now on, and tells the client which lists have changed.
+    pub fn replace(&self, catalog: Arc<Catalog>, changes: &[&'static str]) {
+        *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = catalog;
+        for kind in changes {
+            self.announce_list(kind);
+        }
+    }
+
+    /// Serves another state of the manifest's file, and tells the client.
+    pub fn reload(&self, catalog: Catalog) {
+        let old = self.catalog();
+        // A client cannot see why a tool answers differently, so it is told in any case.
+        let mut changes = vec!["tools"];
+        let resources = |catalog: &Catalog| -> Vec<String> {
+            catalog.resources.iter().map(|resource| resource.entry.clone()).collect()
+        };
+        let prompts =
+            |catalog: &Catalog| -> Vec<String> { catalog.prompts.iter().map(|prompt| prompt.entry.clone()).collect() };
+        if resources(&old) != resources(&catalog) {
+            changes.push("resources");
+        }
+        if prompts(&old) != prompts(&catalog) {
+            changes.push("prompts");
+        }
+        self.replace(Arc::new(catalog), &changes);
+    }
+
+    /// Swaps the catalog for the one that the manifest has for later, if it has one.
+    fn rotate(&self) {
+        let catalog = self.catalog();
+        if let Some(later) = &catalog.later {
+            self.replace(Arc::clone(&later.catalog), &later.changes);
+        }
+    }
+
+    /// What the client can be asked: as its request says, or as it said when it opened the session.
+    pub(super) fn client_capabilities(&self, params: &Value) -> Value {
+        match params["_meta"].get("io.modelcontextprotocol/clientCapabilities") {
+            Some(capabilities) => capabilities.clone(),
+            None => lock(&self.client).clone(),
+        }
+    }
+
+    fn call(&self, catalog: &Catalog, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
+        let count = lock(&self.turns).remove(&exchange.ticket.id).unwrap_or_default();
+        let fault = match self.fault.or(catalog.fault).unwrap_or_default() {
+            Fault::RecoverAfter(calls) => {
+                if count <= calls {
+                    Fault::Hang
+                } else {
+                    Fault::None
+                }
+            }
+            fault => fault,
+        };
+        let invalid = |message: String| Some(Err(RpcError::new(Code::InvalidParams, message)));
+        let performance = |arguments| Performance { mock: self, catalog, exchange, params, arguments, tool: None };
+        // A server that does not respond does not look at arguments either.
+        if matches!(fault, Fault::Hang | Fault::Wedged | Fault::Silent | Fault::Exit) {
+            return performance(&Value::Null).run(None, fault, || Ok(Body::Raw("{}".into())));
+        }
+        let Some(name) = params["name"].as_str() else {
+            return invalid("`name` is missing or no string; tools/list has the names".to_owned());
+        };
+        let Some(tool) = catalog.tool(name) else {
+            return invalid(format!("no tool `{name}`; tools/list has the names"));
+        };
+        let none = json!({});
+        let arguments = match &params["arguments"] {
+            Value::Null => &none,
+            given => given,
+        };
+        if let Some(error) = tool.input.as_ref().and_then(|input| input.iter_errors(arguments).next()) {
+            return invalid(schema::describe(&error, "arguments"));
+        }
+        let performance = Performance { tool: Some(tool), ..performance(arguments) };
+        let generic = || {
+            let result = json!({"content": [{"type": "text", "text": format!("mock {name}")}]});
+            Ok(Body::Raw(performance.finish(result).to_string().into()))
+        };
+        let outcome = performance.run(tool.behaviour.pick(arguments), fault, generic);
+        let answered = self.answered.fetch_add(1, Relaxed) + 1;
+        if catalog.later.as_ref().is_some_and(|later| later.after_calls == Some(answered)) {
+            self.rotate();
+        }
+        outcome
+    }
+
+    fn dispatch(&self, catalog: &Catalog, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
+        let revision = exchange.ticket.revision;
+        let handshake = !revision.is_stateless();
+        let raw = |value: Value| Ok(Body::Raw(value.to_string().into()));
+        Some(match &*exchange.request.method {
+            "tools/call" => return self.call(catalog, exchange, params),
+            "ping" if handshake => Ok(Body::Raw("{}".into())),
+            "initialize" if handshake => {
+                let agreed = exchange.session.negotiate_with(exchange.request.params);
+                *lock(&self.client) = params["capabilities"].clone();
+                self.handshake.store(true, Relaxed);
+                let mut result = json!({
+                    "protocolVersion": agreed.as_str(),
+                    "capabilities": catalog.capabilities(self.reloads),
+                    "serverInfo": catalog.info,
+                });
+                if let Some(text) = &catalog.instructions {
+                    result["instructions"] = text.clone().into();
+                }
+                raw(result)
+            }
+            "server/discover" if !handshake => {
+                let supported: Vec<&str> = stateless_revisions().collect();
+                let mut result =
+                    json!({"supportedVersions": supported, "capabilities": catalog.capabilities(self.reloads)});
+                if let Some(text) = &catalog.instructions {
+                    result["instructions"] = text.clone().into();
+                }
+                raw(catalog.finished(exchange, result, true))
+            }
+            "logging/setLevel" if handshake && catalog.capabilities(false).get("logging").is_some() => {
+                exchange.session.set_level(exchange.request.params)
+            }
+            "resources/subscribe" if handshake && catalog.has_updates() => self.subscribe(catalog, params),
+            "resources/unsubscribe" if handshake && catalog.has_updates() => {
+                self.unsubscribe(params);
+                Ok(Body::Raw("{}".into()))
+            }
+            "subscriptions/listen"
+                if !handshake && (self.reloads || catalog.later.is_some() || catalog.has_updates()) =>
+            {
+                return self.listen(exchange, params);
+            }
+            method => self.answer_lists(catalog, exchange, method, params).unwrap_or_else(|| {
+                Err(RpcError::new(Code::MethodNotFound, format!("no method `{method}` on revision {revision}")))
+            }),
+        })
+    }
+}
+
+impl Service for Mock {
+    fn weight(&self, request: &Request<'_>) -> Weight {
+        #[derive(serde::Deserialize)]
+        struct Params<'a> {
+            #[serde(borrow)]
+            name: std::borrow::Cow<'a, str>,
+        }
+        let catalog = self.catalog();
+        let mut waits = request.method == "subscriptions/listen";
+        if let Some(behaviour) = catalog.methods.get(&*request.method) {
+            waits |= behaviour.waits();
+        }
+        if request.method == "tools/call" {
+            waits |= self.fault.or(catalog.fault).is_some_and(Fault::waits);
+            if let Some(id) = &request.id {
+                // Asked once for each request, by the thread that reads them.
+                let turn = self.calls.fetch_add(1, Relaxed) + 1;
+                lock(&self.turns).insert(id.clone(), turn);
+            }
+            let params = request.params.and_then(|raw| serde_json::from_str::<Params<'_>>(raw.get()).ok());
+            let tool = params.and_then(|params| catalog.tool(&params.name));
+            waits |= tool.is_some_and(|tool| tool.behaviour.waits());
+        }
+        if waits { Weight::Waits } else { Weight::Light }
+    }
+
+    fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
+        let catalog = self.catalog();
+        let params: Value = match exchange.request.params.map(|raw| serde_json::from_str(raw.get())) {
+            Some(Err(error)) => {
+                return Some(Err(RpcError::new(Code::InvalidParams, format!("`params` cannot be read: {error}"))));
+            }
+            Some(Ok(params)) => params,
+            None => json!({}),
+        };
+        let Some(behaviour) = catalog.methods.get(&*exchange.request.method) else {
+            return self.dispatch(&catalog, exchange, &params);
+        };
+        let performance =
+            Performance { mock: self, catalog: &catalog, exchange, params: &params, arguments: &params, tool: None };
+        let silent = Err(RpcError::new(Code::Internal, "the method has no answer"));
+        let generic = || self.dispatch(&catalog, exchange, &params).unwrap_or(silent);
+        performance.run(behaviour.pick(&params), Fault::None, generic)
+    }
+
+    fn notified(&self, request: &Request<'_>) {
+        if request.method == "notifications/mcptest/rotate_catalog" {
+            self.rotate();
+        }
+    }
+
+    fn answered(&self, response: &Response<'_>) {
+        self.asks.answered(response);
+    }
+
+    fn connected(&self, outbox: Arc<dyn Outbox>) {
+        *lock(&self.outbox) = Some(outbox);
+    }
+
+    fn ended(&self) {
+        self.over.cancel();
+    }
+}
+
+/// What a lock holds is whole after any panic: each change of it is one assignment.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,126 @@
+//! What a client wants to hear of: changed lists, updated resources.
+
+use std::collections::HashSet;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::catalog::Catalog;
+use super::perform::wait;
+use super::service::{Mock, lock};
+use crate::cancel::CancelToken;
+use crate::limits::MAX_MOCK_HANG_MS;
+use crate::protocol::{Body, Code, Outcome, RpcError, notification};
+use crate::server::Exchange;
+
+/// Key that ties a notification to the request that asked for it (2026-07-28, basic/patterns/subscriptions).
+const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// What clients of both kinds have asked for.
+#[derive(Debug, Default)]
+pub struct Subscriptions {
+    /// URIs of resources, of handshake revisions.
+    uris: Mutex<HashSet<String>>,
+    /// Requests that listen, of stateless revisions: id and wishes.
+    listeners: Mutex<Vec<(Value, Value)>>,
+    /// Resources whose updates have begun.
+    begun: Mutex<HashSet<String>>,
+}
+
+impl Mock {
+    /// Says that a list has changed, to whom it concerns.
+    pub(super) fn announce_list(&self, kind: &str) {
+        let method = format!("notifications/{kind}/list_changed");
+        let wish = format!("{kind}ListChanged");
+        self.announce(&method, &json!({}), self.handshake.load(Relaxed), &|wishes| wishes[&wish] == true);
+    }
+
+    fn announce_update(&self, uri: &str) {
+        let subscribed = lock(&self.subscriptions.uris).contains(uri);
+        let wanted = |wishes: &Value| {
+            wishes["resourceSubscriptions"].as_array().into_iter().flatten().any(|wanted| wanted == uri)
+        };
+        self.announce("notifications/resources/updated", &json!({"uri": uri}), subscribed, &wanted);
+    }
+
+    fn announce(&self, method: &str, params: &Value, plain: bool, wanted: &dyn Fn(&Value) -> bool) {
+        let Some(outbox) = lock(&self.outbox).clone() else { return };
+        if plain {
+            outbox.send(&notification(method, params));
+        }
+        let ids: Vec<Value> = lock(&self.subscriptions.listeners)
+            .iter()
+            .filter(|(_, wishes)| wanted(wishes))
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in ids {
+            let mut params = params.clone();
+            params["_meta"] = json!({ SUBSCRIPTION_KEY: id });
+            outbox.send(&notification(method, &params));
+        }
+    }
+
+    /// resources/subscribe.
+    pub(super) fn subscribe(&self, catalog: &Catalog, params: &Value) -> Outcome {
+        let uri = params["uri"].as_str().unwrap_or_default();
+        if !catalog.resources.iter().any(|resource| resource.uri == uri) {
+            let message = format!("no resource `{uri}`; resources/list has the URIs");
+            return Err(RpcError::new(Code::InvalidParams, message));
+        }
+        lock(&self.subscriptions.uris).insert(uri.to_owned());
+        self.begin_updates(catalog, uri);
+        Ok(Body::Raw("{}".into()))
+    }
+
+    /// resources/unsubscribe.
+    pub(super) fn unsubscribe(&self, params: &Value) {
+        lock(&self.subscriptions.uris).remove(params["uri"].as_str().unwrap_or_default());
+    }
+
+    /// subscriptions/listen: a request that is open for as long as its client wants to hear something.
+    pub(super) fn listen(&self, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
+        let id: Value = serde_json::from_str(exchange.ticket.id.as_json()).unwrap_or_default();
+        let wishes = params["notifications"].clone();
+        let catalog = self.catalog();
+        let acknowledged = json!({"notifications": wishes, "_meta": { SUBSCRIPTION_KEY: id }});
+        exchange.outbox.send(&notification("notifications/subscriptions/acknowledged", &acknowledged));
+        lock(&self.subscriptions.listeners).push((id.clone(), wishes.clone()));
+        for uri in wishes["resourceSubscriptions"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            self.begin_updates(&catalog, uri);
+        }
+        wait(Duration::from_millis(MAX_MOCK_HANG_MS), &[&exchange.ticket.cancel, &self.over]);
+        lock(&self.subscriptions.listeners).retain(|(known, _)| *known != id);
+        if exchange.ticket.cancel.is_cancelled() {
+            return None;
+        }
+        let result = json!({"resultType": "complete", "_meta": { SUBSCRIPTION_KEY: id }});
+        Some(Ok(Body::Raw(result.to_string().into())))
+    }
+
+    /// Lets a resource change in the course of time, once.
+    fn begin_updates(&self, catalog: &Catalog, uri: &str) {
+        let Some(resource) = catalog.resources.iter().find(|resource| resource.uri == uri) else { return };
+        let Some(mock) = self.own() else { return };
+        if resource.updates.is_empty() || !lock(&self.subscriptions.begun).insert(uri.to_owned()) {
+            return;
+        }
+        let resource = resource.clone();
+        let over: CancelToken = self.over.clone();
+        let spawned = thread::Builder::new().name("updates".to_owned()).spawn(move || {
+            for update in &resource.updates {
+                wait(Duration::from_millis(update.after_ms), &[&over]);
+                if over.is_cancelled() {
+                    return;
+                }
+                resource.update(&update.text);
+                mock.announce_update(&resource.uri);
+            }
+        });
+        if let Err(error) = spawned {
+            tracing::warn!("no thread for the updates of `{uri}`: {error}");
+        }
+    }
+}

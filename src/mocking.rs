@@ -1,0 +1,216 @@
+//! `replay mock`: the files behind a mock are read here, as the operator's own, and watched.
+#![expect(clippy::disallowed_methods, reason = "a manifest is the operator's file, named on the command line")]
+
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail};
+use tracing::level_filters::LevelFilter;
+
+use crate::cli::{LogLevel, MockAction, MockServe, OnMissArg, Redact};
+use crate::config::level_filter;
+use crate::limits::MAX_MANIFEST_BYTES;
+use crate::mock::{
+    Cassette, Catalog, Journal, LoadError, Mock, Observed, Observer, OnMiss, PRESETS, Player, Problem, Recorder,
+    Redactor, STARTER, Verifier, distill, is_secret, load, load_expectations, of_manifest, preset,
+};
+use crate::server::Service;
+use crate::{proxy, watch};
+
+/// What serves a client, and what says at the end whether it did what was expected.
+pub struct Served {
+    /// For the session.
+    pub service: Arc<dyn Service>,
+    /// Set with `--expect`.
+    pub verifier: Option<Arc<Verifier>>,
+}
+
+/// What is logged: `--debug` and `--verbose` are short for levels.
+pub fn log_level(serve: &MockServe, level: LogLevel) -> LevelFilter {
+    match (serve.debug, serve.verbose) {
+        (true, _) => LevelFilter::TRACE,
+        (false, true) => LevelFilter::DEBUG,
+        (false, false) => level_filter(level),
+    }
+}
+
+/// Puts together what the command line asks for, which names exactly one source. The file of a manifest is watched.
+pub fn serve(asked: &MockServe) -> Result<Served> {
+    let mut service: Arc<dyn Service> = match (&asked.tools_from, &asked.preset, &asked.cassette) {
+        (Some(path), ..) => {
+            let bytes = read(path)?;
+            let mock = Mock::new(catalog(path, &bytes)?, asked.fault, true);
+            follow(path, bytes, &mock);
+            mock
+        }
+        (_, Some(name), _) => {
+            let text = preset(name).with_context(|| format!("there is no preset `{name}`"))?.text;
+            Mock::new(build(name, text.as_bytes())?.0, asked.fault, false)
+        }
+        (.., Some(path)) => Arc::new(player(path, asked)?),
+        _ => bail!("one of --tools-from, --preset and --cassette is required"),
+    };
+    if asked.cassette.is_some() && asked.fault.is_some() {
+        bail!("--fault goes with --tools-from and --preset; a cassette answers as it was recorded");
+    }
+    let mut observers: Vec<Arc<dyn Observer>> = Vec::new();
+    if let Some(path) = &asked.journal {
+        observers.push(Arc::new(Journal::new(Box::new(create(path)?))));
+    }
+    let verifier = asked.expect.as_deref().map(verifier).transpose()?.map(Arc::new);
+    observers.extend(verifier.iter().cloned().map(|verifier| verifier as Arc<dyn Observer>));
+    if !observers.is_empty() {
+        service = Arc::new(Observed::new(service, observers));
+    }
+    Ok(Served { service, verifier })
+}
+
+fn player(path: &Path, asked: &MockServe) -> Result<Player> {
+    let cassette = Cassette::read(&path.display().to_string(), &read(path)?)?;
+    let upstream = |way: &str| {
+        let target = asked.target.as_ref().with_context(|| format!("--on-miss {way} needs --target"))?;
+        Ok::<_, anyhow::Error>(Box::new(proxy::Target::start(target)?))
+    };
+    let on_miss = match asked.on_miss {
+        OnMissArg::Fail => OnMiss::Fail,
+        OnMissArg::Passthrough => OnMiss::Ask(upstream("passthrough")?),
+        OnMissArg::Record => {
+            let target = upstream("record")?;
+            let cannot = || format!("`{}` cannot be written", path.display());
+            let end = OpenOptions::new().append(true).open(path).with_context(cannot)?;
+            OnMiss::Record(target, Recorder::behind(Box::new(end), redactor(&asked.redact)?))
+        }
+    };
+    Ok(Player::new(cassette, on_miss, redactor(&asked.redact)?))
+}
+
+/// A recorder on a new file.
+pub fn recorder(path: &Path, redact: &Redact) -> Result<Recorder> {
+    let redactor = redactor(redact)?;
+    Recorder::new(Box::new(create(path)?), redactor).with_context(|| format!("`{}` cannot be written", path.display()))
+}
+
+fn redactor(asked: &Redact) -> Result<Redactor> {
+    let mut redactor = Redactor::default();
+    for (name, value) in std::env::vars() {
+        if is_secret(&name) || asked.redact_env.contains(&name) {
+            redactor.add_value(&name, &value);
+        }
+    }
+    for typed in &asked.redact {
+        let (name, pattern) = typed.split_once('=').with_context(|| format!("--redact `{typed}` is not NAME=REGEX"))?;
+        redactor.add_pattern(name, pattern).map_err(anyhow::Error::msg)?;
+    }
+    Ok(redactor)
+}
+
+fn verifier(path: &Path) -> Result<Verifier> {
+    let (expectations, source) = load_expectations(&path.display().to_string(), &read(path)?)?;
+    Ok(Verifier::new(&expectations, &source)?)
+}
+
+/// Serves what the file holds whenever it has changed, unless something is wrong with it.
+fn follow(path: &Path, mut last: Vec<u8>, mock: &Arc<Mock>) {
+    let (file, mock) = (path.to_owned(), Arc::clone(mock));
+    let changed = move || {
+        let Ok(bytes) = read(&file) else { return };
+        if bytes == last {
+            return;
+        }
+        match catalog(&file, &bytes) {
+            Ok(catalog) => {
+                tracing::info!("{} has changed and is served anew", file.display());
+                mock.reload(catalog);
+            }
+            Err(error) => tracing::error!("the manifest is served as it was: {error:#}"),
+        }
+        last = bytes;
+    };
+    if let Err(error) = watch::on_change(path, changed) {
+        tracing::warn!("changes of {} are not noticed: {error}", path.display());
+    }
+}
+
+fn create(path: &Path) -> Result<File> {
+    File::create(path).with_context(|| format!("`{}` cannot be created", path.display()))
+}
+
+/// The mock that is served beside the tools. Its file is read once: later the server may be behind its own walls.
+pub fn beside(path: &Path) -> Result<Arc<Mock>> {
+    Ok(Mock::new(catalog(path, &read(path)?)?, None, false))
+}
+
+/// What `replay mock ACTION` prints, and whether all is well.
+pub fn act(action: &MockAction) -> Result<(String, bool)> {
+    match action {
+        MockAction::Check { manifest } => check(manifest),
+        MockAction::Init { file } => {
+            let mut new = OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(file)
+                .with_context(|| format!("`{}` cannot be created", file.display()))?;
+            new.write_all(STARTER.as_bytes()).with_context(|| format!("`{}` cannot be written", file.display()))?;
+            let file = file.display();
+            Ok((format!("{file} is written; serve it with: replay mock --tools-from {file}\n"), true))
+        }
+        MockAction::Presets { name: Some(name) } => {
+            Ok((preset(name).map(|preset| preset.text.to_owned()).unwrap_or_default(), true))
+        }
+        MockAction::Presets { name: None } => {
+            let mut text = String::new();
+            for preset in PRESETS {
+                // Writing to a String cannot fail.
+                let _ = writeln!(text, "{:<14}{}", preset.name, preset.about);
+            }
+            Ok((text, true))
+        }
+        MockAction::Record { .. } => bail!("recording has no text to print"),
+        MockAction::Distill { cassette } => {
+            Ok((distill(&Cassette::read(&cassette.display().to_string(), &read(cassette)?)?), true))
+        }
+        MockAction::Schema => Ok((format!("{:#}\n", of_manifest()), true)),
+    }
+}
+
+fn check(path: &Path) -> Result<(String, bool)> {
+    let name = path.display().to_string();
+    let lines = |problems: Vec<Problem>, kind: &str| {
+        let error = LoadError { file: name.clone(), problems };
+        error.to_string().lines().flat_map(|line| [kind, line, "\n"].map(str::to_owned)).collect::<String>()
+    };
+    match build(&name, &read(path)?) {
+        Err(error) => Ok((lines(error.problems, "error: "), false)),
+        Ok((_, warnings)) if warnings.is_empty() => Ok((format!("{name}: good\n"), true)),
+        Ok((_, warnings)) => Ok((lines(warnings, "warning: "), true)),
+    }
+}
+
+fn catalog(path: &Path, bytes: &[u8]) -> Result<Catalog> {
+    let (catalog, warnings) = build(&path.display().to_string(), bytes)?;
+    if !warnings.is_empty() {
+        tracing::warn!("{}", LoadError { file: path.display().to_string(), problems: warnings });
+    }
+    Ok(catalog)
+}
+
+fn build(name: &str, bytes: &[u8]) -> Result<(Catalog, Vec<Problem>), LoadError> {
+    let (manifest, source) = load(name, bytes)?;
+    Catalog::build(&manifest, &source)
+}
+
+/// The whole file, but not more than one byte over what is allowed: what is too long is refused, not read.
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let cannot = || format!("`{}` cannot be read", path.display());
+    let file = File::open(path).with_context(cannot)?;
+    let metadata = file.metadata().with_context(cannot)?;
+    if metadata.is_file() && metadata.len() > MAX_MANIFEST_BYTES {
+        bail!("`{}` is {} bytes; at most {MAX_MANIFEST_BYTES} are read", path.display(), metadata.len());
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_MANIFEST_BYTES + 1).read_to_end(&mut bytes).with_context(cannot)?;
+    Ok(bytes)
+}

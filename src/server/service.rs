@@ -1,0 +1,54 @@
+//! What answers a session's requests. The server of tools is one service, a mock is another; a session knows neither,
+//! and sees to what is the same for all: revisions, ids, cancellation, panics.
+
+use std::sync::Arc;
+
+use super::session::{Session, Ticket};
+use crate::protocol::{Outcome, Request, Response};
+use crate::tools::Weight;
+
+/// Work that is given a way to send bytes.
+pub type ExclusiveWork<'a> = dyn FnMut(&mut dyn FnMut(&[u8])) + 'a;
+
+/// Where a session's own messages go: progress, logs, requests. A transport implements it.
+pub trait Outbox: Send + Sync {
+    /// Sends one message, which holds no newline.
+    fn send(&self, message: &[u8]);
+    /// Lets `work` send bytes as they stand, be they part of a message or none at all, with nothing of others between
+    /// them.
+    fn exclusively(&self, work: &mut ExclusiveWork<'_>) {
+        work(&mut |bytes| self.send(bytes));
+    }
+}
+
+/// One admitted request, and all that may be asked about it.
+#[derive(Clone, Copy)]
+pub struct Exchange<'a> {
+    /// Whose request it is.
+    pub session: &'a Session,
+    /// What admission decided.
+    pub ticket: &'a Ticket,
+    /// The request.
+    pub request: &'a Request<'a>,
+    /// Where messages go that come before the reply.
+    pub outbox: &'a dyn Outbox,
+}
+
+/// Answers requests, of any number of sessions at the same time.
+pub trait Service: Send + Sync {
+    /// Whether a request may hold up the thread that reads. Asked once for each request that is admitted, in the order of
+    /// arrival.
+    fn weight(&self, request: &Request<'_>) -> Weight;
+    /// Answers one; `None` is silence.
+    fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome>;
+    /// After a request was served or has panicked, before its answer leaves.
+    fn served(&self, _exchange: &Exchange<'_>, _outcome: &Outcome) {}
+    /// A notification came; the session itself cancels what is to be cancelled.
+    fn notified(&self, _request: &Request<'_>) {}
+    /// An answer came to a request that this service has sent.
+    fn answered(&self, _response: &Response<'_>) {}
+    /// A client is there, which gets through `outbox` what no request asked for.
+    fn connected(&self, _outbox: Arc<dyn Outbox>) {}
+    /// The client sends nothing more; what is in flight may still be answered.
+    fn ended(&self) {}
+}

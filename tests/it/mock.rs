@@ -1,0 +1,144 @@
+//! Servers from manifests and cassettes, as a client has them.
+
+#![expect(clippy::needless_pass_by_value, reason = "parameters are written in place, as `json!`")]
+
+mod behaviour;
+mod files;
+mod misbehaviour;
+mod recording;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::harness::{DEADLINE, Server};
+use crate::tree::Tree;
+
+pub const BINARY: &str = env!("CARGO_BIN_EXE_replay");
+
+/// The manifest of the contract.
+pub const WEATHER: &str = r##"
+mock_server:
+  name: weather-fixture
+  tools:
+    - name: get_weather
+      description: "Get the weather for a city."
+      input_schema:
+        type: object
+        required: [city]
+        properties:
+          city: { type: string }
+      response:
+        content:
+          - type: text
+            text: "It is 72 F and sunny in ${args.city}."
+    - name: bare
+  resources:
+    - uri: "file:///workspace/README.md"
+      name: readme
+      mime_type: text/plain
+      text: "# Project\nHello."
+  prompts:
+    - name: bug_triage
+      description: "Triage a bug report."
+      text: "Classify the report by severity and component."
+"##;
+
+/// A mock of this manifest, opened as a client of the revision does. Every line is checked against the official schema.
+pub fn open(tree: &Tree, revision: &str, manifest: &str, args: &[&str]) -> Server {
+    tree.file("mock.yaml", manifest);
+    let line = [&[BINARY, "mock", "--tools-from", "mock.yaml"], args].concat();
+    Server::start_program(tree, &line, &[]).opened(revision)
+}
+
+/// What a program wrote until its end: lines of stdout as they are, stderr, exit status.
+pub struct Ended {
+    pub lines: Vec<String>,
+    pub stderr: String,
+    pub status: Option<i32>,
+}
+
+impl Ended {
+    /// The lines that are JSON.
+    pub fn messages(&self) -> Vec<Value> {
+        self.lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+}
+
+/// Runs `replay ARGS` with these lines as its whole input, sent at once; nothing is checked.
+pub fn run(tree: &Tree, args: &[&str], input: &[Value]) -> Ended {
+    converse(tree, args, input, false)
+}
+
+/// The same, but the next line is sent when the one before was answered.
+pub fn ask(tree: &Tree, args: &[&str], input: &[Value]) -> Ended {
+    converse(tree, args, input, true)
+}
+
+fn converse(tree: &Tree, args: &[&str], input: &[Value], in_turn: bool) -> Ended {
+    let mut command = Command::new(BINARY);
+    command.args(args).current_dir(tree.root()).env_clear();
+    command.env("PATH", "/usr/bin:/bin").env("TEST_TOKEN", "s3cr3t-value");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let (sender, written) = channel();
+    let out = BufReader::new(child.stdout.take().unwrap());
+    std::thread::spawn(move || {
+        for line in out.split(b'\n').map_while(Result::ok) {
+            let _ = sender.send(String::from_utf8_lossy(&line).into_owned());
+        }
+    });
+    let mut err = child.stderr.take().unwrap();
+    let errors = std::thread::spawn(move || {
+        let mut text = String::new();
+        err.read_to_string(&mut text).unwrap();
+        text
+    });
+    let mut stdin = child.stdin.take().unwrap();
+    let mut lines = Vec::new();
+    let until = Instant::now() + DEADLINE;
+    let next = || written.recv_timeout(until.saturating_duration_since(Instant::now()));
+    for message in input {
+        // One that has ended already does not read.
+        let _ = stdin.write_all(format!("{message}\n").as_bytes());
+        if in_turn {
+            lines.extend(next());
+        }
+    }
+    drop(stdin);
+    loop {
+        match next() {
+            Ok(line) => lines.push(line),
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                child.kill().unwrap();
+                panic!("the program did not end; stderr: {}", errors.join().unwrap());
+            }
+        }
+    }
+    Ended { lines, stderr: errors.join().unwrap(), status: child.wait().unwrap().code() }
+}
+
+pub fn request(id: i64, method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+pub fn call(id: i64, name: &str, arguments: Value) -> Value {
+    request(id, "tools/call", json!({"name": name, "arguments": arguments}))
+}
+
+pub fn text(text: &str) -> Value {
+    json!({"content": [{"type": "text", "text": text}]})
+}
+
+/// A result without what 2026-07-28 adds to it.
+pub fn bare(result: &Value) -> Value {
+    let mut result = result.clone();
+    for key in ["resultType", "_meta", "ttlMs", "cacheScope"] {
+        result.as_object_mut().unwrap().shift_remove(key);
+    }
+    result
+}

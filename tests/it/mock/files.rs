@@ -1,0 +1,145 @@
+//! Manifests on disk: what is wrong with one, and what becomes of one that changes.
+
+use std::fmt::Write as _;
+
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+use super::{WEATHER, open, run};
+use crate::tree::Tree;
+
+#[test]
+fn what_is_wrong_is_said_with_its_place() {
+    let cases = [
+        (
+            "mock_server: { tool: [] }",
+            "m.yaml:1:16: `mock_server` has no key `tool`; the nearest one is `tools`; valid: name, ",
+        ),
+        (
+            "mock_server:\n  tools:\n    - name: a\n      inputschema: {}",
+            "m.yaml:4:7: `mock_server.tools[0]` has no key `inputschema`; the nearest one is `inputSchema`; valid: ",
+        ),
+        ("mock_server:\n  tools:\n    - name: a\n    - name: a", "m.yaml:4:13: there are two tools called `a`"),
+        (
+            "mock_server:\n  tools:\n    - name: a\n      input_schema: { type: objct }",
+            "m.yaml:4:21: `input_schema` is no JSON schema: at `/type`: ",
+        ),
+        (
+            "mock_server:\n  tools:\n    - name: a\n      response: text",
+            "m.yaml:4:17: `mock_server.tools[0].response` is \"text\"; it must be of type object",
+        ),
+        (
+            "mock_server:\n  tools:\n    - name: a\n      delay_ms: soon",
+            "m.yaml:4:17: `mock_server.tools[0].delay_ms` is \"soon\"; it must be of type integer",
+        ),
+        (
+            "mock_server:\n  tools:\n    - name: a\n      fault: slowly",
+            "m.yaml:4:14: `mock_server.tools[0].fault`: `slowly` is no fault; valid: none, hang, ",
+        ),
+        ("mock_server:\n  tools:\n    - description: x", "m.yaml:3:7: `mock_server.tools[0]` lacks `name`"),
+        (
+            "mock_server:\n  tools:\n    - name: a\n      responses:\n        - match: { x: { regex: '(' } }",
+            "m.yaml:5:18: `match` cannot be used: ",
+        ),
+        ("tools: []", "m.yaml:1:1: the manifest lacks `mock_server`"),
+        ("mock_server:\n  name: a\n  name: b", "m.yaml:3:3: "),
+        (
+            "mock_server:\n  resources: [{ uri: a, text: x, blob: eA== }]",
+            "m.yaml:2:15: a resource has a `text` or a `blob`, not both",
+        ),
+    ];
+    let tree = Tree::new();
+    for (manifest, expected) in cases {
+        tree.file("m.yaml", manifest);
+        let checked = run(&tree, &["mock", "check", "m.yaml"], &[]);
+        let found = checked.lines.iter().any(|line| line.starts_with(&format!("error: {expected}")));
+        assert_eq!((found, checked.status), (true, Some(1)), "{manifest}: {:?}", checked.lines);
+        let served = run(&tree, &["mock", "--tools-from", "m.yaml"], &[]);
+        assert_eq!((served.stderr.contains(expected), served.status), (true, Some(2)), "{}", served.stderr);
+    }
+}
+
+#[test]
+fn what_cannot_be_a_source_is_refused() {
+    let tree = Tree::new();
+    tree.file("m.yaml", WEATHER);
+    let refused = |args: &[&str]| {
+        let ended = run(&tree, &[&["mock"], args].concat(), &[]);
+        assert_eq!(ended.status, Some(2), "{args:?}: {}", ended.stderr);
+        ended.stderr
+    };
+    assert!(refused(&[]).contains("required"));
+    assert!(refused(&["--tools-from", "m.yaml", "--preset", "evil"]).contains("cannot be used with"));
+    assert!(refused(&["--preset", "nice"]).contains("evil"));
+    assert!(refused(&["--preset", "evil", "--fault", "x"]).contains("valid: none, hang"));
+    assert!(refused(&["--tools-from", "none.yaml"]).contains("`none.yaml` cannot be read"));
+    std::fs::File::create(tree.path("big.yaml")).unwrap().set_len(100 * 1024 * 1024).unwrap();
+    assert!(refused(&["--tools-from", "big.yaml"]).contains("is 104857600 bytes; at most 33554432 are read"));
+    let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..12 {
+        let before = format!("*a{}", level - 1);
+        writeln!(text, "a{level}: &a{level} [{}]", vec![before; 10].join(", ")).unwrap();
+    }
+    tree.file("laughs.yaml", text);
+    assert!(refused(&["--tools-from", "laughs.yaml"]).contains("too large"));
+    tree.file("list.json", "{\"tools\": 5}");
+    assert!(refused(&["--tools-from", "list.json"]).contains("snapshot of tools/list"));
+}
+
+#[test]
+fn a_snapshot_of_a_list_is_a_manifest() {
+    let tree = Tree::new();
+    let tool = json!({"name": "a", "description": "d", "inputSchema": {"type": "object"}, "icons": [{"src": "data:,"}], "odd": 1});
+    tree.file("list.json", json!({"tools": [tool]}).to_string());
+    let asked = [super::request(1, "tools/list", json!({})), super::call(2, "a", json!({}))];
+    let replies = super::ask(&tree, &["mock", "--tools-from", "list.json"], &asked).messages();
+    assert_eq!(replies[0]["result"], json!({"tools": [tool]}));
+    assert_eq!(replies[1]["result"], super::text("mock a"));
+}
+
+#[test]
+fn a_starter_is_written_once_and_is_good() {
+    let tree = Tree::new();
+    assert_eq!(run(&tree, &["mock", "init"], &[]).status, Some(0));
+    assert_eq!(run(&tree, &["mock", "check", "mock.yaml"], &[]).lines, ["mock.yaml: good"]);
+    assert_eq!(run(&tree, &["mock", "init"], &[]).status, Some(2));
+    let presets = run(&tree, &["mock", "presets"], &[]).lines;
+    assert_eq!((presets.len(), presets[0].starts_with("evil ")), (8, true), "{presets:?}");
+}
+
+#[test]
+fn a_manifest_that_changes_is_served_anew_unless_it_is_bad() {
+    let tree = Tree::new();
+    let mut mock = open(&tree, "2025-06-18", "mock_server: {tools: [{name: first}]}", &[]);
+    let changed = |mock: &mut crate::harness::Server| {
+        let told = mock.recv();
+        assert_eq!(told["method"], "notifications/tools/list_changed");
+        mock.request("tools/list", json!({})).result()["tools"][0]["name"].clone()
+    };
+    // As an editor does it: another file in the place of the old one, whole at once.
+    let put = |text: &str| {
+        tree.file("new", text);
+        std::fs::rename(tree.path("new"), tree.path("mock.yaml")).unwrap();
+    };
+    put("mock_server: {tools: [{name: second}]}");
+    assert_eq!(changed(&mut mock), "second");
+    put("mock_server:\n  tools: [{nam: bad}]");
+    put("mock_server: {tools: [{name: third}], prompts: [{name: p}]}");
+    assert_eq!(changed(&mut mock), "third");
+    assert_eq!(mock.recv()["method"], "notifications/prompts/list_changed");
+}
+
+#[test]
+fn a_change_for_the_worse_is_reported_and_not_served() {
+    let tree = Tree::new();
+    let mut mock = open(&tree, "2025-06-18", WEATHER, &[]);
+    tree.file("mock.yaml", "mock_server:\n  tools: [{nam: bad}]");
+    // What is served does not show when the file was read; the next good one does, and it is read after the bad one.
+    tree.file("ignored", "");
+    let until = std::time::Instant::now() + crate::harness::DEADLINE;
+    while !mock.stderr().contains("mock.yaml:2:12: `mock_server.tools[0]` has no key `nam`") {
+        assert!(std::time::Instant::now() < until, "{}", mock.stderr());
+        assert_eq!(mock.call("bare", json!({})).texts(), ["mock bare"]);
+    }
+    assert_eq!(mock.settle(), Vec::<serde_json::Value>::new());
+}

@@ -1,0 +1,146 @@
+//! Journals, expectations and cassettes.
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use super::{BINARY, WEATHER, ask, call, request, text};
+use crate::tree::Tree;
+
+fn opening(id: i64) -> Value {
+    request(id, "initialize", json!({"protocolVersion": "2025-06-18", "capabilities": {}}))
+}
+
+#[test]
+fn a_client_that_misbehaves_gets_a_failing_status_and_a_report() {
+    let tree = Tree::new();
+    tree.file("m.yaml", WEATHER);
+    tree.file(
+        "expect.yaml",
+        "in_order: true\nno_others: true\nexpect:\n  - { method: initialize, times: 1 }\n  - { tool: get_weather, match: { city: Denver }, times: 2 }\n  - { tool: bare, at_most: 1 }\n",
+    );
+    let args =
+        ["mock", "--tools-from", "m.yaml", "--expect", "expect.yaml", "--journal", "j.jsonl", "--log-level", "off"];
+    let denver = |id| call(id, "get_weather", json!({"city": "Denver"}));
+    let good = ask(&tree, &args, &[opening(1), denver(2), denver(3)]);
+    assert_eq!(good.status, Some(0), "{}", good.stderr);
+    assert_eq!(
+        good.stderr,
+        "good: initialize: came once\ngood: get_weather with {\"city\":\"Denver\"}: came 2 times\ngood: bare: came 0 times\n\
+         all expectations are met\n"
+    );
+    let journal: Vec<Value> = tree.read("j.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(journal.len(), 3);
+    let mut second = journal[1].clone();
+    assert!(second["ms"].is_number());
+    second.as_object_mut().unwrap().shift_remove("ms");
+    assert_eq!(
+        second,
+        json!({"number": 2, "method": "tools/call", "params": {"name": "get_weather", "arguments": {"city": "Denver"}},
+            "id": 2, "revision": "2025-06-18", "result": text("It is 72 F and sunny in Denver.")})
+    );
+    let bad = ask(
+        &tree,
+        &args,
+        &[
+            denver(1),
+            opening(2),
+            call(3, "get_weather", json!({"city": "Rome"})),
+            call(4, "bare", json!({})),
+            call(5, "bare", json!({})),
+        ],
+    );
+    assert_eq!(bad.status, Some(1));
+    assert_eq!(
+        bad.stderr,
+        "good: initialize: came once\nmissing: get_weather with {\"city\":\"Denver\"}: expected 2 times, came once\n  \
+         message 3 does not fit: `arguments.city` is \"Rome\"; it must be \"Denver\"\ntoo much: bare: expected 0 to once, came 2 \
+         times (messages 4, 5)\nnot expected: get_weather with {\"city\":\"Rome\"} (message 3)\nexpectations are not met\n"
+    );
+    tree.file("expect.yaml", "expect:\n  - { tol: x }");
+    let wrong = ask(&tree, &args, &[]);
+    assert_eq!(
+        (wrong.status, wrong.stderr.contains("expect.yaml:2:7: `expect[0]` has no key `tol`")),
+        (Some(2), true),
+        "{}",
+        wrong.stderr
+    );
+}
+
+#[test]
+fn what_was_recorded_is_played_distilled_and_the_same() {
+    let tree = Tree::new();
+    tree.file("m.yaml", WEATHER);
+    let asked = [
+        opening(1),
+        request(2, "tools/list", json!({})),
+        call(3, "get_weather", json!({"city": "s3cr3t-value and ada@example.com"})),
+        call(4, "get_weather", json!({})),
+        request(5, "resources/list", json!({})),
+        request(6, "resources/read", json!({"uri": "file:///workspace/README.md"})),
+        request(7, "prompts/list", json!({})),
+        request(8, "prompts/get", json!({"name": "bug_triage"})),
+    ];
+    let target = format!("{BINARY} mock --tools-from m.yaml --log-level error");
+    let mails = "mail=[a-z]+@[a-z]+\\.com";
+    let recorded = ask(&tree, &["mock", "record", "--target", &target, "-o", "c.jsonl", "--redact", mails], &asked);
+    assert_eq!((recorded.status, recorded.lines.len()), (Some(0), 8), "{}", recorded.stderr);
+    assert_eq!(recorded.messages()[2]["result"], text("It is 72 F and sunny in s3cr3t-value and ada@example.com."));
+    let cassette = tree.read("c.jsonl");
+    assert_eq!(cassette.matches("[TEST_TOKEN] and [mail]").count(), 2, "{cassette}");
+    assert!(!cassette.contains("s3cr3t") && !cassette.contains("example.com"), "{cassette}");
+
+    let played = ask(&tree, &["mock", "--cassette", "c.jsonl", "--redact", mails], &asked);
+    let hidden = |mut messages: Vec<Value>| {
+        messages[2]["result"] = text("It is 72 F and sunny in [TEST_TOKEN] and [mail].");
+        messages
+    };
+    assert_eq!((played.messages(), played.status), (hidden(recorded.messages()), Some(0)));
+    let missed = ask(&tree, &["mock", "--cassette", "c.jsonl"], &[call(1, "bare", json!({}))]);
+    let message = "the cassette has no exchange for tools/call with {\"name\":\"bare\",\"arguments\":{}}";
+    assert_eq!(missed.messages()[0]["error"], json!({"code": -32603, "message": message}));
+
+    let distilled = ask(&tree, &["mock", "distill", "c.jsonl"], &[]);
+    tree.file("d.yaml", distilled.lines.join("\n"));
+    let checked = ask(&tree, &["mock", "check", "d.yaml"], &[]);
+    assert_eq!(checked.lines, ["d.yaml: good"]);
+    let again = ask(&tree, &["mock", "--tools-from", "d.yaml"], &asked[1..]);
+    // What a manifest's schema refuses is refused in the same words.
+    let expected = &recorded.messages()[1..];
+    assert_eq!(again.messages()[0], expected[0]);
+    assert_eq!(again.messages()[2..], expected[2..]);
+
+    let on = ["mock", "--cassette", "c.jsonl", "--on-miss", "record", "--target", &target];
+    let passed = ask(&tree, &on, &[call(1, "bare", json!({}))]);
+    assert_eq!(passed.messages()[0]["result"], text("mock bare"));
+    let known = ask(&tree, &["mock", "--cassette", "c.jsonl"], &[call(1, "bare", json!({}))]);
+    assert_eq!(known.messages()[0]["result"], text("mock bare"));
+}
+
+#[test]
+fn answers_to_the_same_question_are_played_in_their_order() {
+    let tree = Tree::new();
+    tree.file("m.yaml", "mock_server: {tools: [{name: a, sequence: [{content: [], n: 1}, {content: [], n: 2}]}]}");
+    let target = format!("{BINARY} mock --tools-from m.yaml");
+    let asked: Vec<Value> = (1..=2).map(|id| call(id, "a", json!({"b": 1, "a": 2}))).collect();
+    ask(&tree, &["mock", "record", "--target", &target, "-o", "c.jsonl"], &asked);
+    let turned: Vec<Value> = (1..=3)
+        .map(|id| request(id, "tools/call", json!({"arguments": {"a": 2, "b": 1}, "_meta": {"x": id}, "name": "a"})))
+        .collect();
+    let played = ask(&tree, &["mock", "--cassette", "c.jsonl"], &turned).messages();
+    assert_eq!(played.iter().map(|reply| reply["result"]["n"].clone()).collect::<Vec<_>>(), [1, 2, 2]);
+}
+
+#[test]
+fn the_servers_own_session_is_recorded_and_played() {
+    let tree = Tree::new();
+    tree.file("d/a", "hi\n");
+    let asked = [opening(1), call(2, "read_file", json!({"path": "a"})), call(3, "read_file", json!({"path": "none"}))];
+    let args = ["--mcp-server", "--allow", "d", "--tools", "files", "--record", "c.jsonl"];
+    let recorded = ask(&tree, &args, &asked);
+    assert_eq!(recorded.messages()[1]["result"]["content"][0]["text"], "hi\n");
+    let played = ask(&tree, &["mock", "--cassette", "c.jsonl"], &asked);
+    assert_eq!(played.messages(), recorded.messages());
+    tree.file("bad.jsonl", "{\"cassette\":1}\n{}\n");
+    let bad = ask(&tree, &["mock", "--cassette", "bad.jsonl"], &[]);
+    assert_eq!((bad.status, bad.stderr.contains("bad.jsonl:2:1: ")), (Some(2), true), "{}", bad.stderr);
+}
