@@ -158,7 +158,7 @@ fn catch_signals() -> Result<SignalFd> {
     SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).context("signals cannot be received")
 }
 
-/// A write beyond RLIMIT_FSIZE is then the error EFBIG for one call instead of the end of the process (setrlimit(2)).
+/// A write beyond `RLIMIT_FSIZE` is then the error EFBIG for one call instead of the end of the process (setrlimit(2)).
 /// Programs that are started begin with an empty mask.
 fn outlive_file_limit() {
     let mut signals = SigSet::empty();
