@@ -22,6 +22,7 @@ use std::time::Duration;
 
 pub use learner::Busy;
 pub use recall::Recall;
+pub use store::Notes;
 
 use clock::{Clock, SystemClock};
 use learner::Learner;
@@ -80,6 +81,11 @@ impl Memory {
     pub fn recall(&self, key: &[u8], approximation: impl FnOnce() -> Option<String>) -> Option<Recall> {
         let query = || approximation().map_or(Query::Any, |text| Query::of(&text));
         self.inner.as_ref().map(|inner| Recall::new(inner, Some(key), query))
+    }
+
+    /// What is known for work that asks for no pattern: entries of directories. `None` if nothing is remembered.
+    pub fn recall_entries(&self) -> Option<Recall> {
+        self.inner.as_ref().map(|inner| Recall::new(inner, None, || Query::Any))
     }
 
     /// Says that a call runs, until what is returned is dropped: signatures can wait.

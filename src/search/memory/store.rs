@@ -1,85 +1,135 @@
-//! The records, in shards with a lock each.
+//! What is known of directories and of the files in them, in shards with a lock each.
 
 use std::collections::HashMap;
 use std::mem::size_of;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::query::Query;
 use super::signature::Signature;
-use crate::fs::Version;
+use crate::fs::{Entries, Listing, Version};
 
-/// Searches that a record must have been of no use for, before a new signature takes its room.
+/// Searches that a directory must have been of no use for, before a new signature takes its room.
 const SIGNATURE_OUTLIVES: u32 = 16;
 
 /// A power of two, and many more than threads.
-const SHARDS: usize = 64;
+const SHARDS: usize = 16;
 
-/// What is known of files, by device and inode number.
+/// Directories by device and inode number.
 pub(super) struct Store {
-    shards: Vec<RwLock<Shard>>,
-    devices: RwLock<Vec<u64>>,
-    /// What all shards take.
+    shards: Vec<Mutex<Shard>>,
+    /// What everything takes.
     bytes: AtomicUsize,
     cap_bytes: usize,
 }
 
 #[derive(Default)]
 struct Shard {
-    records: HashMap<(u64, u64), Record>,
-    signature_bytes: usize,
-    /// What of it is in the sum of all shards.
-    counted: usize,
+    dirs: HashMap<(u64, u64), Kept>,
     /// The search in which there was nothing old to give up.
     full_in: u32,
 }
 
+struct Kept {
+    version: Version,
+    /// Whether the directory has these entries for as long as it has this version.
+    is_settled: bool,
+    entries: Arc<Entries<Notes>>,
+}
+
+/// What is known of the files of one directory, each at its place in the listing. A record says which version it is of, so
+/// it holds for whatever file has that version, and for nothing else that comes to be called so.
+#[derive(Debug, Default)]
+pub struct Notes {
+    key: (u64, u64),
+    places: usize,
+    /// Number of the search that last came here.
+    used: AtomicU32,
+    files: Mutex<Files>,
+}
+
+#[derive(Debug, Default)]
+struct Files {
+    /// As many as there are places, or none as long as nothing is known.
+    records: Vec<Option<Record>>,
+    /// What is counted for the directory.
+    bytes: usize,
+    /// Whether it is in the store; what is not learns nothing.
+    is_kept: bool,
+}
+
+#[derive(Debug)]
 struct Record {
     version: Version,
     /// Patterns that the content has no match for, a bit each.
-    absent: AtomicU64,
-    /// Number of the search that last asked for it.
-    used: AtomicU32,
+    absent: u64,
     signature: Option<Signature>,
 }
 
-impl Shard {
-    /// Buckets of the table with their control bytes (hashbrown fills seven of eight), and the signatures.
-    fn bytes(&self) -> usize {
-        let buckets = self.records.capacity() / 7 * 8;
-        buckets * (size_of::<((u64, u64), Record)>() + 1) + self.signature_bytes
+impl Notes {
+    /// Number of the filesystem of a directory that is kept.
+    pub(super) fn device(&self) -> u64 {
+        self.key.0
     }
 
-    fn remove(&mut self, key: (u64, u64)) {
-        if let Some(record) = self.records.remove(&key) {
-            self.signature_bytes -= record.signature.as_ref().map_or(0, cost);
+    fn lock(&self) -> MutexGuard<'_, Files> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The version of a file that is known to hold no match, by the pattern's bit or by its trigrams.
+    pub(super) fn known_without(&self, place: usize, bits: u64, query: &Query) -> Option<Version> {
+        let mut files = self.lock();
+        let record = files.records.get_mut(place)?.as_mut()?;
+        if record.absent & bits == 0 {
+            if !query.refuses(record.signature.as_ref()?) {
+                return None;
+            }
+            // Next time the bit says so.
+            record.absent |= bits;
         }
+        Some(record.version)
     }
 
-    /// Gives up the records that were not asked for in the last `min_age` searches up to `search`: the oldest eighth of all,
-    /// if there are so many.
-    fn shed(&mut self, search: u32, min_age: u32) -> bool {
-        let age = |record: &Record| search.wrapping_sub(record.used.load(Ordering::Relaxed));
+    /// Whether the file is known and has no signature.
+    pub(super) fn wants_signature(&self, place: usize) -> bool {
+        let files = self.lock();
+        files.records.get(place).and_then(Option::as_ref).is_some_and(|record| record.signature.is_none())
+    }
+}
+
+impl Files {
+    /// Forgets everything. What was counted.
+    fn give_up(&mut self) -> usize {
+        self.is_kept = false;
+        self.records = Vec::new();
+        std::mem::take(&mut self.bytes)
+    }
+}
+
+impl Shard {
+    /// Gives up the directories that were not met in the last `min_age` searches up to `search`: the oldest eighth of all,
+    /// if there are so many. How many bytes that were; `None` if there is no old one.
+    fn shed(&mut self, search: u32, min_age: u32) -> Option<usize> {
+        let age = |kept: &Kept| search.wrapping_sub(kept.entries.notes.used.load(Ordering::Relaxed));
         // Another search may have begun later than `search`.
         let is_old = |age: u32| age >= min_age && age < u32::MAX / 2;
-        let mut ages: Vec<u32> = self.records.values().map(age).filter(|&age| is_old(age)).collect();
+        let mut ages: Vec<u32> = self.dirs.values().map(age).filter(|&age| is_old(age)).collect();
         if ages.is_empty() {
             self.full_in = search;
-            return false;
+            return None;
         }
         ages.sort_unstable_by(|a, b| b.cmp(a));
-        let oldest = ages[(self.records.len() / 8).min(ages.len() - 1)];
+        let oldest = ages[(self.dirs.len() / 8).min(ages.len() - 1)];
         let mut freed = 0;
-        self.records.retain(|_, record| {
-            let kept = !is_old(age(record)) || age(record) < oldest;
-            if !kept {
-                freed += record.signature.as_ref().map_or(0, cost);
+        self.dirs.retain(|_, kept| {
+            let stays = !is_old(age(kept)) || age(kept) < oldest;
+            if !stays {
+                freed += kept.entries.notes.lock().give_up();
             }
-            kept
+            stays
         });
-        self.signature_bytes -= freed;
-        self.records.shrink_to_fit();
-        true
+        self.dirs.shrink_to_fit();
+        Some(freed)
     }
 }
 
@@ -90,107 +140,123 @@ fn cost(signature: &Signature) -> usize {
 
 impl Store {
     pub(super) fn new(cap_bytes: usize) -> Self {
-        let shards = (0..SHARDS).map(|_| RwLock::default()).collect();
-        Self { shards, devices: RwLock::default(), bytes: AtomicUsize::new(0), cap_bytes }
+        let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
+        Self { shards, bytes: AtomicUsize::new(0), cap_bytes }
     }
 
     pub(super) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// The devices of which something may be known.
-    pub(super) fn devices(&self) -> Vec<u64> {
-        self.devices.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// The version of a file that is known to hold no match, by the pattern's bit or by its trigrams.
-    pub(super) fn known_without(
-        &self,
-        device: u64,
-        inode: u64,
-        bit: Option<u32>,
-        query: &Query,
-        search: u32,
-    ) -> Option<Version> {
-        let shard = self.read(inode);
-        let record = shard.records.get(&(device, inode))?;
-        record.touch(search);
-        if bit.is_some_and(|bit| record.absent.load(Ordering::Relaxed) >> bit & 1 == 1) {
-            return Some(record.version);
-        }
-        if !record.signature.as_ref().is_some_and(|signature| query.refuses(signature)) {
-            return None;
-        }
-        // Next time the bit says so.
-        if let Some(bit) = bit {
-            record.absent.fetch_or(1 << bit, Ordering::Relaxed);
-        }
-        Some(record.version)
-    }
-
-    /// Makes a record, or adds to it; whether it is new. `is_current` is asked when nothing can be cleared meanwhile.
-    pub(super) fn learn(
+    /// The entries of a directory of this version, if they are certain. `is_current` is asked when nothing can be cleared
+    /// meanwhile.
+    pub(super) fn find(
         &self,
         version: &Version,
-        bit: Option<u32>,
         search: u32,
         is_current: impl Fn() -> bool,
-    ) -> bool {
-        let bits = bit.map_or(0, |bit| 1 << bit);
+    ) -> Option<Arc<Entries<Notes>>> {
         let key = (version.device, version.inode);
-        {
-            let shard = self.read(version.inode);
-            if let Some(record) = shard.records.get(&key).filter(|record| record.version == *version) {
-                if is_current() {
-                    record.absent.fetch_or(bits, Ordering::Relaxed);
-                    record.touch(search);
-                }
-                return false;
-            }
-        }
-        self.add_device(version.device);
-        let mut shard = self.write(version.inode);
+        let shard = self.shard(key);
+        let kept = shard.dirs.get(&key).filter(|kept| kept.is_settled && kept.version == *version)?;
         if !is_current() {
-            return false;
+            return None;
         }
-        shard.remove(key);
-        let room = self.make_room(&mut shard, 2 * size_of::<Record>(), search, 1);
-        if room {
-            let record = Record {
-                version: *version,
-                absent: AtomicU64::new(bits),
-                used: AtomicU32::new(search),
-                signature: None,
-            };
-            shard.records.insert(key, record);
-        }
-        self.count(&mut shard);
-        room
+        kept.entries.notes.used.store(search, Ordering::Relaxed);
+        Some(Arc::clone(&kept.entries))
     }
 
-    pub(super) fn wants_signature(&self, device: u64, inode: u64) -> bool {
-        self.read(inode).records.get(&(device, inode)).is_some_and(|record| record.signature.is_none())
+    /// Keeps the listing of a directory, with what was known of files of these names.
+    pub(super) fn keep(
+        &self,
+        version: Version,
+        is_settled: bool,
+        listing: Listing,
+        search: u32,
+        is_current: impl Fn() -> bool,
+    ) -> Arc<Entries<Notes>> {
+        let key = (version.device, version.inode);
+        let mut shard = self.shard(key);
+        if !is_current() {
+            return Arc::new(listing.into());
+        }
+        if let Some(kept) = shard.dirs.get_mut(&key).filter(|kept| kept.entries.listing == listing) {
+            (kept.version, kept.is_settled) = (version, is_settled);
+            kept.entries.notes.used.store(search, Ordering::Relaxed);
+            return Arc::clone(&kept.entries);
+        }
+        let old = shard.dirs.remove(&key);
+        let base = listing.bytes() + size_of::<Entries<Notes>>() + 2 * size_of::<((u64, u64), Kept)>();
+        let mut files = Files { bytes: base, is_kept: true, ..Files::default() };
+        if let Some(old) = old {
+            let mut before = old.entries.notes.lock();
+            files.take_over(&old.entries.listing, std::mem::take(&mut before.records), &listing);
+            self.bytes.fetch_sub(before.give_up(), Ordering::Relaxed);
+        }
+        if !self.make_room(&mut shard, files.bytes, search, 1) {
+            return Arc::new(listing.into());
+        }
+        self.bytes.fetch_add(files.bytes, Ordering::Relaxed);
+        let places = listing.places();
+        let notes = Notes { key, places, used: AtomicU32::new(search), files: Mutex::new(files) };
+        let entries = Arc::new(Entries { listing, notes });
+        shard.dirs.insert(key, Kept { version, is_settled, entries: Arc::clone(&entries) });
+        entries
+    }
+
+    /// Makes a record, or adds to it; whether it is new.
+    pub(super) fn learn(&self, notes: &Notes, place: usize, version: &Version, bits: u64, search: u32) -> bool {
+        let mut files = notes.lock();
+        if files.is_kept && files.records.is_empty() {
+            drop(files);
+            let bytes = notes.places * size_of::<Option<Record>>();
+            if !self.make_room(&mut self.shard(notes.key), bytes, search, 1) {
+                return false;
+            }
+            files = notes.lock();
+            if files.is_kept && files.records.is_empty() {
+                files.records.resize_with(notes.places, || None);
+                files.bytes += bytes;
+                self.bytes.fetch_add(bytes, Ordering::Relaxed);
+            }
+        }
+        let files = &mut *files;
+        let Some(place) = files.records.get_mut(place) else { return false };
+        match place {
+            Some(record) if record.version == *version => {
+                record.absent |= bits;
+                false
+            }
+            _ => {
+                let old = place.replace(Record { version: *version, absent: bits, signature: None });
+                let freed = old.and_then(|record| record.signature).as_ref().map_or(0, cost);
+                files.bytes -= freed;
+                self.bytes.fetch_sub(freed, Ordering::Relaxed);
+                true
+            }
+        }
     }
 
     /// Adds a signature to the record of this version, if there is one. Whether there was room.
     pub(super) fn sign(
         &self,
+        notes: &Notes,
+        place: usize,
         version: &Version,
         signature: Signature,
         search: u32,
-        is_current: impl Fn() -> bool,
     ) -> bool {
-        let mut shard = self.write(version.inode);
-        if !is_current() || !self.make_room(&mut shard, cost(&signature), search, SIGNATURE_OUTLIVES) {
+        let added = cost(&signature);
+        if !self.make_room(&mut self.shard(notes.key), added, search, SIGNATURE_OUTLIVES) {
             return false;
         }
-        let key = (version.device, version.inode);
-        let record = shard.records.get_mut(&key).filter(|record| record.version == *version);
-        if let Some(record) = record.filter(|record| record.signature.is_none()) {
-            let added = cost(&signature);
+        let mut files = notes.lock();
+        let record = files.records.get_mut(place).and_then(Option::as_mut);
+        let record = record.filter(|record| record.version == *version && record.signature.is_none());
+        if let Some(record) = record {
             record.signature = Some(signature);
-            shard.signature_bytes += added;
-            self.count(&mut shard);
+            files.bytes += added;
+            self.bytes.fetch_add(added, Ordering::Relaxed);
         }
         true
     }
@@ -198,20 +264,18 @@ impl Store {
     /// Takes bits out of all records.
     pub(super) fn clear_bits(&self, bits: u64) {
         for shard in &self.shards {
-            let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
-            shard.records.values().for_each(|record| {
-                record.absent.fetch_and(!bits, Ordering::Relaxed);
-            });
+            for kept in lock(shard).dirs.values() {
+                kept.entries.notes.lock().records.iter_mut().flatten().for_each(|record| record.absent &= !bits);
+            }
         }
     }
 
     /// Forgets everything.
     pub(super) fn clear(&self) {
         for shard in &self.shards {
-            let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
-            shard.records = HashMap::new();
-            shard.signature_bytes = 0;
-            self.count(&mut shard);
+            let mut shard = lock(shard);
+            let freed: usize = shard.dirs.drain().map(|(_, kept)| kept.entries.notes.lock().give_up()).sum();
+            self.bytes.fetch_sub(freed, Ordering::Relaxed);
         }
     }
 
@@ -221,52 +285,39 @@ impl Store {
         if self.bytes() + more <= self.cap_bytes {
             return true;
         }
-        if shard.full_in == search || !shard.shed(search, min_age) {
+        if shard.full_in == search {
             return false;
         }
-        self.count(shard);
+        let Some(freed) = shard.shed(search, min_age) else { return false };
+        self.bytes.fetch_sub(freed, Ordering::Relaxed);
         self.bytes() + more <= self.cap_bytes
     }
 
-    fn count(&self, shard: &mut Shard) {
-        let now = shard.bytes();
-        if now >= shard.counted {
-            self.bytes.fetch_add(now - shard.counted, Ordering::Relaxed);
-        } else {
-            self.bytes.fetch_sub(shard.counted - now, Ordering::Relaxed);
-        }
-        shard.counted = now;
-    }
-
-    fn add_device(&self, device: u64) {
-        let known = |devices: &[u64]| devices.contains(&device);
-        if !known(&self.devices.read().unwrap_or_else(PoisonError::into_inner)) {
-            let mut devices = self.devices.write().unwrap_or_else(PoisonError::into_inner);
-            if !known(&devices) {
-                devices.push(device);
-            }
-        }
-    }
-
-    /// Neighbouring numbers, as files of one directory have, lie in different shards.
-    fn shard(&self, inode: u64) -> &RwLock<Shard> {
-        &self.shards[inode as usize % SHARDS]
-    }
-
-    fn read(&self, inode: u64) -> RwLockReadGuard<'_, Shard> {
-        self.shard(inode).read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self, inode: u64) -> RwLockWriteGuard<'_, Shard> {
-        self.shard(inode).write().unwrap_or_else(PoisonError::into_inner)
+    /// Its lock is taken before that of a directory's files, never after.
+    fn shard(&self, (device, inode): (u64, u64)) -> MutexGuard<'_, Shard> {
+        lock(&self.shards[(device ^ inode) as usize % SHARDS])
     }
 }
 
-impl Record {
-    fn touch(&self, search: u32) {
-        // Most of the time nothing is written, so that the line stays shared between processors.
-        if self.used.load(Ordering::Relaxed) != search {
-            self.used.store(search, Ordering::Relaxed);
+fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Files {
+    /// Takes the records of another listing of the directory, those whose names are still there.
+    fn take_over(&mut self, before: &Listing, records: Vec<Option<Record>>, now: &Listing) {
+        if records.is_empty() {
+            return;
+        }
+        self.records.resize_with(now.places(), || None);
+        self.bytes += now.places() * size_of::<Option<Record>>();
+        for (place, record) in records.into_iter().enumerate() {
+            if let Some(record) = record
+                && let Some(place) = before.name(place).and_then(|name| now.place_of(name))
+            {
+                self.bytes += record.signature.as_ref().map_or(0, cost);
+                self.records[place] = Some(record);
+            }
         }
     }
 }
