@@ -182,8 +182,8 @@ fn version_of(path: &Path) -> Version {
         device: of.dev(),
         inode: of.ino(),
         size: of.len(),
-        modified: (of.mtime(), of.mtime_nsec() as u32),
-        changed: (of.ctime(), of.ctime_nsec() as u32),
+        modified: (of.mtime(), u32::try_from(of.mtime_nsec()).unwrap()),
+        changed: (of.ctime(), u32::try_from(of.ctime_nsec()).unwrap()),
     }
 }
 
