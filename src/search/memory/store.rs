@@ -51,20 +51,47 @@ pub struct Notes {
 #[derive(Debug, Default)]
 struct Files {
     /// As many as there are places, or none as long as nothing is known.
-    records: Vec<Option<Record>>,
+    records: Vec<Record>,
+    /// As many as there are places, or none as long as there is none.
+    signatures: Vec<Option<Signature>>,
     /// What is counted for the directory.
     bytes: usize,
     /// Whether it is in the store; what is not learns nothing.
     is_kept: bool,
 }
 
-#[derive(Debug)]
+/// What is known of one file, small, because most of what a first search pays for remembering is fresh memory. The device is
+/// that of the directory.
+#[derive(Debug, Clone, Copy, Default)]
 struct Record {
-    version: Version,
+    /// 0, which no file has, if nothing is known.
+    inode: u64,
+    /// Nanoseconds since 1970.
+    modified: i64,
+    /// Nanoseconds since 1970.
+    changed: i64,
     /// Patterns that the content has no match for, a bit each.
     absent: u64,
-    signature: Option<Signature>,
+    size: u32,
 }
+
+impl Record {
+    /// `None` for what no file that is remembered has: a great size, or times before 1677 or after 2262.
+    fn new(version: &Version, absent: u64) -> Option<Self> {
+        let nanos = |(secs, nanos): (i64, u32)| secs.checked_mul(NANOS)?.checked_add(nanos.into());
+        let (modified, changed) = (nanos(version.modified)?, nanos(version.changed)?);
+        Some(Self { inode: version.inode, modified, changed, absent, size: u32::try_from(version.size).ok()? })
+    }
+
+    fn version(&self, device: u64) -> Version {
+        let parts = |nanos: i64| (nanos.div_euclid(NANOS), nanos.rem_euclid(NANOS) as u32);
+        let (modified, changed) = (parts(self.modified), parts(self.changed));
+        Version { device, inode: self.inode, size: self.size.into(), modified, changed }
+    }
+}
+
+/// In one second.
+const NANOS: i64 = 1_000_000_000;
 
 impl Notes {
     /// Number of the filesystem of a directory that is kept.
@@ -78,22 +105,23 @@ impl Notes {
 
     /// The version of a file that is known to hold no match, by the pattern's bit or by its trigrams.
     pub(super) fn known_without(&self, place: usize, bits: u64, query: &Query) -> Option<Version> {
-        let mut files = self.lock();
-        let record = files.records.get_mut(place)?.as_mut()?;
+        let files = &mut *self.lock();
+        let record = files.records.get_mut(place).filter(|record| record.inode != 0)?;
         if record.absent & bits == 0 {
-            if !query.refuses(record.signature.as_ref()?) {
+            if !query.refuses(files.signatures.get(place)?.as_ref()?) {
                 return None;
             }
             // Next time the bit says so.
             record.absent |= bits;
         }
-        Some(record.version)
+        Some(record.version(self.key.0))
     }
 
     /// Whether the file is known and has no signature.
     pub(super) fn wants_signature(&self, place: usize) -> bool {
         let files = self.lock();
-        files.records.get(place).and_then(Option::as_ref).is_some_and(|record| record.signature.is_none())
+        files.records.get(place).is_some_and(|record| record.inode != 0)
+            && !files.signatures.get(place).is_some_and(Option::is_some)
     }
 }
 
@@ -102,6 +130,7 @@ impl Files {
     fn give_up(&mut self) -> usize {
         self.is_kept = false;
         self.records = Vec::new();
+        self.signatures = Vec::new();
         std::mem::take(&mut self.bytes)
     }
 }
@@ -190,7 +219,7 @@ impl Store {
         let mut files = Files { bytes: base, is_kept: true, ..Files::default() };
         if let Some(old) = old {
             let mut before = old.entries.notes.lock();
-            files.take_over(&old.entries.listing, std::mem::take(&mut before.records), &listing);
+            files.take_over(&old.entries.listing, &mut before, &listing);
             self.bytes.fetch_sub(before.give_up(), Ordering::Relaxed);
         }
         if !self.make_room(&mut shard, files.bytes, search, 1) {
@@ -209,32 +238,29 @@ impl Store {
         let mut files = notes.lock();
         if files.is_kept && files.records.is_empty() {
             drop(files);
-            let bytes = notes.places * size_of::<Option<Record>>();
+            let bytes = notes.places * size_of::<Record>();
             if !self.make_room(&mut self.shard(notes.key), bytes, search, 1) {
                 return false;
             }
             files = notes.lock();
             if files.is_kept && files.records.is_empty() {
-                files.records.resize_with(notes.places, || None);
+                files.records = vec![Record::default(); notes.places];
                 files.bytes += bytes;
                 self.bytes.fetch_add(bytes, Ordering::Relaxed);
             }
         }
         let files = &mut *files;
-        let Some(place) = files.records.get_mut(place) else { return false };
-        match place {
-            Some(record) if record.version == *version => {
-                record.absent |= bits;
-                false
-            }
-            _ => {
-                let old = place.replace(Record { version: *version, absent: bits, signature: None });
-                let freed = old.and_then(|record| record.signature).as_ref().map_or(0, cost);
-                files.bytes -= freed;
-                self.bytes.fetch_sub(freed, Ordering::Relaxed);
-                true
-            }
+        let Some(record) = files.records.get_mut(place) else { return false };
+        if record.inode != 0 && record.version(notes.key.0) == *version {
+            record.absent |= bits;
+            return false;
         }
+        *record = Record::new(version, bits).unwrap_or_default();
+        if let Some(old) = files.signatures.get_mut(place).and_then(Option::take) {
+            files.bytes -= cost(&old);
+            self.bytes.fetch_sub(cost(&old), Ordering::Relaxed);
+        }
+        record.inode != 0
     }
 
     /// Adds a signature to the record of this version, if there is one. Whether there was room.
@@ -246,15 +272,22 @@ impl Store {
         signature: Signature,
         search: u32,
     ) -> bool {
-        let added = cost(&signature);
-        if !self.make_room(&mut self.shard(notes.key), added, search, SIGNATURE_OUTLIVES) {
+        let table = notes.places * size_of::<Option<Signature>>();
+        let mut added = cost(&signature);
+        if !self.make_room(&mut self.shard(notes.key), added + table, search, SIGNATURE_OUTLIVES) {
             return false;
         }
-        let mut files = notes.lock();
-        let record = files.records.get_mut(place).and_then(Option::as_mut);
-        let record = record.filter(|record| record.version == *version && record.signature.is_none());
-        if let Some(record) = record {
-            record.signature = Some(signature);
+        let files = &mut *notes.lock();
+        let record = files.records.get(place).filter(|record| record.inode != 0);
+        if record.is_none_or(|record| record.version(notes.key.0) != *version) {
+            return true;
+        }
+        if files.signatures.is_empty() {
+            files.signatures.resize_with(notes.places, || None);
+            added += table;
+        }
+        if let Some(place) = files.signatures.get_mut(place).filter(|place| place.is_none()) {
+            *place = Some(signature);
             files.bytes += added;
             self.bytes.fetch_add(added, Ordering::Relaxed);
         }
@@ -265,7 +298,7 @@ impl Store {
     pub(super) fn clear_bits(&self, bits: u64) {
         for shard in &self.shards {
             for kept in lock(shard).dirs.values() {
-                kept.entries.notes.lock().records.iter_mut().flatten().for_each(|record| record.absent &= !bits);
+                kept.entries.notes.lock().records.iter_mut().for_each(|record| record.absent &= !bits);
             }
         }
     }
@@ -304,19 +337,23 @@ fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
 }
 
 impl Files {
-    /// Takes the records of another listing of the directory, those whose names are still there.
-    fn take_over(&mut self, before: &Listing, records: Vec<Option<Record>>, now: &Listing) {
-        if records.is_empty() {
+    /// Takes what is known from another listing of the directory, where the names are still there.
+    fn take_over(&mut self, before: &Listing, old: &mut Self, now: &Listing) {
+        if old.records.is_empty() {
             return;
         }
-        self.records.resize_with(now.places(), || None);
-        self.bytes += now.places() * size_of::<Option<Record>>();
-        for (place, record) in records.into_iter().enumerate() {
-            if let Some(record) = record
-                && let Some(place) = before.name(place).and_then(|name| now.place_of(name))
-            {
-                self.bytes += record.signature.as_ref().map_or(0, cost);
-                self.records[place] = Some(record);
+        self.records = vec![Record::default(); now.places()];
+        self.bytes += now.places() * size_of::<Record>();
+        if !old.signatures.is_empty() {
+            self.signatures.resize_with(now.places(), || None);
+            self.bytes += now.places() * size_of::<Option<Signature>>();
+        }
+        for (from, record) in old.records.iter().enumerate().filter(|(_, record)| record.inode != 0) {
+            let Some(to) = before.name(from).and_then(|name| now.place_of(name)) else { continue };
+            self.records[to] = *record;
+            if let Some(signature) = old.signatures.get_mut(from).and_then(Option::take) {
+                self.bytes += cost(&signature);
+                self.signatures[to] = Some(signature);
             }
         }
     }
