@@ -1,14 +1,17 @@
 //! One directory's entries, packed: names in one buffer, sixteen bytes beside each, so that a directory of millions fits.
 
 use std::ffi::OsStr;
-use std::os::fd::OwnedFd;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
-use rustix::fs::{AtFlags, FileType, RawDir, statat};
+use rustix::fs::{AtFlags, FileType, RawDir, StatxAttributes, StatxFlags, statat, statx};
 use rustix::io::Errno;
 
 use crate::limits::LIST_BUFFER_BYTES;
 use crate::policy::Kind;
+
+use super::version::{Version, is_honest};
 
 /// How the entries of a tree follow one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,17 +22,8 @@ pub enum Order {
     Names,
 }
 
-/// What is done with an entry when it is listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Take {
-    Nothing,
-    Entry,
-    /// The entry, and later what is below it.
-    EntryAndBelow,
-}
-
 /// A place in the order: an entry, or what is below a directory.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Slot {
     inode: u64,
     start: u32,
@@ -44,22 +38,22 @@ pub(super) struct Listed<'a> {
     pub(super) name: &'a [u8],
     pub(super) kind: Kind,
     pub(super) inode: u64,
+    /// Whether the place is that of what is below the directory, not of the directory.
+    pub(super) below: bool,
 }
 
-#[derive(Debug, Default)]
-pub(super) struct Listing {
+/// All entries of one directory and, for each directory among them, a place for what is below it; in the order of paths.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Listing {
     names: Vec<u8>,
     slots: Vec<Slot>,
+    /// Whether an entry had to be asked itself what it is.
+    has_unknown: bool,
 }
 
 impl Listing {
-    /// Reads an open directory from where its position is, and sorts what is taken. `buffer` is for the kernel.
-    pub(super) fn read(
-        dir: &OwnedFd,
-        buffer: &mut Vec<u8>,
-        order: Order,
-        mut take: impl FnMut(&[u8], Kind) -> Take,
-    ) -> Result<Self, Errno> {
+    /// Reads an open directory from where its position is. `buffer` is for the kernel.
+    pub(super) fn read(dir: &OwnedFd, buffer: &mut Vec<u8>) -> Result<Self, Errno> {
         let mut listing = Self::default();
         buffer.clear();
         buffer.reserve(LIST_BUFFER_BYTES);
@@ -71,27 +65,48 @@ impl Listing {
                 continue;
             }
             let mut kind = Kind::from(entry.file_type());
-            if kind == Kind::Unknown
-                && let Ok(stat) =
-                    statat(dir, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT)
-            {
-                kind = FileType::from_raw_mode(stat.st_mode).into();
+            if kind == Kind::Unknown {
+                listing.has_unknown = true;
+                let asked = statat(dir, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT);
+                kind = asked.map_or(kind, |stat| FileType::from_raw_mode(stat.st_mode).into());
             }
-            let taken = take(name, kind);
-            if taken != Take::Nothing {
-                listing.add(name, kind, entry.ino(), taken == Take::EntryAndBelow)?;
-            }
+            listing.add(name, kind, entry.ino())?;
         }
-        listing.sort(order);
+        listing.sort();
         Ok(listing)
     }
 
-    fn add(&mut self, name: &[u8], kind: Kind, inode: u64, below: bool) -> Result<(), Errno> {
+    /// How many places there are: one for each entry, and one for what is below each directory.
+    pub fn places(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The place of an entry.
+    pub fn place_of(&self, name: &[u8]) -> Option<usize> {
+        self.slots.binary_search_by(|slot| self.key(slot).cmp(name).then(slot.below.cmp(&false))).ok()
+    }
+
+    /// The name at a place.
+    pub fn name(&self, place: usize) -> Option<&[u8]> {
+        self.get(place).map(|listed| listed.name)
+    }
+
+    /// Whether the directory itself said what all of its entries are.
+    pub fn knows_kinds(&self) -> bool {
+        !self.has_unknown
+    }
+
+    /// What it takes, in bytes.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + self.names.capacity() + self.slots.capacity() * size_of::<Slot>()
+    }
+
+    fn add(&mut self, name: &[u8], kind: Kind, inode: u64) -> Result<(), Errno> {
         let start = u32::try_from(self.names.len()).map_err(|_| Errno::OVERFLOW)?;
         let length = u16::try_from(name.len()).map_err(|_| Errno::NAMETOOLONG)?;
         self.names.extend_from_slice(name);
         self.slots.push(Slot { inode, start, length, kind, below: false });
-        if below {
+        if kind == Kind::Directory {
             // The slash belongs to what is below, and so has a part in the order of paths.
             self.names.push(b'/');
             self.slots.push(Slot { inode, start, length, kind, below: true });
@@ -99,31 +114,69 @@ impl Listing {
         Ok(())
     }
 
-    fn sort(&mut self, order: Order) {
+    fn key(&self, slot: &Slot) -> &[u8] {
+        key(&self.names, slot)
+    }
+
+    fn sort(&mut self) {
         let names = &self.names;
-        let key = |slot: &Slot| {
-            let slash = usize::from(slot.below && order == Order::Paths);
-            &names[slot.start as usize..][..usize::from(slot.length) + slash]
-        };
-        self.slots.sort_unstable_by(|a, b| key(a).cmp(key(b)).then(a.below.cmp(&b.below)));
+        self.slots.sort_unstable_by(|a, b| key(names, a).cmp(key(names, b)).then(a.below.cmp(&b.below)));
         self.slots.shrink_to_fit();
         self.names.shrink_to_fit();
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.slots.len()
-    }
-
-    pub(super) fn get(&self, index: usize) -> Option<Listed<'_>> {
-        let slot = self.slots.get(index)?;
+    pub(super) fn get(&self, place: usize) -> Option<Listed<'_>> {
+        let slot = self.slots.get(place)?;
         let name = self.names.get(slot.start as usize..)?.get(..usize::from(slot.length))?;
-        Some(Listed { name, kind: slot.kind, inode: slot.inode })
+        Some(Listed { name, kind: slot.kind, inode: slot.inode, below: slot.below })
+    }
+}
+
+fn key<'a>(names: &'a [u8], slot: &Slot) -> &'a [u8] {
+    &names[slot.start as usize..][..usize::from(slot.length) + usize::from(slot.below)]
+}
+
+/// The entries of a directory, and what a visitor keeps with them.
+#[derive(Debug, Default)]
+pub struct Entries<N> {
+    /// The entries.
+    pub listing: Listing,
+    /// What is kept.
+    pub notes: N,
+}
+
+impl<N: Default> From<Listing> for Entries<N> {
+    fn from(listing: Listing) -> Self {
+        Self { listing, notes: N::default() }
+    }
+}
+
+/// A directory that a walk has just opened, to be listed.
+pub struct OpenDir<'a> {
+    handle: &'a OwnedFd,
+    buffer: &'a mut Vec<u8>,
+}
+
+impl<'a> OpenDir<'a> {
+    pub(super) fn new(handle: &'a OwnedFd, buffer: &'a mut Vec<u8>) -> Self {
+        Self { handle, buffer }
     }
 
-    /// How many places from `index` on are entries, at most `most`.
-    pub(super) fn entries_from(&self, index: usize, most: usize) -> usize {
-        let rest = self.slots.get(index..).unwrap_or_default();
-        rest.iter().take(most).take_while(|slot| !slot.below).count()
+    /// Lists it; once.
+    pub fn list(&mut self) -> io::Result<Listing> {
+        Ok(Listing::read(self.handle, self.buffer)?)
+    }
+
+    /// Which version of which directory it is, if the same version always has the same entries: those of an encrypted one
+    /// have other names while the key is not there (`fscrypt`, "Access semantics").
+    pub fn version(&self) -> Option<Version> {
+        let found = statx(self.handle, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS).ok()?;
+        (!found.stx_attributes.contains(StatxAttributes::ENCRYPTED)).then(|| Version::of_statx(&found))
+    }
+
+    /// Whether its filesystem tells versions apart; see [`is_honest`].
+    pub fn is_honest(&self) -> bool {
+        is_honest(self.handle.as_fd())
     }
 }
 
@@ -131,22 +184,26 @@ impl Listing {
 mod tests {
     use super::*;
 
-    fn ordered(order: Order) -> Vec<String> {
-        let mut listing = Listing::default();
-        for (name, dir) in [("b", false), ("a.c", false), ("a", true), ("a-b", true), ("a0", false)] {
-            listing.add(name.as_bytes(), if dir { Kind::Directory } else { Kind::File }, 1, dir).unwrap();
-        }
-        listing.sort(order);
-        let text = |index: usize| {
-            let name = String::from_utf8_lossy(listing.get(index).unwrap().name).into_owned();
-            if listing.entries_from(index, 1) == 0 { name + "/" } else { name }
-        };
-        (0..listing.len()).map(text).collect()
-    }
-
     #[test]
     fn what_is_below_a_directory_has_a_place_of_its_own() {
-        assert_eq!(ordered(Order::Paths), ["a", "a-b", "a-b/", "a.c", "a/", "a0", "b"]);
-        assert_eq!(ordered(Order::Names), ["a", "a/", "a-b", "a-b/", "a.c", "a0", "b"]);
+        let mut listing = Listing::default();
+        for (name, kind) in [
+            ("b", Kind::File),
+            ("a.c", Kind::File),
+            ("a", Kind::Directory),
+            ("a-b", Kind::Directory),
+            ("a0", Kind::File),
+        ] {
+            listing.add(name.as_bytes(), kind, 1).unwrap();
+        }
+        listing.sort();
+        let text = |place: usize| {
+            let listed = listing.get(place).unwrap();
+            String::from_utf8_lossy(listed.name).into_owned() + if listed.below { "/" } else { "" }
+        };
+        let all: Vec<_> = (0..listing.places()).map(text).collect();
+        assert_eq!(all, ["a", "a-b", "a-b/", "a.c", "a/", "a0", "b"]);
+        let places = ["a", "a-b", "a.c", "a0", "b", "c", ""].map(|name| listing.place_of(name.as_bytes()));
+        assert_eq!(places, [Some(0), Some(1), Some(3), Some(5), Some(6), None, None]);
     }
 }

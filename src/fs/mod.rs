@@ -29,7 +29,7 @@ pub use dir::{DirEntry, entries, entry_info};
 pub use dirs::{create_dir, is_plain_way};
 pub use error::FsError;
 pub use info::{Info, info, info_of_open};
-pub use listing::Order;
+pub use listing::{Entries, Listing, OpenDir, Order};
 pub use locks::{Locks, Named, PathLock};
 pub use read::{OpenFile, Reader, read_all};
 pub use remove::{Removed, remove};

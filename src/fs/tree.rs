@@ -103,6 +103,7 @@ struct Lister<'a> {
 impl Visitor for Lister<'_> {
     type Local = ();
     type Out = Stretch;
+    type Notes = ();
 
     fn local(&self) {}
 
@@ -110,7 +111,7 @@ impl Visitor for Lister<'_> {
         (self.keep)(rel, Kind::Directory)
     }
 
-    fn visit(&self, (): &mut (), out: &mut Stretch, found: &Found<'_>) {
+    fn visit(&self, (): &mut (), out: &mut Stretch, found: &Found<'_>, (): &()) {
         let kind = found.kind();
         if !(self.keep)(found.rel(), kind) {
             return;

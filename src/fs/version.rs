@@ -2,11 +2,11 @@
 
 use std::os::fd::BorrowedFd;
 
-use rustix::fs::{Stat, fstatfs};
+use rustix::fs::{Stat, Statx, fstatfs, makedev};
 
 use crate::sandbox::unwritten_pages;
 
-/// Identity, size and times of a file. Two of one value have the same content if the older one was settled
+/// Identity, size and times of a file or directory. Two of one value have the same content if the older one was settled
 /// (`search::memory` says when it is).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version {
@@ -30,6 +30,16 @@ impl Version {
             size: u64::try_from(stat.st_size).unwrap_or(0),
             modified: (stat.st_mtime, u32::try_from(stat.st_mtime_nsec).unwrap_or(0)),
             changed: (stat.st_ctime, u32::try_from(stat.st_ctime_nsec).unwrap_or(0)),
+        }
+    }
+
+    pub(super) fn of_statx(found: &Statx) -> Self {
+        Self {
+            device: makedev(found.stx_dev_major, found.stx_dev_minor),
+            inode: found.stx_ino,
+            size: found.stx_size,
+            modified: (found.stx_mtime.tv_sec, found.stx_mtime.tv_nsec),
+            changed: (found.stx_ctime.tv_sec, found.stx_ctime.tv_nsec),
         }
     }
 }

@@ -24,7 +24,7 @@ use super::dirs::reopen;
 use super::error::FsError;
 use super::ignores::Ignores;
 use super::info::{Info, info_of};
-use super::listing::{Listing, Order, Take};
+use super::listing::{Entries, OpenDir, Order};
 use super::read::OpenFile;
 use super::temp::is_temp_name;
 use super::version::Version;
@@ -56,6 +56,9 @@ pub trait Visitor: Sync {
     /// What a stretch of entries, one after the other, comes to.
     type Out: Default + Send;
 
+    /// What it keeps with the entries of a directory, each by its place.
+    type Notes: Default + Send + Sync;
+
     /// Made once for each thread.
     fn local(&self) -> Self::Local;
 
@@ -65,8 +68,13 @@ pub trait Visitor: Sync {
         true
     }
 
-    /// Looks at an entry.
-    fn visit(&self, local: &mut Self::Local, out: &mut Self::Out, found: &Found<'_>);
+    /// The entries of a directory, all of them: listed now, or known from before.
+    fn entries(&self, dir: &mut OpenDir<'_>) -> io::Result<Arc<Entries<Self::Notes>>> {
+        Ok(Arc::new(dir.list()?.into()))
+    }
+
+    /// Looks at an entry; `notes` are those of its directory.
+    fn visit(&self, local: &mut Self::Local, out: &mut Self::Out, found: &Found<'_>, notes: &Self::Notes);
 
     /// A directory, by its path below the start, could not be read or lies too deep.
     fn unreadable(&self, out: &mut Self::Out, rel: &[u8]);
@@ -90,6 +98,7 @@ pub struct Found<'a> {
     name: usize,
     kind: Kind,
     inode: u64,
+    place: usize,
     dir: BorrowedFd<'a>,
 }
 
@@ -112,6 +121,11 @@ impl Found<'_> {
     /// Its inode number as the directory has it (`getdents64(2)`); of a mount point it is the number of what lies under.
     pub fn inode(&self) -> u64 {
         self.inode
+    }
+
+    /// Its place in the listing of its directory.
+    pub fn place(&self) -> usize {
+        self.place
     }
 
     /// Which version it is at this moment; `None` if it is gone or no regular file.
@@ -151,12 +165,12 @@ pub fn walk<V: Visitor>(
     let walker = Walker { start, options, visitor, open: Arc::default() };
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = options.threads.unwrap_or_else(processors).clamp(1, MAX_WALK_THREADS);
-    let mut own = Own { local: visitor.local(), path: Vec::new(), buffer: Vec::new() };
+    let mut own = Own::new(visitor);
     // Most walks are over before another thread would have started.
     if walker.alone(&line, &mut own) && threads > 1 {
         std::thread::scope(|scope| {
             let run = || {
-                let mut own = Own { local: visitor.local(), path: Vec::new(), buffer: Vec::new() };
+                let mut own = Own::new(visitor);
                 walker.work(&line, &mut own);
             };
             // Where no thread can be started the others do its share.
@@ -180,6 +194,41 @@ struct Own<L> {
     local: L,
     path: Vec<u8>,
     buffer: Vec<u8>,
+    steps: Vec<Step>,
+}
+
+impl<L> Own<L> {
+    fn new(visitor: &impl Visitor<Local = L>) -> Self {
+        Self { local: visitor.local(), path: Vec::new(), buffer: Vec::new(), steps: Vec::new() }
+    }
+}
+
+/// A place of a listing that is taken, and whether as an entry or for what is below it. A listing's names have room in 4 GiB,
+/// so its places have room in 31 bits.
+#[derive(Clone, Copy)]
+struct Step(u32);
+
+impl Step {
+    fn new(place: usize, below: bool) -> Self {
+        Self((place as u32) << 1 | u32::from(below))
+    }
+
+    fn place(self) -> usize {
+        (self.0 >> 1) as usize
+    }
+
+    fn is_below(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+/// What is done with an entry.
+#[derive(PartialEq, Eq)]
+enum Take {
+    Nothing,
+    Entry,
+    /// The entry, and later what is below it.
+    EntryAndBelow,
 }
 
 /// An open directory, counted.
@@ -194,22 +243,48 @@ impl Drop for Dir {
     }
 }
 
-/// A listed directory, of which the entries from `next` on are still to be done.
-#[derive(Clone)]
-struct Place {
+/// A listed directory.
+struct Place<N> {
     /// Without it the directory is opened from the start, name by name.
     dir: Option<Arc<Dir>>,
     /// Path below the start with a slash behind it; empty for the start itself.
     rel: Arc<[u8]>,
-    listing: Arc<Listing>,
+    entries: Arc<Entries<N>>,
+    /// What of it is taken, in order.
+    steps: Arc<[Step]>,
     ignores: Option<Arc<Ignores>>,
     /// 0 for the start.
     depth: usize,
 }
 
-enum Rest {
+impl<N> Clone for Place<N> {
+    fn clone(&self) -> Self {
+        Self {
+            dir: self.dir.clone(),
+            rel: Arc::clone(&self.rel),
+            entries: Arc::clone(&self.entries),
+            steps: Arc::clone(&self.steps),
+            ignores: self.ignores.clone(),
+            depth: self.depth,
+        }
+    }
+}
+
+impl<N> Place<N> {
+    /// How many steps from `index` on are entries, at most `most`.
+    fn entries_from(&self, index: usize, most: usize) -> usize {
+        let rest = self.steps.get(index..).unwrap_or_default();
+        rest.iter().take(most).take_while(|step| !step.is_below()).count()
+    }
+}
+
+enum Rest<N> {
     Start(Start),
-    Listed { place: Place, next: usize },
+    /// The steps from `next` on are still to be done.
+    Listed {
+        place: Place<N>,
+        next: usize,
+    },
 }
 
 struct Start {
@@ -217,16 +292,16 @@ struct Start {
     taken: bool,
 }
 
-enum Task {
+enum Task<N> {
     Start(Option<Arc<Ignores>>),
-    Entries(Place, Range<usize>),
-    Below(Place, usize),
+    Entries(Place<N>, Range<usize>),
+    Below(Place<N>, Step),
 }
 
-impl Source for Rest {
-    type Task = Task;
+impl<N> Source for Rest<N> {
+    type Task = Task<N>;
 
-    fn cut(&mut self) -> Task {
+    fn cut(&mut self) -> Task<N> {
         match self {
             Self::Start(start) => {
                 start.taken = true;
@@ -234,9 +309,12 @@ impl Source for Rest {
             }
             Self::Listed { place, next } => {
                 let from = *next;
-                let entries = place.listing.entries_from(from, WALK_BATCH_FILES);
+                let entries = place.entries_from(from, WALK_BATCH_FILES);
                 *next += entries.max(1);
-                if entries == 0 { Task::Below(place.clone(), from) } else { Task::Entries(place.clone(), from..*next) }
+                match place.steps.get(from) {
+                    Some(step) if step.is_below() => Task::Below(place.clone(), *step),
+                    _ => Task::Entries(place.clone(), from..*next),
+                }
             }
         }
     }
@@ -244,7 +322,7 @@ impl Source for Rest {
     fn is_empty(&self) -> bool {
         match self {
             Self::Start(start) => start.taken,
-            Self::Listed { place, next } => *next >= place.listing.len(),
+            Self::Listed { place, next } => *next >= place.steps.len(),
         }
     }
 
@@ -265,7 +343,7 @@ struct Walker<'a, V> {
 
 impl<V: Visitor> Walker<'_, V> {
     /// Works until there is something that others could do; whether there is.
-    fn alone<F>(&self, line: &Line<Rest, V::Out, F>, own: &mut Own<V::Local>) -> bool
+    fn alone<F>(&self, line: &Line<Rest<V::Notes>, V::Out, F>, own: &mut Own<V::Local>) -> bool
     where
         F: FnMut(V::Out) -> ControlFlow<()>,
     {
@@ -278,7 +356,7 @@ impl<V: Visitor> Walker<'_, V> {
         false
     }
 
-    fn work<F>(&self, line: &Line<Rest, V::Out, F>, own: &mut Own<V::Local>)
+    fn work<F>(&self, line: &Line<Rest<V::Notes>, V::Out, F>, own: &mut Own<V::Local>)
     where
         F: FnMut(V::Out) -> ControlFlow<()>,
     {
@@ -289,7 +367,12 @@ impl<V: Visitor> Walker<'_, V> {
         }
     }
 
-    fn one<F>(&self, line: &Line<Rest, V::Out, F>, task: Task, own: &mut Own<V::Local>) -> Finished<Rest, V::Out>
+    fn one<F>(
+        &self,
+        line: &Line<Rest<V::Notes>, V::Out, F>,
+        task: Task<V::Notes>,
+        own: &mut Own<V::Local>,
+    ) -> Finished<Rest<V::Notes>, V::Out>
     where
         F: FnMut(V::Out) -> ControlFlow<()>,
     {
@@ -304,8 +387,8 @@ impl<V: Visitor> Walker<'_, V> {
                     let opened = openat(self.start, ".", LIST, Mode::empty());
                     more = self.list(opened, Vec::new(), ignores, 0, own, &mut out);
                 }
-                Task::Below(place, index) => {
-                    let name = place.listing.get(index).map_or(&b""[..], |listed| listed.name);
+                Task::Below(place, step) => {
+                    let name = place.entries.listing.name(step.place()).unwrap_or_default();
                     let mut rel = Vec::with_capacity(place.rel.len() + name.len() + 1);
                     rel.extend_from_slice(&place.rel);
                     rel.extend_from_slice(name);
@@ -324,8 +407,8 @@ impl<V: Visitor> Walker<'_, V> {
 
     fn entries<F>(
         &self,
-        line: &Line<Rest, V::Out, F>,
-        place: &Place,
+        line: &Line<Rest<V::Notes>, V::Out, F>,
+        place: &Place<V::Notes>,
         range: Range<usize>,
         own: &mut Own<V::Local>,
         out: &mut V::Out,
@@ -345,8 +428,9 @@ impl<V: Visitor> Walker<'_, V> {
         };
         own.path.clear();
         own.path.extend_from_slice(&place.rel);
-        for index in range {
-            let Some(listed) = place.listing.get(index) else { return };
+        let Entries { listing, notes } = &*place.entries;
+        for step in place.steps.get(range).unwrap_or_default() {
+            let Some(listed) = listing.get(step.place()) else { return };
             if line.is_stopped() {
                 return;
             }
@@ -355,8 +439,9 @@ impl<V: Visitor> Walker<'_, V> {
             }
             own.path.truncate(place.rel.len());
             own.path.extend_from_slice(listed.name);
-            let found = Found { rel: &own.path, name: place.rel.len(), kind: listed.kind, inode: listed.inode, dir };
-            self.visitor.visit(&mut own.local, out, &found);
+            let (name, at) = (place.rel.len(), step.place());
+            let found = Found { rel: &own.path, name, kind: listed.kind, inode: listed.inode, place: at, dir };
+            self.visitor.visit(&mut own.local, out, &found, notes);
         }
     }
 
@@ -369,7 +454,7 @@ impl<V: Visitor> Walker<'_, V> {
         depth: usize,
         own: &mut Own<V::Local>,
         out: &mut V::Out,
-    ) -> Option<Rest> {
+    ) -> Option<Rest<V::Notes>> {
         let Ok(handle) = opened else {
             self.visitor.unreadable(out, &rel);
             return None;
@@ -381,21 +466,15 @@ impl<V: Visitor> Walker<'_, V> {
         if !rel.is_empty() {
             rel.push(b'/');
         }
-        let inside = Inside { walker: self, ignores: ignores.as_deref(), depth: depth + 1 };
-        own.path.clear();
-        own.path.extend_from_slice(&rel);
-        let listed = Listing::read(&handle, &mut own.buffer, self.options.order, |name, kind| {
-            own.path.truncate(rel.len());
-            own.path.extend_from_slice(name);
-            inside.take(&own.path, name, kind, out)
-        });
-        let Ok(listing) = listed else {
+        let Ok(entries) = self.visitor.entries(&mut OpenDir::new(&handle, &mut own.buffer)) else {
             self.visitor.unreadable(out, rel.strip_suffix(b"/").unwrap_or(&rel));
             return None;
         };
+        let inside = Inside { walker: self, ignores: ignores.as_deref(), depth: depth + 1 };
+        let steps = inside.steps(&entries, &rel, own, out);
         self.open.fetch_add(1, Ordering::Relaxed);
         let dir = Some(Arc::new(Dir { handle, open: Arc::clone(&self.open) }));
-        let place = Place { dir, rel: rel.into(), listing: Arc::new(listing), ignores, depth };
+        let place = Place { dir, rel: rel.into(), entries, steps, ignores, depth };
         Some(Rest::Listed { place, next: 0 })
     }
 }
@@ -409,7 +488,36 @@ struct Inside<'a, V> {
 }
 
 impl<V: Visitor> Inside<'_, V> {
-    fn take(&self, path: &[u8], name: &[u8], kind: Kind, out: &mut V::Out) -> Take {
+    /// What is taken of a directory whose path with a slash is `rel`.
+    fn steps(&self, entries: &Entries<V::Notes>, rel: &[u8], own: &mut Own<V::Local>, out: &mut V::Out) -> Arc<[Step]> {
+        let by_names = self.walker.options.order == Order::Names;
+        own.steps.clear();
+        own.path.clear();
+        own.path.extend_from_slice(rel);
+        for place in 0..entries.listing.places() {
+            let Some(listed) = entries.listing.get(place) else { break };
+            if listed.below && by_names {
+                continue;
+            }
+            own.path.truncate(rel.len());
+            own.path.extend_from_slice(listed.name);
+            let take = self.take(&own.path, listed.name, listed.kind);
+            if !listed.below && take != Take::Nothing {
+                own.steps.push(Step::new(place, false));
+            }
+            // In the order of names, what is below follows its directory at once; in that of paths it has its own place.
+            if take == Take::EntryAndBelow && listed.below != by_names {
+                if self.depth < MAX_WALK_DEPTH {
+                    own.steps.push(Step::new(place, true));
+                } else {
+                    self.walker.visitor.unreadable(out, &own.path);
+                }
+            }
+        }
+        Arc::from(&own.steps[..])
+    }
+
+    fn take(&self, path: &[u8], name: &[u8], kind: Kind) -> Take {
         let options = self.walker.options;
         let is_dir = kind == Kind::Directory;
         let left_out = options.respect_gitignore
@@ -418,13 +526,10 @@ impl<V: Visitor> Inside<'_, V> {
         if left_out || (!is_dir && is_temp_name(OsStr::from_bytes(name))) {
             return Take::Nothing;
         }
-        if !is_dir || self.depth >= options.max_depth || !self.walker.visitor.enters(path) {
-            return Take::Entry;
+        if is_dir && self.depth < options.max_depth && self.walker.visitor.enters(path) {
+            Take::EntryAndBelow
+        } else {
+            Take::Entry
         }
-        if self.depth >= MAX_WALK_DEPTH {
-            self.walker.visitor.unreadable(out, path);
-            return Take::Entry;
-        }
-        Take::EntryAndBelow
     }
 }

@@ -1,16 +1,18 @@
 //! Lines of all files of a scope that match a pattern, in path order.
 
+use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::Call;
 use super::error::SearchError;
 use super::lines::{FileSearcher, Found, Hit, How, Limits, Stopped};
-use super::memory::{Memory, Recall};
+use super::memory::{Memory, Notes, Recall};
 use super::scope::{Scope, Start, to_path};
 use crate::cancel::Bound;
-use crate::fs::{self, Ended, OpenFile, Visitor};
+use crate::fs::{self, Ended, Entries, OpenDir, OpenFile, Visitor};
 use crate::limits::{MAX_NAMED_UNREADABLE, SEARCH_PROGRESS_STEP};
 use crate::pattern::{Budget, Pattern, PatternError};
 use crate::policy::{Checked, Kind, Read};
@@ -209,6 +211,7 @@ struct Search<'a> {
 impl<'a> Visitor for Search<'a> {
     type Local = FileSearcher<'a>;
     type Out = Stretch;
+    type Notes = Notes;
 
     fn local(&self) -> Self::Local {
         FileSearcher::new(self.pattern, self.budget, how_of(self.wanted))
@@ -218,7 +221,14 @@ impl<'a> Visitor for Search<'a> {
         self.scope.enters(rel)
     }
 
-    fn visit(&self, local: &mut Self::Local, out: &mut Stretch, found: &fs::Found<'_>) {
+    fn entries(&self, dir: &mut OpenDir<'_>) -> io::Result<Arc<Entries<Notes>>> {
+        match self.recall {
+            Some(recall) => recall.entries(dir),
+            None => Ok(Arc::new(dir.list()?.into())),
+        }
+    }
+
+    fn visit(&self, local: &mut Self::Local, out: &mut Stretch, found: &fs::Found<'_>, notes: &Notes) {
         let kind = found.kind();
         if !matches!(kind, Kind::File | Kind::Symlink) || !self.scope.holds(self.start, found) {
             return;
@@ -236,7 +246,7 @@ impl<'a> Visitor for Search<'a> {
         if seen.is_multiple_of(SEARCH_PROGRESS_STEP) {
             (self.call.progress)(seen);
         }
-        if self.recall.is_some_and(|recall| recall.rules_out(found)) {
+        if self.recall.is_some_and(|recall| recall.rules_out(found, notes)) {
             return;
         }
         let file = match found.open() {
@@ -246,15 +256,16 @@ impl<'a> Visitor for Search<'a> {
             Err(_) => return out.skip(path()),
         };
         // Before it is read: what changes from now on has another version.
-        let settled = self.recall.and_then(|recall| recall.settled(&file).map(|version| (recall, version)));
+        let settled = self.recall.and_then(|recall| recall.settled(&file, notes).map(|version| (recall, version)));
         let (units, bytes) = (&self.settled.units, &self.settled.bytes);
         let limits = limits_of(self.wanted, units.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed));
         let searched = local.search(&file, limits, self.call.cancel);
+        let found_at = found.place();
         if let Some((recall, version)) = settled
             && let Ok(found) = &searched
             && !self.call.cancel.is_cancelled()
         {
-            recall.learn(&version, found.matches > 0 || found.cut);
+            recall.learn(notes, found_at, &version, found.matches > 0 || found.cut);
         }
         out.add(searched, path, self.wanted.mode);
     }

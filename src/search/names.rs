@@ -1,13 +1,16 @@
 //! Entries of a scope by their names, in path order.
 
 use std::ffi::OsStr;
+use std::io;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Call;
 use super::error::SearchError;
+use super::memory::{Notes, Recall};
 use super::scope::{Scope, Start};
-use crate::fs::{self, Ended, Found, Visitor};
+use crate::fs::{self, Ended, Entries, Found, OpenDir, Visitor};
 use crate::limits::{GLOB_COUNT_ON_ENTRIES, MAX_NAMED_UNREADABLE, MAX_NAMES_BYTES, SEARCH_PROGRESS_STEP};
 use crate::policy::Kind;
 
@@ -95,8 +98,9 @@ pub fn names(
     let seen = AtomicU64::new(0);
     let limit = if scope.overlaps() { usize::MAX } else { max };
     let mut full_at = None;
+    let recall = call.memory.recall_entries();
     for start in scope.starts() {
-        let visit = Look { call, scope, start, keep, seen: &seen };
+        let visit = Look { call, scope, start, keep, seen: &seen, recall: recall.as_ref() };
         let ended = fs::walk(&start.dir, &scope.walk_options(start, call.cancel), &visit, |stretch: Stretch| {
             named.skipped += stretch.skipped;
             let room = MAX_NAMED_UNREADABLE.saturating_sub(named.unreadable.len());
@@ -142,12 +146,14 @@ struct Look<'a> {
     start: &'a Start,
     keep: &'a (dyn Fn(&OsStr, Kind) -> bool + Sync),
     seen: &'a AtomicU64,
+    recall: Option<&'a Recall>,
 }
 
 impl Visitor for Look<'_> {
     /// Entries seen since they were last added to those of all threads.
     type Local = u64;
     type Out = Stretch;
+    type Notes = Notes;
 
     fn local(&self) -> u64 {
         0
@@ -157,7 +163,14 @@ impl Visitor for Look<'_> {
         self.scope.enters(rel)
     }
 
-    fn visit(&self, local: &mut u64, out: &mut Stretch, found: &Found<'_>) {
+    fn entries(&self, dir: &mut OpenDir<'_>) -> io::Result<Arc<Entries<Notes>>> {
+        match self.recall {
+            Some(recall) => recall.entries(dir),
+            None => Ok(Arc::new(dir.list()?.into())),
+        }
+    }
+
+    fn visit(&self, local: &mut u64, out: &mut Stretch, found: &Found<'_>, _: &Notes) {
         *local += 1;
         if *local == SEARCH_PROGRESS_STEP {
             let seen = self.seen.fetch_add(*local, Ordering::Relaxed) + *local;

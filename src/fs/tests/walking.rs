@@ -18,6 +18,7 @@ const REL: &(dyn Fn(&Found<'_>) -> String + Sync) = &|found| {
 impl Visitor for Notes<'_> {
     type Local = ();
     type Out = (Vec<String>, u64);
+    type Notes = ();
 
     fn local(&self) {}
 
@@ -25,7 +26,7 @@ impl Visitor for Notes<'_> {
         (self.enter)(rel)
     }
 
-    fn visit(&self, (): &mut (), out: &mut Self::Out, found: &Found<'_>) {
+    fn visit(&self, (): &mut (), out: &mut Self::Out, found: &Found<'_>, (): &()) {
         out.0.push((self.note)(found));
     }
 

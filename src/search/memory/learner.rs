@@ -1,6 +1,7 @@
 //! The thread that makes signatures of files that were searched: at the lowest priority, and only while nobody calls.
 
 use std::collections::VecDeque;
+use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,8 +14,9 @@ use super::Inner;
 use super::query::Query;
 use super::recall::Recall;
 use super::signature::Signer;
+use super::store::Notes;
 use crate::cancel::CancelToken;
-use crate::fs::{Found, Order, Visitor, WalkOptions, walk};
+use crate::fs::{Entries, Found, OpenDir, Order, Visitor, WalkOptions, walk};
 use crate::limits::{LEARNING_PAUSE_MS, MAX_LEARNED_TREES, MAX_SIGNED_FILE_BYTES, MAX_WALK_DEPTH};
 use crate::policy::{Checked, Kind, Read};
 
@@ -113,13 +115,18 @@ struct Visit<'a> {
 impl Visitor for Visit<'_> {
     type Local = Own;
     type Out = Full;
+    type Notes = Notes;
 
     fn local(&self) -> Own {
         Own::default()
     }
 
-    fn visit(&self, own: &mut Own, full: &mut Full, found: &Found<'_>) {
-        if full.0 || found.kind() != Kind::File || !self.recall.wants_signature(found.inode()) {
+    fn entries(&self, dir: &mut OpenDir<'_>) -> io::Result<Arc<Entries<Notes>>> {
+        self.recall.entries(dir)
+    }
+
+    fn visit(&self, own: &mut Own, full: &mut Full, found: &Found<'_>, notes: &Notes) {
+        if full.0 || found.kind() != Kind::File || !notes.wants_signature(found.place()) {
             return;
         }
         if !self.shared.wait_until_quiet() {
@@ -127,13 +134,13 @@ impl Visitor for Visit<'_> {
             return;
         }
         let Ok(file) = found.open() else { return };
-        let Some(version) = self.recall.settled(&file) else { return };
+        let Some(version) = self.recall.settled(&file, notes) else { return };
         if version.size > MAX_SIGNED_FILE_BYTES
             || !file.read_start(&mut own.content, MAX_SIGNED_FILE_BYTES).unwrap_or(false)
         {
             return;
         }
-        full.0 = !self.recall.sign(&version, own.signer.sign(&own.content));
+        full.0 = !self.recall.sign(notes, found.place(), &version, own.signer.sign(&own.content));
     }
 
     fn unreadable(&self, _: &mut Full, _: &[u8]) {}

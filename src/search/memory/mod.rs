@@ -1,9 +1,9 @@
 //! What the server remembers of files between searches, so that a repeated or narrower search opens only what may match.
 //!
-//! A record says of one version of one file: its content has no match for these patterns, and may hold only these
-//! trigrams. It says nothing of names or directories, so the same walk as always decides what is searched, and each file
-//! is looked at (`fs::Version`) before a record of it counts. What lets a version stand for its content is in
-//! `Recall::settled`; ARCHITECTURE.md has the whole argument.
+//! A record says of one version of one directory: these are its entries; or of one version of one file: its content has no
+//! match for these patterns, and may hold only these trigrams. Each directory is opened and each file looked at
+//! (`fs::Version`) before a record of it counts. What lets a version stand for what it holds is in `Recall::settled` and
+//! `Recall::entries`; ARCHITECTURE.md has the whole argument.
 
 mod clock;
 mod learner;
@@ -22,6 +22,7 @@ use std::time::Duration;
 
 pub use learner::Busy;
 pub use recall::Recall;
+pub use store::Notes;
 
 use clock::{Clock, SystemClock};
 use learner::Learner;
@@ -80,6 +81,11 @@ impl Memory {
     pub fn recall(&self, key: &[u8], approximation: impl FnOnce() -> Option<String>) -> Option<Recall> {
         let query = || approximation().map_or(Query::Any, |text| Query::of(&text));
         self.inner.as_ref().map(|inner| Recall::new(inner, Some(key), query))
+    }
+
+    /// What is known for work that asks for no pattern: entries of directories. `None` if nothing is remembered.
+    pub fn recall_entries(&self) -> Option<Recall> {
+        self.inner.as_ref().map(|inner| Recall::new(inner, None, || Query::Any))
     }
 
     /// Says that a call runs, until what is returned is dropped: signatures can wait.

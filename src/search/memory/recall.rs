@@ -1,18 +1,20 @@
 //! One search's view of the memory.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::Inner;
 use super::query::Query;
 use super::signature::Signature;
-use crate::fs::{Found, OpenFile, Version};
+use super::store::Notes;
+use crate::fs::{Entries, Found, OpenDir, OpenFile, Version};
 use crate::limits::{LONG_SETTLED_SECS, MAX_REMEMBERED_FILE_BYTES, SETTLED_SECS};
 
 /// What is known about one pattern, for the time of one search. Shared by its threads.
 pub struct Recall {
     inner: Arc<Inner>,
-    /// The bit of the pattern; `None` if its answers are not kept.
+    /// The number of the pattern's bit; `None` if its answers are not kept.
     bit: Option<u32>,
     query: Query,
     /// When the search began, in seconds since 1970: what is settled by then still is when it is read.
@@ -21,8 +23,6 @@ pub struct Recall {
     can_learn: bool,
     epoch: u64,
     search: u32,
-    /// Filesystems that hold something known.
-    devices: Vec<u64>,
     /// Filesystems met, and whether they can be trusted. Asked once in each search: a number can come to stand for another.
     honest: RwLock<Vec<(u64, bool)>>,
     has_news: AtomicBool,
@@ -34,35 +34,52 @@ impl Recall {
         let can_learn = inner.watch_clock();
         // Before anything is found out, so that what a later clearing makes doubtful is refused.
         let epoch = inner.epoch.load(Ordering::SeqCst);
-        let devices = inner.store.devices();
         let bit = key.and_then(|key| inner.patterns().pin(key, |bits| inner.store.clear_bits(bits)));
         Self {
             bit,
-            query: if devices.is_empty() { Query::Any } else { query() },
+            query: if inner.store.bytes() == 0 { Query::Any } else { query() },
             began: inner.clock.now(),
             can_learn,
             epoch,
             search: inner.search.fetch_add(1, Ordering::Relaxed).wrapping_add(1),
-            devices,
             honest: RwLock::default(),
             has_news: AtomicBool::new(false),
             inner: Arc::clone(inner),
         }
     }
 
-    /// Whether the file is known to have no match, as it is at this moment. Most files of which nothing is known cost a look
-    /// into a table, the others a `stat`.
-    pub fn rules_out(&self, found: &Found<'_>) -> bool {
-        let hopeless = |device: &u64| self.known_without(*device, found.inode()).is_some();
-        if !self.devices.iter().any(hopeless) {
-            return false;
+    /// The entries of a directory, with what is known of its files.
+    ///
+    /// They need not be listed if the directory has the version of a listing before. Whatever changes entries stamps the
+    /// directory, as content does a file; it does so while nobody can list it, and what a directory holds is not mapped, so
+    /// that age is all it takes.
+    pub fn entries(&self, dir: &mut OpenDir<'_>) -> io::Result<Arc<Entries<Notes>>> {
+        let version = dir.version().filter(|_| self.can_learn);
+        let Some(version) = version.filter(|version| self.is_honest(version.device, dir)) else {
+            return Ok(Arc::new(dir.list()?.into()));
+        };
+        let store = &self.inner.store;
+        if let Some(known) = store.find(&version, self.search, || self.is_current()) {
+            return Ok(known);
         }
-        found.version().is_some_and(|now| self.known_without(now.device, now.inode) == Some(now))
+        let listing = dir.list()?;
+        let is_settled = self.age_secs(&version) > SETTLED_SECS && listing.knows_kinds();
+        Ok(store.keep(version, is_settled, listing, self.search, || self.is_current()))
     }
 
-    /// The version of a file of which it is known that it has no match.
-    fn known_without(&self, device: u64, inode: u64) -> Option<Version> {
-        self.inner.store.known_without(device, inode, self.bit, &self.query, self.search)
+    /// Whether the file is known to have no match, as it is at this moment. If anything is known of it, that takes a `stat`.
+    pub fn rules_out(&self, found: &Found<'_>, notes: &Notes) -> bool {
+        let known = notes.known_without(found.place(), self.bits(), &self.query);
+        known.is_some_and(|known| found.version() == Some(known))
+    }
+
+    fn bits(&self) -> u64 {
+        self.bit.map_or(0, |bit| 1 << bit)
+    }
+
+    /// The seconds since the last change when the search began; they are cut off on both sides.
+    fn age_secs(&self, version: &Version) -> i64 {
+        self.began.saturating_sub(version.changed.0)
     }
 
     /// Which version of the file it is, if that will stand for the content that is read from now on; to be asked before the
@@ -72,20 +89,20 @@ impl Recall {
     /// again later has the content of now, with two exceptions that are ruled out here. A store to a mapped page that is
     /// still to be written back stamps nothing: so the last change must lie longer back than pages wait to be written, and
     /// up to an hour the kernel is asked whether any page does. And the clock may be set back: then all is forgotten.
-    pub fn settled(&self, file: &OpenFile) -> Option<Version> {
+    pub fn settled(&self, file: &OpenFile, notes: &Notes) -> Option<Version> {
         let version = file.version();
-        if !self.can_learn || version.size > MAX_REMEMBERED_FILE_BYTES {
+        // Of another filesystem than its directory, it is a mount point.
+        if version.device != notes.device() || version.size > MAX_REMEMBERED_FILE_BYTES {
             return None;
         }
-        let age = self.began.saturating_sub(version.changed.0);
-        // The seconds are cut off on both sides.
-        if age <= SETTLED_SECS || !self.is_honest(version.device, file) {
+        let age = self.age_secs(&version);
+        if age <= SETTLED_SECS {
             return None;
         }
         (age > LONG_SETTLED_SECS || file.is_written_back() != Some(false)).then_some(version)
     }
 
-    fn is_honest(&self, device: u64, file: &OpenFile) -> bool {
+    fn is_honest(&self, device: u64, dir: &OpenDir<'_>) -> bool {
         #[cfg(test)]
         if self.inner.any_filesystem {
             return true;
@@ -94,15 +111,15 @@ impl Recall {
         if let Some(honest) = find(&self.honest.read().unwrap_or_else(PoisonError::into_inner)) {
             return honest;
         }
-        let honest = file.is_honest();
+        let honest = dir.is_honest();
         self.honest.write().unwrap_or_else(PoisonError::into_inner).push((device, honest));
         honest
     }
 
-    /// Remembers whether a settled file, read whole, has a match.
-    pub fn learn(&self, version: &Version, matched: bool) {
-        let bit = self.bit.filter(|_| !matched);
-        if self.inner.store.learn(version, bit, self.search, || self.is_current()) {
+    /// Remembers whether a settled file, read whole, has a match. `place` and `notes` are where it was found.
+    pub fn learn(&self, notes: &Notes, place: usize, version: &Version, matched: bool) {
+        let bits = if matched { 0 } else { self.bits() };
+        if self.inner.store.learn(notes, place, version, bits, self.search) {
             self.has_news.store(true, Ordering::Relaxed);
         }
     }
@@ -112,14 +129,9 @@ impl Recall {
         self.has_news.load(Ordering::Relaxed)
     }
 
-    /// Whether the file was searched and has no signature.
-    pub(super) fn wants_signature(&self, inode: u64) -> bool {
-        self.devices.iter().any(|&device| self.inner.store.wants_signature(device, inode))
-    }
-
     /// Remembers the signature of a settled file. Whether there was room.
-    pub(super) fn sign(&self, version: &Version, signature: Signature) -> bool {
-        self.inner.store.sign(version, signature, self.search, || self.is_current())
+    pub(super) fn sign(&self, notes: &Notes, place: usize, version: &Version, signature: Signature) -> bool {
+        self.inner.store.sign(notes, place, version, signature, self.search)
     }
 
     /// Nothing was forgotten since the search began.

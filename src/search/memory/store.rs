@@ -1,85 +1,164 @@
-//! The records, in shards with a lock each.
+//! What is known of directories and of the files in them, in shards with a lock each.
 
 use std::collections::HashMap;
 use std::mem::size_of;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::query::Query;
 use super::signature::Signature;
-use crate::fs::Version;
+use crate::fs::{Entries, Listing, Version};
 
-/// Searches that a record must have been of no use for, before a new signature takes its room.
+/// Searches that a directory must have been of no use for, before a new signature takes its room.
 const SIGNATURE_OUTLIVES: u32 = 16;
 
 /// A power of two, and many more than threads.
-const SHARDS: usize = 64;
+const SHARDS: usize = 16;
 
-/// What is known of files, by device and inode number.
+/// Directories by device and inode number.
 pub(super) struct Store {
-    shards: Vec<RwLock<Shard>>,
-    devices: RwLock<Vec<u64>>,
-    /// What all shards take.
+    shards: Vec<Mutex<Shard>>,
+    /// What everything takes.
     bytes: AtomicUsize,
     cap_bytes: usize,
 }
 
 #[derive(Default)]
 struct Shard {
-    records: HashMap<(u64, u64), Record>,
-    signature_bytes: usize,
-    /// What of it is in the sum of all shards.
-    counted: usize,
+    dirs: HashMap<(u64, u64), Kept>,
     /// The search in which there was nothing old to give up.
     full_in: u32,
 }
 
-struct Record {
+struct Kept {
     version: Version,
-    /// Patterns that the content has no match for, a bit each.
-    absent: AtomicU64,
-    /// Number of the search that last asked for it.
+    /// Whether the directory has these entries for as long as it has this version.
+    is_settled: bool,
+    entries: Arc<Entries<Notes>>,
+}
+
+/// What is known of the files of one directory, each at its place in the listing. A record says which version it is of, so
+/// it holds for whatever file has that version, and for nothing else that comes to be called so.
+#[derive(Debug, Default)]
+pub struct Notes {
+    key: (u64, u64),
+    places: usize,
+    /// Number of the search that last came here.
     used: AtomicU32,
-    signature: Option<Signature>,
+    files: Mutex<Files>,
+}
+
+#[derive(Debug, Default)]
+struct Files {
+    /// As many as there are places, or none as long as nothing is known.
+    records: Vec<Record>,
+    /// As many as there are places, or none as long as there is none.
+    signatures: Vec<Option<Signature>>,
+    /// What is counted for the directory.
+    bytes: usize,
+    /// Whether it is in the store; what is not learns nothing.
+    is_kept: bool,
+}
+
+/// What is known of one file, small, because most of what a first search pays for remembering is fresh memory. The device is
+/// that of the directory.
+#[derive(Debug, Clone, Copy, Default)]
+struct Record {
+    /// 0, which no file has, if nothing is known.
+    inode: u64,
+    /// Nanoseconds since 1970.
+    modified: i64,
+    /// Nanoseconds since 1970.
+    changed: i64,
+    /// Patterns that the content has no match for, a bit each.
+    absent: u64,
+    size: u32,
+}
+
+impl Record {
+    /// `None` for what no file that is remembered has: a great size, or times before 1677 or after 2262.
+    fn new(version: &Version, absent: u64) -> Option<Self> {
+        let nanos = |(secs, nanos): (i64, u32)| secs.checked_mul(NANOS)?.checked_add(nanos.into());
+        let (modified, changed) = (nanos(version.modified)?, nanos(version.changed)?);
+        Some(Self { inode: version.inode, modified, changed, absent, size: u32::try_from(version.size).ok()? })
+    }
+
+    fn version(&self, device: u64) -> Version {
+        let parts = |nanos: i64| (nanos.div_euclid(NANOS), nanos.rem_euclid(NANOS) as u32);
+        let (modified, changed) = (parts(self.modified), parts(self.changed));
+        Version { device, inode: self.inode, size: self.size.into(), modified, changed }
+    }
+}
+
+/// In one second.
+const NANOS: i64 = 1_000_000_000;
+
+impl Notes {
+    /// Number of the filesystem of a directory that is kept.
+    pub(super) fn device(&self) -> u64 {
+        self.key.0
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Files> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The version of a file that is known to hold no match, by the pattern's bit or by its trigrams.
+    pub(super) fn known_without(&self, place: usize, bits: u64, query: &Query) -> Option<Version> {
+        let files = &mut *self.lock();
+        let record = files.records.get_mut(place).filter(|record| record.inode != 0)?;
+        if record.absent & bits == 0 {
+            if !query.refuses(files.signatures.get(place)?.as_ref()?) {
+                return None;
+            }
+            // Next time the bit says so.
+            record.absent |= bits;
+        }
+        Some(record.version(self.key.0))
+    }
+
+    /// Whether the file is known and has no signature.
+    pub(super) fn wants_signature(&self, place: usize) -> bool {
+        let files = self.lock();
+        files.records.get(place).is_some_and(|record| record.inode != 0)
+            && !files.signatures.get(place).is_some_and(Option::is_some)
+    }
+}
+
+impl Files {
+    /// Forgets everything. What was counted.
+    fn give_up(&mut self) -> usize {
+        self.is_kept = false;
+        self.records = Vec::new();
+        self.signatures = Vec::new();
+        std::mem::take(&mut self.bytes)
+    }
 }
 
 impl Shard {
-    /// Buckets of the table with their control bytes (hashbrown fills seven of eight), and the signatures.
-    fn bytes(&self) -> usize {
-        let buckets = self.records.capacity() / 7 * 8;
-        buckets * (size_of::<((u64, u64), Record)>() + 1) + self.signature_bytes
-    }
-
-    fn remove(&mut self, key: (u64, u64)) {
-        if let Some(record) = self.records.remove(&key) {
-            self.signature_bytes -= record.signature.as_ref().map_or(0, cost);
-        }
-    }
-
-    /// Gives up the records that were not asked for in the last `min_age` searches up to `search`: the oldest eighth of all,
-    /// if there are so many.
-    fn shed(&mut self, search: u32, min_age: u32) -> bool {
-        let age = |record: &Record| search.wrapping_sub(record.used.load(Ordering::Relaxed));
+    /// Gives up the directories that were not met in the last `min_age` searches up to `search`: the oldest eighth of all,
+    /// if there are so many. How many bytes that were; `None` if there is no old one.
+    fn shed(&mut self, search: u32, min_age: u32) -> Option<usize> {
+        let age = |kept: &Kept| search.wrapping_sub(kept.entries.notes.used.load(Ordering::Relaxed));
         // Another search may have begun later than `search`.
         let is_old = |age: u32| age >= min_age && age < u32::MAX / 2;
-        let mut ages: Vec<u32> = self.records.values().map(age).filter(|&age| is_old(age)).collect();
+        let mut ages: Vec<u32> = self.dirs.values().map(age).filter(|&age| is_old(age)).collect();
         if ages.is_empty() {
             self.full_in = search;
-            return false;
+            return None;
         }
         ages.sort_unstable_by(|a, b| b.cmp(a));
-        let oldest = ages[(self.records.len() / 8).min(ages.len() - 1)];
+        let oldest = ages[(self.dirs.len() / 8).min(ages.len() - 1)];
         let mut freed = 0;
-        self.records.retain(|_, record| {
-            let kept = !is_old(age(record)) || age(record) < oldest;
-            if !kept {
-                freed += record.signature.as_ref().map_or(0, cost);
+        self.dirs.retain(|_, kept| {
+            let stays = !is_old(age(kept)) || age(kept) < oldest;
+            if !stays {
+                freed += kept.entries.notes.lock().give_up();
             }
-            kept
+            stays
         });
-        self.signature_bytes -= freed;
-        self.records.shrink_to_fit();
-        true
+        self.dirs.shrink_to_fit();
+        Some(freed)
     }
 }
 
@@ -90,107 +169,127 @@ fn cost(signature: &Signature) -> usize {
 
 impl Store {
     pub(super) fn new(cap_bytes: usize) -> Self {
-        let shards = (0..SHARDS).map(|_| RwLock::default()).collect();
-        Self { shards, devices: RwLock::default(), bytes: AtomicUsize::new(0), cap_bytes }
+        let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
+        Self { shards, bytes: AtomicUsize::new(0), cap_bytes }
     }
 
     pub(super) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// The devices of which something may be known.
-    pub(super) fn devices(&self) -> Vec<u64> {
-        self.devices.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// The version of a file that is known to hold no match, by the pattern's bit or by its trigrams.
-    pub(super) fn known_without(
-        &self,
-        device: u64,
-        inode: u64,
-        bit: Option<u32>,
-        query: &Query,
-        search: u32,
-    ) -> Option<Version> {
-        let shard = self.read(inode);
-        let record = shard.records.get(&(device, inode))?;
-        record.touch(search);
-        if bit.is_some_and(|bit| record.absent.load(Ordering::Relaxed) >> bit & 1 == 1) {
-            return Some(record.version);
-        }
-        if !record.signature.as_ref().is_some_and(|signature| query.refuses(signature)) {
-            return None;
-        }
-        // Next time the bit says so.
-        if let Some(bit) = bit {
-            record.absent.fetch_or(1 << bit, Ordering::Relaxed);
-        }
-        Some(record.version)
-    }
-
-    /// Makes a record, or adds to it; whether it is new. `is_current` is asked when nothing can be cleared meanwhile.
-    pub(super) fn learn(
+    /// The entries of a directory of this version, if they are certain. `is_current` is asked when nothing can be cleared
+    /// meanwhile.
+    pub(super) fn find(
         &self,
         version: &Version,
-        bit: Option<u32>,
         search: u32,
         is_current: impl Fn() -> bool,
-    ) -> bool {
-        let bits = bit.map_or(0, |bit| 1 << bit);
+    ) -> Option<Arc<Entries<Notes>>> {
         let key = (version.device, version.inode);
-        {
-            let shard = self.read(version.inode);
-            if let Some(record) = shard.records.get(&key).filter(|record| record.version == *version) {
-                if is_current() {
-                    record.absent.fetch_or(bits, Ordering::Relaxed);
-                    record.touch(search);
-                }
-                return false;
-            }
-        }
-        self.add_device(version.device);
-        let mut shard = self.write(version.inode);
+        let shard = self.shard(key);
+        let kept = shard.dirs.get(&key).filter(|kept| kept.is_settled && kept.version == *version)?;
         if !is_current() {
-            return false;
+            return None;
         }
-        shard.remove(key);
-        let room = self.make_room(&mut shard, 2 * size_of::<Record>(), search, 1);
-        if room {
-            let record = Record {
-                version: *version,
-                absent: AtomicU64::new(bits),
-                used: AtomicU32::new(search),
-                signature: None,
-            };
-            shard.records.insert(key, record);
-        }
-        self.count(&mut shard);
-        room
+        kept.entries.notes.used.store(search, Ordering::Relaxed);
+        Some(Arc::clone(&kept.entries))
     }
 
-    pub(super) fn wants_signature(&self, device: u64, inode: u64) -> bool {
-        self.read(inode).records.get(&(device, inode)).is_some_and(|record| record.signature.is_none())
+    /// Keeps the listing of a directory, with what was known of files of these names.
+    pub(super) fn keep(
+        &self,
+        version: Version,
+        is_settled: bool,
+        listing: Listing,
+        search: u32,
+        is_current: impl Fn() -> bool,
+    ) -> Arc<Entries<Notes>> {
+        let key = (version.device, version.inode);
+        let mut shard = self.shard(key);
+        if !is_current() {
+            return Arc::new(listing.into());
+        }
+        if let Some(kept) = shard.dirs.get_mut(&key).filter(|kept| kept.entries.listing == listing) {
+            (kept.version, kept.is_settled) = (version, is_settled);
+            kept.entries.notes.used.store(search, Ordering::Relaxed);
+            return Arc::clone(&kept.entries);
+        }
+        let old = shard.dirs.remove(&key);
+        let base = listing.bytes() + size_of::<Entries<Notes>>() + 2 * size_of::<((u64, u64), Kept)>();
+        let mut files = Files { bytes: base, is_kept: true, ..Files::default() };
+        if let Some(old) = old {
+            let mut before = old.entries.notes.lock();
+            files.take_over(&old.entries.listing, &mut before, &listing);
+            self.bytes.fetch_sub(before.give_up(), Ordering::Relaxed);
+        }
+        if !self.make_room(&mut shard, files.bytes, search, 1) {
+            return Arc::new(listing.into());
+        }
+        self.bytes.fetch_add(files.bytes, Ordering::Relaxed);
+        let places = listing.places();
+        let notes = Notes { key, places, used: AtomicU32::new(search), files: Mutex::new(files) };
+        let entries = Arc::new(Entries { listing, notes });
+        shard.dirs.insert(key, Kept { version, is_settled, entries: Arc::clone(&entries) });
+        entries
+    }
+
+    /// Makes a record, or adds to it; whether it is new.
+    pub(super) fn learn(&self, notes: &Notes, place: usize, version: &Version, bits: u64, search: u32) -> bool {
+        let mut files = notes.lock();
+        if files.is_kept && files.records.is_empty() {
+            drop(files);
+            let bytes = notes.places * size_of::<Record>();
+            if !self.make_room(&mut self.shard(notes.key), bytes, search, 1) {
+                return false;
+            }
+            files = notes.lock();
+            if files.is_kept && files.records.is_empty() {
+                files.records = vec![Record::default(); notes.places];
+                files.bytes += bytes;
+                self.bytes.fetch_add(bytes, Ordering::Relaxed);
+            }
+        }
+        let files = &mut *files;
+        let Some(record) = files.records.get_mut(place) else { return false };
+        if record.inode != 0 && record.version(notes.key.0) == *version {
+            record.absent |= bits;
+            return false;
+        }
+        *record = Record::new(version, bits).unwrap_or_default();
+        if let Some(old) = files.signatures.get_mut(place).and_then(Option::take) {
+            files.bytes -= cost(&old);
+            self.bytes.fetch_sub(cost(&old), Ordering::Relaxed);
+        }
+        record.inode != 0
     }
 
     /// Adds a signature to the record of this version, if there is one. Whether there was room.
     pub(super) fn sign(
         &self,
+        notes: &Notes,
+        place: usize,
         version: &Version,
         signature: Signature,
         search: u32,
-        is_current: impl Fn() -> bool,
     ) -> bool {
-        let mut shard = self.write(version.inode);
-        if !is_current() || !self.make_room(&mut shard, cost(&signature), search, SIGNATURE_OUTLIVES) {
+        let table = notes.places * size_of::<Option<Signature>>();
+        let mut added = cost(&signature);
+        if !self.make_room(&mut self.shard(notes.key), added + table, search, SIGNATURE_OUTLIVES) {
             return false;
         }
-        let key = (version.device, version.inode);
-        let record = shard.records.get_mut(&key).filter(|record| record.version == *version);
-        if let Some(record) = record.filter(|record| record.signature.is_none()) {
-            let added = cost(&signature);
-            record.signature = Some(signature);
-            shard.signature_bytes += added;
-            self.count(&mut shard);
+        let files = &mut *notes.lock();
+        let record = files.records.get(place).filter(|record| record.inode != 0);
+        if record.is_none_or(|record| record.version(notes.key.0) != *version) {
+            return true;
+        }
+        if files.signatures.is_empty() {
+            files.signatures.resize_with(notes.places, || None);
+            added += table;
+        }
+        if let Some(place) = files.signatures.get_mut(place).filter(|place| place.is_none()) {
+            *place = Some(signature);
+            files.bytes += added;
+            self.bytes.fetch_add(added, Ordering::Relaxed);
         }
         true
     }
@@ -198,20 +297,18 @@ impl Store {
     /// Takes bits out of all records.
     pub(super) fn clear_bits(&self, bits: u64) {
         for shard in &self.shards {
-            let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
-            shard.records.values().for_each(|record| {
-                record.absent.fetch_and(!bits, Ordering::Relaxed);
-            });
+            for kept in lock(shard).dirs.values() {
+                kept.entries.notes.lock().records.iter_mut().for_each(|record| record.absent &= !bits);
+            }
         }
     }
 
     /// Forgets everything.
     pub(super) fn clear(&self) {
         for shard in &self.shards {
-            let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
-            shard.records = HashMap::new();
-            shard.signature_bytes = 0;
-            self.count(&mut shard);
+            let mut shard = lock(shard);
+            let freed: usize = shard.dirs.drain().map(|(_, kept)| kept.entries.notes.lock().give_up()).sum();
+            self.bytes.fetch_sub(freed, Ordering::Relaxed);
         }
     }
 
@@ -221,52 +318,43 @@ impl Store {
         if self.bytes() + more <= self.cap_bytes {
             return true;
         }
-        if shard.full_in == search || !shard.shed(search, min_age) {
+        if shard.full_in == search {
             return false;
         }
-        self.count(shard);
+        let Some(freed) = shard.shed(search, min_age) else { return false };
+        self.bytes.fetch_sub(freed, Ordering::Relaxed);
         self.bytes() + more <= self.cap_bytes
     }
 
-    fn count(&self, shard: &mut Shard) {
-        let now = shard.bytes();
-        if now >= shard.counted {
-            self.bytes.fetch_add(now - shard.counted, Ordering::Relaxed);
-        } else {
-            self.bytes.fetch_sub(shard.counted - now, Ordering::Relaxed);
-        }
-        shard.counted = now;
-    }
-
-    fn add_device(&self, device: u64) {
-        let known = |devices: &[u64]| devices.contains(&device);
-        if !known(&self.devices.read().unwrap_or_else(PoisonError::into_inner)) {
-            let mut devices = self.devices.write().unwrap_or_else(PoisonError::into_inner);
-            if !known(&devices) {
-                devices.push(device);
-            }
-        }
-    }
-
-    /// Neighbouring numbers, as files of one directory have, lie in different shards.
-    fn shard(&self, inode: u64) -> &RwLock<Shard> {
-        &self.shards[inode as usize % SHARDS]
-    }
-
-    fn read(&self, inode: u64) -> RwLockReadGuard<'_, Shard> {
-        self.shard(inode).read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self, inode: u64) -> RwLockWriteGuard<'_, Shard> {
-        self.shard(inode).write().unwrap_or_else(PoisonError::into_inner)
+    /// Its lock is taken before that of a directory's files, never after.
+    fn shard(&self, (device, inode): (u64, u64)) -> MutexGuard<'_, Shard> {
+        lock(&self.shards[(device ^ inode) as usize % SHARDS])
     }
 }
 
-impl Record {
-    fn touch(&self, search: u32) {
-        // Most of the time nothing is written, so that the line stays shared between processors.
-        if self.used.load(Ordering::Relaxed) != search {
-            self.used.store(search, Ordering::Relaxed);
+fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Files {
+    /// Takes what is known from another listing of the directory, where the names are still there.
+    fn take_over(&mut self, before: &Listing, old: &mut Self, now: &Listing) {
+        if old.records.is_empty() {
+            return;
+        }
+        self.records = vec![Record::default(); now.places()];
+        self.bytes += now.places() * size_of::<Record>();
+        if !old.signatures.is_empty() {
+            self.signatures.resize_with(now.places(), || None);
+            self.bytes += now.places() * size_of::<Option<Signature>>();
+        }
+        for (from, record) in old.records.iter().enumerate().filter(|(_, record)| record.inode != 0) {
+            let Some(to) = before.name(from).and_then(|name| now.place_of(name)) else { continue };
+            self.records[to] = *record;
+            if let Some(signature) = old.signatures.get_mut(from).and_then(Option::take) {
+                self.bytes += cost(&signature);
+                self.signatures[to] = Some(signature);
+            }
         }
     }
 }
