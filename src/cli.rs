@@ -250,7 +250,7 @@ pub struct Redact {
     /// Leave out the value of this variable wherever it stands, beside those whose names look like secrets. Repeatable
     #[arg(long, value_name = "NAME")]
     pub redact_env: Vec<String>,
-    /// Leave out what a pattern matches, and write [NAME] instead. Repeatable
+    /// Leave out what a pattern matches, and write `[NAME]` instead. Repeatable
     #[arg(long, value_name = "NAME=REGEX")]
     pub redact: Vec<String>,
 }

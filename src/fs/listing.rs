@@ -174,7 +174,7 @@ impl<'a> OpenDir<'a> {
         (!found.stx_attributes.contains(StatxAttributes::ENCRYPTED)).then(|| Version::of_statx(&found))
     }
 
-    /// Whether its filesystem tells versions apart; see [`is_honest`].
+    /// Whether its filesystem tells versions apart.
     pub fn is_honest(&self) -> bool {
         is_honest(self.handle.as_fd())
     }

@@ -106,7 +106,7 @@ impl OpenFile {
         self.version
     }
 
-    /// Whether its filesystem tells versions apart; see [`is_honest`].
+    /// Whether its filesystem tells versions apart.
     pub fn is_honest(&self) -> bool {
         is_honest(self.handle.as_fd())
     }

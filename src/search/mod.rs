@@ -1,6 +1,6 @@
 //! Searches of trees: for lines of files and for names, in path order, without a list of the whole tree first.
 //!
-//! [`Scope`] is where and what; [`grep`] searches contents, [`names`] searches paths. A walk's threads search what they
+//! [`Scope`] is where and what; [`grep()`] searches contents, [`names()`] searches paths. A walk's threads search what they
 //! come upon through the directory they hold open, and results leave in order as soon as everything before them is known,
 //! so a search that has enough ends early.
 
