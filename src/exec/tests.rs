@@ -67,7 +67,7 @@ fn launcher(supervise: impl Fn(Peer) + Send + Sync + 'static) -> Launcher {
 }
 
 fn command(line: &str) -> Command<'_> {
-    Command { line, dir: Place { path: "/work".into(), dev: 1, ino: 2 }, terminal: None }
+    Command { line, dir: Place { path: "/src".into(), dev: 1, ino: 2 }, terminal: None }
 }
 
 fn bounds(timeout: Duration) -> Bounds {
@@ -104,7 +104,7 @@ fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
     let launcher = launcher(|peer| {
         let expected = Request {
             argv: vec!["/bin/sh".into(), "-c".into(), "a line".into()],
-            dir: Place { path: "/work".into(), dev: 1, ino: 2 },
+            dir: Place { path: "/src".into(), dev: 1, ino: 2 },
             environment: vec![],
             stdin: false,
             terminal: None,

@@ -56,7 +56,31 @@ pub fn entry_info(dir: &Checked<Read>, name: &OsStr) -> Result<Info, FsError> {
 /// Everything in an open directory, from where its position is, in the order of the filesystem.
 pub(super) fn list(dir: &OwnedFd) -> Result<Vec<DirEntry>, Errno> {
     let mut found = Vec::new();
-    let mut buffer = Vec::with_capacity(LIST_BUFFER_BYTES);
+    each_entry(dir, &mut Vec::new(), |entry| {
+        let name = OsStr::from_bytes(entry.name).to_os_string();
+        found.push(DirEntry { name, kind: entry.kind, inode: entry.inode });
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// An entry as a directory gives it.
+pub(super) struct RawEntry<'a> {
+    pub(super) name: &'a [u8],
+    pub(super) kind: Kind,
+    pub(super) inode: u64,
+    /// The filesystem did not say what it is, so it was asked itself.
+    pub(super) was_asked: bool,
+}
+
+/// Visits what is in an open directory, from where its position is. `buffer` is for the kernel.
+pub(super) fn each_entry(
+    dir: &OwnedFd,
+    buffer: &mut Vec<u8>,
+    mut visit: impl FnMut(RawEntry<'_>) -> Result<(), Errno>,
+) -> Result<(), Errno> {
+    buffer.clear();
+    buffer.reserve(LIST_BUFFER_BYTES);
     let mut raw = RawDir::new(dir, buffer.spare_capacity_mut());
     while let Some(entry) = raw.next() {
         let entry = entry?;
@@ -64,16 +88,15 @@ pub(super) fn list(dir: &OwnedFd) -> Result<Vec<DirEntry>, Errno> {
         if matches!(name, b"." | b"..") {
             continue;
         }
-        let name = OsStr::from_bytes(name).to_os_string();
         let mut kind = Kind::from(entry.file_type());
-        if kind == Kind::Unknown
-            && let Ok(stat) = statat(dir, &name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT)
-        {
-            kind = FileType::from_raw_mode(stat.st_mode).into();
+        let was_asked = kind == Kind::Unknown;
+        if was_asked {
+            let asked = statat(dir, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT);
+            kind = asked.map_or(kind, |stat| FileType::from_raw_mode(stat.st_mode).into());
         }
-        found.push(DirEntry { name, kind, inode: entry.ino() });
+        visit(RawEntry { name, kind, inode: entry.ino(), was_asked })?;
     }
-    Ok(found)
+    Ok(())
 }
 
 /// Which version of a regular file an entry is at this moment.

@@ -1,16 +1,14 @@
 //! One directory's entries, packed: names in one buffer, sixteen bytes beside each, so that a directory of millions fits.
 
-use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 
-use rustix::fs::{AtFlags, FileType, RawDir, StatxAttributes, StatxFlags, statat, statx};
+use rustix::fs::{AtFlags, StatxAttributes, StatxFlags, statx};
 use rustix::io::Errno;
 
-use crate::limits::LIST_BUFFER_BYTES;
 use crate::policy::Kind;
 
+use super::dir::each_entry;
 use super::version::{Version, is_honest};
 
 /// How the entries of a tree follow one another.
@@ -55,23 +53,10 @@ impl Listing {
     /// Reads an open directory from where its position is. `buffer` is for the kernel.
     pub(super) fn read(dir: &OwnedFd, buffer: &mut Vec<u8>) -> Result<Self, Errno> {
         let mut listing = Self::default();
-        buffer.clear();
-        buffer.reserve(LIST_BUFFER_BYTES);
-        let mut raw = RawDir::new(dir, buffer.spare_capacity_mut());
-        while let Some(entry) = raw.next() {
-            let entry = entry?;
-            let name = entry.file_name().to_bytes();
-            if matches!(name, b"." | b"..") {
-                continue;
-            }
-            let mut kind = Kind::from(entry.file_type());
-            if kind == Kind::Unknown {
-                listing.has_unknown = true;
-                let asked = statat(dir, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT);
-                kind = asked.map_or(kind, |stat| FileType::from_raw_mode(stat.st_mode).into());
-            }
-            listing.add(name, kind, entry.ino())?;
-        }
+        each_entry(dir, buffer, |entry| {
+            listing.has_unknown |= entry.was_asked;
+            listing.add(entry.name, entry.kind, entry.inode)
+        })?;
         listing.sort();
         Ok(listing)
     }

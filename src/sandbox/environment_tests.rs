@@ -17,7 +17,7 @@ fn rules(pass: &[&str], drop: &[&str], set: &[(&str, &str)]) -> EnvRules {
         pass: owned(pass),
         drop: owned(drop),
         set: set.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
-        visible: Some(["/usr", "/bin", "/work", "/home/me/.local/bin/uv"].map(PathBuf::from).to_vec()),
+        visible: Some(["/usr", "/bin", "/src", "/home/me/.local/bin/uv"].map(PathBuf::from).to_vec()),
     }
 }
 
@@ -38,7 +38,7 @@ fn what_is_not_known_is_left_out() {
         ("HTTPS_PROXY", "http://me:pass@proxy:3128"),
         ("JAVA_HOME", "/usr/lib/jvm/17"),
         ("GOROOT", "/home/me/go-sdk"),
-        ("PATH", "/home/me/bin:/usr/bin::bin:/work/x:/usr/bin:/usr/../etc:/home/me/.local/bin:/usrx"),
+        ("PATH", "/home/me/bin:/usr/bin::bin:/src/x:/usr/bin:/usr/../etc:/home/me/.local/bin:/usrx"),
     ];
     let kept = [
         "LANG=de_DE.UTF-8",
@@ -46,7 +46,7 @@ fn what_is_not_known_is_left_out() {
         "https_proxy=http://proxy:3128",
         "JAVA_HOME=/usr/lib/jvm/17",
         "SHELL=/bin/sh",
-        "PATH=/usr/bin:/work/x:/home/me/.local/bin",
+        "PATH=/usr/bin:/src/x:/home/me/.local/bin",
     ];
     assert_eq!(text(&vars, &rules(&[], &[], &[])), kept);
 }
@@ -59,7 +59,7 @@ fn a_glob_passes_no_secret_and_an_exact_name_does() {
         ("my_password", "p"),
         ("DATABASE_URL", "postgres://me:pass@db/x"),
         ("REMOTE", "ssh://git@host/x"),
-        ("PWD", "/work"),
+        ("PWD", "/src"),
     ];
     assert_eq!(
         text(&vars, &rules(&["*"], &[], &[])),
@@ -112,7 +112,7 @@ fn globs() -> impl Strategy<Value = Vec<String>> {
 }
 
 fn pairs() -> impl Strategy<Value = Vec<(OsString, OsString)>> {
-    let value = prop::sample::select(vec!["", "x", "/usr/bin:/etc", "http://a:b@c/d", "/work:/work", ":", "../x"]);
+    let value = prop::sample::select(vec!["", "x", "/usr/bin:/etc", "http://a:b@c/d", "/src:/src", ":", "../x"]);
     prop::collection::vec((names(), value).prop_map(|(name, value)| (name.into(), value.into())), 0..12)
 }
 

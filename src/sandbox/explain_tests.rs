@@ -14,8 +14,8 @@ fn plan(tier: Tier) -> Plan {
     Plan {
         tier,
         network: Network::Loopback,
-        roots: vec![root("/work", true), root("/work/docs", false), root("/ro", false), root("/ro/rw", true)],
-        protected: ["/work/.git/hooks", "/work/keys", "/ro/keys", "/work/docs/x"].map(Into::into).to_vec(),
+        roots: vec![root("/src", true), root("/src/docs", false), root("/ro", false), root("/ro/rw", true)],
+        protected: ["/src/.git/hooks", "/src/keys", "/ro/keys", "/src/docs/x"].map(Into::into).to_vec(),
         system: vec!["/usr".into(), "/home/me/.cargo/bin".into()],
         public: Vec::new(),
         scratch: "/tmp/scratch".into(),
@@ -29,20 +29,20 @@ fn plan(tier: Tier) -> Plan {
 
 fn asked() -> Asked<'static> {
     static PROTECTED: std::sync::OnceLock<[&Path; 2]> = std::sync::OnceLock::new();
-    let protected = PROTECTED.get_or_init(|| ["/work/keys", "/ro/keys"].map(Path::new));
+    let protected = PROTECTED.get_or_init(|| ["/src/keys", "/ro/keys"].map(Path::new));
     Asked { protected, ..Asked::default() }
 }
 
 #[test]
 fn landlock_cannot_take_away_below_what_it_gives() {
-    let protected = Unenforceable::Protected { path: "/work/keys".into() };
-    let nested = Unenforceable::ReadOnlyRoot { path: "/work/docs".into(), inside: "/work".into() };
+    let protected = Unenforceable::Protected { path: "/src/keys".into() };
+    let nested = Unenforceable::ReadOnlyRoot { path: "/src/docs".into(), inside: "/src".into() };
     assert_eq!(unenforceable(&plan(Tier::Landlock), asked()), [protected.clone(), nested.clone()]);
-    assert_eq!(protected.describe(), "`/work/keys` cannot be kept read-only (--protect)");
-    assert_eq!(nested.describe(), "`/work/docs` cannot be read-only inside `/work`, which is read-write");
+    assert_eq!(protected.describe(), "`/src/keys` cannot be kept read-only (--protect)");
+    assert_eq!(nested.describe(), "`/src/docs` cannot be read-only inside `/src`, which is read-write");
     assert_eq!(unenforceable(&plan(Tier::Namespaces), asked()), []);
     assert_eq!(refusal(&plan(Tier::Namespaces), asked()), None);
-    let reason = "`/work/keys` cannot be kept read-only (--protect), and `/work/docs` cannot be read-only inside `/work`, \
+    let reason = "`/src/keys` cannot be kept read-only (--protect), and `/src/docs` cannot be read-only inside `/src`, \
                   which is read-write, because rules of Landlock only add rights; leave it out, give a narrower read-write \
                   directory, or run where user namespaces work";
     assert_eq!(refusal(&plan(Tier::Landlock), asked()).as_deref(), Some(reason));
@@ -50,8 +50,8 @@ fn landlock_cannot_take_away_below_what_it_gives() {
     assert_eq!(
         gaps[2..4],
         [
-            "commands can write `/work/.git/hooks`, which the file tools keep read-only",
-            "commands can write `/work/docs/x`, which the file tools keep read-only"
+            "commands can write `/src/.git/hooks`, which the file tools keep read-only",
+            "commands can write `/src/docs/x`, which the file tools keep read-only"
         ]
     );
     assert_eq!(gaps.len(), 10);
@@ -59,7 +59,7 @@ fn landlock_cannot_take_away_below_what_it_gives() {
 
 #[test]
 fn what_is_quietly_less_is_refused_when_it_was_asked_for() {
-    let plan = Plan { protected: Vec::new(), roots: vec![root("/work", true)], ..plan(Tier::Landlock) };
+    let plan = Plan { protected: Vec::new(), roots: vec![root("/src", true)], ..plan(Tier::Landlock) };
     let count = |asked| gaps(&plan, asked, None).len();
     let all = count(Asked::default());
     let loopback = Asked { loopback: true, ..Asked::default() };

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use super::Call;
 use super::error::SearchError;
 use super::lines::{FileSearcher, Found, Hit, How, Limits, Stopped};
-use super::memory::{Memory, Notes, Recall};
+use super::memory::{self, Memory, Notes, Recall};
 use super::scope::{Scope, Start, to_path};
 use crate::cancel::Bound;
 use crate::fs::{self, Ended, Entries, OpenDir, OpenFile, Visitor};
@@ -222,10 +222,7 @@ impl<'a> Visitor for Search<'a> {
     }
 
     fn entries(&self, dir: &mut OpenDir<'_>) -> io::Result<Arc<Entries<Notes>>> {
-        match self.recall {
-            Some(recall) => recall.entries(dir),
-            None => Ok(Arc::new(dir.list()?.into())),
-        }
+        memory::entries(self.recall, dir)
     }
 
     fn visit(&self, local: &mut Self::Local, out: &mut Stretch, found: &fs::Found<'_>, notes: &Notes) {

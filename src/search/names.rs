@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Call;
 use super::error::SearchError;
-use super::memory::{Notes, Recall};
+use super::memory::{self, Notes, Recall};
 use super::scope::{Scope, Start};
 use crate::fs::{self, Ended, Entries, Found, OpenDir, Visitor};
 use crate::limits::{GLOB_COUNT_ON_ENTRIES, MAX_NAMED_UNREADABLE, MAX_NAMES_BYTES, SEARCH_PROGRESS_STEP};
@@ -164,10 +164,7 @@ impl Visitor for Look<'_> {
     }
 
     fn entries(&self, dir: &mut OpenDir<'_>) -> io::Result<Arc<Entries<Notes>>> {
-        match self.recall {
-            Some(recall) => recall.entries(dir),
-            None => Ok(Arc::new(dir.list()?.into())),
-        }
+        memory::entries(self.recall, dir)
     }
 
     fn visit(&self, local: &mut u64, out: &mut Stretch, found: &Found<'_>, _: &Notes) {

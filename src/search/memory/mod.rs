@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use learner::Busy;
-pub use recall::Recall;
+pub use recall::{Recall, entries};
 pub use store::Notes;
 
 use clock::{Clock, SystemClock};

@@ -28,6 +28,14 @@ pub struct Recall {
     has_news: AtomicBool,
 }
 
+/// The entries of a directory: as they are remembered, or without a memory listed anew.
+pub fn entries(recall: Option<&Recall>, dir: &mut OpenDir<'_>) -> io::Result<Arc<Entries<Notes>>> {
+    match recall {
+        Some(recall) => recall.entries(dir),
+        None => Ok(Arc::new(dir.list()?.into())),
+    }
+}
+
 impl Recall {
     /// `key` is `None` for work that asks for no pattern.
     pub(super) fn new(inner: &Arc<Inner>, key: Option<&[u8]>, query: impl FnOnce() -> Query) -> Self {
