@@ -4,6 +4,7 @@
 //! nothing, so every case also counts that both sides were seen.
 
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -19,12 +20,13 @@ fn race_time() -> Duration {
     Duration::from_secs(seconds.unwrap_or(5))
 }
 
-/// Swaps the two names until `work` is over; gives how often.
-fn flipping(one: &Path, other: &Path, work: impl FnOnce()) -> u64 {
-    let (stop, flips) = (AtomicBool::new(false), AtomicU64::new(0));
+/// Swaps the two names until `work` is over; gives how often. Who holds the lock sees them stand still.
+fn flipping(one: &Path, other: &Path, work: impl FnOnce(&Mutex<()>)) -> u64 {
+    let (stop, flips, still) = (AtomicBool::new(false), AtomicU64::new(0), Mutex::new(()));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::SeqCst) {
+                let _held = still.lock().unwrap();
                 // A deleted name has nothing to be swapped with until it is there again.
                 if renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).is_ok() {
                     flips.fetch_add(1, Ordering::SeqCst);
@@ -32,7 +34,7 @@ fn flipping(one: &Path, other: &Path, work: impl FnOnce()) -> u64 {
             }
         });
         let guard = StopOnDrop(&stop);
-        work();
+        work(&still);
         drop(guard);
     });
     flips.into_inner()
@@ -64,7 +66,7 @@ fn race(
 ) -> Count {
     let (one, other) = (stage.tree.path(one), stage.tree.path(other));
     let mut count = Count::default();
-    let flips = flipping(&one, &other, || {
+    let flips = flipping(&one, &other, |_| {
         let until = Instant::now() + race_time();
         while Instant::now() < until {
             for (tool, arguments) in calls {
@@ -150,7 +152,7 @@ fn e63_deleting_a_flipping_directory() {
     let (one, other) = (stage.tree.path("work/t/r"), stage.tree.path("work/t/q"));
     let (path, outside) = (stage.tree.text("work/t"), stage.tree.path("outside"));
     let mut deleted = 0_u32;
-    flipping(&one, &other, || {
+    flipping(&one, &other, |_| {
         let until = Instant::now() + race_time();
         while Instant::now() < until {
             // Laid out again each time; the flipper may have moved what is left to the other name.
@@ -197,7 +199,7 @@ fn e65_a_flipping_last_component() {
     let (one, other, secret) =
         (stage.tree.path("work/f"), stage.tree.path("work/g"), stage.tree.path("outside/secret"));
     let mut count = Count::default();
-    flipping(&one, &other, || {
+    flipping(&one, &other, |still| {
         let until = Instant::now() + race_time();
         while Instant::now() < until {
             for (tool, arguments) in &calls {
@@ -208,6 +210,7 @@ fn e65_a_flipping_last_component() {
                     count.worked += 1;
                 }
                 // A write may replace the link by a file; then there is one again.
+                let _held = still.lock().unwrap();
                 if !stage.tree.is_link("work/f") && !stage.tree.is_link("work/g") {
                     let _ = std::fs::remove_file(&other);
                     let _ = std::os::unix::fs::symlink(&secret, &other);
