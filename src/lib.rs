@@ -21,6 +21,7 @@ pub mod policy;
 pub mod probe;
 pub mod protocol;
 pub mod proxy;
+pub mod record;
 pub mod sandbox;
 pub mod search;
 pub mod server;

@@ -1,0 +1,12 @@
+//! A program's outgoing calls: what they were, how they stand in files, and how they are answered again without a network.
+//!
+//! Nothing here starts a program or decides what may be reached: connections come in as sockets, with where they were
+//! going, and go out through whatever the caller gives to dial with.
+
+mod exchange;
+mod wire;
+
+pub use exchange::{
+    Content, Dns, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol, Side, Target, Wire,
+};
+pub use wire::{PlayStep, Player, RecordStep, Recorder};

@@ -1,0 +1,49 @@
+//! What a protocol that is no HTTP has to be able to do, without a socket: take a recorded connection apart, and play the
+//! server's part of one.
+//!
+//! Whoever holds the sockets feeds bytes in as they come, in pieces of any size, and does what the steps say, in order.
+
+use std::time::SystemTime;
+
+use super::exchange::{Exchange, Side};
+
+/// What is to be done while a connection is recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RecordStep {
+    /// Send these bytes, which came from this side, on to the other one.
+    Forward(Side, Vec<u8>),
+    /// Send these bytes back to this side: they are answered here (a `PostgreSQL` request for encryption).
+    Reply(Side, Vec<u8>),
+    /// Encryption begins on both sides with the next byte. What comes afterwards is fed in decrypted.
+    StartTls,
+    /// A call is complete.
+    Done(Box<Exchange>),
+}
+
+/// Takes one connection apart into calls while it is recorded.
+pub trait Recorder: Send {
+    /// Bytes came from this side at this time.
+    fn take(&mut self, from: Side, bytes: &[u8], at: SystemTime) -> Vec<RecordStep>;
+    /// The connection has ended: what was said since the last complete call.
+    fn end(&mut self, at: SystemTime) -> Vec<RecordStep>;
+}
+
+/// What is to be done while a server is played.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlayStep {
+    /// Send these bytes to the program.
+    Send(Vec<u8>),
+    /// Encryption begins with the next byte.
+    StartTls,
+    /// Close the connection after what was sent.
+    Close,
+}
+
+/// Plays the server's part of one connection from recordings. Calls that no recording answers are counted by the book it
+/// plays from, and answered with an error of the protocol.
+pub trait Player: Send {
+    /// The program has connected: what a server that speaks first says.
+    fn open(&mut self) -> Vec<PlayStep>;
+    /// Bytes came from the program.
+    fn take(&mut self, bytes: &[u8]) -> Vec<PlayStep>;
+}
