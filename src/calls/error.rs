@@ -1,0 +1,53 @@
+//! Why calls could not be recorded or answered.
+
+use std::io;
+
+use crate::exec::ExecError;
+use crate::fs::FsError;
+use crate::policy::PolicyError;
+use crate::record::files::FileError;
+use crate::record::CaError;
+
+/// Why calls could not be recorded or answered.
+#[derive(Debug, thiserror::Error)]
+pub enum CallsError {
+    /// A path that may not be used.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// The disk.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+    /// The file of a set cannot be read or written as one.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The directory of the sets is none.
+    #[error("`{path}` is not a directory, and mock sets are directories in one")]
+    NoDirectory {
+        /// As the caller spelt it.
+        path: String,
+    },
+    /// The command did not run.
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+    /// The certificate authority of the run could not be made, or not be shown to the program.
+    #[error("no certificates for the program can be made: {0}")]
+    Authority(#[from] CaError),
+    /// What answers the program did not start.
+    #[error("{step}: {source}")]
+    Setup {
+        /// What failed.
+        step: &'static str,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+impl CallsError {
+    /// Whether the interception could not be set up, so that nothing was run.
+    pub fn is_setup(&self) -> bool {
+        matches!(
+            self,
+            Self::Exec(ExecError::Refused { .. } | ExecError::NoLauncher) | Self::Authority(_) | Self::Setup { .. }
+        )
+    }
+}

@@ -1,0 +1,141 @@
+//! A set as a page for a browser: the table, and every call on a line of time. One file, without a script and without any
+//! request to elsewhere.
+
+use std::fmt::Write as _;
+use std::time::{Duration, SystemTime};
+
+use super::summary::{Summary, milliseconds, name};
+use crate::record::{Content, Exchange, Message, Side, describe};
+
+/// Most bytes of a body that the page shows.
+const SHOWN_BYTES: usize = 4096;
+
+const HEAD: &str = r#"<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<style>
+:root { color-scheme: light dark; --line: #8884; --bar: #0a66d8; --dim: #777; }
+body { font: 15px/1.45 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; padding: .25rem .6rem; border-bottom: 1px solid var(--line); }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
+code, pre { font: 13px/1.4 ui-monospace, monospace; }
+pre { overflow: auto; background: #8881; padding: .6rem; margin: .3rem 0 1rem; max-height: 24rem; }
+summary { display: grid; grid-template-columns: minmax(12rem, 1fr) 2fr 6rem; gap: 1rem; align-items: center; cursor: pointer; padding: .15rem 0; }
+summary:hover { background: #8882; }
+summary code { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.track { position: relative; height: .8rem; background: #8881; }
+.track i { position: absolute; height: 100%; min-width: 2px; background: var(--bar); border-radius: 2px; }
+.d { color: var(--dim); text-align: right; font-variant-numeric: tabular-nums; }
+</style>
+"#;
+
+/// The page of a set of this name.
+pub fn page(set: &str, exchanges: &[Exchange]) -> String {
+    let summary = Summary::of(exchanges);
+    let mut out = String::from(HEAD);
+    let _ = write!(
+        out,
+        "<title>{name}</title>\n<h1>{name}</h1>\n<p>{} calls in {}, {}</p>\n",
+        summary.calls,
+        milliseconds(summary.took),
+        escaped(&summary.protocols().join(", ")),
+        name = escaped(set),
+    );
+    out.push_str("<table>\n<tr><th>protocol<th>target<th>call<th class=n>times<th class=n>mean<th class=n>longest\n");
+    for line in &summary.lines {
+        let mean = line.took / u32::try_from(line.times).unwrap_or(u32::MAX);
+        let _ = writeln!(
+            out,
+            "<tr><td>{}<td>{}<td><code>{}</code><td class=n>{}<td class=n>{}<td class=n>{}",
+            line.protocol,
+            escaped(&line.target),
+            escaped(&line.call),
+            line.times,
+            milliseconds(mean),
+            milliseconds(line.longest),
+        );
+    }
+    out.push_str("</table>\n<h2>Time</h2>\n");
+    let begin = exchanges.iter().map(|exchange| exchange.sent_at).min().unwrap_or(SystemTime::UNIX_EPOCH);
+    for exchange in exchanges {
+        one(&mut out, exchange, begin, summary.took);
+    }
+    out
+}
+
+fn one(out: &mut String, exchange: &Exchange, begin: SystemTime, whole: Duration) {
+    let since = |at: SystemTime| at.duration_since(begin).unwrap_or_default();
+    let share = |time: Duration| 100.0 * time.as_secs_f64() / whole.as_secs_f64().max(1e-9);
+    let took = exchange.answered_at.duration_since(exchange.sent_at).unwrap_or_default();
+    let _ = write!(
+        out,
+        "<details><summary title=\"{protocol} {target}\"><code>{call}</code><span class=track><i style=\"left:{:.3}%;width:{:.3}%\"></i>\
+         </span><span class=d>{}</span></summary>\n<p>{protocol} to {target}, {} after the first</p>\n",
+        share(since(exchange.sent_at)),
+        share(took),
+        milliseconds(took),
+        milliseconds(since(exchange.sent_at)),
+        protocol = name(exchange.content.protocol()),
+        target = escaped(&exchange.target.to_string()),
+        call = escaped(&describe(exchange)),
+    );
+    for (title, text) in parts(&exchange.content) {
+        let _ = writeln!(out, "<b>{title}</b><pre>{}</pre>", escaped(&text));
+    }
+    out.push_str("</details>\n");
+}
+
+fn parts(content: &Content) -> Vec<(&'static str, String)> {
+    let fields = |first: String, fields: &[(String, Vec<u8>)], body: &[u8]| {
+        let mut text = first;
+        for (name, value) in fields {
+            let _ = write!(text, "\n{name}: {}", String::from_utf8_lossy(value));
+        }
+        text + "\n\n" + &shown(body)
+    };
+    match content {
+        Content::Http(http) | Content::Grpc(http) => {
+            let request = &http.request;
+            let mut parts =
+                vec![("asked", fields(format!("{} {}", request.method, request.path), &request.headers, &request.body))];
+            if let Some(response) = &http.response {
+                let first = format!("{} {}", response.status, response.reason);
+                parts.push(("answered", fields(first, &response.headers, &response.body)));
+            }
+            parts
+        }
+        Content::Dns(dns) => vec![("answered", format!("code {}\n{}", dns.code, dns.answers.join("\n")))],
+        Content::Wire(_, wire) => {
+            let title = |message: &Message| if message.from == Side::Client { "asked" } else { "answered" };
+            wire.messages.iter().map(|message| (title(message), shown(&message.bytes))).collect()
+        }
+    }
+}
+
+/// Bytes as text: what cannot be printed is a dot.
+fn shown(bytes: &[u8]) -> String {
+    let cut = &bytes[..bytes.len().min(SHOWN_BYTES)];
+    let text = String::from_utf8_lossy(cut);
+    let printable = |char: char| if char.is_control() && !matches!(char, '\n' | '\t') { '.' } else { char };
+    let mut text: String = text.chars().map(printable).collect();
+    if cut.len() < bytes.len() {
+        let _ = write!(text, "\n[{} of {} bytes]", cut.len(), bytes.len());
+    }
+    text
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            char => out.push(char),
+        }
+    }
+    out
+}

@@ -1,0 +1,186 @@
+//! Runs a command whose calls over the network are recorded, or answered from recordings.
+
+use std::ffi::OsString;
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs, UdpSocket};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::CallsError;
+use crate::cancel::CancelToken;
+use crate::exec::{Bounds, Command, Counts, Intercepted, Interception, Launcher, Outcome, Running, Stage, run_intercepted};
+use crate::limits::KILL_GRACE_MS;
+use crate::record::{
+    Authority, Book, Exchange, Mode, Noise, OnMiss, Outline, Proxy, ProxySockets, Recorded, Replay, Report, TrustFiles, Wires,
+    environment,
+};
+use crate::sandbox::{Network, Scratch};
+
+/// What the server has for all runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground<'a> {
+    /// Starts the command.
+    pub launcher: &'a Launcher,
+    /// The places for commands.
+    pub running: &'a Running,
+    /// Where files are put for the command to read.
+    pub scratch: &'a Scratch,
+    /// The command's path of the directory that such files lie in.
+    pub tmp: &'a Path,
+    /// What real servers can be reached.
+    pub network: Network,
+    /// Authorities that real servers are verified with, as PEM.
+    pub roots: &'a [u8],
+}
+
+/// One run of a command.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// The command.
+    pub command: &'a Command<'a>,
+    /// When it is ended.
+    pub timeout: Duration,
+    /// Bytes kept of each stream of its output.
+    pub output_cap_bytes: usize,
+    /// Its streams, if they are not to be captured.
+    pub streams: Option<[BorrowedFd<'a>; 3]>,
+    /// Whether its own servers can be reached from other machines, where its network is that of the system.
+    pub open: bool,
+}
+
+/// What becomes of its calls.
+#[derive(Debug)]
+pub enum Play {
+    /// They go to the real servers, and are kept.
+    Record,
+    /// Recordings answer them.
+    Replay {
+        /// The recordings.
+        exchanges: Vec<Exchange>,
+        /// What of calls does not count.
+        noise: Noise,
+        /// What becomes of a call that no recording answers.
+        on_miss: OnMiss,
+    },
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Ran {
+    /// How the command ended.
+    pub outcome: Outcome,
+    /// What was recorded.
+    pub recorded: Recorded,
+    /// What was answered from recordings; `None` if nothing was to be.
+    pub report: Option<Report>,
+    /// What there was besides.
+    pub counts: Counts,
+}
+
+/// Runs a command. `on_progress` is told how long it runs. A command that is ended, also by cancelling, has made the calls
+/// that it has made: they are in what comes back.
+pub fn run(
+    ground: &Ground<'_>,
+    run: &Run<'_>,
+    play: Play,
+    cancel: &CancelToken,
+    on_progress: &mut dyn FnMut(Duration, Stage),
+) -> Result<Ran, CallsError> {
+    let authority = Arc::new(Authority::new()?);
+    let bundle = authority.bundle(ground.roots);
+    let variables = show(ground, &authority, &bundle)?;
+    let (mode, book, dial) = match play {
+        Play::Record => (Mode::Record, None, true),
+        Play::Replay { exchanges, noise, on_miss } => {
+            let outline = Outline::of(&exchanges);
+            let book = Arc::new(Book::new(exchanges, noise));
+            let replay = Arc::new(Replay { book: Arc::clone(&book), outline });
+            (Mode::Replay { replay, on_miss }, Some(book), on_miss != OnMiss::Fail)
+        }
+    };
+    let mut started: Option<io::Result<(Proxy, Arc<Ways>)>> = None;
+    let mut on_start = |interception| {
+        started = Some(start(interception, ground, mode.clone(), &authority));
+    };
+    let how = Intercepted {
+        environment: &variables,
+        certificates: Some(&bundle),
+        dial: dial && ground.network != Network::None,
+        open: run.open,
+        streams: run.streams,
+    };
+    let bounds = Bounds {
+        timeout: run.timeout,
+        grace: Duration::from_millis(KILL_GRACE_MS),
+        output_cap_bytes: run.output_cap_bytes,
+    };
+    let outcome = run_intercepted(
+        ground.launcher,
+        run.command,
+        &how,
+        bounds,
+        ground.running,
+        cancel,
+        &mut on_start,
+        on_progress,
+    );
+    let (recorded, counts) = match started.transpose().map_err(|source| CallsError::Setup { step: "answer calls", source })? {
+        Some((proxy, ways)) => (proxy.finish(), ways.interception.counts()),
+        None => (Recorded::default(), Counts::default()),
+    };
+    Ok(Ran { outcome: outcome?, recorded, report: book.map(|book| book.report()), counts })
+}
+
+/// Starts what answers. It needs threads, not time.
+fn start(
+    mut interception: Interception,
+    ground: &Ground<'_>,
+    mode: Mode,
+    authority: &Arc<Authority>,
+) -> io::Result<(Proxy, Arc<Ways>)> {
+    let taken = interception.sockets().ok_or(io::ErrorKind::NotConnected)?;
+    let tcp = [Some(taken.tcp_4), taken.tcp_6].into_iter().flatten().map(TcpListener::from).collect();
+    let udp = [Some(taken.udp_4), taken.udp_6].into_iter().flatten().map(UdpSocket::from).collect();
+    let ways = Arc::new(Ways { interception, resolves: ground.network == Network::Host });
+    let proxy = Proxy::start(ProxySockets { tcp, udp }, Arc::clone(&ways) as _, mode, Arc::clone(authority), ground.roots)?;
+    Ok((proxy, ways))
+}
+
+/// Puts the run's certificates where the command can read them; the variables that lead programs there.
+fn show(ground: &Ground<'_>, authority: &Authority, bundle: &[u8]) -> Result<Vec<(OsString, OsString)>, CallsError> {
+    const FILES: [&str; 3] = ["bundle.pem", "authority.pem", "java.p12"];
+    let java = authority.trust_store(ground.roots);
+    let contents = [bundle, authority.pem().as_bytes(), &java];
+    let step = |source| CallsError::Setup { step: "show certificates to the command", source };
+    let directory = ground.scratch.hand_out(FILES.into_iter().zip(contents)).map_err(step)?;
+    let path = |name: &str| ground.tmp.join(&directory).join(name).to_string_lossy().into_owned();
+    let [bundle, authority, java] = FILES.map(path);
+    let files = TrustFiles { bundle: &bundle, authority: &authority, java: &java };
+    Ok(environment(files).into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+}
+
+/// The ways out that a command's network has.
+struct Ways {
+    interception: Interception,
+    /// Whether names have addresses there.
+    resolves: bool,
+}
+
+impl Wires for Ways {
+    fn destination(&self, accepted_local: SocketAddr, peer: SocketAddr) -> Option<SocketAddr> {
+        self.interception.destination(accepted_local, peer)
+    }
+
+    fn dial(&self, to: SocketAddr) -> io::Result<OwnedFd> {
+        self.interception.dial(to)
+    }
+
+    fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        if !self.resolves {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok((name, 0).to_socket_addrs()?.map(|address| address.ip()).collect())
+    }
+}

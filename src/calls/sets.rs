@@ -1,0 +1,91 @@
+//! Mock sets on the disk: directories that hold a `mocks.yaml` each.
+
+use std::cmp::Reverse;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::fs::{self, Writer};
+use crate::limits::MAX_MOCK_FILE_BYTES;
+use crate::policy::{Checked, Kind, Policy, PolicyError, Read};
+
+use super::CallsError;
+
+/// Names of the file of a set, the one that is written first.
+pub const MOCK_FILES: [&str; 2] = ["mocks.yaml", "mocks.yml"];
+/// Where sets are when nothing else is said, below the project directory.
+pub const DEFAULT_DIRECTORY: &str = "./keploy";
+
+/// One mock set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Set {
+    /// The name of its directory.
+    pub name: String,
+    /// The path of its file, as the caller spelt the directory.
+    pub path: PathBuf,
+    /// When its file was last changed.
+    pub modified: SystemTime,
+}
+
+/// The sets in a directory, the one that was changed last first. A directory that is not there holds none.
+pub fn list(policy: &Policy, directory: &str) -> Result<Vec<Set>, CallsError> {
+    let opened = match policy.read(directory) {
+        Err(PolicyError::NotFound { .. }) => return Ok(Vec::new()),
+        opened => opened?,
+    };
+    if opened.kind() != Kind::Directory {
+        return Err(CallsError::NoDirectory { path: directory.to_owned() });
+    }
+    let mut sets = Vec::new();
+    for entry in fs::entries(&opened)? {
+        let Some(name) = entry.name.to_str() else { continue };
+        if entry.kind != Kind::Directory {
+            continue;
+        }
+        if let Some((path, file)) = file_of(policy, directory, name)? {
+            let modified = fs::info_of_open(&file)?.modified;
+            sets.push(Set { name: name.to_owned(), path, modified });
+        }
+    }
+    sets.sort_by(|a, b| (Reverse(a.modified), &a.name).cmp(&(Reverse(b.modified), &b.name)));
+    Ok(sets)
+}
+
+/// The bytes of a set's file, and its path as the caller spelt it; `None` when there is no such set.
+pub fn read(policy: &Policy, directory: &str, name: &str) -> Result<Option<(PathBuf, Vec<u8>)>, CallsError> {
+    let Some((path, file)) = file_of(policy, directory, name)? else { return Ok(None) };
+    let bytes = fs::read_all(&file, MAX_MOCK_FILE_BYTES)?;
+    Ok(Some((path, bytes)))
+}
+
+/// Writes a set's file whole, with the directories above it. Its path as the caller spelt it.
+pub fn write(
+    policy: &Policy,
+    writer: &Writer,
+    directory: &str,
+    name: &str,
+    bytes: &[u8],
+) -> Result<PathBuf, CallsError> {
+    let path = Path::new(directory).join(name).join(MOCK_FILES[0]);
+    let target = policy.write(&path)?;
+    let _locked = writer.lock(&target);
+    writer.replace(&target, [bytes], None)?;
+    Ok(path)
+}
+
+/// Whether a set could be written here: asked before a program runs for minutes.
+pub fn check_writable(policy: &Policy, directory: &str) -> Result<(), CallsError> {
+    policy.write(Path::new(directory).join("any").join(MOCK_FILES[0])).map(drop).map_err(CallsError::from)
+}
+
+fn file_of(policy: &Policy, directory: &str, name: &str) -> Result<Option<(PathBuf, Checked<Read>)>, CallsError> {
+    for file in MOCK_FILES {
+        let path = Path::new(directory).join(name).join(OsStr::new(file));
+        match policy.read(&path) {
+            Ok(opened) if opened.kind() == Kind::File => return Ok(Some((path, opened))),
+            Ok(_) | Err(PolicyError::NotFound { .. } | PolicyError::NotADirectory { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(None)
+}
