@@ -184,6 +184,7 @@ impl Command<'_> {
             terminal: self.terminal,
             // A terminal comes back with the announcement.
             announce: announce || self.terminal.is_some(),
+            intercept: None,
         })
     }
 }

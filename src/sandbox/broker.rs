@@ -212,7 +212,7 @@ fn read_times(target: &Target, times: Times) -> Result<Option<Timestamps>, Errno
     if address == 0 {
         return Ok(Some(both(libc::UTIME_NOW)));
     }
-    let bytes = target.bytes(address, count * 8)?;
+    let bytes = target.memory().bytes(address, count * 8)?;
     let number = |index| word(&bytes, index).cast_signed();
     let mut pairs = match times {
         Times::Seconds(_) => [(number(0), 0), (number(1), 0)],
@@ -243,7 +243,7 @@ fn read_attribute(target: &Target, name: u64, value: u64, size: u64, flags: u64)
     if size > MAX_XATTR_VALUE_BYTES as u64 {
         return Err(Errno::TOOBIG);
     }
-    Ok(Ready::Set(name, target.bytes(value, size as usize)?, flags))
+    Ok(Ready::Set(name, target.memory().bytes(value, size as usize)?, flags))
 }
 
 /// `struct xattr_args`: where the value stands, its bytes, and flags.
@@ -254,7 +254,7 @@ fn read_structure(target: &Target, address: u64, size: u64) -> Result<(u64, u64,
     if size > MAX_STRUCTURE_BYTES {
         return Err(Errno::TOOBIG);
     }
-    let bytes = target.bytes(address, size as usize)?;
+    let bytes = target.memory().bytes(address, size as usize)?;
     let (known, more) = bytes.split_at(XATTR_ARGS_BYTES);
     if more.iter().any(|byte| *byte != 0) {
         return Err(Errno::TOOBIG);
@@ -264,7 +264,7 @@ fn read_structure(target: &Target, address: u64, size: u64) -> Result<(u64, u64,
 }
 
 fn read_name(target: &Target, address: u64) -> Result<CString, Errno> {
-    let name = target.text(address, MAX_XATTR_NAME_BYTES)?.filter(|name| !name.is_empty()).ok_or(Errno::RANGE)?;
+    let name = target.memory().text(address, MAX_XATTR_NAME_BYTES)?.filter(|name| !name.is_empty()).ok_or(Errno::RANGE)?;
     CString::new(name).map_err(|_| Errno::RANGE)
 }
 

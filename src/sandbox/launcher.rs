@@ -96,6 +96,7 @@ impl Launcher {
             stdin: true,
             terminal: None,
             announce: false,
+intercept: None,
         };
         self = self.launch(&request, there, stdio)?;
         let until = Instant::now() + Duration::from_millis(TRIAL_MS);
