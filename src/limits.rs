@@ -331,3 +331,5 @@ pub const DIAL_MS: u64 = 5_000;
 pub const CALLS_AT_ONCE: usize = 32;
 /// Answers to the server that may wait at a supervisor.
 pub const MAX_WAITING_WORDS: usize = 4096;
+/// Largest bundle of certificates that is put into the view of a command, in bytes.
+pub const CERTIFICATES_BYTES: u64 = 8 * 1024 * 1024;

@@ -9,6 +9,7 @@ mod bpf;
 pub mod broker;
 mod capabilities;
 mod cell;
+mod certificates;
 mod cgroup;
 mod children;
 mod duties;
