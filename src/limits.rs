@@ -312,3 +312,24 @@ pub const MAX_MOCK_TOOLS: usize = 100_000;
 pub const MAX_MOCK_REPEAT_BYTES: usize = 64 * 1024 * 1024;
 /// Pause between the bytes of an answer that comes slowly, in milliseconds.
 pub const SLOWLORIS_PAUSE_MS: u64 = 100;
+
+/// Connections of an intercepted command that may wait until the server accepts them.
+pub const INTERCEPTED_BACKLOG: i32 = 4096;
+/// Sockets of an intercepted command of which is remembered where they were going; of more, the first are forgotten.
+pub const MAX_INTERCEPTED_SOCKETS: usize = 65_536;
+/// Sockets of an intercepted command that are known as its own servers.
+pub const MAX_OWN_SOCKETS: usize = 16_384;
+/// What the supervisor takes at once of a message that it sends for a command, in bytes: the largest datagram and more.
+pub const MAX_INTERCEPTED_BYTES: usize = 256 * 1024;
+/// Largest datagram over IPv4, in bytes.
+pub const MAX_DATAGRAM_BYTES: usize = 65_507;
+/// How long a connection waits until the server has heard of it, in milliseconds.
+pub const SERVER_HEARS_MS: u64 = 5_000;
+/// How long the server waits for a socket from a supervisor, in milliseconds.
+pub const DIAL_MS: u64 = 5_000;
+/// Calls that a supervisor answers before it looks at anything else again.
+pub const CALLS_AT_ONCE: usize = 32;
+/// Answers to the server that may wait at a supervisor.
+pub const MAX_WAITING_WORDS: usize = 4096;
+/// Largest bundle of certificates that is put into the view of a command, in bytes.
+pub const CERTIFICATES_BYTES: u64 = 8 * 1024 * 1024;

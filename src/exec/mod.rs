@@ -6,6 +6,7 @@
 
 mod background;
 mod capture;
+mod interception;
 mod job;
 mod launcher;
 mod place;
@@ -32,11 +33,13 @@ use crate::sandbox::{Place, Request};
 pub use crate::sandbox::{Denied, Exit};
 pub use background::{Background, BackgroundCommands, Ending, State};
 pub use capture::Captured;
+pub use interception::{Flow, Interception, Listening, Sockets};
 pub use job::{Job, News};
 pub use launcher::{LaunchError, Launcher, Ready};
 pub use place::place_of;
 pub use ring::Page;
-pub use run::{Stage, run};
+pub use crate::sandbox::intercept::Counts;
+pub use run::{Intercepted, Stage, run, run_intercepted};
 pub use running::Running;
 
 /// One command line for `/bin/sh -c`.
@@ -184,6 +187,7 @@ impl Command<'_> {
             terminal: self.terminal,
             // A terminal comes back with the announcement.
             announce: announce || self.terminal.is_some(),
+            intercept: None,
         })
     }
 }

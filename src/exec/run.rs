@@ -1,15 +1,19 @@
 //! The loop that follows one command from its start to its outcome.
 
-use std::os::fd::AsFd;
+use std::ffi::OsString;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use super::interception::{Interception, Listening};
 use super::job::Countdown;
 use super::streams::{Streams, output_pipe};
 use super::wait::readable;
 use super::{Bounds, Command, ExecError, Launcher, News, Outcome, Running};
 use crate::cancel::CancelToken;
 use crate::limits::COMMAND_PROGRESS_MS;
-use crate::sandbox::Event;
+use crate::sandbox::{Event, Intercept, Request};
 
 /// How far a call is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,19 +41,108 @@ pub fn run(
     on_progress: &mut dyn FnMut(Duration, Stage),
 ) -> Result<Outcome, ExecError> {
     let request = command.request(false, false)?;
+    follow(launcher, &request, None, None, bounds, running, cancel, on_progress)
+}
+
+/// How the calls of a command over the network are intercepted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Intercepted<'a> {
+    /// Variables beside, or instead of, those that commands have.
+    pub environment: &'a [(OsString, OsString)],
+    /// Certificates (PEM) that take the place of the system's, where commands have a root of their own: of those of the
+    /// system, and the one that signs what the server shows. At most [`crate::limits::CERTIFICATES_BYTES`].
+    pub certificates: Option<&'a [u8]>,
+    /// Whether [`Interception::dial`] works, as far as the network of commands reaches.
+    pub dial: bool,
+    /// Whether servers that the command starts can be reached from other machines, if its network is that of the system.
+    pub open: bool,
+    /// Its standard input, output and error, which then nobody captures.
+    pub streams: Option<[BorrowedFd<'a>; 3]>,
+}
+
+/// Runs a command as [`run`] does, with its calls over the network led to `on_start`'s sockets.
+///
+/// `on_start` is called once, before the program connects to anything, on the thread of this call, which follows the command
+/// meanwhile not at all: it has to return soon. Dropping what it was given has every further connection of the command fail.
+/// Where calls cannot be intercepted (another supervisor is there already, or the kernel lacks something) it is
+/// [`ExecError::Refused`], whose text says why.
+#[expect(clippy::too_many_arguments, reason = "what `run` takes, and two more")]
+pub fn run_intercepted(
+    launcher: &Launcher,
+    command: &Command<'_>,
+    how: &Intercepted<'_>,
+    bounds: Bounds,
+    running: &Running,
+    cancel: &CancelToken,
+    on_start: &mut dyn FnMut(Interception),
+    on_progress: &mut dyn FnMut(Duration, Stage),
+) -> Result<Outcome, ExecError> {
+    let mut request = command.request(how.streams.is_some(), false)?;
+    let variables = how.environment.iter().map(|(name, value)| (name.into(), value.into()));
+    request.environment.extend(variables);
+    request.intercept = Some(Intercept { dial: how.dial, open: how.open, bundle: how.certificates.is_some() });
+    let (waiting, channel) = Listening::new()?;
+    let bundle = how.certificates.map(in_memory).transpose()?;
+    let with = With { channel, bundle, waiting, on_start };
+    follow(launcher, &request, how.streams, Some(with), bounds, running, cancel, on_progress)
+}
+
+/// What goes with an intercepted command.
+struct With<'a> {
+    channel: OwnedFd,
+    bundle: Option<OwnedFd>,
+    waiting: Listening,
+    on_start: &'a mut dyn FnMut(Interception),
+}
+
+/// A nameless file with these bytes, at its beginning.
+fn in_memory(bytes: &[u8]) -> Result<OwnedFd, ExecError> {
+    let file = memfd_create("certificates", MemfdFlags::CLOEXEC).map_err(ExecError::follow)?;
+    let mut written = 0;
+    while written < bytes.len() {
+        written += rustix::io::pwrite(&file, &bytes[written..], written as u64).map_err(ExecError::follow)?;
+    }
+    Ok(file)
+}
+
+#[expect(clippy::too_many_arguments, reason = "one loop for both ways to run a command")]
+fn follow(
+    launcher: &Launcher,
+    request: &Request,
+    passed: Option<[BorrowedFd<'_>; 3]>,
+    with: Option<With<'_>>,
+    bounds: Bounds,
+    running: &Running,
+    cancel: &CancelToken,
+    on_progress: &mut dyn FnMut(Duration, Stage),
+) -> Result<Outcome, ExecError> {
     let begun = Instant::now();
     let mut pace = Pace { begun, next: begun };
     let slot =
         running.enter(cancel, begun.checked_add(bounds.timeout), &mut || pace.tell(Stage::Waiting, on_progress))?;
     pace.next = Instant::now() + PROGRESS;
 
-    let (job, mut streams) = if command.terminal.is_some() {
-        (launcher.spawn(&request, &[])?, Streams::new([None, None], bounds.output_cap_bytes))
-    } else {
-        let ((stdout, out), (stderr, err)) = (output_pipe()?, output_pipe()?);
-        let job = launcher.spawn(&request, &[out.as_fd(), err.as_fd()])?;
-        (job, Streams::new([Some(stdout), Some(stderr)], bounds.output_cap_bytes))
+    let (mut listening, channel, bundle) = match with {
+        Some(with) => (Some((with.waiting, with.on_start)), Some(with.channel), with.bundle),
+        None => (None, None, None),
     };
+    let handed: Vec<BorrowedFd<'_>> = channel.iter().chain(&bundle).map(AsFd::as_fd).collect();
+    let (job, mut streams) = match passed {
+        _ if request.terminal.is_some() => {
+            (launcher.spawn(request, &handed)?, Streams::new([None, None], bounds.output_cap_bytes))
+        }
+        Some(passed) => {
+            let job = launcher.spawn(request, &[handed, passed.to_vec()].concat())?;
+            (job, Streams::new([None, None], bounds.output_cap_bytes))
+        }
+        None => {
+            let ((stdout, out), (stderr, err)) = (output_pipe()?, output_pipe()?);
+            let job = launcher.spawn(request, &[handed, vec![out.as_fd(), err.as_fd()]].concat())?;
+            (job, Streams::new([Some(stdout), Some(stderr)], bounds.output_cap_bytes))
+        }
+    };
+    // Its end at the supervisor shall be the only one.
+    drop((channel, bundle));
     slot.attach(&job)?;
 
     let wake = cancel.wake_fd().map_err(ExecError::follow)?;
@@ -64,8 +157,16 @@ pub fn run(
         let next = pace.tell(Stage::Running { bytes: streams.total_bytes() }, on_progress);
         let until = countdown.next().map_or(next, |due| due.min(next));
         let [stdout, stderr] = streams.waited();
-        let [said, stdout, stderr, _] =
-            readable([Some(job.as_fd()), stdout, stderr, (!cancelled).then_some(wake)], Some(until))?;
+        let heard = listening.as_ref().map(|(listening, _)| listening.as_fd());
+        let [said, stdout, stderr, _, heard] =
+            readable([Some(job.as_fd()), stdout, stderr, (!cancelled).then_some(wake), heard], Some(until))?;
+        if heard && let Some((ready, on_start)) = listening.take() {
+            match ready.begin()? {
+                Some(interception) => on_start(interception),
+                // The supervisor is gone, and says why on the other socket.
+                None => {}
+            }
+        }
         for (index, ready) in [stdout, stderr].into_iter().enumerate() {
             if ready {
                 streams.read(index)?;
@@ -76,12 +177,12 @@ pub fn run(
         }
         match job.next_event()? {
             News::Nothing => {}
-            News::Said(Event::Started, Some(terminal)) if command.terminal.is_some() => {
+            News::Said(Event::Started, Some(terminal)) if request.terminal.is_some() => {
                 // Nobody types here, so whoever reads finds the end of the input.
                 let _ = rustix::io::write(&terminal, &[END_OF_INPUT]);
                 streams.take_terminal(terminal)?;
             }
-            News::Said(Event::Started, _) => return Err(ExecError::out_of_turn()),
+            News::Said(Event::Started | Event::Listens { .. }, _) => return Err(ExecError::out_of_turn()),
             News::Said(Event::Refused { step, errno }, _) => return Err(ExecError::refused(step, errno)),
             News::Said(Event::Ended { exit, left, denied }, _) => {
                 let [stdout, stderr] = streams.drain()?;

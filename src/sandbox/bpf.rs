@@ -45,6 +45,8 @@ pub enum Word {
     Arch,
     /// The lower half of argument 0 to 5.
     Low(u8),
+    /// The upper half of argument 0 to 5.
+    High(u8),
 }
 
 impl Word {
@@ -53,6 +55,7 @@ impl Word {
             Self::Number => 0,
             Self::Arch => 4,
             Self::Low(argument) => 16 + 8 * u32::from(argument),
+            Self::High(argument) => 20 + 8 * u32::from(argument),
         }
     }
 }

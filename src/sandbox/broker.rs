@@ -27,9 +27,11 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use super::intercept::Interceptor;
+use super::intercept::call::decode as network;
 use super::sys::seccomp::{Notification, receive, respond, still_valid};
 use super::wire::{Denied, RawString};
-use crate::limits::{MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_XATTR_NAME_BYTES, MAX_XATTR_VALUE_BYTES};
+use crate::limits::{CALLS_AT_ONCE, MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_XATTR_NAME_BYTES, MAX_XATTR_VALUE_BYTES};
 pub use call::{Call, Change, Object, Read, Times, decode};
 use target::{Target, link};
 
@@ -48,6 +50,7 @@ pub struct Broker {
     read_only: Vec<PathBuf>,
     readable: Vec<PathBuf>,
     denied: Vec<Denied>,
+    interceptor: Option<Interceptor>,
 }
 
 /// A change whose arguments have been read.
@@ -65,7 +68,14 @@ impl Broker {
     /// `writable`, but not at or below `read_only`; where both say something, the longer one counts, and of the same path
     /// that it is read-only. Attributes can be read of what lies at or below `readable`. All of them true paths.
     pub fn new(listener: OwnedFd, writable: Vec<PathBuf>, read_only: Vec<PathBuf>, readable: Vec<PathBuf>) -> Self {
-        Self { listener, writable, read_only, readable, denied: Vec::new() }
+        Self { listener, writable, read_only, readable, denied: Vec::new(), interceptor: None }
+    }
+
+    /// The same with somebody who serves the calls over the network.
+    pub fn with(mut self, interceptor: Interceptor) -> io::Result<Self> {
+        interceptor.listen_to(&self.listener)?;
+        self.interceptor = Some(interceptor);
+        Ok(self)
     }
 
     /// Whether nobody is left who could make a call: there is nothing to wait for any more.
@@ -73,8 +83,39 @@ impl Broker {
         self.state().contains(PollFlags::HUP)
     }
 
-    /// Answers one call, if one waits; one that was given up meanwhile is no error. Does not block.
+    /// Answers what waits; a call that was given up meanwhile is no error. Does not block.
     pub fn serve(&mut self) -> io::Result<()> {
+        let Some(interceptor) = &mut self.interceptor else { return self.serve_one() };
+        interceptor.serve(&self.listener)?;
+        for _ in 0..CALLS_AT_ONCE {
+            if !self.state().contains(PollFlags::IN) {
+                break;
+            }
+            self.serve_one()?;
+        }
+        Ok(())
+    }
+
+    /// Whether [`Broker::look`] has work to do now and then.
+    pub fn has_to_look(&self) -> bool {
+        self.interceptor.as_ref().is_some_and(Interceptor::has_to_look)
+    }
+
+    /// Looks after calls that wait.
+    pub fn look(&mut self) {
+        if let Some(interceptor) = &mut self.interceptor {
+            interceptor.look(&self.listener);
+        }
+    }
+
+    /// The command is over.
+    pub fn end(&mut self) {
+        if let Some(interceptor) = &mut self.interceptor {
+            interceptor.end();
+        }
+    }
+
+    fn serve_one(&mut self) -> io::Result<()> {
         // With nobody left, kernels before Linux 6.11 wait for ever.
         if !self.state().contains(PollFlags::IN) {
             return Ok(());
@@ -87,6 +128,9 @@ impl Broker {
             Ok(asked) => asked,
             Err(error) => return gone(error),
         };
+        if let (Some(interceptor), Some(call)) = (&mut self.interceptor, network(asked.nr, &asked.args)) {
+            return interceptor.take(&self.listener, asked, call);
+        }
         let answer = match decode(asked.nr, &asked.args) {
             None => Err(Errno::NOSYS),
             Some(Call::Invalid(number)) => Err(Errno::from_raw_os_error(number)),
@@ -173,7 +217,7 @@ fn holds(place: &[u8], without_names: bool, kind: FileType, allowed: impl Fn(&Pa
 impl AsFd for Broker {
     /// To wait for calls with poll(2). `POLLHUP`, which stays: [`Broker::is_over`].
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.listener.as_fd()
+        self.interceptor.as_ref().map_or_else(|| self.listener.as_fd(), AsFd::as_fd)
     }
 }
 
@@ -212,7 +256,7 @@ fn read_times(target: &Target, times: Times) -> Result<Option<Timestamps>, Errno
     if address == 0 {
         return Ok(Some(both(libc::UTIME_NOW)));
     }
-    let bytes = target.bytes(address, count * 8)?;
+    let bytes = target.memory().bytes(address, count * 8)?;
     let number = |index| word(&bytes, index).cast_signed();
     let mut pairs = match times {
         Times::Seconds(_) => [(number(0), 0), (number(1), 0)],
@@ -243,7 +287,7 @@ fn read_attribute(target: &Target, name: u64, value: u64, size: u64, flags: u64)
     if size > MAX_XATTR_VALUE_BYTES as u64 {
         return Err(Errno::TOOBIG);
     }
-    Ok(Ready::Set(name, target.bytes(value, size as usize)?, flags))
+    Ok(Ready::Set(name, target.memory().bytes(value, size as usize)?, flags))
 }
 
 /// `struct xattr_args`: where the value stands, its bytes, and flags.
@@ -254,7 +298,7 @@ fn read_structure(target: &Target, address: u64, size: u64) -> Result<(u64, u64,
     if size > MAX_STRUCTURE_BYTES {
         return Err(Errno::TOOBIG);
     }
-    let bytes = target.bytes(address, size as usize)?;
+    let bytes = target.memory().bytes(address, size as usize)?;
     let (known, more) = bytes.split_at(XATTR_ARGS_BYTES);
     if more.iter().any(|byte| *byte != 0) {
         return Err(Errno::TOOBIG);
@@ -264,7 +308,7 @@ fn read_structure(target: &Target, address: u64, size: u64) -> Result<(u64, u64,
 }
 
 fn read_name(target: &Target, address: u64) -> Result<CString, Errno> {
-    let name = target.text(address, MAX_XATTR_NAME_BYTES)?.filter(|name| !name.is_empty()).ok_or(Errno::RANGE)?;
+    let name = target.memory().text(address, MAX_XATTR_NAME_BYTES)?.filter(|name| !name.is_empty()).ok_or(Errno::RANGE)?;
     CString::new(name).map_err(|_| Errno::RANGE)
 }
 

@@ -10,6 +10,7 @@ use super::cgroup::{Bounds, Group, Groups};
 use super::duties::{Bare, Duties, InView, OnSystem};
 use super::explain::Asked;
 use super::fault::{Fault, Step};
+use super::intercept::{self as interception, Interceptor};
 use super::plan::{Network, Plan, Tier};
 use super::program::Start;
 use super::protected::{self, Protected};
@@ -19,8 +20,8 @@ use super::routes::Counters;
 use super::supervisor::Supervisor;
 use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
-use super::wire::{Event, Hello, MemoryHold, RawString, Request, send_event};
-use super::{capabilities, etc, namespaces, view};
+use super::wire::{Event, Hello, Intercept, MemoryHold, RawString, Request, send_event};
+use super::{capabilities, certificates, etc, namespaces, view};
 
 /// What all commands of a server share.
 pub struct Cells {
@@ -30,6 +31,7 @@ pub struct Cells {
     copying: Option<Pid>,
     /// Where a cgroup holds each command to its memory.
     groups: Option<Groups>,
+    network: Network,
     /// Of the commands' own network, if they have one.
     counters: Option<Counters>,
     /// Which commands run at the same time, where that matters.
@@ -48,6 +50,31 @@ pub struct Cells {
     /// Where it lets attributes be read.
     readable: Vec<PathBuf>,
     hello: Hello,
+}
+
+/// What came with the request for one command.
+#[derive(Debug)]
+pub struct Handed {
+    /// The supervisor's end of the command's socket.
+    pub command: OwnedFd,
+    /// The supervisor's end of the socket for what is intercepted.
+    pub channel: Option<OwnedFd>,
+    /// Certificates.
+    pub bundle: Option<OwnedFd>,
+    /// The streams.
+    pub stdio: Vec<OwnedFd>,
+}
+
+impl Handed {
+    /// Sorts what came with a request. `None` if it is less than the request speaks of.
+    pub fn sort(request: &Request, descriptors: Vec<OwnedFd>) -> Option<Self> {
+        let mut descriptors = descriptors.into_iter();
+        let command = descriptors.next()?;
+        let channel = if request.intercept.is_some() { Some(descriptors.next()?) } else { None };
+        let with_bundle = request.intercept.is_some_and(|intercept| intercept.bundle);
+        let bundle = if with_bundle { Some(descriptors.next()?) } else { None };
+        Some(Self { command, channel, bundle, stdio: descriptors.collect() })
+    }
 }
 
 /// What one command has for itself.
@@ -108,6 +135,7 @@ impl Cells {
             start,
             copying,
             groups,
+            network: plan.network,
             roll: counters.is_some().then(Roll::new).transpose().step("count the commands")?,
             counters,
             protected,
@@ -192,8 +220,9 @@ impl Cells {
     }
 
     /// The life of the copy.
-    pub fn live(self, request: &Request, command: OwnedFd, stdio: Vec<OwnedFd>, berth: Berth) -> ! {
-        match self.enter(berth.entry) {
+    pub fn live(self, request: &Request, handed: Handed, berth: Berth) -> ! {
+        let Handed { command, channel, bundle, stdio } = handed;
+        match self.enter(berth.entry, channel.zip(request.intercept), bundle) {
             Ok((reach, duties)) => {
                 let (start, alone, group) = (&self.start, &self.alone, berth.group);
                 Supervisor { reach, server: command, start, alone, duties, group }.run(request, stdio);
@@ -206,13 +235,33 @@ impl Cells {
         sys::exit_now(0)
     }
 
+    /// Somebody who serves the calls over the network, in the network that this process is in.
+    fn intercept(&self, channel: Option<(OwnedFd, Intercept)>) -> Result<Option<Interceptor>, Fault> {
+        let Some((channel, asked)) = channel else { return Ok(None) };
+        let (tier, network) = (self.start.tier, self.network);
+        let of_system = network == Network::Host || tier == Tier::Off;
+        let reaches = of_system || (network == Network::Loopback && tier == Tier::Namespaces);
+        let rules = interception::Rules {
+            strict: tier == Tier::Landlock && !of_system,
+            open: asked.open && of_system,
+            dial: asked.dial && reaches,
+        };
+        Interceptor::begin(channel, rules).map(Some)
+    }
+
     /// What a supervisor does before it starts the program.
-    fn enter(&self, entry: Option<Entry>) -> Result<(Reach, Box<dyn Duties + '_>), Fault> {
+    fn enter(
+        &self,
+        entry: Option<Entry>,
+        channel: Option<(OwnedFd, Intercept)>,
+        bundle: Option<OwnedFd>,
+    ) -> Result<(Reach, Box<dyn Duties + '_>), Fault> {
+        let intercepts = channel.is_some();
         match self.start.tier {
             Tier::Off => {
                 let own = rustix::process::getpid();
                 rustix::process::set_child_subreaper(Some(own)).step("PR_SET_CHILD_SUBREAPER")?;
-                Ok((Reach::Descendants, Box::new(Bare)))
+                Ok((Reach::Descendants, Box::new(Bare::new(self.intercept(channel)?))))
             }
             Tier::Namespaces => {
                 let first = FirstProcess::check()
@@ -223,19 +272,26 @@ impl Cells {
                 }
                 self.enclosed.iter().try_for_each(protected::nail)?;
                 let protected = self.protected.iter().map(Protected::hold).collect::<Result<_, _>>()?;
-                Ok((
-                    Reach::PidNamespace(first),
-                    Box::new(InView::new(protected, self.counters.as_ref(), self.roll.as_ref().zip(entry))),
-                ))
+                if let Some(bundle) = bundle {
+                    certificates::put(&bundle)?;
+                }
+                if intercepts && self.network == Network::None {
+                    // Others without a network shall not meet what is intercepted here, nor have a loopback device.
+                    namespaces::enter_own_loopback()?;
+                }
+                let (interceptor, roll) = (self.intercept(channel)?, self.roll.as_ref().zip(entry));
+                let duties = InView::new(protected, self.counters.as_ref(), roll, interceptor);
+                Ok((Reach::PidNamespace(first), Box::new(duties)))
             }
             Tier::Landlock => {
                 let own = rustix::process::getpid();
                 rustix::process::set_child_subreaper(Some(own)).step("PR_SET_CHILD_SUBREAPER")?;
-                self.start.walls.as_ref().map_or(Ok(()), Walls::bound_supervisor)?;
+                self.start.walls.as_ref().map_or(Ok(()), |walls| walls.bound_supervisor(intercepts))?;
                 let scope = SignalScope::check()
                     .ok_or_else(|| Fault::because("Landlock", "signals to other processes are not kept back"))?;
                 let protected = self.protected.iter().map(|guarded| guarded.path.clone()).collect();
-                let duties = OnSystem::new(self.writable.clone(), protected, self.readable.clone());
+                let interceptor = self.intercept(channel)?;
+                let duties = OnSystem::new(self.writable.clone(), protected, self.readable.clone(), interceptor);
                 Ok((Reach::Scope(scope), Box::new(duties)))
             }
         }

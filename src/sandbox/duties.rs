@@ -4,6 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
 use super::broker::Broker;
+use super::intercept::Interceptor;
 use super::protected::Protected;
 use super::roll::{Entry, Roll};
 use super::routes::Counters;
@@ -36,24 +37,87 @@ pub trait Duties {
     }
 }
 
-/// No wall: nothing to serve and nothing to tell.
-pub struct Bare;
+/// No wall: nothing to serve but what is intercepted, and nothing to tell.
+pub struct Bare(Served);
 
-impl Duties for Bare {}
+impl Bare {
+    /// With somebody who serves the calls over the network, if they are intercepted.
+    pub fn new(interceptor: Option<Interceptor>) -> Self {
+        Self(Served::new(interceptor))
+    }
+}
+
+impl Duties for Bare {
+    fn waits_for(&self) -> Option<BorrowedFd<'_>> {
+        self.0.waits_for()
+    }
+
+    fn serve(&mut self) {
+        self.0.serve();
+    }
+
+    fn take(&mut self, from_program: OwnedFd) {
+        self.0.begin(Broker::new(from_program, Vec::new(), Vec::new(), Vec::new()));
+    }
+
+    fn has_to_look(&self) -> bool {
+        self.0.has_to_look()
+    }
+
+    fn look(&mut self) {
+        self.0.look();
+    }
+
+    fn close(&mut self, _failed: bool) -> Vec<Denied> {
+        self.0.end();
+        Vec::new()
+    }
+}
 
 /// The broker of a command, once the program has handed its listener over.
-#[derive(Default)]
-struct Served(Option<Broker>);
+struct Served {
+    broker: Option<Broker>,
+    /// Until there is a broker.
+    interceptor: Option<Interceptor>,
+}
 
 impl Served {
+    fn new(interceptor: Option<Interceptor>) -> Self {
+        Self { broker: None, interceptor }
+    }
+
+    fn begin(&mut self, broker: Broker) {
+        // Without one every call that it would be asked for fails.
+        self.broker = match self.interceptor.take() {
+            Some(interceptor) => broker.with(interceptor).ok(),
+            None => Some(broker),
+        };
+    }
+
     fn waits_for(&self) -> Option<BorrowedFd<'_>> {
-        self.0.as_ref().filter(|broker| !broker.is_over()).map(AsFd::as_fd)
+        self.broker.as_ref().filter(|broker| !broker.is_over()).map(AsFd::as_fd)
     }
 
     fn serve(&mut self) {
         // A listener that fails is closed: the calls that wait for it fail in their turn.
-        if self.0.as_mut().is_some_and(|broker| broker.serve().is_err()) {
-            self.0 = None;
+        if self.broker.as_mut().is_some_and(|broker| broker.serve().is_err()) {
+            self.broker = None;
+        }
+    }
+
+    fn has_to_look(&self) -> bool {
+        self.broker.as_ref().is_some_and(Broker::has_to_look)
+    }
+
+    fn look(&mut self) {
+        if let Some(broker) = &mut self.broker {
+            broker.look();
+        }
+    }
+
+    fn end(&mut self) {
+        if let Some(broker) = &mut self.broker {
+            broker.end();
         }
     }
 }
@@ -73,9 +137,14 @@ pub struct InView<'a> {
 
 impl<'a> InView<'a> {
     /// Remembers how far the counters are.
-    pub fn new(protected: Vec<Protected>, counters: Option<&'a Counters>, entry: Option<(&'a Roll, Entry)>) -> Self {
+    pub fn new(
+        protected: Vec<Protected>,
+        counters: Option<&'a Counters>,
+        entry: Option<(&'a Roll, Entry)>,
+        interceptor: Option<Interceptor>,
+    ) -> Self {
         let refused = counters.and_then(|counters| Some((counters, counters.refused()?)));
-        Self { protected, moved: Vec::new(), refused, entry, broker: Served::default() }
+        Self { protected, moved: Vec::new(), refused, entry, broker: Served::new(interceptor) }
     }
 }
 
@@ -90,14 +159,15 @@ impl Duties for InView<'_> {
 
     fn take(&mut self, from_program: OwnedFd) {
         let everywhere = || vec![PathBuf::from("/")];
-        self.broker = Served(Some(Broker::new(from_program, everywhere(), Vec::new(), everywhere())));
+        self.broker.begin(Broker::new(from_program, everywhere(), Vec::new(), everywhere()));
     }
 
     fn has_to_look(&self) -> bool {
-        !self.protected.is_empty()
+        !self.protected.is_empty() || self.broker.has_to_look()
     }
 
     fn look(&mut self) {
+        self.broker.look();
         for denied in self.protected.iter().filter_map(Protected::settle) {
             if !self.moved.contains(&denied) {
                 self.moved.push(denied);
@@ -107,6 +177,7 @@ impl Duties for InView<'_> {
 
     fn close(&mut self, failed: bool) -> Vec<Denied> {
         self.look();
+        self.broker.end();
         let mut denied = std::mem::take(&mut self.moved);
         // First what was counted: a command that begins now is not the one that did it.
         let counted = self.refused.is_some_and(|(counters, before)| counters.refused() > Some(before));
@@ -129,8 +200,13 @@ pub struct OnSystem {
 
 impl OnSystem {
     /// Metadata may be changed below `writable`, but not below `protected`, and attributes read below `readable`.
-    pub fn new(writable: Vec<PathBuf>, protected: Vec<PathBuf>, readable: Vec<PathBuf>) -> Self {
-        Self { broker: Served::default(), writable, protected, readable }
+    pub fn new(
+        writable: Vec<PathBuf>,
+        protected: Vec<PathBuf>,
+        readable: Vec<PathBuf>,
+        interceptor: Option<Interceptor>,
+    ) -> Self {
+        Self { broker: Served::new(interceptor), writable, protected, readable }
     }
 }
 
@@ -145,10 +221,19 @@ impl Duties for OnSystem {
 
     fn take(&mut self, from_program: OwnedFd) {
         let (writable, protected, readable) = (self.writable.clone(), self.protected.clone(), self.readable.clone());
-        self.broker = Served(Some(Broker::new(from_program, writable, protected, readable)));
+        self.broker.begin(Broker::new(from_program, writable, protected, readable));
+    }
+
+    fn has_to_look(&self) -> bool {
+        self.broker.has_to_look()
+    }
+
+    fn look(&mut self) {
+        self.broker.look();
     }
 
     fn close(&mut self, _failed: bool) -> Vec<Denied> {
-        self.broker.0.as_ref().map(|broker| broker.denied().to_vec()).unwrap_or_default()
+        self.broker.end();
+        self.broker.broker.as_ref().map(|broker| broker.denied().to_vec()).unwrap_or_default()
     }
 }

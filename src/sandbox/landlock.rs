@@ -189,6 +189,19 @@ pub fn scope_only(everywhere: BorrowedFd<'_>, options: &Options) -> Result<Rules
     finished(refused(what, created.add_rule(PathBeneath::new(everywhere, AccessFs::Refer)))?)
 }
 
+/// A ruleset that leaves everything alone but refuses to connect over TCP. `None` where the version does not know TCP.
+pub fn no_connections(everywhere: BorrowedFd<'_>, abi: u32) -> Result<Option<Ruleset>, Error> {
+    if abi < TCP_ABI {
+        return Ok(None);
+    }
+    let what = "refuse tcp";
+    // As in `scope_only`.
+    let ruleset = refused(what, strict().handle_access(AccessFs::Refer))?;
+    let ruleset = refused(what, ruleset.handle_access(AccessNet::ConnectTcp))?;
+    let created = refused(what, ruleset.create())?;
+    finished(refused(what, created.add_rule(PathBeneath::new(everywhere, AccessFs::Refer)))?).map(Some)
+}
+
 /// The rights that a ruleset decides about. The kernel asks a domain about an open only if it handles one of its rights,
 /// that to truncate among them, for the descriptor may be used for that later.
 fn handled(options: Options, version: ABI) -> BitFlags<AccessFs> {

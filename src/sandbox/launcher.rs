@@ -13,7 +13,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
-use super::cell::Cells;
+use super::cell::{Cells, Handed};
 use super::children::{Reaped, reap_one};
 use super::fault::{Fault, Step};
 use super::plan::{Place, Plan, Tier};
@@ -96,8 +96,10 @@ impl Launcher {
             stdin: true,
             terminal: None,
             announce: false,
+intercept: None,
         };
-        self = self.launch(&request, there, stdio)?;
+        let handed = Handed { command: there, channel: None, bundle: None, stdio };
+        self = self.launch(&request, handed)?;
         let until = Instant::now() + Duration::from_millis(TRIAL_MS);
         while !wait_for([Some(here.as_fd())], Some(until.saturating_duration_since(Instant::now())))?[0] {
             if Instant::now() >= until {
@@ -125,9 +127,8 @@ impl Launcher {
             }
             // What comes here decides what is run: anything unexpected ends the server's trust in it, and ours in the server.
             let Ok(Some((request, fds))) = wire::receive::<Request>(&self.server) else { break };
-            let mut fds = fds.into_iter();
-            let Some(command) = fds.next() else { break };
-            match self.launch(&request, command, fds.collect()) {
+            let Some(handed) = Handed::sort(&request, fds) else { break };
+            match self.launch(&request, handed) {
                 Ok(launcher) => self = launcher,
                 Err(_) => return,
             }
@@ -136,9 +137,10 @@ impl Launcher {
     }
 
     /// Makes the supervisor of one command; what goes wrong is told on the command's own socket.
-    fn launch(mut self, request: &Request, command: OwnedFd, mut stdio: Vec<OwnedFd>) -> Result<Self, Fault> {
+    fn launch(mut self, request: &Request, mut handed: Handed) -> Result<Self, Fault> {
         let null = if !request.stdin && request.terminal.is_none() {
-            rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).step("dup").map(|null| stdio.insert(0, null))
+            let null = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).step("dup");
+            null.map(|null| handed.stdio.insert(0, null))
         } else {
             Ok(())
         };
@@ -163,11 +165,11 @@ impl Launcher {
                 let Self { server, children, ground, cells, .. } = self;
                 // Nobody below may keep the server's socket, or a way out, open.
                 drop((server, children, ground));
-                cells.live(request, command, stdio, berth)
+                cells.live(request, handed, berth)
             }
             Err(fault) => {
                 let refused = Event::Refused { step: fault.step.clone(), errno: fault.errno() };
-                let _ = wire::send_event(&command, &refused, None);
+                let _ = wire::send_event(&handed.command, &refused, None);
                 Ok(self)
             }
         }

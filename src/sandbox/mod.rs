@@ -9,6 +9,7 @@ mod bpf;
 pub mod broker;
 mod capabilities;
 mod cell;
+mod certificates;
 mod cgroup;
 mod children;
 mod duties;
@@ -16,8 +17,10 @@ pub mod environment;
 mod etc;
 pub mod explain;
 pub mod fault;
+pub mod intercept;
 pub mod landlock;
 mod launcher;
+mod memory;
 mod namespaces;
 pub mod plan;
 mod program;
@@ -46,7 +49,7 @@ pub use standing::Standing;
 pub use sys::pages::unwritten_pages;
 pub use toolchains::Visible;
 pub use walls::hold_server;
-pub use wire::{Denied, Event, Exit, Hello, MemoryHold, RawString, Request};
+pub use wire::{Denied, Event, Exit, Hello, Intercept, MemoryHold, RawString, Request};
 
 /// The first argument that makes this program the launcher. Only the server uses it.
 pub const LAUNCHER_ARGUMENT: &str = "__launcher";

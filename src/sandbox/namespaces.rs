@@ -29,10 +29,20 @@ pub fn enter(alone: &SingleThread, network: Network) -> Result<(), Fault> {
     }
     sys::unshare(rest).step("unshare mount, ipc and network namespaces")?;
     if network == Network::Loopback {
-        let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None).step("socket")?;
-        sys::loopback_up(&socket).step("switch the loopback device on")?;
+        switch_loopback_on()?;
     }
     Ok(())
+}
+
+/// A network namespace of this process's own, in which there is only the loopback device.
+pub fn enter_own_loopback() -> Result<(), Fault> {
+    sys::unshare(UnshareFlags::NEWNET).step("unshare the network namespace")?;
+    switch_loopback_on()
+}
+
+fn switch_loopback_on() -> Result<(), Fault> {
+    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None).step("socket")?;
+    sys::loopback_up(&socket).step("switch the loopback device on")
 }
 
 /// A user namespace in which this user is the only one (`user_namespaces(7)`): what everybody may make.

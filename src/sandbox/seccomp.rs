@@ -50,20 +50,30 @@ pub struct Rules {
     /// metadata and looks at extended attributes, which Landlock does not mediate, go to the [broker](super::broker).
     /// Otherwise only those do that could make a set-group-ID file.
     pub supervised: bool,
+    /// Whether its calls over the network are intercepted ([`super::intercept`]).
+    pub intercepted: bool,
+}
+
+/// The filter for a command without walls whose calls over the network are intercepted.
+pub fn interception() -> Program {
+    assemble(&table::interception())
 }
 
 /// The filter for these rules, to be loaded with `sys::seccomp::install_with_listener`.
-///
+pub fn filter(rules: &Rules) -> Program {
+    assemble(&table::lines(*rules))
+}
+
 /// It finds the call by halving, and not line by line: the kernel tries every number once when it loads a filter, which
 /// took more time than all else that is done for a command.
-pub fn filter(rules: &Rules) -> Program {
+fn assemble(lines: &[Line]) -> Program {
     let mut code = Assembler::default();
     let foreign = code.label();
     code.load(Word::Arch);
     code.jump_unless(Test::Is(ARCH), &foreign);
     code.load(Word::Number);
     code.jump_if(Test::AtLeast(FIRST_FOREIGN), &foreign);
-    let ranges = ranges(&table::lines(*rules));
+    let ranges = ranges(lines);
     let cases: BTreeMap<&Case, Label> = ranges.iter().map(|(_, case)| (case, code.label())).collect();
     find(&mut code, &ranges, &cases);
     for (case, label) in cases {
@@ -148,6 +158,14 @@ fn demand(code: &mut Assembler, clause: Clause, miss: &Label) {
             code.place(holds);
         }
         Clause::NotIn(argument, mask, values) => compare(code, argument, mask, values, miss),
+        Clause::Given(argument) => {
+            let holds = code.label();
+            code.load(Word::Low(argument));
+            code.jump_unless(Test::Is(0), &holds);
+            code.load(Word::High(argument));
+            code.jump_if(Test::Is(0), miss);
+            code.place(holds);
+        }
     }
 }
 

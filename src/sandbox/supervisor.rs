@@ -20,6 +20,7 @@ use super::cgroup::Group;
 use super::children::{Reaped, reap_one};
 use super::duties::Duties;
 use super::fault::{Fault, Step};
+use super::intercept::fetch;
 use super::program::{Start, Streams};
 use super::reach::Reach;
 use super::sys::{self, SingleThread};
@@ -168,6 +169,15 @@ impl Supervisor<'_> {
         match receive_event(birth).step("start the program")? {
             Some((Event::Refused { step, errno }, _)) => {
                 Err(Fault { step, cause: io::Error::from_raw_os_error(errno) })
+            }
+            Some((Event::Listens { at }, _)) => {
+                let program = life.program.as_raw().cast_unsigned();
+                // The same call as for the sockets of the command later: where it is refused, none could be led anywhere.
+                let listener = fetch(program, at)
+                    .step("fetch a descriptor of the command (pidfd_getfd), without which no calls are intercepted")?;
+                self.duties.take(listener);
+                rustix::io::write(birth, b"x").step("start the program")?;
+                Ok(())
             }
             Some((_, Some(descriptor))) => {
                 self.duties.take(descriptor);

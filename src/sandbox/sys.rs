@@ -5,6 +5,7 @@ pub mod attack;
 pub mod landlock;
 pub mod pages;
 pub mod seccomp;
+pub mod sockets;
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};

@@ -24,7 +24,7 @@ use super::etc;
 use super::fault::{Fault, Step};
 use super::plan::{Network, Place, Plan};
 use super::sys::{self, MountAttributes, SingleThread};
-use crate::limits::{SHARED_MEMORY_BYTES, VIEW_ROOT_BYTES};
+use crate::limits::{CERTIFICATES_BYTES, SHARED_MEMORY_BYTES, VIEW_ROOT_BYTES};
 
 /// Where HOME of commands can be.
 const HOMES: [&str; 3] = ["/home/replay", "/replay/home", "/run/replay/home"];
@@ -300,6 +300,19 @@ pub(super) fn clone_tree(from: &Path) -> rustix::io::Result<OwnedFd> {
         | OpenTreeFlags::AT_RECURSIVE
         | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
     open_tree(CWD, from, flags)
+}
+
+/// A read-only copy of what is mounted at `from`, mounted nowhere yet.
+pub fn read_only_copy(from: &Path) -> io::Result<OwnedFd> {
+    let tree = clone_tree(from)?;
+    let attributes = MountAttributes::READ_ONLY.and(MountAttributes::NO_SET_UID).and(MountAttributes::NO_DEVICES);
+    sys::mount_setattr(tree.as_fd(), attributes, true)?;
+    Ok(tree)
+}
+
+/// A small file system in memory, mounted nowhere yet.
+pub fn file_system_in_memory() -> Result<OwnedFd, Fault> {
+    file_system("tmpfs", &[("mode", "0755"), ("size", &CERTIFICATES_BYTES.to_string())], no_devices())
 }
 
 /// Whether the tree is the directory that policy opened when the server started.

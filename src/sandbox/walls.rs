@@ -22,6 +22,8 @@ pub struct Walls {
     /// For the supervisor, where it is bounded too.
     outer: Option<Ruleset>,
     filter: Program,
+    rules: Rules,
+    options: Options,
     readable: Vec<PathBuf>,
     abi: u32,
 }
@@ -49,8 +51,10 @@ impl Walls {
             refuse_tcp: false,
             abi,
         };
-        let filter = seccomp::filter(&Rules { sockets: Sockets::Inet, unix: scopes || !host, supervised: false });
-        Ok(Self { ruleset: ruleset(&rules, options)?, outer: None, filter, readable: Vec::new(), abi })
+        let ruleset = ruleset(&rules, options)?;
+        let rules =
+            Rules { sockets: Sockets::Inet, unix: scopes || !host, supervised: false, intercepted: false };
+        Ok(Self { ruleset, outer: None, filter: seccomp::filter(&rules), rules, options, readable: Vec::new(), abi })
     }
 
     /// For programs on the system's own root.
@@ -84,15 +88,12 @@ impl Walls {
         let options =
             Options { scope_signals: true, scope_abstract_sockets: true, reading: true, refuse_tcp: !host, abi };
         let sockets = if host { Sockets::Inet } else { Sockets::None };
-        let filter = seccomp::filter(&Rules { sockets, unix: false, supervised: true });
-        // Of files it holds nobody to anything: what lies in it could be allowed no more than it allows itself, and entering
-        // a domain costs time for each rule.
-        let outer = landlock::scope_only(view::open_path(Path::new("/"))?.as_fd(), &options)
-            .map_err(|error| Fault::because("Landlock", &error.to_string()))?;
-        let outer = Some(outer);
+        let outer = Some(outer(&options)?);
         // The allowed directories, which are asked about most, come first.
         let readable = rules.iter().rev().map(|(object, _)| true_path(object)).collect::<Result<_, _>>()?;
-        Ok(Self { ruleset: ruleset(&rules, options)?, outer, filter, readable, abi })
+        let ruleset = ruleset(&rules, options)?;
+        let rules = Rules { sockets, unix: false, supervised: true, intercepted: false };
+        Ok(Self { ruleset, outer, filter: seccomp::filter(&rules), rules, options, readable, abi })
     }
 
     /// The true paths of what programs may read on the system's own root, itself or below it; for the broker.
@@ -105,16 +106,59 @@ impl Walls {
         self.abi
     }
 
-    /// Puts a supervisor into a domain that its command's will lie in: signals of neither leave it.
-    pub fn bound_supervisor(&self) -> Result<(), Fault> {
-        self.outer.as_ref().map_or(Ok(()), |outer| outer.restrict().step("enter the Landlock domain"))
+    /// Puts a supervisor into a domain that its command's will lie in: signals of neither leave it. One that intercepts
+    /// calls connects in the command's place.
+    pub fn bound_supervisor(&self, intercepts: bool) -> Result<(), Fault> {
+        let Some(usual) = &self.outer else { return Ok(()) };
+        let step = "enter the Landlock domain";
+        if intercepts {
+            return outer(&Options { refuse_tcp: false, ..self.options })?.restrict().step(step);
+        }
+        usual.restrict().step(step)
     }
 
     /// Puts this process behind the walls for good. The listener of the calls that its supervisor decides.
     pub fn enter(&self) -> Result<OwnedFd, Fault> {
         self.ruleset.restrict().step("enter the Landlock domain")?;
-        sys::seccomp::install_with_listener(&self.filter).step("install the filter")
+        install(&self.filter)
     }
+
+    /// The same for a command whose calls over the network are intercepted.
+    pub fn enter_intercepted(&self) -> Result<OwnedFd, Fault> {
+        let filter = seccomp::filter(&Rules { intercepted: true, ..self.rules });
+        let everywhere = view::open_path(Path::new("/"))?;
+        self.ruleset.restrict().step("enter the Landlock domain")?;
+        if let Some(no_connections) = landlock::no_connections(everywhere.as_fd(), self.abi)
+            .map_err(|error| Fault::because("Landlock", &error.to_string()))?
+        {
+            no_connections.restrict().step("enter the Landlock domain")?;
+        }
+        install(&filter)
+    }
+}
+
+/// Intercepts the calls of this process, and no more.
+pub fn intercept_only() -> Result<OwnedFd, Fault> {
+    install(&seccomp::interception())
+}
+
+fn install(filter: &Program) -> Result<OwnedFd, Fault> {
+    sys::seccomp::install_with_listener(filter).map_err(|cause| match cause.raw_os_error() {
+        Some(libc::EBUSY) => Fault {
+            step: "install the filter: this process is supervised already (by another replay, or the runtime of its \
+                   container), and the kernel takes only one supervisor"
+                .to_owned(),
+            cause,
+        },
+        _ => Fault { step: "install the filter".to_owned(), cause },
+    })
+}
+
+/// Of files it holds nobody to anything: what lies in it could be allowed no more than it allows itself, and entering a
+/// domain costs time for each rule.
+fn outer(options: &Options) -> Result<Ruleset, Fault> {
+    landlock::scope_only(view::open_path(Path::new("/"))?.as_fd(), options)
+        .map_err(|error| Fault::because("Landlock", &error.to_string()))
 }
 
 type Rule = (OwnedFd, Right);

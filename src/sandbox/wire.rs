@@ -30,7 +30,7 @@ pub const TERMINATE: u8 = b'T';
 /// Server to supervisor: SIGKILL to everything of the command.
 pub const KILL: u8 = b'K';
 /// Most descriptors in one message.
-const MAX_FDS: usize = 4;
+const MAX_FDS: usize = 6;
 
 /// Bytes that are mostly text: paths, arguments, variables. In JSON a string where they are UTF-8, an array otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -118,8 +118,8 @@ pub enum MemoryHold {
     },
 }
 
-/// One command. With it go the supervisor's end of the command's socket and then, unless it gets a terminal, its
-/// standard input (if `stdin`), output and error.
+/// One command. With it go the supervisor's end of the command's socket, what its [`Intercept`] speaks of, and then, unless
+/// it gets a terminal, its standard input (if `stdin`), output and error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// The program (an absolute path) and its arguments.
@@ -135,6 +135,21 @@ pub struct Request {
     pub terminal: Option<(u16, u16)>,
     /// Whether the server wants to hear [`Event::Started`].
     pub announce: bool,
+    /// Whether its calls over the network are intercepted, and how.
+    pub intercept: Option<Intercept>,
+}
+
+/// How the calls of a command over the network are intercepted. With it go the supervisor's end of a socket
+/// ([`super::intercept`]), and then, if `bundle`, an open file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Intercept {
+    /// Whether the server may have connections made from where the command is, as far as its network reaches.
+    pub dial: bool,
+    /// Whether servers that the command starts can be reached from other machines, if its network is that of the system.
+    /// Otherwise none of its sockets knows anything but the loopback device.
+    pub open: bool,
+    /// Whether certificates come with it that take the place of the system's, where a command has a root of its own.
+    pub bundle: bool,
 }
 
 /// How a program ended.
@@ -168,6 +183,11 @@ pub enum Denied {
 pub enum Event {
     /// The program runs. The terminal's other side comes with it, if there is one.
     Started,
+    /// To the supervisor alone: the listener of the program's calls is open under this number, until a byte comes back.
+    Listens {
+        /// The number of the descriptor.
+        at: i32,
+    },
     /// The program was not started.
     Refused {
         /// What failed.
@@ -226,20 +246,41 @@ pub fn receive<T: DeserializeOwned>(socket: impl AsFd) -> io::Result<Option<(T, 
 
 /// Sends one packet, with at most one descriptor.
 pub fn send_event(socket: impl AsFd, event: &Event, fd: Option<BorrowedFd<'_>>) -> io::Result<()> {
-    let packet = serde_json::to_vec(event)?;
-    send_some(&socket, &packet, fd.as_slice()).map(drop)
+    send_packet(socket, event, fd.as_slice())
+}
+
+/// Sends one packet of anything.
+///
+/// On a socket that does not block, [`io::ErrorKind::WouldBlock`] when there is no room.
+pub fn send_packet<T: Serialize>(socket: impl AsFd, message: &T, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let packet = serde_json::to_vec(message)?;
+    if !fds.is_empty() {
+        return send_some(&socket, &packet, fds).map(drop);
+    }
+    // Whose messages are looked at by its supervisor may have none yet.
+    loop {
+        match rustix::net::send(&socket, &packet, SendFlags::NOSIGNAL) {
+            Err(Errno::INTR) => {}
+            result => return Ok(result.map(drop)?),
+        }
+    }
 }
 
 /// Receives one packet; `None` when the other end is closed.
 ///
 /// On a socket that does not block, [`io::ErrorKind::WouldBlock`] when there is none.
 pub fn receive_event(socket: impl AsFd) -> io::Result<Option<(Event, Option<OwnedFd>)>> {
+    Ok(receive_packet(socket)?.map(|(event, mut fds)| (event, fds.pop())))
+}
+
+/// Receives one packet of anything, as [`receive_event`] does.
+pub fn receive_packet<T: DeserializeOwned>(socket: impl AsFd) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
     let mut packet = vec![0; MAX_PACKET_BYTES];
-    let (got, mut fds) = receive_some(&socket, &mut packet)?;
+    let (got, fds) = receive_some(&socket, &mut packet)?;
     if got == 0 {
         return Ok(None);
     }
-    Ok(Some((serde_json::from_slice(&packet[..got])?, fds.pop())))
+    Ok(Some((serde_json::from_slice(&packet[..got])?, fds)))
 }
 
 fn send_some(socket: impl AsFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<usize> {
@@ -304,6 +345,7 @@ mod tests {
             stdin: false,
             terminal: Some((24, 80)),
             announce: true,
+            intercept: Some(Intercept { dial: true, open: false, bundle: true }),
         };
         send(&here, &request, &[write.as_fd()]).unwrap();
         send(&here, &Event::Started, &[]).unwrap();

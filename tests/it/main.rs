@@ -10,6 +10,7 @@
 //! | `commands` | shells without walls: time limits, what is left behind, background commands |
 //! | `edits` | the folders of `testdata/edits` through the program |
 //! | `derived` | documents and lists that follow from the declarations, and rules over all tools |
+//! | `interception` | commands whose calls over the network are led elsewhere |
 //! | `mock` | servers from manifests and cassettes |
 //! | `laws` | property tests over arbitrary input; their bodies are in `tests/laws`, which `fuzz/` shares |
 //! | `wire` | the protocol, per revision: what is answered, with which code, and what never is |
@@ -25,6 +26,7 @@ mod derived;
 mod edits;
 mod escapes;
 mod harness;
+mod interception;
 mod laws;
 mod layers;
 mod mock;

@@ -72,7 +72,7 @@ impl Broker {
         if !still_valid(&self.listener, asked.id) {
             return Err(Errno::SRCH);
         }
-        target.put(address, &bytes)?;
+        target.memory().put(address, &bytes)?;
         i64::try_from(length).map_err(|_| Errno::TOOBIG)
     }
 

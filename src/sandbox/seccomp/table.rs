@@ -1,7 +1,7 @@
 //! Which system calls are refused, when, with which answer, and why.
 //!
 //! Arguments are compared by their lower halves: every one that is looked at here is an `int` to the kernel, which drops
-//! the rest.
+//! the rest, but for pointers, of which it only matters whether they are 0.
 
 use libc::c_long;
 
@@ -25,8 +25,10 @@ pub(super) enum Clause {
     In(u8, u32, &'static [u32]),
     /// What the mask leaves of it is none of these.
     NotIn(u8, u32, &'static [u32]),
+    /// It is a pointer, and leads somewhere.
+    Given(u8),
 }
-use Clause::{Has, In, NotIn};
+use Clause::{Given, Has, In, NotIn};
 
 /// A refusal. The first line whose calls and clauses fit decides.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +48,7 @@ const EACCES: Answer = Answer::Errno(libc::EACCES);
 const EBUSY: Answer = Answer::Errno(libc::EBUSY);
 const ENOSYS: Answer = Answer::Errno(libc::ENOSYS);
 const EPROTONOSUPPORT: Answer = Answer::Errno(libc::EPROTONOSUPPORT);
+const EOPNOTSUPP: Answer = Answer::Errno(libc::EOPNOTSUPP);
 
 // Numbers that the libc crate does not have on every architecture; from 424 on they are the same on all.
 pub(in crate::sandbox) const SYS_FCHMODAT2: c_long = 452;
@@ -76,6 +79,7 @@ const NETLINK: u32 = libc::AF_NETLINK.cast_unsigned();
 const STREAM: u32 = libc::SOCK_STREAM.cast_unsigned();
 const DGRAM: u32 = libc::SOCK_DGRAM.cast_unsigned();
 const SEQPACKET: u32 = libc::SOCK_SEQPACKET.cast_unsigned();
+const FAST_OPEN: u32 = libc::MSG_FASTOPEN.cast_unsigned();
 
 const fn line(calls: &'static [c_long], when: &'static [Clause], answer: Answer, why: &'static str) -> Line {
     Line { calls, when, answer, why }
@@ -85,6 +89,9 @@ const fn line(calls: &'static [c_long], when: &'static [Clause], answer: Answer,
 pub(super) fn lines(rules: Rules) -> Vec<Line> {
     let mut lines = COMMON.to_vec();
     lines.extend(if rules.supervised { SUPERVISED } else { ENCLOSED });
+    if rules.intercepted {
+        lines.extend(INTERCEPTED);
+    }
     lines.extend(match (rules.sockets, rules.supervised) {
         (Sockets::Inet, _) => INET_SOCKETS,
         (Sockets::None, true) => ASKED_SOCKETS,
@@ -114,14 +121,21 @@ pub(super) fn lines(rules: Rules) -> Vec<Line> {
     lines
 }
 
+/// The table for a command without walls whose calls over the network are intercepted.
+pub(super) fn interception() -> Vec<Line> {
+    [RINGS, NO_SECOND_LISTENER].into_iter().chain(INTERCEPTED.iter().copied()).collect()
+}
+
+const RINGS: Line = line(
+    &[libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register],
+    &[],
+    EPERM,
+    "does other calls' work where no filter sees it; the kernel's own switch answers the same",
+);
+
 const COMMON: &[Line] = &[
     // Parts of the kernel with a record of holes, or that go around filters.
-    line(
-        &[libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register],
-        &[],
-        EPERM,
-        "does other calls' work where no filter sees it; the kernel's own switch answers the same",
-    ),
+    RINGS,
     line(&[libc::SYS_bpf], &[], EPERM, "programs for the kernel"),
     line(&[libc::SYS_perf_event_open], &[], EPERM, "looks into other processes and the kernel"),
     line(&[libc::SYS_userfaultfd], &[], EPERM, "holds the kernel in the middle of a copy: a tool of attacks on it"),
@@ -422,3 +436,51 @@ const ASKED_SOCKETS: &[Line] = &[line(
     Answer::Ask,
     "the answer is always no, but the result of the command can say so",
 )];
+
+/// Where calls over the network are intercepted: whatever names an address, and whatever is told one.
+const INTERCEPTED: &[Line] = &[
+    line(
+        &[libc::SYS_socket],
+        &[In(0, ALL, &[INET, INET6]), NotIn(1, SOCKET_TYPE, &[STREAM, DGRAM])],
+        EPERM,
+        "raw sockets say themselves where their packets go",
+    ),
+    line(
+        &[libc::SYS_socket],
+        // Any, TCP, UDP.
+        &[In(0, ALL, &[INET, INET6]), NotIn(2, ALL, &[0, 6, 17])],
+        EPROTONOSUPPORT,
+        "only TCP and UDP can be led elsewhere; who asks for multipath TCP falls back to TCP",
+    ),
+    line(
+        &[libc::SYS_socket],
+        &[In(0, ALL, &[INET, INET6])],
+        Answer::Ask,
+        "the supervisor makes it, bound to the loopback device before the command has it",
+    ),
+    line(
+        &[libc::SYS_sendto],
+        &[Has(3, FAST_OPEN)],
+        EOPNOTSUPP,
+        "TCP fast open connects without connect(2); who is refused falls back to it",
+    ),
+    line(&[libc::SYS_sendmsg], &[Has(2, FAST_OPEN)], EOPNOTSUPP, "the same"),
+    line(&[libc::SYS_sendmmsg], &[Has(3, FAST_OPEN)], EOPNOTSUPP, "the same"),
+    line(&[libc::SYS_connect], &[], Answer::Ask, "where to lies in memory"),
+    line(&[libc::SYS_sendto], &[Given(4)], Answer::Ask, "where to lies in memory"),
+    line(&[libc::SYS_sendmsg, libc::SYS_sendmmsg], &[], Answer::Ask, "whether there is an address lies in memory"),
+    line(
+        &[libc::SYS_bind, libc::SYS_listen],
+        &[],
+        Answer::Ask,
+        "connections of the command to its own servers are let through, so they have to be known",
+    ),
+    line(&[libc::SYS_getpeername], &[], Answer::Ask, "it is told where it wanted to go, not where it was led"),
+    line(
+        &[libc::SYS_recvfrom],
+        &[Given(4)],
+        Answer::Ask,
+        "resolvers drop an answer that does not come from whom they asked",
+    ),
+    line(&[libc::SYS_recvmsg], &[], Answer::Ask, "the same; whether the address is wanted lies in memory"),
+];

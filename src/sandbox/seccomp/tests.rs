@@ -19,14 +19,16 @@ const EPROTONOSUPPORT: u32 = errno(libc::EPROTONOSUPPORT);
 /// Bits that the kernel drops from an `int`, which must make no difference.
 const DROPPED: u64 = 0xdead_beef_0000_0000;
 
-const ENCLOSED: Rules = Rules { sockets: Sockets::Inet, unix: true, supervised: false };
-const SUPERVISED: Rules = Rules { sockets: Sockets::None, unix: false, supervised: true };
+const ENCLOSED: Rules = Rules { sockets: Sockets::Inet, unix: true, supervised: false, intercepted: false };
+const SUPERVISED: Rules = Rules { sockets: Sockets::None, unix: false, supervised: true, intercepted: false };
 
 fn all_rules() -> Vec<Rules> {
     let mut all = Vec::new();
     for sockets in [Sockets::None, Sockets::Inet] {
         for (unix, supervised) in [(false, false), (false, true), (true, false), (true, true)] {
-            all.push(Rules { sockets, unix, supervised });
+            for intercepted in [false, true] {
+                all.push(Rules { sockets, unix, supervised, intercepted });
+            }
         }
     }
     all

@@ -3,7 +3,7 @@
 
 use std::io;
 use std::mem;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::sandbox::bpf::Program;
 
@@ -67,7 +67,38 @@ pub fn respond(listener: &OwnedFd, id: u64, answer: Result<i64, i32>) -> io::Res
         Ok(value) => (value, 0),
         Err(errno) => (0, -errno.abs()),
     };
-    let mut raw = libc::seccomp_notif_resp { id, val, error, flags: 0 };
+    send(listener, libc::seccomp_notif_resp { id, val, error, flags: 0 })
+}
+
+/// Lets the kernel carry the call out as it finds it then: what its arguments point to may have changed since it was looked
+/// at, so this is for calls that do no harm whatever they find.
+///
+/// [`io::ErrorKind::NotFound`] if nobody waits for it any more.
+pub fn let_go_on(listener: &OwnedFd, id: u64) -> io::Result<()> {
+    let flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32;
+    send(listener, libc::seccomp_notif_resp { id, val: 0, error: 0, flags })
+}
+
+/// Answers a call with a descriptor: the caller has what `given` stands for, under a number of its own, which is the value
+/// of the call. Since Linux 5.14.
+///
+/// [`io::ErrorKind::NotFound`] if nobody waits for it any more.
+pub fn answer_with(listener: &OwnedFd, id: u64, given: BorrowedFd<'_>, close_on_exec: bool) -> io::Result<()> {
+    let raw = libc::seccomp_notif_addfd {
+        id,
+        flags: libc::SECCOMP_ADDFD_FLAG_SEND as u32,
+        srcfd: given.as_raw_fd().cast_unsigned(),
+        newfd: 0,
+        newfd_flags: if close_on_exec { libc::O_CLOEXEC.cast_unsigned() } else { 0 },
+    };
+    // SAFETY: `raw` is what this ioctl reads, and lives past the call; the kernel takes a reference of its own.
+    match unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ADDFD, &raw const raw) } {
+        0.. => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn send(listener: &OwnedFd, mut raw: libc::seccomp_notif_resp) -> io::Result<()> {
     // SAFETY: `raw` is what this ioctl reads, and lives past the call.
     match unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut raw) } {
         0 => Ok(()),

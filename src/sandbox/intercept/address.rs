@@ -1,0 +1,83 @@
+//! Addresses of sockets as they stand in memory (`ip(7)`, `ipv6(7)`).
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+
+use rustix::io::Errno;
+
+/// The most that the kernel takes for an address (`struct sockaddr_storage`).
+pub const MAX_ADDRESS_BYTES: u64 = 128;
+/// Bytes of `struct sockaddr_in`.
+const VERSION_4_BYTES: usize = 16;
+/// The least that the kernel takes for an IPv6 address (`SIN6_LEN_RFC2133`): without the scope.
+const LEAST_VERSION_6_BYTES: usize = 24;
+
+/// What stands where an address is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// An address.
+    Address(SocketAddr),
+    /// `AF_UNSPEC`: that there shall be none any more.
+    Nobody,
+}
+
+/// Reads an address. `EINVAL` if it is too short, `EAFNOSUPPORT` if it is of another family.
+pub fn read(bytes: &[u8]) -> Result<Given, Errno> {
+    let (family, rest) = bytes.split_first_chunk().ok_or(Errno::INVAL)?;
+    let family = i32::from(u16::from_ne_bytes(*family));
+    let port = |rest: &[u8]| rest.first_chunk().map(|port| u16::from_be_bytes(*port));
+    match family {
+        libc::AF_UNSPEC => Ok(Given::Nobody),
+        libc::AF_INET if bytes.len() >= VERSION_4_BYTES => {
+            let (port, ip) = (port(rest).ok_or(Errno::INVAL)?, rest[2..].first_chunk::<4>().ok_or(Errno::INVAL)?);
+            Ok(Given::Address(SocketAddrV4::new(Ipv4Addr::from(*ip), port).into()))
+        }
+        libc::AF_INET6 if bytes.len() >= LEAST_VERSION_6_BYTES => {
+            let word = |at: usize| rest.get(at..).and_then(<[u8]>::first_chunk::<4>).copied().unwrap_or_default();
+            let ip = rest[6..].first_chunk::<16>().ok_or(Errno::INVAL)?;
+            let (flow, scope) = (u32::from_be_bytes(word(2)), u32::from_ne_bytes(word(22)));
+            let port = port(rest).ok_or(Errno::INVAL)?;
+            Ok(Given::Address(SocketAddrV6::new(Ipv6Addr::from(*ip), port, flow, scope).into()))
+        }
+        libc::AF_INET | libc::AF_INET6 => Err(Errno::INVAL),
+        _ => Err(Errno::AFNOSUPPORT),
+    }
+}
+
+/// An address as a socket of its family tells it.
+pub fn write(address: SocketAddr) -> Vec<u8> {
+    match address {
+        SocketAddr::V4(address) => {
+            let mut bytes = (libc::AF_INET as u16).to_ne_bytes().to_vec();
+            bytes.extend(address.port().to_be_bytes());
+            bytes.extend(address.ip().octets());
+            bytes.resize(VERSION_4_BYTES, 0);
+            bytes
+        }
+        SocketAddr::V6(address) => {
+            let mut bytes = (libc::AF_INET6 as u16).to_ne_bytes().to_vec();
+            bytes.extend(address.port().to_be_bytes());
+            bytes.extend(address.flowinfo().to_be_bytes());
+            bytes.extend(address.ip().octets());
+            bytes.extend(address.scope_id().to_ne_bytes());
+            bytes
+        }
+    }
+}
+
+/// The address that is meant: an IPv4 one also where it is written as IPv6 (`::ffff:192.0.2.1`).
+pub fn plain(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+/// The same for a socket of IPv6.
+pub fn mapped(address: SocketAddr) -> SocketAddr {
+    match address {
+        SocketAddr::V4(address) => SocketAddrV6::new(address.ip().to_ipv6_mapped(), address.port(), 0, 0).into(),
+        SocketAddr::V6(_) => address,
+    }
+}
+
+/// Whether it means this machine itself, whatever its interfaces: the kernel takes the address of nobody for its own.
+pub fn is_here(ip: IpAddr) -> bool {
+    ip.is_loopback() || ip.is_unspecified()
+}

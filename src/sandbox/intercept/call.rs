@@ -1,0 +1,148 @@
+//! What a call about sockets asks for, read from its number and arguments alone.
+
+use libc::c_long;
+
+/// So many bytes of the caller's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Where they begin.
+    pub address: u64,
+    /// How many there are.
+    pub length: u64,
+}
+
+/// Room for an address in the caller's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Where the address goes.
+    pub address: u64,
+    /// Where its length stands, which says how much room there is, and then how long the address was.
+    pub length: u64,
+}
+
+/// A call that the filter leaves to the supervisor. Addresses are of the caller's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// socket(2).
+    Socket {
+        /// Address family.
+        family: i32,
+        /// Type, and flags for the descriptor.
+        kind: i32,
+        /// Protocol.
+        protocol: i32,
+    },
+    /// connect(2).
+    Connect {
+        /// The caller's descriptor.
+        socket: i32,
+        /// The address.
+        to: Span,
+    },
+    /// bind(2).
+    Bind {
+        /// The caller's descriptor.
+        socket: i32,
+        /// The address.
+        to: Span,
+    },
+    /// listen(2).
+    Listen {
+        /// The caller's descriptor.
+        socket: i32,
+        /// Connections that may wait.
+        backlog: i32,
+    },
+    /// getpeername(2).
+    PeerName {
+        /// The caller's descriptor.
+        socket: i32,
+        /// Where the name goes.
+        room: Room,
+    },
+    /// sendto(2).
+    SendTo {
+        /// The caller's descriptor.
+        socket: i32,
+        /// What is sent.
+        data: Span,
+        /// `MSG_*`.
+        flags: u32,
+        /// The address.
+        to: Span,
+    },
+    /// sendmsg(2).
+    SendMessage {
+        /// The caller's descriptor.
+        socket: i32,
+        /// Where the header stands.
+        header: u64,
+        /// `MSG_*`.
+        flags: u32,
+    },
+    /// sendmmsg(2).
+    SendMessages {
+        /// The caller's descriptor.
+        socket: i32,
+        /// Where the headers stand.
+        headers: u64,
+        /// How many there are.
+        count: u32,
+        /// `MSG_*`.
+        flags: u32,
+    },
+    /// recvfrom(2).
+    ReceiveFrom {
+        /// The caller's descriptor.
+        socket: i32,
+        /// Where the bytes go.
+        into: Span,
+        /// `MSG_*`.
+        flags: u32,
+        /// Where the sender's address goes.
+        from: Room,
+    },
+    /// recvmsg(2).
+    ReceiveMessage {
+        /// The caller's descriptor.
+        socket: i32,
+        /// Where the header stands.
+        header: u64,
+        /// `MSG_*`.
+        flags: u32,
+    },
+}
+
+/// Reads a call; the manual page of each names its arguments in this order. `None` if it is none of those that the filter
+/// leaves to the supervisor.
+pub fn decode(nr: i32, args: &[u64; 6]) -> Option<Network> {
+    let [first, second, third, fourth, fifth, sixth] = *args;
+    let socket = first as i32;
+    // Lengths of addresses are `int` to the kernel.
+    let address = |address, length: u64| Span { address, length: u64::from(length as u32) };
+    Some(match c_long::from(nr) {
+        libc::SYS_socket => Network::Socket { family: socket, kind: second as i32, protocol: third as i32 },
+        libc::SYS_connect => Network::Connect { socket, to: address(second, third) },
+        libc::SYS_bind => Network::Bind { socket, to: address(second, third) },
+        libc::SYS_listen => Network::Listen { socket, backlog: second as i32 },
+        libc::SYS_getpeername => Network::PeerName { socket, room: Room { address: second, length: third } },
+        libc::SYS_sendto => Network::SendTo {
+            socket,
+            data: Span { address: second, length: third },
+            flags: fourth as u32,
+            to: address(fifth, sixth),
+        },
+        libc::SYS_sendmsg => Network::SendMessage { socket, header: second, flags: third as u32 },
+        libc::SYS_sendmmsg => {
+            Network::SendMessages { socket, headers: second, count: third as u32, flags: fourth as u32 }
+        }
+        libc::SYS_recvfrom => Network::ReceiveFrom {
+            socket,
+            into: Span { address: second, length: third },
+            flags: fourth as u32,
+            from: Room { address: fifth, length: sixth },
+        },
+        libc::SYS_recvmsg => Network::ReceiveMessage { socket, header: second, flags: third as u32 },
+        _ => return None,
+    })
+}

@@ -1,0 +1,118 @@
+//! The supervisor's end of the socket to the server: nothing here waits for the server.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::ioctl_fionbio;
+
+use super::words::{Counts, Told, Wanted};
+use crate::limits::MAX_WAITING_WORDS;
+use crate::sandbox::wire::{receive_packet, send_packet};
+
+#[derive(Debug)]
+pub(super) struct Channel {
+    socket: OwnedFd,
+    token: u64,
+    /// What could not be sent yet, and which call waits for that.
+    queue: VecDeque<Word>,
+    counted: Counts,
+    is_gone: bool,
+}
+
+#[derive(Debug)]
+struct Word {
+    told: Told,
+    socket: Option<OwnedFd>,
+    then: Option<u64>,
+}
+
+impl Channel {
+    pub(super) fn new(socket: OwnedFd, epoll: &OwnedFd, token: u64) -> io::Result<Self> {
+        ioctl_fionbio(&socket, true)?;
+        epoll::add(epoll, &socket, EventData::new_u64(token), EventFlags::IN)?;
+        Ok(Self { socket, token, queue: VecDeque::new(), counted: Counts::default(), is_gone: false })
+    }
+
+    pub(super) fn send(&self, told: &Told, sockets: &[BorrowedFd<'_>]) -> io::Result<()> {
+        send_packet(&self.socket, told, sockets)
+    }
+
+    /// Sends this, now or when there is room again; whether it was sent. Fails when the server is gone, or has not listened
+    /// for very long.
+    pub(super) fn say(&mut self, epoll: &OwnedFd, told: Told, socket: Option<OwnedFd>) -> io::Result<bool> {
+        if self.is_gone {
+            return Err(io::ErrorKind::NotConnected.into());
+        }
+        let now = if self.queue.is_empty() {
+            self.send(&told, socket.as_ref().map(AsFd::as_fd).as_slice())
+        } else {
+            Err(io::ErrorKind::WouldBlock.into())
+        };
+        match now {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+            Err(error) if self.queue.len() >= MAX_WAITING_WORDS => Err(error),
+            Err(_) => {
+                self.queue.push_back(Word { told, socket, then: None });
+                self.listen_for(epoll, EventFlags::IN | EventFlags::OUT);
+                Ok(false)
+            }
+        }
+    }
+
+    /// This call waits for what was said last.
+    pub(super) fn then(&mut self, token: u64) {
+        if let Some(last) = self.queue.back_mut() {
+            last.then = Some(token);
+        }
+    }
+
+    /// Sends what there is room for. The calls that waited for it.
+    pub(super) fn flush(&mut self, epoll: &OwnedFd) -> Vec<u64> {
+        let mut ready = Vec::new();
+        while let Some(word) = self.queue.front() {
+            match self.send(&word.told, word.socket.as_ref().map(AsFd::as_fd).as_slice()) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return ready,
+                // Whoever waits is told when it connects.
+                Ok(()) | Err(_) => ready.extend(self.queue.pop_front().and_then(|word| word.then)),
+            }
+        }
+        self.listen_for(epoll, EventFlags::IN);
+        ready
+    }
+
+    /// What the server wants; `None` when it has said nothing more.
+    pub(super) fn hear(&mut self, epoll: &OwnedFd) -> Option<Wanted> {
+        if self.is_gone {
+            return None;
+        }
+        match receive_packet(&self.socket) {
+            Ok(Some((wanted, _))) => Some(wanted),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+            Ok(None) | Err(_) => {
+                // It would be ready for ever.
+                let _ = epoll::delete(epoll, &self.socket);
+                self.is_gone = true;
+                None
+            }
+        }
+    }
+
+    /// Whether the server does not know these numbers yet.
+    pub(super) fn owes(&self, counts: &Counts) -> bool {
+        !self.is_gone && self.counted != *counts
+    }
+
+    /// Tells the server these numbers, if there is room now.
+    pub(super) fn count(&mut self, counts: Counts) {
+        if self.owes(&counts) && self.queue.is_empty() && self.send(&Told::Counts(counts), &[]).is_ok() {
+            self.counted = counts;
+        }
+    }
+
+    fn listen_for(&self, epoll: &OwnedFd, flags: EventFlags) {
+        let _ = epoll::modify(epoll, &self.socket, EventData::new_u64(self.token), flags);
+    }
+}

@@ -1,0 +1,52 @@
+//! The sockets that everything is led to, made where the command is: the server, elsewhere, only accepts.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, listen, socket_with};
+
+use crate::limits::INTERCEPTED_BACKLOG;
+use crate::sandbox::fault::{Fault, Step};
+use crate::sandbox::sys::sockets::bind_to_loopback;
+
+/// Where they are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Doors {
+    /// All of 127.0.0.0/8.
+    pub(super) tcp_4: u16,
+    pub(super) tcp_6: Option<u16>,
+    pub(super) names_4: SocketAddr,
+    pub(super) names_6: Option<SocketAddr>,
+}
+
+/// Makes them; those for IPv6 only where there is any.
+pub(super) fn open() -> Result<(Doors, Vec<OwnedFd>), Fault> {
+    let step = "listen for intercepted calls";
+    // The wildcard, so that every loopback address reaches it; of other devices it knows nothing.
+    let (tcp_4, at) = make(SocketType::STREAM, (Ipv4Addr::UNSPECIFIED, 0).into()).step(step)?;
+    let (udp_4, names_4) = make(SocketType::DGRAM, (Ipv4Addr::LOCALHOST, 0).into()).step(step)?;
+    let six = make(SocketType::STREAM, (Ipv6Addr::LOCALHOST, 0).into())
+        .and_then(|tcp| Ok((tcp, make(SocketType::DGRAM, (Ipv6Addr::LOCALHOST, 0).into())?)));
+    let mut doors = Doors { tcp_4: at.port(), tcp_6: None, names_4, names_6: None };
+    match six {
+        Ok(((tcp_6, at), (udp_6, names_6))) => {
+            (doors.tcp_6, doors.names_6) = (Some(at.port()), Some(names_6));
+            Ok((doors, vec![tcp_4, tcp_6, udp_4, udp_6]))
+        }
+        Err(_) => Ok((doors, vec![tcp_4, udp_4])),
+    }
+}
+
+fn make(kind: SocketType, at: SocketAddr) -> Result<(OwnedFd, SocketAddr), Errno> {
+    let family = if at.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = socket_with(family, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
+    bind_to_loopback(socket.as_fd())
+        .map_err(|error| Errno::from_raw_os_error(error.raw_os_error().unwrap_or(libc::EIO)))?;
+    bind(&socket, &at)?;
+    if kind == SocketType::STREAM {
+        listen(&socket, INTERCEPTED_BACKLOG)?;
+    }
+    let at = SocketAddr::try_from(getsockname(&socket)?)?;
+    Ok((socket, at))
+}

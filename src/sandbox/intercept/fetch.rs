@@ -1,0 +1,61 @@
+//! Descriptors of the caller, as this process's own.
+
+use std::os::fd::OwnedFd;
+
+use rustix::io::Errno;
+use rustix::net::sockopt::{socket_domain, socket_type};
+use rustix::net::{AddressFamily, SocketType};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+
+/// What a thread has open under this number. The caller's only if the caller still waits afterwards.
+pub(in crate::sandbox) fn fetch(pid: u32, number: i32) -> Result<OwnedFd, Errno> {
+    if number < 0 {
+        return Err(Errno::BADF);
+    }
+    // `PIDFD_THREAD` of `linux/pidfd.h`: threads can have descriptors of their own. Since Linux 6.9.
+    let thread = PidfdFlags::from_bits_retain(libc::O_EXCL.cast_unsigned());
+    let process = match pidfd_open(number_of(pid)?, thread) {
+        Err(Errno::INVAL) => pidfd_open(number_of(leader(pid)?)?, PidfdFlags::empty()),
+        other => other,
+    }?;
+    pidfd_getfd(process, number, PidfdGetfdFlags::empty())
+}
+
+fn number_of(pid: u32) -> Result<Pid, Errno> {
+    Pid::from_raw(pid.cast_signed()).ok_or(Errno::SRCH)
+}
+
+/// The process of a thread.
+fn leader(pid: u32) -> Result<u32, Errno> {
+    #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).map_err(|_| Errno::SRCH)?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Tgid:"));
+    line.and_then(|number| number.trim().parse().ok()).ok_or(Errno::SRCH)
+}
+
+/// What a descriptor is to the interception.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// TCP over IPv4 or, if so, IPv6.
+    Stream { six: bool },
+    /// UDP likewise.
+    Datagram { six: bool },
+    /// A socket of another family.
+    Other,
+}
+
+impl Kind {
+    /// `ENOTSOCK` if it is none.
+    pub(super) fn of(socket: &OwnedFd) -> Result<Self, Errno> {
+        let six = match socket_domain(socket)? {
+            AddressFamily::INET => false,
+            AddressFamily::INET6 => true,
+            _ => return Ok(Self::Other),
+        };
+        Ok(match socket_type(socket)? {
+            SocketType::STREAM => Self::Stream { six },
+            // None of another type is made.
+            _ => Self::Datagram { six },
+        })
+    }
+}

@@ -1,0 +1,372 @@
+//! Interception of the calls that a command makes over the network.
+//!
+//! The filter hands whatever names an address to the command's supervisor, which makes the call itself, with its own copy of
+//! the address and on its own descriptor of the same socket: TCP connections go to the server's listening socket, whichever
+//! address was wanted, and questions of names to its socket for those. The destination travels in the loopback address that
+//! is connected to (`127.64.0.0/10`), of which the server has heard before. Connections of the command to servers of its own
+//! are let through, and any other datagram is refused as if there were no route, so that programs fall back to TCP.
+//!
+//! What holds a command that does not play along:
+//! - Its IP sockets are made by the supervisor and bound to the loopback device before the command has them. To change that
+//!   takes a capability that it lacks. So whatever is swapped while a call is looked at, memory or descriptors, nothing
+//!   leaves the machine. Where commands have a network of their own there is nothing to reach in it either.
+//! - Nothing that the supervisor carries out reads the command's memory twice. The kernel goes on with a call of the
+//!   command's own only on a socket of another family, or on a connected TCP socket. Without namespaces and without a
+//!   network, where other programs listen on the same loopback device, not even then (`Rules::strict`).
+//! - TCP connections by the command itself are refused by Landlock, where it knows TCP. The supervisor is in another domain.
+//! - With the network of the system, and sockets that are open to it (`Rules::open`), a race of another thread can put an IP
+//!   socket in the place of one that was looked at, and so send a datagram past the recording. It reaches what the operator
+//!   allowed to be reached anyway. The same holds without walls.
+//! - When the supervisor ends, every call that it was asked for fails.
+
+mod address;
+pub mod call;
+mod channel;
+mod connecting;
+mod doors;
+mod fetch;
+mod known;
+mod message;
+mod own;
+mod sending;
+pub mod words;
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{Timespec, epoll};
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, socket_timeout};
+use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, socket_with};
+
+use super::fault::{Fault, Step};
+use super::memory::Memory;
+use super::sys::seccomp::{Notification, answer_with, let_go_on, respond, still_valid};
+use super::sys::sockets::bind_to_loopback;
+use crate::limits::SERVER_HEARS_MS;
+pub use address::{Given, read as read_address, write as write_address};
+use call::Network;
+use channel::Channel;
+use doors::Doors;
+pub(super) use fetch::fetch;
+use known::Known;
+use own::Own;
+use sending::{Parcel, Receipt};
+pub use words::{Counts, Flow, Mark, Told, Wanted};
+
+/// Tokens of what is waited for; the others are calls.
+const LISTENER: u64 = 0;
+const CHANNEL: u64 = 1;
+
+/// What an interception depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// The kernel goes on with no call that could send: the loopback device is shared with other programs, and the command
+    /// has no network.
+    pub strict: bool,
+    /// Sockets are not bound to the loopback device.
+    pub open: bool,
+    /// The server may have connections made.
+    pub dial: bool,
+}
+
+/// Serves the calls of one command.
+#[derive(Debug)]
+pub struct Interceptor {
+    /// Everything that it waits for.
+    epoll: OwnedFd,
+    channel: Channel,
+    rules: Rules,
+    doors: Doors,
+    known: Known,
+    own: Own,
+    waiting: HashMap<u64, Waiting>,
+    last_token: u64,
+    counts: Counts,
+}
+
+/// A call that is not answered yet.
+#[derive(Debug)]
+struct Waiting {
+    asked: Notification,
+    socket: OwnedFd,
+    deed: Deed,
+    until: Option<Instant>,
+}
+
+/// What is left to be done for a call.
+#[derive(Debug)]
+enum Deed {
+    /// To connect there, once the server has heard of it.
+    Tell(std::net::SocketAddr),
+    /// To connect there.
+    Connect(std::net::SocketAddr),
+    Receive(Receipt),
+    Send(Parcel),
+}
+
+/// What the caller gets.
+#[derive(Debug)]
+enum Answer {
+    Value(i64),
+    /// The kernel's own.
+    GoOn,
+    /// A descriptor, and whether it is closed when a program is executed.
+    Socket(OwnedFd, bool),
+    /// Nothing yet.
+    Later(OwnedFd, Deed),
+}
+
+impl Interceptor {
+    /// Makes the sockets that everything is led to and hands them to the server at the other end of `channel`. They belong
+    /// to the network of this process, which has to be the command's.
+    pub fn begin(channel: OwnedFd, rules: Rules) -> Result<Self, Fault> {
+        let step = "intercept calls";
+        let (doors, sockets) = doors::open()?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).step(step)?;
+        let channel = Channel::new(channel, &epoll, CHANNEL).step(step)?;
+        let sockets: Vec<BorrowedFd<'_>> = sockets.iter().map(AsFd::as_fd).collect();
+        channel.send(&Told::Ready { version_6: doors.tcp_6.is_some() }, &sockets).step(step)?;
+        Ok(Self {
+            epoll,
+            channel,
+            rules,
+            doors,
+            known: Known::new().step(step)?,
+            own: Own::default(),
+            waiting: HashMap::new(),
+            last_token: CHANNEL,
+            counts: Counts::default(),
+        })
+    }
+
+    /// Waits for the calls of this listener too.
+    pub(super) fn listen_to(&self, listener: &OwnedFd) -> io::Result<()> {
+        Ok(epoll::add(&self.epoll, listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?)
+    }
+
+    /// Does what is due but to take up new calls. Does not block.
+    pub(super) fn serve(&mut self, listener: &OwnedFd) -> io::Result<()> {
+        let mut events = Vec::with_capacity(64);
+        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), Some(&Timespec::default())) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        for event in events {
+            match event.data.u64() {
+                LISTENER => {}
+                CHANNEL => {
+                    self.hear();
+                    for token in self.channel.flush(&self.epoll) {
+                        self.go_on(listener, token)?;
+                    }
+                }
+                token => self.go_on(listener, token)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether [`Interceptor::look`] has work to do now and then.
+    pub(super) fn has_to_look(&self) -> bool {
+        !self.waiting.is_empty() || self.channel.owes(&self.counts)
+    }
+
+    /// Gives up calls whose time is over or whose callers are gone, and tells the server how much there has been.
+    pub(super) fn look(&mut self, listener: &OwnedFd) {
+        let now = Instant::now();
+        let over = self.waiting.iter().filter(|(_, waiting)| {
+            waiting.until.is_some_and(|until| until <= now) || !still_valid(listener, waiting.asked.id)
+        });
+        for token in over.map(|(token, _)| *token).collect::<Vec<_>>() {
+            let Some(waiting) = self.forget(token) else { continue };
+            let errno = if matches!(waiting.deed, Deed::Tell(_)) { Errno::TIMEDOUT } else { Errno::AGAIN };
+            let _ = respond(listener, waiting.asked.id, Err(errno.raw_os_error()));
+        }
+        self.channel.count(self.counts);
+    }
+
+    /// The command is over: the last words to the server.
+    pub(super) fn end(&mut self) {
+        self.channel.count(self.counts);
+    }
+
+    /// Answers one call, or keeps it until there is an answer.
+    pub(super) fn take(&mut self, listener: &OwnedFd, asked: Notification, call: Network) -> io::Result<()> {
+        let answer = self.judge(listener, &asked, call);
+        self.give(listener, asked, answer)
+    }
+
+    fn judge(&mut self, listener: &OwnedFd, asked: &Notification, call: Network) -> Result<Answer, Errno> {
+        // What was read by the number of a thread is the caller's only if the caller still waits.
+        let mine = || if still_valid(listener, asked.id) { Ok(()) } else { Err(Errno::SRCH) };
+        let memory = Memory::of(asked.pid);
+        match call {
+            Network::Socket { family, kind, protocol } => self.socket(family, kind, protocol),
+            Network::Connect { socket, to } => {
+                let (to, socket) = (address_of(memory, to), fetch(asked.pid, socket));
+                mine()?;
+                self.connect(socket?, to)
+            }
+            Network::Bind { socket, to } => {
+                let (to, socket) = (address_of(memory, to), fetch(asked.pid, socket));
+                mine()?;
+                self.bind(&socket?, to)
+            }
+            Network::Listen { socket, backlog } => {
+                let socket = fetch(asked.pid, socket);
+                mine()?;
+                self.listen(&socket?, backlog)
+            }
+            Network::PeerName { socket, room } => {
+                let socket = fetch(asked.pid, socket);
+                mine()?;
+                self.peer_name(&socket?, memory, room)
+            }
+            Network::SendTo { socket, data, flags, to } => {
+                let socket = fetch(asked.pid, socket)?;
+                let parcel = self.parcel_to(&socket, memory, data, to);
+                mine()?;
+                self.send(socket, parcel?, flags)
+            }
+            Network::SendMessage { socket, header, flags } => {
+                let socket = fetch(asked.pid, socket)?;
+                let parcel = self.parcel_of(&socket, memory, asked.pid, header);
+                mine()?;
+                self.send(socket, parcel?, flags)
+            }
+            Network::SendMessages { socket, headers, count, flags } => {
+                let socket = fetch(asked.pid, socket)?;
+                mine()?;
+                self.send_all(&socket, asked, headers, count, flags, mine)
+            }
+            Network::ReceiveFrom { socket, into, flags, from } => {
+                let socket = fetch(asked.pid, socket);
+                mine()?;
+                self.receive(socket, memory, flags, sending::Place::Plain(into, from))
+            }
+            Network::ReceiveMessage { socket, header, flags } => {
+                let socket = fetch(asked.pid, socket);
+                mine()?;
+                self.receive(socket, memory, flags, sending::Place::Message(header))
+            }
+        }
+    }
+
+    /// Makes a socket in the caller's place.
+    fn socket(&self, family: i32, kind: i32, protocol: i32) -> Result<Answer, Errno> {
+        let family = match family {
+            libc::AF_INET => AddressFamily::INET,
+            libc::AF_INET6 => AddressFamily::INET6,
+            _ => return Err(Errno::AFNOSUPPORT),
+        };
+        let protocol = std::num::NonZeroU32::new(protocol.cast_unsigned()).map(Protocol::from_raw);
+        let flags = SocketFlags::from_bits_retain(kind.cast_unsigned() & !SOCKET_TYPE);
+        let kind = SocketType::from_raw(kind.cast_unsigned() & SOCKET_TYPE);
+        if flags.bits() & !(SocketFlags::NONBLOCK | SocketFlags::CLOEXEC).bits() != 0
+            || !matches!(kind, SocketType::STREAM | SocketType::DGRAM)
+        {
+            return Err(Errno::INVAL);
+        }
+        let socket = socket_with(family, kind, flags | SocketFlags::CLOEXEC, protocol)?;
+        if !self.rules.open {
+            bind_to_loopback(socket.as_fd()).map_err(|error| errno_of(&error))?;
+        }
+        Ok(Answer::Socket(socket, flags.contains(SocketFlags::CLOEXEC)))
+    }
+
+    fn give(&mut self, listener: &OwnedFd, asked: Notification, answer: Result<Answer, Errno>) -> io::Result<()> {
+        let given = match answer {
+            Ok(Answer::Value(value)) => respond(listener, asked.id, Ok(value)),
+            Ok(Answer::GoOn) => let_go_on(listener, asked.id),
+            Ok(Answer::Socket(socket, close)) => match answer_with(listener, asked.id, socket.as_fd(), close) {
+                // The caller has no room for one more.
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    respond(listener, asked.id, Err(errno_of(&error).raw_os_error()))
+                }
+                other => other,
+            },
+            Ok(Answer::Later(socket, deed)) => match self.wait(asked, socket, deed) {
+                Ok(()) => return Ok(()),
+                Err(errno) => respond(listener, asked.id, Err(errno.raw_os_error())),
+            },
+            Err(errno) => respond(listener, asked.id, Err(errno.raw_os_error())),
+        };
+        match given {
+            // Given up meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Keeps a call until its socket is ready, or the server has heard of it.
+    fn wait(&mut self, asked: Notification, socket: OwnedFd, deed: Deed) -> Result<(), Errno> {
+        self.last_token += 1;
+        let token = self.last_token;
+        let ready = match &deed {
+            Deed::Tell(_) => None,
+            Deed::Receive(_) => Some((epoll::EventFlags::IN, Timeout::Recv)),
+            Deed::Connect(_) | Deed::Send(_) => Some((epoll::EventFlags::OUT, Timeout::Send)),
+        };
+        let until = match ready {
+            None => {
+                self.channel.then(token);
+                Some(Duration::from_millis(SERVER_HEARS_MS))
+            }
+            Some((flags, timeout)) => {
+                epoll::add(&self.epoll, &socket, epoll::EventData::new_u64(token), flags)?;
+                socket_timeout(&socket, timeout)?
+            }
+        };
+        let until = until.and_then(|until| Instant::now().checked_add(until));
+        self.waiting.insert(token, Waiting { asked, socket, deed, until });
+        Ok(())
+    }
+
+    /// Takes a call out of those that wait. The kernel would wait on for a socket that the caller has open as well.
+    fn forget(&mut self, token: u64) -> Option<Waiting> {
+        let waiting = self.waiting.remove(&token)?;
+        if !matches!(waiting.deed, Deed::Tell(_)) {
+            let _ = epoll::delete(&self.epoll, &waiting.socket);
+        }
+        Some(waiting)
+    }
+
+    /// Goes on with a call that waited.
+    fn go_on(&mut self, listener: &OwnedFd, token: u64) -> io::Result<()> {
+        let Some(Waiting { asked, socket, deed, .. }) = self.forget(token) else { return Ok(()) };
+        if !still_valid(listener, asked.id) {
+            return Ok(());
+        }
+        let answer = match deed {
+            Deed::Tell(via) | Deed::Connect(via) => self.connect_to(socket, via),
+            Deed::Receive(receipt) => self.receive_now(socket, receipt),
+            Deed::Send(parcel) => self.send_now(socket, parcel),
+        };
+        self.give(listener, asked, answer)
+    }
+}
+
+impl AsFd for Interceptor {
+    /// Readable when there is something to serve, the listener's calls included.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+}
+
+/// The part of a socket's type that is no flag (`SOCK_TYPE_MASK` of `linux/net.h`).
+const SOCKET_TYPE: u32 = 0xf;
+
+/// Reads an address out of the caller's memory.
+fn address_of(memory: Memory, span: call::Span) -> Result<Given, Errno> {
+    if span.length > address::MAX_ADDRESS_BYTES {
+        return Err(Errno::INVAL);
+    }
+    read_address(&memory.bytes(span.address, span.length as usize)?)
+}
+
+fn errno_of(error: &io::Error) -> Errno {
+    Errno::from_raw_os_error(error.raw_os_error().unwrap_or(libc::EIO))
+}

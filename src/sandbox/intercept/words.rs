@@ -1,0 +1,102 @@
+//! What a supervisor and the server tell each other about the calls of a command over the network.
+//!
+//! They share a socket (`SOCK_SEQPACKET`) beside the command's own: each packet is one of these as JSON.
+
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+/// From the supervisor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Told {
+    /// The first word. With it come the listening sockets of TCP for IPv4 and, if `version_6`, for IPv6, and then the
+    /// sockets that questions of names come to, for IPv4 and IPv6 likewise. None of them blocks.
+    Ready {
+        /// Whether there is IPv6.
+        version_6: bool,
+    },
+    /// A connection is about to come.
+    Flow(Flow),
+    /// What came of [`Wanted::Dial`]; with a socket if there is no error. It does not block, and may still be connecting.
+    Dialed {
+        /// As it was asked for.
+        token: u64,
+        /// What the kernel said, a number of errno(3).
+        errno: Option<i32>,
+    },
+    /// How much there has been until now.
+    Counts(Counts),
+}
+
+/// One connection of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flow {
+    /// How it is known: by the loopback address that it comes to, or by the port that it comes from.
+    pub mark: Mark,
+    /// Where the command wanted to go.
+    pub to: SocketAddr,
+}
+
+/// What a connection is known by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mark {
+    /// It comes to `127.64.0.0/10`, and this is the rest of the address.
+    Address(u32),
+    /// It comes to `::1` from this port.
+    Port(u16),
+}
+
+/// What there was besides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Connections that were led to the server.
+    pub flows: u64,
+    /// Connections to servers of the command itself, which were let through.
+    pub own: u64,
+    /// Datagrams that were refused: UDP to anything but port 53 and the command's own sockets.
+    pub datagrams_refused: u64,
+    /// Datagram sockets that were not connected. C libraries try that for every address of a name, so it need not mean
+    /// that anything was to be sent.
+    pub datagram_connects_refused: u64,
+}
+
+/// From the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wanted {
+    /// A TCP connection to this address from where the command is.
+    Dial {
+        /// Comes back with the answer.
+        token: u64,
+        /// Where to.
+        to: SocketAddr,
+    },
+}
+
+/// `127.64.0.0/10`: loopback addresses that stand for connections.
+const FIRST_ADDRESS: u32 = 0x7f40_0000;
+/// Bits of such an address that say which.
+const MARK_BITS: u32 = 22;
+
+impl Mark {
+    /// How many addresses there are.
+    pub const ADDRESSES: u32 = 1 << MARK_BITS;
+
+    /// What an accepted connection is known by, from its two ends. `None` if it was not led here.
+    pub fn of(local: SocketAddr, peer: SocketAddr) -> Option<Self> {
+        match local.ip().to_canonical() {
+            std::net::IpAddr::V4(ip) => {
+                let rest = u32::from(ip).wrapping_sub(FIRST_ADDRESS);
+                (rest < Self::ADDRESSES).then_some(Self::Address(rest))
+            }
+            std::net::IpAddr::V6(ip) => ip.is_loopback().then_some(Self::Port(peer.port())),
+        }
+    }
+
+    /// The address that stands for this number.
+    pub fn address(number: u32) -> std::net::Ipv4Addr {
+        std::net::Ipv4Addr::from(FIRST_ADDRESS | (number & (Self::ADDRESSES - 1)))
+    }
+}

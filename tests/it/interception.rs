@@ -1,0 +1,302 @@
+//! Commands whose calls over the network are intercepted: what they reach, what they are told, and what never gets out.
+//!
+//! A stand-in for the server's proxy answers every HTTP request with where the connection wanted to go, and every question
+//! of a name with one address. Each test runs in every tier and, where the tests run as root, also without rights.
+
+mod hostile;
+mod programs;
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command as Program;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use replay::cancel::CancelToken;
+use replay::exec::{
+    Bounds, Command, Counts, ExecError, Exit, Interception, Intercepted, Launcher, Outcome, Running, place_of,
+    run_intercepted,
+};
+use replay::sandbox::{Limits, Network, Place, Plan, PlannedRoot, Scratch, Tier};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+const LONG: Duration = Duration::from_secs(60);
+const NOBODY: u32 = 65534;
+/// An address that every name has.
+const NAMED: [u8; 4] = [198, 18, 0, 7];
+
+/// One of the ways in which every test is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Setting {
+    tier: Tier,
+    network: Network,
+    nobody: bool,
+}
+
+/// A launcher for a setting.
+struct Net {
+    launcher: Launcher,
+    setting: Setting,
+    work: PathBuf,
+    _tree: tempfile::TempDir,
+    _scratch: Scratch,
+}
+
+/// What came of an intercepted command.
+#[derive(Debug)]
+struct Ran {
+    out: String,
+    err: String,
+    exit: Exit,
+    /// Where its connections wanted to go, in order of their arrival.
+    flows: Vec<SocketAddr>,
+    /// Names that it asked for.
+    names: Vec<String>,
+    counts: Counts,
+}
+
+fn settings() -> Vec<Setting> {
+    let mut all = Vec::new();
+    for nobody in [false, true] {
+        for (tier, network) in [
+            (Tier::Namespaces, Network::None),
+            (Tier::Namespaces, Network::Loopback),
+            (Tier::Namespaces, Network::Host),
+            (Tier::Landlock, Network::None),
+            (Tier::Landlock, Network::Host),
+            (Tier::Off, Network::Host),
+        ] {
+            if !nobody || rustix::process::geteuid().is_root() {
+                all.push(Setting { tier, network, nobody });
+            }
+        }
+    }
+    all
+}
+
+/// Runs a test in every setting.
+fn everywhere(test: impl Fn(&Net)) {
+    for setting in settings() {
+        #[expect(clippy::print_stdout, reason = "says where a test failed")]
+        {
+            println!("--- {setting:?}");
+        }
+        match Net::start(setting) {
+            Ok(net) => test(&net),
+            Err(reason) => {
+                assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "{setting:?}: {reason}");
+                #[expect(clippy::print_stderr, reason = "a tier that is left out is said")]
+                {
+                    eprintln!("skipped: {setting:?}: {reason}");
+                }
+            }
+        }
+    }
+}
+
+fn installed(path: &str) -> bool {
+    Path::new(path).exists()
+}
+
+fn place(path: &Path) -> Place {
+    place_of(fs::File::open(path).unwrap().as_fd()).unwrap()
+}
+
+/// This program, to be started as nobody.
+fn started_as_nobody(tree: &Path) -> PathBuf {
+    let (copy, script) = (tree.join("replay"), tree.join("nobody"));
+    fs::copy(env!("CARGO_BIN_EXE_replay"), &copy).unwrap();
+    let line = format!(
+        "#!/bin/sh\nexec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups -- {} \"$@\"\n",
+        copy.display()
+    );
+    fs::write(&script, line).unwrap();
+    for path in [&copy, &script] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    script
+}
+
+impl Net {
+    fn start(setting: Setting) -> Result<Self, String> {
+        let tree = tempfile::Builder::new().prefix("replay-it-").tempdir().unwrap();
+        fs::set_permissions(tree.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let scratch = Scratch::create(tree.path()).unwrap();
+        let work = tree.path().join("work");
+        fs::create_dir(&work).unwrap();
+        let program = if setting.nobody {
+            for path in [scratch.path(), &scratch.path().join("home"), &scratch.path().join("tmp"), &work] {
+                std::os::unix::fs::chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+            }
+            started_as_nobody(tree.path())
+        } else {
+            env!("CARGO_BIN_EXE_replay").into()
+        };
+        let plan = Plan {
+            tier: setting.tier,
+            network: setting.network,
+            roots: vec![PlannedRoot { place: place(&work), writable: true }],
+            protected: vec![],
+            system: ["/usr", "/bin", "/sbin", "/lib", "/lib64"].map(Into::into).to_vec(),
+            public: Vec::new(),
+            scratch: scratch.path().into(),
+            private_home: true,
+            environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+            limits: Limits::default(),
+        };
+        let (launcher, _) = Launcher::start(&program, &plan).map_err(|error| error.to_string())?;
+        Ok(Self { launcher, setting, work, _tree: tree, _scratch: scratch })
+    }
+
+    fn sh(&self, line: &str) -> Ran {
+        self.sh_with(line, &Intercepted::default())
+    }
+
+    fn sh_with(&self, line: &str, how: &Intercepted<'_>) -> Ran {
+        let mut proxy = None;
+        let (outcome, _) = self.run(line, how, &mut |interception| proxy = Some(Proxy::start(interception, answer)));
+        let outcome = outcome.unwrap();
+        let (flows, names, counts) = proxy.unwrap().end();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (out, err) = (text(&outcome.stdout.bytes), text(&outcome.stderr.bytes));
+        assert!(!outcome.timed_out, "{:?}: {line}: {out} {err}", self.setting);
+        Ran { out, err, exit: outcome.exit, flows, names, counts }
+    }
+
+    fn run(
+        &self,
+        line: &str,
+        how: &Intercepted<'_>,
+        on_start: &mut dyn FnMut(Interception),
+    ) -> (Result<Outcome, ExecError>, Running) {
+        let running = Running::new(4);
+        let bounds = Bounds { timeout: LONG, grace: Duration::from_millis(100), output_cap_bytes: 1 << 20 };
+        let command = Command { line, dir: place(&self.work), terminal: None };
+        let cancel = CancelToken::new();
+        let outcome =
+            run_intercepted(&self.launcher, &command, how, bounds, &running, &cancel, on_start, &mut |_, _| {});
+        (outcome, running)
+    }
+
+    /// A command that exits with 0.
+    #[track_caller]
+    fn works(&self, line: &str) -> Ran {
+        let ran = self.sh(line);
+        assert_eq!(ran.exit, Exit::Code(0), "{:?}: {line}: {ran:?}", self.setting);
+        ran
+    }
+
+    /// A program in C, linked statically, in the working directory.
+    fn compile(&self, name: &str, source: &str) -> bool {
+        let (from, to) = (self.work.join(format!("{name}.c")), self.work.join(name));
+        fs::write(&from, source).unwrap();
+        let mut gcc = Program::new("gcc");
+        gcc.args(["-O1", "-static", "-pthread", "-o"]).arg(&to).arg(&from);
+        gcc.status().is_ok_and(|status| status.success())
+    }
+}
+
+/// What the stand-in says of a destination; `None` to say nothing at all.
+type Answers = fn(SocketAddr) -> Option<String>;
+
+fn answer(to: SocketAddr) -> Option<String> {
+    Some(format!("to={to}"))
+}
+
+/// The stand-in for what records and replays.
+struct Proxy {
+    interception: Arc<Interception>,
+    stop: Arc<AtomicBool>,
+    seen: Arc<Mutex<(Vec<SocketAddr>, Vec<String>)>>,
+    thread: JoinHandle<()>,
+}
+
+impl Proxy {
+    fn start(mut interception: Interception, answers: Answers) -> Self {
+        let sockets = interception.sockets().unwrap();
+        let interception = Arc::new(interception);
+        let (stop, seen) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new((Vec::new(), Vec::new()))));
+        let tcp: Vec<TcpListener> =
+            [Some(sockets.tcp_4), sockets.tcp_6].into_iter().flatten().map(TcpListener::from).collect();
+        let udp: Vec<UdpSocket> =
+            [Some(sockets.udp_4), sockets.udp_6].into_iter().flatten().map(UdpSocket::from).collect();
+        let (inside, halt, log) = (Arc::clone(&interception), Arc::clone(&stop), Arc::clone(&seen));
+        let thread = thread::spawn(move || {
+            while !halt.load(Ordering::SeqCst) {
+                let fds = tcp.iter().map(AsFd::as_fd).chain(udp.iter().map(AsFd::as_fd));
+                let mut fds: Vec<PollFd<'_>> = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+                let _ = poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 50_000_000 }));
+                for listener in &tcp {
+                    while let Ok((stream, peer)) = listener.accept() {
+                        let local = stream.local_addr().unwrap();
+                        let Some(to) = inside.destination(local, peer) else { continue };
+                        log.lock().unwrap().0.push(to);
+                        thread::spawn(move || serve(stream, answers(to)));
+                    }
+                }
+                for socket in &udp {
+                    let mut question = [0; 1500];
+                    while let Ok((length, from)) = socket.recv_from(&mut question) {
+                        let (name, answer) = answer_name(&question[..length]);
+                        log.lock().unwrap().1.push(name);
+                        socket.send_to(&answer, from).unwrap();
+                    }
+                }
+            }
+        });
+        Self { interception, stop, seen, thread }
+    }
+
+    fn end(self) -> (Vec<SocketAddr>, Vec<String>, Counts) {
+        self.stop.store(true, Ordering::SeqCst);
+        self.thread.join().unwrap();
+        let counts = self.interception.counts();
+        let (flows, names) = std::mem::take(&mut *self.seen.lock().unwrap());
+        (flows, names, counts)
+    }
+}
+
+/// Answers one HTTP request.
+fn serve(mut stream: TcpStream, text: Option<String>) {
+    stream.set_nonblocking(false).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    let (mut request, mut piece) = (Vec::<u8>::new(), [0; 4096]);
+    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+        match stream.read(&mut piece) {
+            Ok(length @ 1..) => request.extend(&piece[..length]),
+            _ => return,
+        }
+    }
+    let Some(text) = text else { return };
+    let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}", text.len());
+}
+
+/// The name that is asked for, and an answer (RFC 1035, 4.1).
+fn answer_name(question: &[u8]) -> (String, Vec<u8>) {
+    let (mut labels, mut at) = (Vec::new(), 12);
+    while question[at] != 0 {
+        let length = usize::from(question[at]);
+        labels.push(String::from_utf8_lossy(&question[at + 1..=at + length]).into_owned());
+        at += length + 1;
+    }
+    let end = at + 5;
+    let has_address = question[at + 1..at + 3] == [0, 1];
+    let mut answer = question[..end].to_vec();
+    answer[2..12].copy_from_slice(&[0x81, 0x80, 0, 1, 0, u8::from(has_address), 0, 0, 0, 0]);
+    if has_address {
+        answer.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 5, 0, 4]);
+        answer.extend(NAMED);
+    }
+    (labels.join("."), answer)
+}
+
+fn variable(name: &str, value: &str) -> (OsString, OsString) {
+    (name.into(), value.into())
+}

@@ -1,0 +1,109 @@
+//! Commands that want out: whatever they swap meanwhile, nothing leaves that was not asked for.
+
+use std::net::{TcpListener, UdpSocket};
+
+use pretty_assertions::assert_eq;
+use replay::exec::{ExecError, Exit, Intercepted};
+use replay::sandbox::{Network, Tier};
+
+use super::everywhere;
+
+#[test]
+fn sockets_are_bound_to_the_loopback_device_for_good() {
+    everywhere(|net| {
+        if !net.compile("undo", include_str!("undo.c")) {
+            return;
+        }
+        let ran = net.works("./undo");
+        // Only root without walls keeps the capability.
+        let undone = net.setting.tier == Tier::Off && !net.setting.nobody && rustix::process::geteuid().is_root();
+        let wanted = if undone { "lo 0 0\n" } else { "lo EPERM EPERM\n" };
+        let rest = "raw EPERM\nmptcp EPROTONOSUPPORT\nfast EOPNOTSUPP EOPNOTSUPP\npktinfo ENETUNREACH\nuring EPERM\n";
+        assert_eq!(ran.out, format!("{wanted}{wanted}{rest}"), "{:?}", net.setting);
+        assert_eq!(ran.flows, vec![], "{:?}", net.setting);
+    });
+}
+
+#[test]
+fn a_race_over_the_address_or_the_descriptor_reaches_nobody_else() {
+    everywhere(|net| {
+        if !net.compile("race", include_str!("race.c")) {
+            return;
+        }
+        // On the loopback device of the system: nobody of a command may come here.
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+        for socket in [tcp.set_nonblocking(true), udp.set_nonblocking(true)] {
+            socket.unwrap();
+        }
+        let (tcp_at, udp_at) = (tcp.local_addr().unwrap(), udp.local_addr().unwrap());
+        let ran = net.works(&format!("./race {} {}", tcp_at.port(), udp_at.port()));
+        let refused = |to: &std::net::SocketAddr| *to != tcp_at && *to != "192.0.2.1:81".parse().unwrap();
+        assert_eq!(ran.flows.iter().find(|to| refused(to)), None, "{:?}", net.setting);
+        assert!(ran.flows.len() > 50, "{:?}: {ran:?}", net.setting);
+        let mut came = [0; 64];
+        let shared = net.setting.tier != Tier::Namespaces || net.setting.network == Network::Host;
+        let allowed = net.setting.tier == Tier::Off || net.setting.network == Network::Host;
+        if !(shared && allowed) {
+            assert_eq!(udp.recv_from(&mut came).map_err(|error| error.kind()), Err(std::io::ErrorKind::WouldBlock));
+        }
+        if net.setting.tier != Tier::Off {
+            // Landlock, or a network of its own.
+            assert_eq!(tcp.accept().map(drop).map_err(|error| error.kind()), Err(std::io::ErrorKind::WouldBlock));
+        }
+    });
+}
+
+#[test]
+fn a_second_supervisor_is_refused_in_words() {
+    everywhere(|net| {
+        if net.setting.tier != Tier::Off || net.setting.nobody {
+            return;
+        }
+        // This program inside an intercepted command, which intercepts a command.
+        let ran = net.sh("exec python3 -c 'import ctypes,errno\nc=ctypes.CDLL(None,use_errno=True)\n\
+                          print(c.syscall(317,1,8,None),errno.errorcode[ctypes.get_errno()])'");
+        if ran.exit == Exit::Code(0) {
+            assert_eq!(ran.out, "-1 EBUSY\n");
+        }
+    });
+}
+
+#[test]
+fn without_the_server_connections_fail_and_the_command_goes_on() {
+    everywhere(|net| {
+        let line = "curl -sS http://192.0.2.1/ >/dev/null 2>&1; echo $?";
+        let (outcome, _) = net.run(line, &Intercepted::default(), &mut drop);
+        let outcome = outcome.unwrap();
+        assert_eq!(String::from_utf8_lossy(&outcome.stdout.bytes), "7\n", "{:?}", net.setting);
+    });
+}
+
+#[test]
+fn a_command_that_cannot_start_is_refused_and_not_waited_for() {
+    everywhere(|net| {
+        std::fs::remove_dir_all(&net.work).unwrap();
+        std::fs::create_dir(&net.work).unwrap();
+        let moved = net.work.with_extension("moved");
+        let at = super::place(&net.work);
+        std::fs::rename(&net.work, &moved).unwrap();
+        std::fs::create_dir(&net.work).unwrap();
+        let command = replay::exec::Command { line: "true", dir: at, terminal: None };
+        let bounds = replay::exec::Bounds {
+            timeout: super::LONG,
+            grace: std::time::Duration::from_millis(100),
+            output_cap_bytes: 100,
+        };
+        let refused = replay::exec::run_intercepted(
+            &net.launcher,
+            &command,
+            &Intercepted::default(),
+            bounds,
+            &replay::exec::Running::new(1),
+            &replay::cancel::CancelToken::new(),
+            &mut drop,
+            &mut |_, _| {},
+        );
+        assert!(matches!(refused, Err(ExecError::Refused { .. })), "{:?}: {refused:?}", net.setting);
+    });
+}
