@@ -333,3 +333,23 @@ pub const CALLS_AT_ONCE: usize = 32;
 pub const MAX_WAITING_WORDS: usize = 4096;
 /// Largest bundle of certificates that is put into the view of a command, in bytes.
 pub const CERTIFICATES_BYTES: u64 = 8 * 1024 * 1024;
+/// Largest file of recorded calls that is read or written, in bytes.
+pub const MAX_CALLS_FILE_BYTES: u64 = 256 * 1024 * 1024;
+/// Deepest nesting of a recorded call's document, in levels.
+pub const MAX_CALLS_DEPTH: usize = 100;
+/// Most values in one document.
+pub const MAX_CALLS_NODES: usize = 2_000_000;
+/// Deepest nesting of a JSON body that is compared without regard to the order of its keys, in levels.
+pub const MAX_JSON_BODY_DEPTH: usize = 128;
+/// Unanswered calls of one run that are told in detail; more are only counted.
+pub const MAX_MISSES_TOLD: usize = 1000;
+/// Recordings that are looked at for the one that is most like a call that none of them answers.
+pub const MAX_CLOSEST_LOOKED_AT: usize = 5000;
+/// Recordings that are compared in detail with a call that none of them answers.
+pub const MAX_CLOSEST_COMPARED: usize = 200;
+/// Differences that are told of one unanswered call.
+pub const MAX_DIFFERENCES: usize = 20;
+/// What a difference shows of a value, in characters.
+pub const MAX_DIFFERENCE_CHARS: usize = 80;
+/// Longest name of a set of recorded calls, in bytes (`NAME_MAX` of `linux/limits.h` less room for a suffix).
+pub const MAX_SET_NAME_BYTES: usize = 200;

@@ -24,6 +24,19 @@ pub struct Target {
     pub port: u16,
 }
 
+impl Target {
+    /// Host and port of `Host` or `:authority` (RFC 3986, 3.2); port 0 where it is left out.
+    pub fn of_authority(authority: &str) -> Self {
+        let text = authority.trim().to_ascii_lowercase();
+        let (host, port) = match text.rsplit_once(':') {
+            Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, port.parse().unwrap_or(0)),
+            _ => (text.as_str(), 0),
+        };
+        let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        Self { host: host.trim_end_matches('.').to_owned(), port }
+    }
+}
+
 impl fmt::Display for Target {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.host.contains(':') {

@@ -3,9 +3,15 @@
 //! Nothing here starts a program or decides what may be reached: connections come in as sockets, with where they were
 //! going, and go out through whatever the caller gives to dial with.
 
+pub mod book;
 mod exchange;
+pub mod files;
+pub mod names;
+pub mod redact;
+pub mod summary;
 mod wire;
 
+pub use book::{Book, Closest, Miss, Noise, Recording, Report, Unused};
 pub use exchange::{
     Content, Dns, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol, Side, Target, Wire,
 };

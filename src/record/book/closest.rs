@@ -1,0 +1,279 @@
+//! What is most like a call that nothing answers, and how it differs. Only ever told, never served.
+
+use std::collections::HashMap;
+
+use super::body::{Body, Leaf, media_type};
+use super::json::Json;
+use super::key::{Place, header_fields, path_only, place, virtual_host};
+use super::noise::{Fields, Noise};
+use super::Closest;
+use crate::limits::{MAX_CLOSEST_COMPARED, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES};
+use crate::record::exchange::{Content, Exchange, Http, Message, Protocol, Side, Target, Wire};
+use crate::record::redact::{self, REDACTED, is_secret_parameter};
+use crate::record::summary;
+
+/// Recordings by how near they can be to a call.
+#[derive(Default)]
+pub(super) struct Index {
+    places: HashMap<Place, Vec<usize>>,
+    targets: HashMap<(Target, Protocol), Vec<usize>>,
+    protocols: HashMap<Protocol, Vec<usize>>,
+}
+
+impl Index {
+    pub(super) fn add(&mut self, exchange: &Exchange, index: usize) {
+        let protocol = exchange.content.protocol();
+        self.places.entry(place(exchange, &exchange.target)).or_default().push(index);
+        self.targets.entry((exchange.target.clone(), protocol)).or_default().push(index);
+        self.protocols.entry(protocol).or_default().push(index);
+    }
+
+    pub(super) fn targets(&self) -> impl Iterator<Item = &(Target, Protocol)> {
+        self.targets.keys()
+    }
+
+    /// The nearest recording: of the same place if there are any, else of the same target, else of the protocol.
+    pub(super) fn closest<'a>(
+        &self,
+        asked: &Exchange,
+        entry: impl Fn(usize) -> (&'a str, &'a Exchange, bool),
+        noise: &Noise,
+    ) -> Option<Closest> {
+        let protocol = asked.content.protocol();
+        let here = place(asked, &asked.target);
+        let candidates = self.places.get(&here);
+        let candidates = candidates.or_else(|| self.targets.get(&(asked.target.clone(), protocol)));
+        let candidates = candidates.or_else(|| self.protocols.get(&protocol))?;
+        let fields = noise.at(&here);
+        // Of many, those with the most similar path are compared in full.
+        let mut ranked: Vec<(i64, usize)> = candidates
+            .iter()
+            .take(MAX_CLOSEST_LOOKED_AT)
+            .map(|index| (-likeness(asked, entry(*index).1), *index))
+            .collect();
+        ranked.sort_unstable();
+        ranked.truncate(MAX_CLOSEST_COMPARED);
+        let compared = ranked.into_iter().map(|(rank, index)| {
+            let (name, recorded, used) = entry(index);
+            let differences = differences(recorded, asked, &fields);
+            ((rank, differences.len(), used, index), name, differences)
+        });
+        let (_, name, mut differences) = compared.min_by_key(|(order, ..)| *order)?;
+        if differences.len() > MAX_DIFFERENCES {
+            let more = differences.len() - MAX_DIFFERENCES;
+            differences.truncate(MAX_DIFFERENCES);
+            differences.push(format!("and {more} more"));
+        }
+        Some(Closest { name: name.to_owned(), differences })
+    }
+}
+
+/// How like two calls are at a glance, in thousandths; the same method counts for a fifth.
+fn likeness(asked: &Exchange, recorded: &Exchange) -> i64 {
+    let alike = |a: &str, b: &str| (strsim::jaro(a, b) * 1000.0) as i64;
+    match (&asked.content, &recorded.content) {
+        (Content::Http(a) | Content::Grpc(a), Content::Http(b) | Content::Grpc(b)) => {
+            let same_method = i64::from(a.request.method == b.request.method) * 200;
+            alike(path_only(&a.request.path), path_only(&b.request.path)) + same_method
+        }
+        (Content::Dns(a), Content::Dns(b)) => alike(&a.name, &b.name),
+        (Content::Wire(protocol, a), Content::Wire(_, b)) => {
+            let head = |wire| summary::said(*protocol, wire).chars().take(200).collect::<String>();
+            alike(&head(a), &head(b))
+        }
+        _ => 0,
+    }
+}
+
+/// A call in a line, without secrets: `POST http://api.example.com:80/orders`.
+pub fn describe(exchange: &Exchange) -> String {
+    let mut line = match &exchange.content {
+        Content::Http(http) | Content::Grpc(http) => {
+            let request = &http.request;
+            let path = redact::path(&request.path);
+            format!("{} {}://{}{path}", request.method, request.scheme, exchange.target)
+        }
+        Content::Dns(dns) => format!("DNS {} {}", dns.kind, dns.name),
+        Content::Wire(protocol, wire) => {
+            let mut wire = wire.clone();
+            redact::wire(*protocol, &mut wire);
+            format!("{} {} {}", summary::word(*protocol), exchange.target, summary::said(*protocol, &wire))
+        }
+    };
+    line = shown(line.trim_end(), 3 * MAX_DIFFERENCE_CHARS);
+    line
+}
+
+/// A text for one line, without control characters, of at most so many characters.
+fn shown(text: &str, most: usize) -> String {
+    let mut line: String = text.chars().take(most).flat_map(|c| {
+        let escaped: Vec<char> = if c.is_control() { c.escape_default().collect() } else { vec![c] };
+        escaped
+    }).collect();
+    if text.chars().nth(most).is_some() {
+        line.push_str("...");
+    }
+    line
+}
+
+fn short(text: &str) -> String {
+    shown(text, MAX_DIFFERENCE_CHARS)
+}
+
+/// How a recorded call differs from one that was asked, a line each.
+fn differences(recorded: &Exchange, asked: &Exchange, noise: &Fields) -> Vec<String> {
+    let mut lines = Vec::new();
+    if recorded.target != asked.target && !matches!(asked.content, Content::Dns(_)) {
+        compare("target", &recorded.target.to_string(), &asked.target.to_string(), &mut lines);
+    }
+    match (&recorded.content, &asked.content) {
+        (Content::Http(a) | Content::Grpc(a), Content::Http(b) | Content::Grpc(b)) => {
+            compare("host", &virtual_host(&a.request, &recorded.target), &virtual_host(&b.request, &asked.target), &mut lines);
+            requests(a, b, noise, &mut lines);
+        }
+        (Content::Dns(a), Content::Dns(b)) => {
+            compare("name", &a.name, &b.name, &mut lines);
+            compare("type", &a.kind, &b.kind, &mut lines);
+        }
+        (Content::Wire(protocol, a), Content::Wire(_, b)) => wires(*protocol, a, b, &mut lines),
+        _ => {}
+    }
+    lines
+}
+
+fn compare(name: &str, recorded: &str, asked: &str, lines: &mut Vec<String>) {
+    if recorded != asked {
+        let value = |text: &str| if text.is_empty() { "nothing".to_owned() } else { format!("`{}`", short(text)) };
+        lines.push(format!("{name}: recorded {}, asked {}", value(recorded), value(asked)));
+    }
+}
+
+fn requests(a: &Http, b: &Http, noise: &Fields, lines: &mut Vec<String>) {
+    let (a, b) = (&a.request, &b.request);
+    compare("method", &a.method, &b.method, lines);
+    compare("path", path_only(&a.path), path_only(&b.path), lines);
+    let skip = |name: &str| noise.has(name) || is_secret_parameter(name.split_once('.').map_or("", |(_, name)| name));
+    fields(Body::query(&a.path).leaves("query"), Body::query(&b.path).leaves("query"), &skip, lines);
+    let headers = |request| {
+        let fields = header_fields(request).into_iter();
+        fields.map(|(name, value)| Leaf { name: format!("header.{name}"), value }).collect::<Vec<_>>()
+    };
+    fields(headers(a), headers(b), &skip, lines);
+    if !a.body.is_empty() && !b.body.is_empty() {
+        compare("media type", &media_type(a), &media_type(b), lines);
+    }
+    match (Body::of(a), Body::of(b)) {
+        (Body::Json(a), Body::Json(b)) => json(&a, &b, "body", "body", noise, lines),
+        (a @ Body::Form(_), b @ Body::Form(_)) => fields(a.leaves("body"), b.leaves("body"), &skip, lines),
+        _ if !noise.has("body") => bytes("body", &a.body, &b.body, lines),
+        _ => {}
+    }
+}
+
+/// Fields by name; those of one name are compared in their order.
+fn fields(a: Vec<Leaf>, b: Vec<Leaf>, skip: &dyn Fn(&str) -> bool, lines: &mut Vec<String>) {
+    let mut theirs: HashMap<String, Vec<String>> = HashMap::new();
+    let mut order: Vec<String> = Vec::new();
+    for leaf in b.into_iter().rev() {
+        order.push(leaf.name.clone());
+        theirs.entry(leaf.name).or_default().push(leaf.value);
+    }
+    let value = |text: &str| format!("`{}`", short(text.strip_prefix('=').unwrap_or(text)));
+    for leaf in a.into_iter().filter(|leaf| !skip(&leaf.name)) {
+        match theirs.get_mut(&leaf.name).and_then(Vec::pop) {
+            Some(other) if other == leaf.value => {}
+            Some(other) => lines.push(format!("{}: recorded {}, asked {}", leaf.name, value(&leaf.value), value(&other))),
+            None => lines.push(format!("{}: recorded {}, not asked", leaf.name, value(&leaf.value))),
+        }
+    }
+    for name in order.into_iter().rev().filter(|name| !skip(name)) {
+        if let Some(other) = theirs.get_mut(&name).and_then(Vec::pop) {
+            lines.push(format!("{name}: asked {}, not recorded", value(&other)));
+        }
+    }
+}
+
+/// `path` shows places in lists, `name` does not: noise is declared for all of a list.
+fn json(a: &Json, b: &Json, path: &str, name: &str, noise: &Fields, lines: &mut Vec<String>) {
+    // Beyond what is told, only that there is more counts.
+    if a == b || noise.has(name) || lines.len() > 2 * MAX_DIFFERENCES {
+        return;
+    }
+    match (a, b) {
+        (Json::Map(a), Json::Map(b)) => {
+            let of = |members: &[(String, Json)], key: &str| members.iter().find(|(known, _)| known == key).map(|(_, value)| value.clone());
+            for (key, value) in a {
+                let (path, name) = (format!("{path}.{key}"), format!("{name}.{key}"));
+                match of(b, key) {
+                    Some(other) => json(value, &other, &path, &name, noise, lines),
+                    None if noise.has(&name) => {}
+                    None => lines.push(format!("{path}: recorded {}, not asked", literal(value))),
+                }
+            }
+            for (key, value) in b.iter().filter(|(key, _)| of(a, key).is_none() && !noise.has(&format!("{name}.{key}"))) {
+                lines.push(format!("{path}.{key}: asked {}, not recorded", literal(value)));
+            }
+        }
+        (Json::List(a), Json::List(b)) => {
+            for (index, (one, other)) in a.iter().zip(b).enumerate() {
+                json(one, other, &format!("{path}[{index}]"), name, noise, lines);
+            }
+            if a.len() != b.len() {
+                lines.push(format!("{path}: recorded {} items, asked {}", a.len(), b.len()));
+            }
+        }
+        (Json::Word(one) | Json::Text(one), Json::Word(other) | Json::Text(other))
+            if noise.has_value(one) && noise.has_value(other) => {}
+        _ => lines.push(format!("{path}: recorded {}, asked {}", literal(a), literal(b))),
+    }
+}
+
+fn literal(value: &Json) -> String {
+    match value {
+        Json::Word(word) => short(word),
+        Json::Text(text) => format!("`{}`", short(text)),
+        Json::List(items) => format!("a list of {}", items.len()),
+        Json::Map(members) => format!("an object of {}", members.len()),
+    }
+}
+
+fn bytes(name: &str, a: &[u8], b: &[u8], lines: &mut Vec<String>) {
+    if a == b {
+        return;
+    }
+    let at = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let part = |bytes: &[u8]| {
+        let from = at.saturating_sub(MAX_DIFFERENCE_CHARS / 4);
+        let part = &bytes[from.min(bytes.len())..(from + MAX_DIFFERENCE_CHARS).min(bytes.len())];
+        let text = String::from_utf8_lossy(part);
+        if part.is_empty() { "nothing".to_owned() } else { format!("`{}`", short(&text)) }
+    };
+    lines.push(format!(
+        "{name}: recorded {} bytes, asked {}; from byte {at} on recorded {}, asked {}",
+        a.len(),
+        b.len(),
+        part(a),
+        part(b)
+    ));
+}
+
+fn wires(protocol: Protocol, a: &Wire, b: &Wire, lines: &mut Vec<String>) {
+    let said = |wire: &Wire| -> Vec<Message> {
+        let mut wire = wire.clone();
+        redact::wire(protocol, &mut wire);
+        wire.messages.into_iter().filter(|message| message.from == Side::Client).collect()
+    };
+    let (a, b) = (said(a), said(b));
+    for (index, (one, other)) in a.iter().zip(&b).enumerate().filter(|(_, (one, other))| one.bytes != other.bytes) {
+        let number = index + 1;
+        let (recorded, asked) = (summary::text(protocol, &one.bytes), summary::text(protocol, &other.bytes));
+        if recorded == asked || recorded.contains(REDACTED) {
+            bytes(&format!("message {number}"), &one.bytes, &other.bytes, lines);
+        } else {
+            compare(&format!("message {number}"), &recorded, &asked, lines);
+        }
+    }
+    if a.len() != b.len() {
+        lines.push(format!("recorded {} messages, asked {}", a.len(), b.len()));
+    }
+}

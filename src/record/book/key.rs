@@ -1,0 +1,135 @@
+//! What makes two calls the same call.
+//!
+//! HTTP: protocol, target, virtual host, method, path, query by name, the fields of [`KEY_HEADERS`], the media type and what
+//! the body says. No other field: most change from run to run, and secrets must not be needed to replay. A name: name and
+//! type. Anything else: the program's bytes, with what a protocol numbers anew each time set to zero.
+
+use sha2::{Digest, Sha256};
+
+use super::body::{Body, media_type};
+use super::noise::Fields;
+use crate::record::exchange::{Content, Exchange, HttpRequest, Protocol, Side, Target, Wire};
+use crate::record::redact;
+
+/// Fields that choose what is answered, where path and body do not: a part of a resource (RFC 9110, 14.2), the operation of
+/// a SOAP or an AWS request, a method in place of the method.
+pub const KEY_HEADERS: [&str; 4] = ["range", "soapaction", "x-amz-target", "x-http-method-override"];
+
+/// Calls that the same noise belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    protocol: Protocol,
+    target: Target,
+    method: String,
+    path: String,
+}
+
+/// The digest of a call and its place.
+pub type Key = [u8; 32];
+
+/// The place of a call, at this target.
+pub fn place(exchange: &Exchange, target: &Target) -> Place {
+    let (method, path) = match &exchange.content {
+        Content::Http(http) | Content::Grpc(http) => (http.request.method.as_str(), path_only(&http.request.path)),
+        Content::Dns(_) | Content::Wire(..) => ("", ""),
+    };
+    Place {
+        protocol: exchange.content.protocol(),
+        target: target.clone(),
+        method: method.to_owned(),
+        path: path.to_owned(),
+    }
+}
+
+/// A path without its query.
+pub fn path_only(path: &str) -> &str {
+    path.split_once('?').map_or(path, |(path, _)| path)
+}
+
+/// The host that a request names, where it is another one than it went to; empty otherwise.
+pub fn virtual_host(request: &HttpRequest, target: &Target) -> String {
+    let host = Target::of_authority(&request.authority).host;
+    if host == target.host || target.host.is_empty() { String::new() } else { host }
+}
+
+/// The fields of a request that are in its key, by name in lower case, in the order of [`KEY_HEADERS`].
+pub fn header_fields(request: &HttpRequest) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    for known in KEY_HEADERS {
+        let values = request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(known));
+        found.extend(values.map(|(_, value)| (known, String::from_utf8_lossy(value).trim().to_owned())));
+    }
+    found
+}
+
+/// The key of a call as if it went to this target.
+pub fn key(exchange: &Exchange, target: &Target, noise: &Fields) -> Key {
+    let mut parts = Parts(Sha256::new());
+    parts.add(format!("{:?}", exchange.content.protocol()).as_bytes());
+    // A name is the same whichever server is asked for it.
+    if !matches!(exchange.content, Content::Dns(_)) {
+        parts.add(target.host.as_bytes());
+        parts.add(&target.port.to_le_bytes());
+    }
+    match &exchange.content {
+        Content::Http(http) | Content::Grpc(http) => request(&http.request, target, noise, &mut parts),
+        Content::Dns(dns) => {
+            parts.add(dns.name.as_bytes());
+            parts.add(dns.kind.as_bytes());
+        }
+        Content::Wire(protocol, wire) => parts.add(&canonical(*protocol, wire)),
+    }
+    parts.0.finalize().into()
+}
+
+fn request(request: &HttpRequest, target: &Target, noise: &Fields, parts: &mut Parts) {
+    parts.add(virtual_host(request, target).as_bytes());
+    parts.add(request.method.as_bytes());
+    parts.add(path_only(&request.path).as_bytes());
+    let mut query = Vec::new();
+    Body::query(&request.path).canonical("query", noise, &mut query);
+    parts.add(&query);
+    let mut fields = header_fields(request);
+    fields.retain(|(name, value)| !noise.has(&format!("header.{name}")) && !noise.has_value(value));
+    parts.add(&(fields.len() as u64).to_le_bytes());
+    for (name, value) in fields {
+        parts.add(name.as_bytes());
+        parts.add(value.as_bytes());
+    }
+    if request.body.is_empty() {
+        return;
+    }
+    parts.add(media_type(request).as_bytes());
+    let mut body = Vec::new();
+    Body::of(request).canonical("body", noise, &mut body);
+    parts.add(&body);
+}
+
+/// What the program said, with what is different each time set to zero: numbers of messages and secrets.
+pub fn canonical(protocol: Protocol, wire: &Wire) -> Vec<u8> {
+    let mut all = Vec::new();
+    let mut wire = wire.clone();
+    wire.messages.retain(|message| message.from == Side::Client);
+    redact::wire(protocol, &mut wire);
+    for message in &wire.messages {
+        let start = all.len();
+        all.extend_from_slice(&message.bytes);
+        // Request id and what it answers ("MongoDB Wire Protocol", "Standard Message Header").
+        if protocol == Protocol::Mongo
+            && let Some(numbers) = all.get_mut(start + 4..start + 12)
+        {
+            numbers.fill(0);
+        }
+    }
+    all
+}
+
+/// Parts of a key; each has its length before it.
+struct Parts(Sha256);
+
+impl Parts {
+    fn add(&mut self, bytes: &[u8]) {
+        self.0.update((bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+}

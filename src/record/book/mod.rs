@@ -1,0 +1,361 @@
+//! Recordings by what they answer: an exact key, and behind each key a queue in the order of the recording.
+//!
+//! Nothing is served that does not match. A second identical call gets the second answer; when all are used the call is
+//! missed, unless the last one may be used again. What is nearest to a missed call is looked for only to be told.
+
+mod body;
+mod closest;
+mod json;
+mod key;
+mod noise;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use closest::describe;
+pub use key::{KEY_HEADERS, Key, Place, canonical};
+pub use noise::Noise;
+
+use super::exchange::{Content, Exchange, Protocol, Target};
+use super::files::DeclaredNoise;
+use crate::limits::MAX_MISSES_TOLD;
+
+/// A call with its name in a set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recording {
+    /// `mock-<n>`.
+    pub name: String,
+    /// The call.
+    pub exchange: Exchange,
+    /// Whether it answers as often as it is asked, once those before it are used.
+    pub reusable: bool,
+    /// What of it changes from run to run.
+    pub noise: Option<DeclaredNoise>,
+}
+
+impl Recording {
+    /// Names calls in their order, from 1.
+    pub fn number(exchanges: Vec<Exchange>) -> Vec<Self> {
+        let named = exchanges.into_iter().enumerate().map(|(index, exchange)| Self {
+            name: format!("mock-{}", index + 1),
+            reusable: is_session(&exchange),
+            exchange,
+            noise: None,
+        });
+        named.collect()
+    }
+}
+
+/// A call that no recording answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Miss {
+    /// The call in a line, without secrets.
+    pub asked: String,
+    /// Why it is not answered.
+    pub why: Why,
+    /// What is most like it, if there is anything of its protocol.
+    pub closest: Option<Closest>,
+}
+
+/// Why a call is not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Nothing of its protocol was recorded.
+    NothingRecorded,
+    /// Recordings differ from it.
+    Differs,
+    /// All of so many recordings of this call were used.
+    Used(usize),
+}
+
+/// The recording that is most like a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Closest {
+    /// Its name.
+    pub name: String,
+    /// A line each: `body.items[0].qty: recorded 2, asked 3`.
+    pub differences: Vec<String>,
+}
+
+impl fmt::Display for Miss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.asked)?;
+        match self.why {
+            Why::NothingRecorded => f.write_str(": nothing of this kind was recorded")?,
+            Why::Differs => f.write_str(": no recording of this call")?,
+            Why::Used(1) => f.write_str(": the one recording of this call was used")?,
+            Why::Used(count) => write!(f, ": all {count} recordings of this call were used")?,
+        }
+        if let (Why::Differs, Some(closest)) = (self.why, &self.closest) {
+            write!(f, "; the closest is `{}`", closest.name)?;
+            for difference in &closest.differences {
+                write!(f, "\n  {difference}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A recording that no call asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unused {
+    /// Its name.
+    pub name: String,
+    /// The call in a line, without secrets.
+    pub call: String,
+}
+
+/// How a replay has gone so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Calls that were answered.
+    pub replayed: u64,
+    /// Calls that were not, in their order, up to [`MAX_MISSES_TOLD`] of them.
+    pub missed: Vec<Miss>,
+    /// How many there were in all.
+    pub missed_count: u64,
+    /// Recordings of no use, without those that belong to connections, and without names that were looked up.
+    pub unused: Vec<Unused>,
+}
+
+impl Report {
+    /// Whether every call was answered, and at least one was made.
+    pub fn is_isolated(&self) -> bool {
+        self.replayed > 0 && self.missed_count == 0
+    }
+}
+
+struct Entry {
+    name: String,
+    exchange: Arc<Exchange>,
+    reusable: bool,
+    used: AtomicBool,
+}
+
+/// The recordings of one key.
+#[derive(Default)]
+struct Queue {
+    /// Places in `entries`, in order.
+    entries: Vec<usize>,
+    /// How many were used.
+    next: AtomicUsize,
+}
+
+/// Recordings, and how they were used. All threads of a run share one.
+pub struct Book {
+    entries: Vec<Entry>,
+    queues: HashMap<Key, Queue>,
+    noise: Noise,
+    protocols: HashMap<Target, Protocol>,
+    /// Those that belong to connections.
+    sessions: HashMap<(Target, Protocol), Vec<usize>>,
+    index: closest::Index,
+    replayed: AtomicU64,
+    missed: Mutex<Missed>,
+}
+
+#[derive(Default)]
+struct Missed {
+    told: Vec<Miss>,
+    count: u64,
+}
+
+impl Book {
+    /// A book of these calls in their order.
+    pub fn new(exchanges: Vec<Exchange>, noise: Noise) -> Self {
+        Self::of(Recording::number(exchanges), noise)
+    }
+
+    /// A book of these recordings in their order. Noise that they declare is the caller's to add ([`Noise::declare`]).
+    pub fn of(recordings: Vec<Recording>, noise: Noise) -> Self {
+        let mut book = Self {
+            entries: Vec::with_capacity(recordings.len()),
+            queues: HashMap::with_capacity(recordings.len()),
+            noise,
+            protocols: HashMap::new(),
+            sessions: HashMap::new(),
+            index: closest::Index::default(),
+            replayed: AtomicU64::new(0),
+            missed: Mutex::default(),
+        };
+        for recording in recordings {
+            book.add(recording);
+        }
+        book
+    }
+
+    fn add(&mut self, recording: Recording) {
+        let index = self.entries.len();
+        let exchange = Arc::new(recording.exchange);
+        let protocol = exchange.content.protocol();
+        let target = &exchange.target;
+        let key = self.key(&exchange, target);
+        self.queues.entry(key).or_default().entries.push(index);
+        if protocol != Protocol::Dns {
+            self.protocols.entry(target.clone()).or_insert(protocol);
+        }
+        let is_session = is_session(&exchange);
+        if is_session {
+            self.sessions.entry((target.clone(), protocol)).or_default().push(index);
+        }
+        self.index.add(&exchange, index);
+        // A name is asked for as often as a resolver likes.
+        let reusable = recording.reusable || is_session || protocol == Protocol::Dns;
+        self.entries.push(Entry { name: recording.name, exchange, reusable, used: AtomicBool::new(false) });
+    }
+
+    fn key(&self, exchange: &Exchange, target: &Target) -> Key {
+        let noise = self.noise.at(&key::place(exchange, target));
+        key::key(exchange, target, &noise)
+    }
+
+    /// The recording that answers a call, which is given without its answer. Each is given out once, in their order, but
+    /// those that belong to connections, names and reusable ones, of which the last is given again.
+    ///
+    /// Recordings that say where they went answer only calls that go there; those of files that do not say it (calls.md of
+    /// other recorders: host or port lost) answer where nothing else does.
+    pub fn find(&self, asked: &Exchange) -> Result<Arc<Exchange>, Miss> {
+        let mut used = None;
+        for target in targets(asked) {
+            let Some(queue) = self.queues.get(&self.key(asked, &target)) else { continue };
+            if let Some(index) = self.take(queue) {
+                let entry = &self.entries[index];
+                entry.used.store(true, Ordering::Relaxed);
+                self.replayed.fetch_add(1, Ordering::Relaxed);
+                return Ok(Arc::clone(&entry.exchange));
+            }
+            used = used.or(Some(queue));
+        }
+        let miss = self.miss(asked, used);
+        self.count(miss.clone());
+        Err(miss)
+    }
+
+    fn take(&self, queue: &Queue) -> Option<usize> {
+        let last = queue.entries.len() - 1;
+        let may_repeat = self.entries[queue.entries[last]].reusable;
+        let advance = |next: usize| (next <= last).then_some(next + 1);
+        match queue.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, advance) {
+            Ok(next) => Some(queue.entries[next]),
+            Err(_) => may_repeat.then(|| queue.entries[last]),
+        }
+    }
+
+    fn miss(&self, asked: &Exchange, used: Option<&Queue>) -> Miss {
+        let asked_text = describe(asked);
+        if let Some(queue) = used {
+            let name = queue.entries.last().map(|index| self.entries[*index].name.clone()).unwrap_or_default();
+            let closest = Some(Closest { name, differences: Vec::new() });
+            return Miss { asked: asked_text, why: Why::Used(queue.entries.len()), closest };
+        }
+        let closest = self.index.closest(asked, |index| {
+            let entry = &self.entries[index];
+            (entry.name.as_str(), &*entry.exchange, entry.used.load(Ordering::Relaxed))
+        }, &self.noise);
+        let why = if closest.is_some() { Why::Differs } else { Why::NothingRecorded };
+        Miss { asked: asked_text, why, closest }
+    }
+
+    fn count(&self, miss: Miss) {
+        let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+        missed.count += 1;
+        if missed.told.len() < MAX_MISSES_TOLD {
+            missed.told.push(miss);
+        }
+    }
+
+    /// What is spoken at a target, if anything was recorded there: who speaks first follows from it.
+    pub fn protocol(&self, target: &Target) -> Option<Protocol> {
+        let known = places(target).into_iter().find_map(|target| self.protocols.get(&target).copied());
+        known.or_else(|| {
+            // Of recordings that do not say where they went: the protocol that the port is known for, or the only one.
+            let unknown = Target { host: String::new(), port: 0 };
+            let of = |(at, protocol): (&(Target, Protocol), _)| (at.0 == unknown).then_some(*protocol);
+            let here: HashSet<Protocol> = self.index.targets().filter_map(|at| of((at, &at.1))).collect();
+            let usual = usual_protocol(target.port).filter(|protocol| here.contains(protocol));
+            usual.or_else(|| if here.len() == 1 { here.into_iter().next() } else { None })
+        })
+    }
+
+    /// The recordings of a target that belong to its connections (greetings, authentication), in their order. They are not
+    /// taken out.
+    pub fn sessions(&self, target: &Target, protocol: Protocol) -> Vec<Arc<Exchange>> {
+        let of = |target: Target| self.sessions.get(&(target, protocol)).filter(|found| !found.is_empty());
+        let found = places(target).into_iter().chain([Target { host: String::new(), port: 0 }]).find_map(of);
+        let entries = found.into_iter().flatten().map(|index| &self.entries[*index]);
+        entries.inspect(|entry| entry.used.store(true, Ordering::Relaxed)).map(|entry| Arc::clone(&entry.exchange)).collect()
+    }
+
+    /// Counts a call that there are no words of its protocol for: a connection that was refused, or what was no request.
+    pub fn missed(&self, target: &Target, what: &str) {
+        self.count(Miss { asked: format!("{what} ({target})"), why: Why::NothingRecorded, closest: None });
+    }
+
+    /// How the replay has gone so far.
+    pub fn report(&self) -> Report {
+        let unused = self.entries.iter().filter(|entry| {
+            let counts = !is_session(&entry.exchange) && entry.exchange.content.protocol() != Protocol::Dns;
+            counts && !entry.used.load(Ordering::Relaxed)
+        });
+        let unused = unused.map(|entry| Unused { name: entry.name.clone(), call: describe(&entry.exchange) }).collect();
+        let missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+        Report {
+            replayed: self.replayed.load(Ordering::Relaxed),
+            missed: missed.told.clone(),
+            missed_count: missed.count,
+            unused,
+        }
+    }
+}
+
+impl fmt::Debug for Book {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Book").field("recordings", &self.entries.len()).field("keys", &self.queues.len()).finish_non_exhaustive()
+    }
+}
+
+fn is_session(exchange: &Exchange) -> bool {
+    matches!(&exchange.content, Content::Wire(_, wire) if wire.session)
+}
+
+/// The targets under which the recordings of a call may stand, from the most exact one: where it goes; there without a
+/// port; the host that it names; nowhere.
+fn targets(asked: &Exchange) -> Vec<Target> {
+    let mut targets = places(&asked.target);
+    if let Content::Http(http) | Content::Grpc(http) = &asked.content {
+        let mut named = Target::of_authority(&http.request.authority);
+        if named.host != asked.target.host && !named.host.is_empty() {
+            named.port = if named.port == 0 { asked.target.port } else { named.port };
+            targets.extend(places(&named));
+        }
+    }
+    targets.push(Target { host: String::new(), port: asked.target.port });
+    targets.push(Target { host: String::new(), port: 0 });
+    let mut seen = HashSet::new();
+    targets.retain(|target| seen.insert(target.clone()));
+    targets
+}
+
+fn places(target: &Target) -> Vec<Target> {
+    let mut places = vec![target.clone()];
+    if target.port != 0 {
+        places.push(Target { host: target.host.clone(), port: 0 });
+    }
+    places
+}
+
+/// The protocol that a port is registered for (IANA service names; 27017 by `MongoDB`).
+fn usual_protocol(port: u16) -> Option<Protocol> {
+    match port {
+        3306 => Some(Protocol::MySql),
+        5432 => Some(Protocol::Postgres),
+        6379 => Some(Protocol::Redis),
+        27017 => Some(Protocol::Mongo),
+        _ => None,
+    }
+}

@@ -1,0 +1,165 @@
+//! What of a request changes from run to run and is left out of comparisons: declared, or learned from two recordings.
+//!
+//! Noise belongs to a place (protocol, target, method, path) or to all of them. What is recorded at a place and what is
+//! asked there are compared with the same noise, so a key stays a key.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::body::{Body, Leaf};
+use super::key::{Place, header_fields, place};
+use crate::pattern::{Options, Pattern};
+use crate::record::exchange::{Content, Exchange, Http};
+use crate::record::files::DeclaredNoise;
+
+/// The noise of one place.
+#[derive(Clone, Debug, Default)]
+pub struct Fields {
+    /// `body.order.id`, `query.t`, `header.range`: arrays do not show in a path, so `items[3].id` is `body.items.id`.
+    names: BTreeSet<String>,
+    /// What values look like.
+    values: Vec<Arc<Pattern>>,
+}
+
+impl Fields {
+    /// Whether a field is left out.
+    pub fn has(&self, name: &str) -> bool {
+        !self.names.is_empty() && self.names.contains(name)
+    }
+
+    /// Whether a value is left out. One that cannot be searched in time is not: a miss is better than a wrong answer.
+    pub fn has_value(&self, value: &str) -> bool {
+        self.values.iter().any(|pattern| matches!(pattern.find_at(value, 0), Ok(Some(_))))
+    }
+
+    fn add(&mut self, more: &Self) {
+        self.names.extend(more.names.iter().cloned());
+        self.values.extend(more.values.iter().cloned());
+    }
+}
+
+/// All noise of a set.
+#[derive(Clone, Debug, Default)]
+pub struct Noise {
+    everywhere: Fields,
+    places: HashMap<Place, Fields>,
+}
+
+impl Noise {
+    /// Adds what is declared, for the place of a call, or for all without one. Fails, and adds nothing, when a pattern
+    /// cannot be used.
+    pub fn declare(&mut self, of: Option<&Exchange>, declared: &DeclaredNoise) -> Result<(), String> {
+        let values = declared.values.iter().map(|source| {
+            let pattern = Pattern::new(source, Options { case_insensitive: false });
+            pattern.map(Arc::new).map_err(|error| format!("the noise `{}` cannot be used: {error}", source.escape_debug()))
+        });
+        let values = values.collect::<Result<Vec<_>, _>>()?;
+        let fields = Fields { names: declared.fields.iter().map(|name| normal(name)).collect(), values };
+        match of {
+            Some(exchange) => self.places.entry(place(exchange, &exchange.target)).or_default().add(&fields),
+            None => self.everywhere.add(&fields),
+        }
+        Ok(())
+    }
+
+    /// Adds another noise.
+    pub fn add(&mut self, other: &Self) {
+        self.everywhere.add(&other.everywhere);
+        for (place, fields) in &other.places {
+            self.places.entry(place.clone()).or_default().add(fields);
+        }
+    }
+
+    /// The fields that changed between two recordings of the same run.
+    ///
+    /// Calls of one place are paired in their order. A field is noise if it differs in a pair and none of the values that
+    /// it had in one recording occurs in the other: an identifier or a time does that, a field that two calls have in
+    /// another order does not. Calls of different shape teach nothing.
+    pub fn learn(a: &[Exchange], b: &[Exchange]) -> Self {
+        let mut noise = Self::default();
+        let mut theirs = by_place(b);
+        for (place, ours) in by_place(a) {
+            let Some(theirs) = theirs.remove(&place).filter(|theirs| theirs.len() == ours.len()) else { continue };
+            let names = changed(&ours, &theirs);
+            if !names.is_empty() {
+                noise.places.entry(place).or_default().names.extend(names);
+            }
+        }
+        noise
+    }
+
+    /// What is left out at the place of a call, to be written beside it. Patterns are not in it: only who declared them
+    /// has their text.
+    pub fn learned(&self, exchange: &Exchange) -> Option<DeclaredNoise> {
+        let fields = self.places.get(&place(exchange, &exchange.target))?;
+        let names = fields.names.iter().cloned().collect::<Vec<_>>();
+        (!names.is_empty()).then(|| DeclaredNoise { fields: names, values: Vec::new(), is_list: false })
+    }
+
+    /// The noise of a place.
+    pub(super) fn at(&self, place: &Place) -> Fields {
+        let mut fields = self.everywhere.clone();
+        if let Some(own) = self.places.get(place) {
+            fields.add(own);
+        }
+        fields
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        let none = |fields: &Fields| fields.names.is_empty() && fields.values.is_empty();
+        none(&self.everywhere) && self.places.values().all(none)
+    }
+}
+
+/// A name as it is compared: what other writers call the same, in one spelling.
+fn normal(name: &str) -> String {
+    let (kind, rest) = name.split_once('.').unwrap_or((name, ""));
+    match kind.to_ascii_lowercase().as_str() {
+        "body" => name.replacen(kind, "body", 1),
+        "query" | "url_params" => format!("query.{rest}"),
+        "header" => format!("header.{}", rest.to_ascii_lowercase()),
+        _ => format!("body.{name}"),
+    }
+}
+
+fn by_place(exchanges: &[Exchange]) -> BTreeMap<Place, Vec<&Http>> {
+    let mut places: BTreeMap<Place, Vec<&Http>> = BTreeMap::new();
+    for exchange in exchanges {
+        if let Content::Http(http) = &exchange.content {
+            places.entry(place(exchange, &exchange.target)).or_default().push(http);
+        }
+    }
+    places
+}
+
+/// Names and values of everything that could be noise in a request.
+fn leaves(http: &Http) -> Vec<Leaf> {
+    let request = &http.request;
+    let mut leaves = Body::query(&request.path).leaves("query");
+    for (name, value) in header_fields(request) {
+        leaves.push(Leaf { name: format!("header.{name}"), value });
+    }
+    leaves.extend(Body::of(request).leaves("body"));
+    leaves
+}
+
+fn changed(ours: &[&Http], theirs: &[&Http]) -> BTreeSet<String> {
+    let (ours, theirs): (Vec<_>, Vec<_>) =
+        (ours.iter().map(|http| leaves(http)).collect(), theirs.iter().map(|http| leaves(http)).collect());
+    let mut names = BTreeSet::new();
+    for (one, two) in ours.iter().zip(&theirs) {
+        let same_shape = one.len() == two.len() && one.iter().zip(two).all(|(one, two)| one.name == two.name);
+        if !same_shape {
+            return BTreeSet::new();
+        }
+        let differing = one.iter().zip(two).filter(|(one, two)| one.value != two.value);
+        names.extend(differing.map(|(one, _)| one.name.clone()));
+    }
+    let values = |of: &[Vec<Leaf>], name: &str| -> BTreeSet<String> {
+        of.iter().flatten().filter(|leaf| leaf.name == name).map(|leaf| leaf.value.clone()).collect()
+    };
+    // A body that is no fields is the call itself, not a part of it that changes.
+    names.retain(|name| name != "body" && values(&ours, name).is_disjoint(&values(&theirs, name)));
+    names
+}

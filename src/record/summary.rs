@@ -1,0 +1,202 @@
+//! What a set of calls holds, in a few numbers and words.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use super::exchange::{Exchange, Protocol, Side, Target, Wire};
+use super::files::mongo_text;
+use super::redact::command;
+
+/// A set as a list shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetEntry {
+    /// Its name.
+    pub name: String,
+    /// When its file was changed.
+    pub modified: SystemTime,
+}
+
+/// Puts the newest set first; those of the same time by name.
+pub fn newest_first(sets: &mut [SetEntry]) {
+    sets.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.name.cmp(&b.name)));
+}
+
+/// Calls to one target in one protocol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetSummary {
+    /// Where they went.
+    pub target: Target,
+    /// What was spoken.
+    pub protocol: Protocol,
+    /// How many.
+    pub calls: usize,
+    /// How long they took together.
+    pub took: Duration,
+    /// How long the longest took.
+    pub longest: Duration,
+}
+
+/// A set in numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// All calls.
+    pub calls: usize,
+    /// By protocol, those with the most calls first.
+    pub protocols: Vec<(Protocol, usize)>,
+    /// By target, those with the most calls first.
+    pub targets: Vec<TargetSummary>,
+    /// When the first call was sent.
+    pub first: Option<SystemTime>,
+    /// When the last answer came.
+    pub last: Option<SystemTime>,
+}
+
+impl Summary {
+    /// Of these calls.
+    pub fn of<'a>(calls: impl IntoIterator<Item = &'a Exchange>) -> Self {
+        let mut by_target: BTreeMap<(Target, Protocol), TargetSummary> = BTreeMap::new();
+        let mut by_protocol: BTreeMap<Protocol, usize> = BTreeMap::new();
+        let mut summary = Self { calls: 0, protocols: Vec::new(), targets: Vec::new(), first: None, last: None };
+        for call in calls {
+            let protocol = call.content.protocol();
+            summary.calls += 1;
+            summary.first = Some(summary.first.map_or(call.sent_at, |first| first.min(call.sent_at)));
+            summary.last = Some(summary.last.map_or(call.answered_at, |last| last.max(call.answered_at)));
+            *by_protocol.entry(protocol).or_default() += 1;
+            let entry = by_target.entry((call.target.clone(), protocol)).or_insert_with(|| TargetSummary {
+                target: call.target.clone(),
+                protocol,
+                calls: 0,
+                took: Duration::ZERO,
+                longest: Duration::ZERO,
+            });
+            // A clock that was set back meanwhile says nothing.
+            let took = call.answered_at.duration_since(call.sent_at).unwrap_or_default();
+            entry.calls += 1;
+            entry.took = entry.took.saturating_add(took);
+            entry.longest = entry.longest.max(took);
+        }
+        summary.protocols = by_protocol.into_iter().collect();
+        summary.protocols.sort_by_key(|(_, calls)| std::cmp::Reverse(*calls));
+        summary.targets = by_target.into_values().collect();
+        summary.targets.sort_by_key(|target| std::cmp::Reverse(target.calls));
+        summary
+    }
+
+    /// The words for its protocols, as a reply lists them. Names that were looked up on the way to something else are not
+    /// worth telling.
+    pub fn protocol_words(&self) -> Vec<&'static str> {
+        let only_names = self.protocols.iter().all(|(protocol, _)| *protocol == Protocol::Dns);
+        let told = self.protocols.iter().filter(|(protocol, _)| only_names || *protocol != Protocol::Dns);
+        told.map(|(protocol, _)| word(*protocol)).collect()
+    }
+}
+
+/// The word for a protocol.
+pub fn word(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Http => "HTTP",
+        Protocol::Grpc => "gRPC",
+        Protocol::Dns => "DNS",
+        Protocol::Postgres => "Postgres",
+        Protocol::MySql => "MySQL",
+        Protocol::Redis => "Redis",
+        Protocol::Mongo => "MongoDB",
+        Protocol::Generic => "TCP",
+    }
+}
+
+/// What a program said to a server, in words where its protocol has some.
+pub fn said(protocol: Protocol, wire: &Wire) -> String {
+    let messages = wire.messages.iter().filter(|message| message.from == Side::Client);
+    let texts: Vec<String> = messages.map(|message| text(protocol, &message.bytes)).filter(|text| !text.is_empty()).collect();
+    texts.join("; ")
+}
+
+/// A message of a program in words: the command or the statement, or what of its bytes can be read.
+pub fn text(protocol: Protocol, bytes: &[u8]) -> String {
+    let known = match protocol {
+        Protocol::Redis => command(bytes).map(|(words, _)| words.iter().map(|word| readable(word)).collect::<Vec<_>>().join(" ")),
+        Protocol::Postgres => match bytes.first() {
+            Some(b'Q' | b'P') => bytes.get(5..).map(readable),
+            // Numbers of formats and names of statements are no words.
+            Some(b'S' | b'H' | b'D' | b'E' | b'C') => Some(String::new()),
+            _ => None,
+        },
+        Protocol::MySql => bytes.get(5..).map(readable),
+        Protocol::Mongo => mongo_text(bytes),
+        Protocol::Http | Protocol::Grpc | Protocol::Dns | Protocol::Generic => None,
+    };
+    known.unwrap_or_else(|| readable(bytes))
+}
+
+/// Bytes as text; what is no text becomes one space.
+fn readable(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let words = text.split(|c: char| c.is_control() || c == '\u{fffd}').filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::exchange::{Content, Message};
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn sets_are_listed_newest_first() {
+        let entry = |name: &str, secs| SetEntry {
+            name: name.to_owned(),
+            modified: SystemTime::UNIX_EPOCH + Duration::from_secs(secs),
+        };
+        let mut sets = vec![entry("b", 1), entry("c", 2), entry("a", 1)];
+        newest_first(&mut sets);
+        assert_eq!(sets, [entry("c", 2), entry("a", 1), entry("b", 1)]);
+    }
+
+    #[test]
+    fn a_set_in_numbers() {
+        let at = |secs| SystemTime::UNIX_EPOCH + Duration::from_secs(secs);
+        let call = |protocol, host: &str, from, to| Exchange {
+            target: Target { host: host.to_owned(), port: 1 },
+            tls: false,
+            connection: 1,
+            sent_at: at(from),
+            answered_at: at(to),
+            content: Content::Wire(protocol, Wire::default()),
+        };
+        let calls =
+            [call(Protocol::Redis, "a", 1, 2), call(Protocol::MySql, "b", 2, 7), call(Protocol::Redis, "a", 3, 6)];
+        let target = |protocol, host: &str, calls, took, longest| TargetSummary {
+            target: Target { host: host.to_owned(), port: 1 },
+            protocol,
+            calls,
+            took: Duration::from_secs(took),
+            longest: Duration::from_secs(longest),
+        };
+        let expected = Summary {
+            calls: 3,
+            protocols: vec![(Protocol::Redis, 2), (Protocol::MySql, 1)],
+            targets: vec![target(Protocol::Redis, "a", 2, 4, 3), target(Protocol::MySql, "b", 1, 5, 5)],
+            first: Some(at(1)),
+            last: Some(at(7)),
+        };
+        assert_eq!(Summary::of(&calls), expected);
+        assert_eq!(expected.protocol_words(), ["Redis", "MySQL"]);
+    }
+
+    #[test]
+    fn what_was_said_in_words() {
+        let cases: [(Protocol, &[u8], &str); 5] = [
+            (Protocol::Redis, b"*2\r\n$3\r\nGET\r\n$1\r\na\r\n", "GET a"),
+            (Protocol::Postgres, b"Q\0\0\0\x0dSELECT 1\0", "SELECT 1"),
+            (Protocol::MySql, b"\x09\0\0\0\x03SELECT 1", "SELECT 1"),
+            (Protocol::Generic, b"\x00hi\xff\xffyou\n", "hi you"),
+            (Protocol::Mongo, b"short", "short"),
+        ];
+        for (protocol, bytes, expected) in cases {
+            let wire = Wire { messages: vec![Message { from: Side::Client, bytes: bytes.to_vec() }], session: false };
+            assert_eq!(said(protocol, &wire), expected);
+        }
+    }
+}
