@@ -353,3 +353,19 @@ pub const MAX_DIFFERENCES: usize = 20;
 pub const MAX_DIFFERENCE_CHARS: usize = 80;
 /// Longest name of a set of recorded calls, in bytes (`NAME_MAX` of `linux/limits.h` less room for a suffix).
 pub const MAX_SET_NAME_BYTES: usize = 200;
+/// Longest message of a database's protocol that is followed, in bytes; those of `MongoDB` are at most 48,000,000.
+pub const MAX_WIRE_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
+/// Longest call to a database that is recorded, question and answer together, in bytes.
+pub const MAX_WIRE_CALL_BYTES: usize = 64 * 1024 * 1024;
+/// Most that is kept of one connection while its calls are recorded or played, in bytes.
+pub const MAX_WIRE_CONNECTION_BYTES: usize = 128 * 1024 * 1024;
+/// Most prepared statements or portals of one connection.
+pub const MAX_WIRE_STATEMENTS: usize = 65_536;
+/// Deepest nesting of a Redis reply.
+pub const MAX_RESP_DEPTH: usize = 128;
+/// Longest line of a Redis message, in bytes (`PROTO_INLINE_MAX_SIZE` of Redis is 64 KiB).
+pub const MAX_RESP_LINE_BYTES: usize = 64 * 1024;
+/// Longest first message of a `PostgreSQL` connection, in bytes (`MAX_STARTUP_PACKET_LENGTH` of its `libpq/pqcomm.h`).
+pub const MAX_POSTGRES_STARTUP_BYTES: usize = 10_000;
+/// Most of a question that is told in an error about it, in characters.
+pub const MAX_SHOWN_QUESTION_CHARS: usize = 200;

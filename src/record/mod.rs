@@ -9,10 +9,22 @@ pub mod files;
 pub mod names;
 pub mod redact;
 pub mod summary;
+mod dialogue;
+mod exchange;
+mod mongo;
+mod mysql;
+mod postgres;
+mod redis;
+mod role;
+pub mod sniff;
+mod spoken;
+#[cfg(test)]
+mod trial;
 mod wire;
 
 pub use book::{Book, Closest, Miss, Noise, Recording, Report, Unused};
 pub use exchange::{
     Content, Dns, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol, Side, Target, Wire,
 };
+pub use spoken::{Origin, player, recorder};
 pub use wire::{PlayStep, Player, RecordStep, Recorder};

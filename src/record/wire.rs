@@ -15,9 +15,14 @@ pub enum RecordStep {
     /// Send these bytes back to this side: they are answered here (a `PostgreSQL` request for encryption).
     Reply(Side, Vec<u8>),
     /// Encryption begins on both sides with the next byte. What comes afterwards is fed in decrypted.
-    StartTls,
+    StartTls {
+        /// What the client sent together with its request for encryption: the first of its encrypted bytes.
+        early: Vec<u8>,
+    },
     /// A call is complete.
     Done(Box<Exchange>),
+    /// Something was said that no recording holds, and why, such as an answer that is too long.
+    Lost(String),
 }
 
 /// Takes one connection apart into calls while it is recorded.
@@ -34,7 +39,10 @@ pub enum PlayStep {
     /// Send these bytes to the program.
     Send(Vec<u8>),
     /// Encryption begins with the next byte.
-    StartTls,
+    StartTls {
+        /// What the client sent together with its request for encryption: the first of its encrypted bytes.
+        early: Vec<u8>,
+    },
     /// Close the connection after what was sent.
     Close,
 }

@@ -1,0 +1,179 @@
+//! Statements and portals by what they are and not by how a driver numbers them.
+
+use std::collections::HashMap;
+
+use sha2::{Digest, Sha256};
+
+use super::message::{bytes, count, message, text};
+use crate::limits::MAX_WIRE_STATEMENTS;
+use crate::record::dialogue::Fault;
+
+/// A message of a client, in the form in which it is looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// `Query`, or `FunctionCall`: they are answered up to `ReadyForQuery`.
+    Query(Vec<u8>),
+    /// `Parse`, or `Describe` of a statement: they answer as often as they are asked.
+    Prepare(Vec<u8>),
+    /// `Bind`, with which a run begins.
+    Bind(Vec<u8>),
+    /// `Describe` of a portal; whether the portal is that of the run.
+    DescribePortal(Vec<u8>, bool),
+    /// `Execute`; whether it belongs to the `Bind` before it.
+    Execute(Vec<u8>, bool),
+    /// `Close`.
+    Close,
+    /// `Sync`.
+    Sync,
+    /// `Flush`.
+    Flush,
+    /// `CopyData`, the bytes in it: where they are cut is of no meaning.
+    CopyData(Vec<u8>),
+    /// `CopyDone` or `CopyFail`.
+    CopyEnd(Vec<u8>),
+    /// `Terminate`.
+    Terminate,
+}
+
+struct Portal {
+    /// By its statement and its parameters.
+    name: Vec<u8>,
+    /// By its statement and the formats of its results: what `Describe` tells depends on nothing else.
+    described: Vec<u8>,
+}
+
+/// What the names of one connection stand for.
+#[derive(Default)]
+pub(super) struct Names {
+    statements: HashMap<Vec<u8>, Vec<u8>>,
+    portals: HashMap<Vec<u8>, Portal>,
+    /// The portal that was bound last and not executed since.
+    run: Option<Vec<u8>>,
+    kept: usize,
+}
+
+impl Names {
+    /// Bytes that the names and what they stand for take.
+    pub(super) fn kept(&self) -> usize {
+        self.kept
+    }
+
+    /// Reads a message and puts what they stand for in place of names.
+    pub(super) fn read(&mut self, whole: &[u8]) -> Result<Part, Fault> {
+        let (kind, mut rest) = (whole[0], whole.get(5..).unwrap_or_default());
+        if !matches!(kind, b'D' | b'E') {
+            self.run = None;
+        }
+        Ok(match kind {
+            b'Q' | b'F' => Part::Query(whole.to_vec()),
+            b'P' => {
+                let name = text(&mut rest)?.to_vec();
+                let meaning = parsed(rest)?;
+                self.keep(name.len() + meaning.len())?;
+                if let Some(before) = self.statements.insert(name, meaning) {
+                    self.kept = self.kept.saturating_sub(before.len());
+                }
+                Part::Prepare(message(b'P', &[b"\0", rest]))
+            }
+            b'B' => self.bind(rest)?,
+            b'D' => match bytes(&mut rest, 1)? {
+                b"S" => {
+                    self.run = None;
+                    let name = text(&mut rest)?;
+                    Part::Prepare(message(b'D', &[b"S", self.statement(name), b"\0"]))
+                }
+                _ => {
+                    let name = text(&mut rest)?;
+                    let described = self.portals.get(name).map_or(name, |portal| &portal.described);
+                    let joined = self.run.as_deref() == Some(name);
+                    Part::DescribePortal(message(b'D', &[b"P", described, b"\0"]), joined)
+                }
+            },
+            b'E' => {
+                let name = text(&mut rest)?;
+                let joined = self.run.take().as_deref() == Some(name);
+                let portal = if joined { b"" } else { self.portals.get(name).map_or(name, |portal| &portal.name) };
+                Part::Execute(message(b'E', &[portal, b"\0", rest]), joined)
+            }
+            b'C' => {
+                let kind = bytes(&mut rest, 1)?;
+                let name = text(&mut rest)?;
+                let gone = if kind == b"S" {
+                    self.statements.remove(name).map_or(0, |meaning| name.len() + meaning.len())
+                } else {
+                    self.portals.remove(name).map_or(0, |portal| portal.size(name))
+                };
+                self.kept = self.kept.saturating_sub(gone);
+                Part::Close
+            }
+            b'S' => Part::Sync,
+            b'H' => Part::Flush,
+            b'd' => Part::CopyData(rest.to_vec()),
+            b'c' | b'f' => Part::CopyEnd(whole.to_vec()),
+            b'X' => Part::Terminate,
+            _ => return Err("a message of a client of PostgreSQL is of no known type"),
+        })
+    }
+
+    fn statement<'a>(&'a self, name: &'a [u8]) -> &'a [u8] {
+        self.statements.get(name).map_or(name, Vec::as_slice)
+    }
+
+    fn bind(&mut self, mut rest: &[u8]) -> Result<Part, Fault> {
+        let name = text(&mut rest)?.to_vec();
+        let statement = text(&mut rest)?;
+        let statement = self.statement(statement).to_vec();
+        let bound = message(b'B', &[b"\0", &statement, b"\0", rest]);
+        let mut formats = rest;
+        for _ in 0..count(&mut formats)? {
+            count(&mut formats)?;
+        }
+        for _ in 0..count(&mut formats)? {
+            let length = bytes(&mut formats, 4)?;
+            let length = i32::from_be_bytes([length[0], length[1], length[2], length[3]]);
+            // -1 is NULL, which has no bytes.
+            bytes(&mut formats, usize::try_from(length).unwrap_or(0))?;
+        }
+        let of = |kind: &str, what: &[u8]| [&statement, format!(" -- {kind} {}", hex(what)).as_bytes()].concat();
+        let portal = Portal { name: of("bound", &Sha256::digest(&bound)[..16]), described: of("results", formats) };
+        self.keep(portal.size(&name))?;
+        if let Some(before) = self.portals.insert(name.clone(), portal) {
+            self.kept = self.kept.saturating_sub(before.size(&name));
+        }
+        self.run = Some(name);
+        Ok(Part::Bind(bound))
+    }
+
+    fn keep(&mut self, size: usize) -> Result<(), Fault> {
+        self.kept += size;
+        if self.statements.len() + self.portals.len() < MAX_WIRE_STATEMENTS {
+            Ok(())
+        } else {
+            Err("it has more than 65,536 prepared statements and portals")
+        }
+    }
+}
+
+impl Portal {
+    fn size(&self, name: &[u8]) -> usize {
+        name.len() + self.name.len() + self.described.len()
+    }
+}
+
+/// A statement by its text, and by the types of its parameters where the client gives them.
+fn parsed(mut rest: &[u8]) -> Result<Vec<u8>, Fault> {
+    let mut meaning = text(&mut rest)?.to_vec();
+    if count(&mut rest)? > 0 {
+        meaning.extend(format!(" -- types {}", hex(rest)).into_bytes());
+    }
+    Ok(meaning)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing into a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,313 @@
+//! `PostgreSQL`, as it is played.
+
+use std::sync::Arc;
+
+use super::message::{self, Opening};
+use super::names::{Names, Part};
+use crate::record::dialogue::Fault;
+use crate::record::exchange::{Exchange, Side};
+use crate::record::role::{Prompter, Role, said};
+use crate::record::wire::PlayStep;
+
+/// A `Bind` and what came after it, before it is known whether more belongs to it.
+struct Run {
+    bind: Vec<u8>,
+    describe: Option<Vec<u8>>,
+    execute: Option<Vec<u8>>,
+}
+
+/// Data that the client sends after it was asked for some.
+struct Copy {
+    /// The question that asked for it.
+    questions: Vec<Vec<u8>>,
+    data: Vec<u8>,
+    /// Whether that was a simple `Query`.
+    simple: bool,
+}
+
+/// Answers calls from the book.
+pub(crate) struct Playing {
+    prompter: Prompter,
+    started: bool,
+    names: Names,
+    run: Option<Run>,
+    copy: Option<Copy>,
+    /// State of the transaction, as `ReadyForQuery` has it.
+    state: u8,
+    /// Whether something of this transaction was not recorded.
+    spoiled: bool,
+    /// After an error everything is ignored up to `Sync`.
+    skipping: bool,
+}
+
+impl Playing {
+    pub(crate) fn new(prompter: Prompter) -> Self {
+        Self {
+            prompter,
+            started: false,
+            names: Names::default(),
+            run: None,
+            copy: None,
+            state: b'I',
+            spoiled: false,
+            skipping: false,
+        }
+    }
+
+    fn opening(&mut self, bytes: &[u8]) -> Result<Vec<PlayStep>, Fault> {
+        let startups: Vec<_> = self.prompter.sessions().into_iter().filter(|found| startup(found).is_some()).collect();
+        match message::opening(bytes)? {
+            Opening::Gss => Ok(vec![PlayStep::Send(b"N".to_vec())]),
+            Opening::Cancel => Ok(vec![PlayStep::Close]),
+            Opening::Encryption if !self.prompter.origin.tls && startups.iter().any(|found| found.tls) => {
+                self.prompter.origin.tls = true;
+                Ok(vec![PlayStep::Send(b"S".to_vec()), PlayStep::StartTls { early: Vec::new() }])
+            }
+            Opening::Encryption => Ok(vec![PlayStep::Send(b"N".to_vec())]),
+            Opening::Startup => {
+                self.started = true;
+                Ok(self.welcome(bytes, &startups))
+            }
+        }
+    }
+
+    /// What answers a startup message: the same, or else one of the same user to the same database.
+    fn welcome(&self, asked: &[u8], startups: &[Arc<Exchange>]) -> Vec<PlayStep> {
+        let same = |recorded: &[u8]| {
+            message::parameter(recorded, b"user") == message::parameter(asked, b"user")
+                && database(recorded) == database(asked)
+        };
+        let of = |fits: &dyn Fn(&[u8]) -> bool| startups.iter().find(|found| startup(found).is_some_and(fits));
+        let Some(found) = of(&|recorded| recorded == asked).or_else(|| of(&same)) else {
+            let target = &self.prompter.origin.target;
+            if startups.is_empty() && self.prompter.book.protocol(target) == Some(self.prompter.protocol) {
+                return vec![PlayStep::Send(message::welcome())];
+            }
+            let name = String::from_utf8_lossy(database(asked).unwrap_or_default()).into_owned();
+            let text = format!("no recording has a connection to the database `{name}` with this user");
+            self.prompter.book.missed(target, &text);
+            return vec![PlayStep::Send(message::error("FATAL", &text)), PlayStep::Close];
+        };
+        let answers = || said(found, Side::Server).filter(|message| !message::is_challenge(message));
+        let mut bytes = answers().collect::<Vec<_>>().concat();
+        if answers().any(|message| message.first() == Some(&b'E')) {
+            return vec![PlayStep::Send(bytes), PlayStep::Close];
+        }
+        if bytes.first() != Some(&b'R') {
+            bytes.splice(0..0, message::authenticated());
+        }
+        if !answers().any(|message| message.first() == Some(&b'Z')) {
+            bytes.extend(message::ready(b'I'));
+        }
+        vec![PlayStep::Send(bytes)]
+    }
+
+    fn part(&mut self, part: Part) -> Vec<u8> {
+        match part {
+            Part::Sync => return self.synchronise(),
+            _ if self.skipping => return Vec::new(),
+            Part::CopyData(data) => {
+                if let Some(copy) = &mut self.copy {
+                    copy.data.extend(data);
+                }
+                return Vec::new();
+            }
+            Part::CopyEnd(end) => return self.copied(&end),
+            // While it waits for data the server ignores it.
+            Part::Flush if self.copy.is_some() => return Vec::new(),
+            _ => self.copy = None,
+        }
+        let mut out = match (&part, &self.run) {
+            (Part::DescribePortal(_, true) | Part::Execute(_, true), Some(_)) => Vec::new(),
+            _ => self.end_run(),
+        };
+        if self.skipping {
+            return out;
+        }
+        match part {
+            Part::Query(question) => out.extend(self.query(question)),
+            Part::Prepare(question) | Part::DescribePortal(question, false) => out.extend(self.extended(&[question])),
+            Part::Bind(bind) => self.run = Some(Run { bind, describe: None, execute: None }),
+            Part::DescribePortal(question, true) => {
+                if let Some(run) = &mut self.run {
+                    run.describe = Some(question);
+                }
+            }
+            Part::Execute(question, joined) => match &mut self.run {
+                Some(run) if joined => {
+                    run.execute = Some(question);
+                    out.extend(self.end_run());
+                }
+                _ => out.extend(self.extended(&[question])),
+            },
+            Part::Close => out.extend(message::message(b'3', &[])),
+            Part::Sync | Part::Flush | Part::CopyData(_) | Part::CopyEnd(_) | Part::Terminate => {}
+        }
+        out
+    }
+
+    fn synchronise(&mut self) -> Vec<u8> {
+        if self.copy.is_some() && !self.skipping {
+            return Vec::new();
+        }
+        let mut out = if self.skipping { Vec::new() } else { self.end_run() };
+        (self.skipping, self.run) = (false, None);
+        out.extend(message::ready(self.state));
+        out
+    }
+
+    /// Looks up a run, now that all of it is known.
+    fn end_run(&mut self) -> Vec<u8> {
+        let Some(run) = self.run.take() else { return Vec::new() };
+        let questions: Vec<_> = std::iter::once(run.bind).chain(run.execute).collect();
+        let mut out = self.extended(&questions);
+        let Some(describe) = run.describe else { return out };
+        // The description of the results comes between the answers to `Bind` and to `Execute`.
+        let bound = message::length(&out).ok().flatten().filter(|_| out.first() == Some(&b'2'));
+        let Some(bound) = bound else { return out };
+        let (skipping, state) = (self.skipping, self.state);
+        self.skipping = false;
+        let described = self.extended(&[describe]);
+        if self.skipping {
+            out.truncate(bound);
+            out.extend(described);
+        } else {
+            (self.skipping, self.state) = (skipping, state);
+            out.splice(bound..bound, described);
+        }
+        out
+    }
+
+    /// Answers a part of the extended protocol.
+    fn extended(&mut self, questions: &[Vec<u8>]) -> Vec<u8> {
+        match self.prompter.ask(questions.iter().map(Vec::as_slice)) {
+            Ok(found) => {
+                let state = message::state_after(self.state, said(&found, Side::Server));
+                self.enter(state);
+                let mut out = Vec::new();
+                for answer in said(&found, Side::Server) {
+                    match answer.first() {
+                        Some(b'Z') => continue,
+                        Some(b'E') => self.skipping = true,
+                        Some(b'G') => self.expect_data(questions, false),
+                        _ => {}
+                    }
+                    out.extend_from_slice(answer);
+                }
+                out
+            }
+            Err(text) => {
+                self.skipping = true;
+                self.fail(&text)
+            }
+        }
+    }
+
+    fn query(&mut self, question: Vec<u8>) -> Vec<u8> {
+        if self.spoiled && self.state == b'E' && is_rollback(&question) {
+            // It follows from an error that no recording has.
+            self.enter(b'I');
+            return [message::message(b'C', &[b"ROLLBACK\0"]), message::ready(b'I')].concat();
+        }
+        let questions = [question];
+        match self.prompter.ask(questions.iter().map(Vec::as_slice)) {
+            Ok(found) => self.simple(&found, &questions),
+            Err(text) => [self.fail(&text), message::ready(self.state)].concat(),
+        }
+    }
+
+    /// The answer to a simple query, up to `ReadyForQuery`, unless it asks for data.
+    fn simple(&mut self, found: &Exchange, questions: &[Vec<u8>]) -> Vec<u8> {
+        let state = message::state_after(self.state, said(found, Side::Server));
+        self.enter(state);
+        let mut out = Vec::new();
+        let mut waits = false;
+        for answer in said(found, Side::Server).filter(|answer| answer.first() != Some(&b'Z')) {
+            if answer.first() == Some(&b'G') {
+                self.expect_data(questions, true);
+                waits = true;
+            }
+            out.extend_from_slice(answer);
+        }
+        if !waits {
+            out.extend(message::ready(self.state));
+        }
+        out
+    }
+
+    fn expect_data(&mut self, questions: &[Vec<u8>], simple: bool) {
+        self.copy = Some(Copy { questions: questions.to_vec(), data: Vec::new(), simple });
+    }
+
+    /// All data was sent, or the client gave up.
+    fn copied(&mut self, end: &[u8]) -> Vec<u8> {
+        let Some(copy) = self.copy.take() else { return Vec::new() };
+        let data = message::message(b'd', &[&copy.data]);
+        let questions: Vec<_> = copy.questions.into_iter().chain([data, end.to_vec()]).collect();
+        if !copy.simple {
+            return self.extended(&questions);
+        }
+        match self.prompter.ask(questions.iter().map(Vec::as_slice)) {
+            Ok(found) => self.simple(&found, &questions),
+            Err(text) => [self.fail(&text), message::ready(self.state)].concat(),
+        }
+    }
+
+    fn enter(&mut self, state: u8) {
+        self.state = state;
+        self.spoiled &= state != b'I';
+    }
+
+    fn fail(&mut self, text: &str) -> Vec<u8> {
+        if self.state != b'I' {
+            (self.state, self.spoiled) = (b'E', true);
+        }
+        message::error("ERROR", text)
+    }
+}
+
+/// The startup message that a recording answers, if it is one of that kind.
+fn startup(found: &Exchange) -> Option<&[u8]> {
+    said(found, Side::Client).next().filter(|first| first.first() == Some(&0) && message::opening(first).is_ok())
+}
+
+/// The database of a startup message: the user's, if it names none.
+fn database(startup: &[u8]) -> Option<&[u8]> {
+    message::parameter(startup, b"database").or_else(|| message::parameter(startup, b"user"))
+}
+
+fn is_rollback(query: &[u8]) -> bool {
+    let text = query.get(5..).unwrap_or_default();
+    let text = text.strip_suffix(b"\0").unwrap_or(text).trim_ascii();
+    text.strip_suffix(b";").unwrap_or(text).trim_ascii().eq_ignore_ascii_case(b"rollback")
+}
+
+impl Role for Playing {
+    fn open(&mut self) -> Vec<PlayStep> {
+        Vec::new()
+    }
+
+    fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
+        if self.started { message::length(bytes) } else { message::opening_length(bytes) }
+    }
+
+    fn message(&mut self, bytes: Vec<u8>) -> Result<Vec<PlayStep>, Fault> {
+        if !self.started {
+            return self.opening(&bytes);
+        }
+        match self.names.read(&bytes)? {
+            Part::Terminate => Ok(vec![PlayStep::Close]),
+            part => Ok(vec![PlayStep::Send(self.part(part))]),
+        }
+    }
+
+    fn kept(&self) -> usize {
+        let copy = self.copy.as_ref().map_or(0, |copy| copy.data.len());
+        let run = self.run.as_ref().map_or(0, |run| run.bind.len());
+        self.names.kept() + copy + run
+    }
+
+    fn refuse(&mut self, fault: Fault) -> Vec<u8> {
+        message::error("FATAL", fault)
+    }
+}

@@ -1,0 +1,438 @@
+//! A connection to `PostgreSQL`, as it is recorded.
+
+use std::collections::VecDeque;
+use std::time::SystemTime;
+
+use super::message::{self, Opening};
+use super::names::{Names, Part};
+use crate::record::dialogue::{Dialogue, Draft, Fault, Way};
+use crate::record::exchange::{Message, Protocol, Side};
+use crate::record::spoken::Origin;
+use crate::record::wire::RecordStep;
+
+/// How far the connection is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The client has not said who it is.
+    Opening,
+    /// The server is to say in one byte whether it encrypts.
+    Encryption,
+    /// The client wants to cancel something of another connection.
+    Cancel,
+    /// Authentication, up to the first `ReadyForQuery`.
+    Startup,
+    /// Calls.
+    Calls,
+}
+
+/// What the server is to answer next.
+enum Slot {
+    /// `Parse` or `Describe`: one message (two for a statement's `Describe`).
+    Prepare(Draft),
+    /// `Bind`: one message.
+    Bind(Draft),
+    /// `Execute` of the portal that was bound before it.
+    Joined(Vec<u8>),
+    /// `Execute`, up to its end.
+    Execute(Draft),
+    /// `Close`: one message.
+    Close,
+    /// `Sync`: `ReadyForQuery`.
+    Sync,
+    /// `Query`, up to `ReadyForQuery`.
+    Query(Draft),
+    /// What comes after data was copied in; whether it was a `Query` that asked for it.
+    Copied(Draft, bool),
+}
+
+/// Makes calls of what is said to `PostgreSQL`.
+pub(crate) struct Recording {
+    origin: Origin,
+    phase: Phase,
+    names: Names,
+    startup: Option<Draft>,
+    slots: VecDeque<Slot>,
+    /// A `Bind` that was answered, and whose `Execute` may follow.
+    bound: Option<Draft>,
+    /// Calls that are complete up to `ReadyForQuery`.
+    done: Vec<Draft>,
+    /// Data that is copied in.
+    data: Vec<u8>,
+    /// The server ignores everything up to the next `Sync`, after an error.
+    skipping: bool,
+    /// A `Bind` failed before the `Execute` came with which it is looked up.
+    failed_bind: bool,
+    /// What came without a question: it goes with the next call.
+    unasked: Vec<Vec<u8>>,
+    kept: usize,
+}
+
+impl Recording {
+    pub(crate) fn new(origin: Origin) -> Self {
+        Self {
+            origin,
+            phase: Phase::Opening,
+            names: Names::default(),
+            startup: None,
+            slots: VecDeque::new(),
+            bound: None,
+            done: Vec::new(),
+            data: Vec::new(),
+            skipping: false,
+            failed_bind: false,
+            unasked: Vec::new(),
+            kept: 0,
+        }
+    }
+
+    fn opening(&mut self, bytes: Vec<u8>, at: SystemTime) -> Result<Way, Fault> {
+        match message::opening(&bytes)? {
+            Opening::Gss => return Ok(Way::Back(b"N".to_vec())),
+            Opening::Encryption if self.origin.relay_tls && !self.origin.tls => self.phase = Phase::Encryption,
+            Opening::Encryption => return Ok(Way::Back(b"N".to_vec())),
+            Opening::Cancel => self.phase = Phase::Cancel,
+            Opening::Startup => {
+                let mut draft = Draft::asked(bytes, at);
+                draft.session = true;
+                self.startup = Some(draft);
+                self.phase = Phase::Startup;
+            }
+        }
+        Ok(Way::On)
+    }
+
+    fn draft(&mut self, question: Vec<u8>, at: SystemTime) -> Draft {
+        let mut draft = Draft::new(at);
+        for message in self.unasked.drain(..) {
+            draft.push(Side::Server, message);
+        }
+        self.kept = self.kept.saturating_sub(draft.size());
+        draft.push(Side::Client, question);
+        self.kept += draft.size();
+        draft
+    }
+
+    fn asked(&mut self, part: Part, at: SystemTime) {
+        match part {
+            // While it waits for data the server ignores it.
+            Part::Sync if self.copying() => return,
+            Part::Sync => (self.skipping, self.failed_bind) = (false, false),
+            Part::Terminate | Part::Flush => return,
+            Part::Execute(ref question, true) if self.failed_bind => {
+                self.failed_bind = false;
+                if let Some(last) = self.done.last_mut() {
+                    last.push(Side::Client, question.clone());
+                }
+                return;
+            }
+            _ if self.skipping => return,
+            _ => {}
+        }
+        let slot = match part {
+            Part::Query(question) => Slot::Query(self.draft(question, at)),
+            Part::Prepare(question) | Part::DescribePortal(question, _) => {
+                let mut draft = Draft::asked(question, at);
+                draft.session = true;
+                self.kept += draft.size();
+                Slot::Prepare(draft)
+            }
+            Part::Bind(question) => Slot::Bind(self.draft(question, at)),
+            Part::Execute(question, true) => {
+                self.kept += question.len() + size_of::<Message>();
+                Slot::Joined(question)
+            }
+            Part::Execute(question, false) => Slot::Execute(self.draft(question, at)),
+            Part::Close => Slot::Close,
+            Part::Sync => Slot::Sync,
+            Part::CopyData(data) => {
+                self.kept += data.len();
+                self.data.extend(data);
+                return;
+            }
+            Part::CopyEnd(end) => {
+                self.copied_in(end);
+                return;
+            }
+            Part::Flush | Part::Terminate => return,
+        };
+        self.slots.push_back(slot);
+    }
+
+    fn copying(&self) -> bool {
+        matches!(self.slots.front(), Some(Slot::Copied(..)))
+    }
+
+    /// An answer to data that was copied in. Without all of the data it would be taken for the answer to the question.
+    fn copied(&mut self, draft: Draft, made: &mut Vec<RecordStep>) {
+        let ended = draft.said(Side::Client).next_back().is_some_and(|last| matches!(last.first(), Some(b'c' | b'f')));
+        if ended {
+            self.done.push(draft);
+        } else {
+            self.kept = self.kept.saturating_sub(draft.size());
+            made.push(draft.unanswered(&self.origin));
+        }
+    }
+
+    /// The client has sent all data, or gave up.
+    fn copied_in(&mut self, end: Vec<u8>) {
+        let data = std::mem::take(&mut self.data);
+        self.kept += end.len() + 2 * size_of::<Message>();
+        if let Some(Slot::Copied(draft, _)) = self.slots.front_mut() {
+            draft.push(Side::Client, message::message(b'd', &[&data]));
+            draft.push(Side::Client, end);
+        }
+    }
+
+    fn answered(&mut self, bytes: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) -> Result<(), Fault> {
+        let kind = bytes[0];
+        self.kept += bytes.len() + size_of::<Message>();
+        if kind == b'W' {
+            return Err("it became a stream of another kind (replication)");
+        }
+        // A run without `Execute` ends with what is answered after it.
+        let goes_on = matches!(self.slots.front(), None | Some(Slot::Joined(_) | Slot::Prepare(_)));
+        if !goes_on && let Some(mut alone) = self.bound.take() {
+            alone.session = true;
+            self.done.push(alone);
+        }
+        let asynchronous = matches!(kind, b'N' | b'A' | b'S');
+        let Some(slot) = self.slots.pop_front() else {
+            if !asynchronous && kind != b'E' {
+                return Err("PostgreSQL answered something that was not asked");
+            }
+            self.unasked.push(bytes);
+            return Ok(());
+        };
+        if asynchronous && matches!(slot, Slot::Prepare(_) | Slot::Bind(_) | Slot::Close | Slot::Sync) {
+            match self.done.last_mut().filter(|last| !last.session) {
+                Some(last) => last.push(Side::Server, bytes),
+                None => self.unasked.push(bytes),
+            }
+            self.slots.push_front(slot);
+            return Ok(());
+        }
+        let simple = matches!(slot, Slot::Query(_) | Slot::Copied(_, true));
+        match slot {
+            Slot::Prepare(mut draft) => {
+                draft.push(Side::Server, bytes);
+                // A statement's parameters come before its columns.
+                match kind {
+                    b't' => self.slots.push_front(Slot::Prepare(draft)),
+                    _ => self.done.push(draft),
+                }
+            }
+            Slot::Bind(mut draft) => {
+                draft.push(Side::Server, bytes);
+                match kind {
+                    b'E' => self.failed_run(draft),
+                    _ => self.bound = Some(draft),
+                }
+            }
+            Slot::Joined(question) => {
+                let mut draft = self.bound.take().unwrap_or_else(|| Draft::new(at));
+                draft.push(Side::Client, question);
+                self.executed(draft, bytes);
+            }
+            Slot::Execute(draft) => self.executed(draft, bytes),
+            Slot::Close => {}
+            Slot::Sync if kind == b'Z' => self.synchronised(bytes, at, made),
+            Slot::Sync => {
+                // What was deferred to the end of the transaction failed.
+                if let Some(last) = self.done.iter_mut().rev().find(|draft| !draft.session) {
+                    last.push(Side::Server, bytes);
+                }
+                self.slots.push_front(Slot::Sync);
+                return Ok(());
+            }
+            Slot::Query(draft) => self.queried(draft, bytes, at, made),
+            Slot::Copied(mut draft, simple) => {
+                draft.push(Side::Server, bytes);
+                match kind {
+                    b'Z' => {
+                        self.copied(draft, made);
+                        self.emit(at, made);
+                    }
+                    b'C' | b'E' if !simple => self.copied(draft, made),
+                    _ => self.slots.push_front(Slot::Copied(draft, simple)),
+                }
+            }
+        }
+        if kind == b'E' && !simple {
+            self.skip();
+        }
+        Ok(())
+    }
+
+    /// A `Bind` that failed: looked up together with its `Execute`.
+    fn failed_run(&mut self, mut draft: Draft) {
+        while let Some(slot) = self.slots.front() {
+            match slot {
+                Slot::Joined(question) => {
+                    draft.push(Side::Client, question.clone());
+                    self.done.push(draft);
+                    return;
+                }
+                Slot::Prepare(_) => {
+                    self.slots.pop_front();
+                }
+                _ => break,
+            }
+        }
+        self.failed_bind = self.slots.is_empty();
+        self.done.push(draft);
+    }
+
+    fn executed(&mut self, mut draft: Draft, bytes: Vec<u8>) {
+        let kind = bytes[0];
+        draft.push(Side::Server, bytes);
+        match kind {
+            b'C' | b'E' | b's' | b'I' => self.done.push(draft),
+            b'G' => {
+                let next = copy_of(&draft);
+                self.done.push(draft);
+                // The server ignores a `Sync` while it waits for data.
+                while let Some(Slot::Sync) = self.slots.front() {
+                    self.slots.pop_front();
+                }
+                self.slots.push_front(Slot::Copied(next, false));
+            }
+            _ => self.slots.push_front(Slot::Execute(draft)),
+        }
+    }
+
+    fn queried(&mut self, mut draft: Draft, bytes: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) {
+        let kind = bytes[0];
+        draft.push(Side::Server, bytes);
+        match kind {
+            b'Z' => {
+                self.done.push(draft);
+                self.emit(at, made);
+            }
+            b'G' => {
+                let next = copy_of(&draft);
+                self.done.push(draft);
+                self.slots.push_front(Slot::Copied(next, true));
+            }
+            _ => self.slots.push_front(Slot::Query(draft)),
+        }
+    }
+
+    /// After an error everything up to the next `Sync` is ignored.
+    fn skip(&mut self) {
+        while let Some(slot) = self.slots.front() {
+            match slot {
+                Slot::Sync => return,
+                Slot::Close => {}
+                Slot::Joined(question) => self.kept = self.kept.saturating_sub(question.len() + size_of::<Message>()),
+                Slot::Prepare(draft)
+                | Slot::Bind(draft)
+                | Slot::Execute(draft)
+                | Slot::Query(draft)
+                | Slot::Copied(draft, _) => self.kept = self.kept.saturating_sub(draft.size()),
+            }
+            self.slots.pop_front();
+        }
+        self.skipping = true;
+    }
+
+    fn synchronised(&mut self, ready: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) {
+        if let Some(last) = self.done.iter_mut().rev().find(|draft| !draft.session) {
+            last.push(Side::Server, ready);
+        }
+        self.emit(at, made);
+    }
+
+    fn emit(&mut self, at: SystemTime, made: &mut Vec<RecordStep>) {
+        for mut draft in std::mem::take(&mut self.done) {
+            self.kept = self.kept.saturating_sub(draft.size());
+            draft.session |= message::only_sets(draft.said(Side::Server).map(Vec::as_slice));
+            made.push(draft.finish(&self.origin, Protocol::Postgres, at));
+        }
+        if self.slots.is_empty() {
+            self.kept = self.data.len();
+        }
+    }
+
+    fn started(&mut self, bytes: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) {
+        let ready = matches!(bytes[0], b'Z' | b'E');
+        if let Some(draft) = self.startup.as_mut().filter(|_| !message::is_challenge(&bytes)) {
+            draft.push(Side::Server, bytes);
+        }
+        if ready {
+            self.phase = Phase::Calls;
+            made.extend(self.startup.take().map(|draft| draft.finish(&self.origin, Protocol::Postgres, at)));
+        }
+    }
+}
+
+/// A call that begins with the same questions.
+fn copy_of(draft: &Draft) -> Draft {
+    let mut copy = draft.successor();
+    for question in draft.said(Side::Client) {
+        copy.push(Side::Client, question.clone());
+    }
+    copy
+}
+
+impl Dialogue for Recording {
+    fn length(&mut self, from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault> {
+        match (self.phase, from) {
+            (Phase::Opening, Side::Client) => message::opening_length(bytes),
+            (Phase::Encryption, Side::Server) => Ok(Some(1)),
+            (Phase::Encryption, Side::Client) => Err("a client of PostgreSQL did not wait to be told about encryption"),
+            // A server that has no room for one more connection says so at once.
+            (Phase::Startup | Phase::Calls, _) | (Phase::Opening, Side::Server) => message::length(bytes),
+            (Phase::Cancel, _) => Ok(Some(bytes.len())),
+        }
+    }
+
+    fn holds(&self, _from: Side) -> bool {
+        matches!(self.phase, Phase::Opening | Phase::Encryption)
+    }
+
+    fn message(
+        &mut self,
+        from: Side,
+        bytes: Vec<u8>,
+        at: SystemTime,
+        made: &mut Vec<RecordStep>,
+    ) -> Result<Way, Fault> {
+        match (self.phase, from) {
+            (Phase::Opening, Side::Client) => return self.opening(bytes, at),
+            (Phase::Opening, Side::Server) | (Phase::Cancel, _) => {}
+            (Phase::Encryption, _) => {
+                self.phase = Phase::Opening;
+                if bytes == b"S" {
+                    self.origin.tls = true;
+                    return Ok(Way::Encrypt);
+                }
+                self.origin.relay_tls = false;
+            }
+            (Phase::Startup, Side::Client) => {}
+            (Phase::Startup, Side::Server) => self.started(bytes, at, made),
+            (Phase::Calls, Side::Client) => {
+                let part = self.names.read(&bytes)?;
+                self.asked(part, at);
+            }
+            (Phase::Calls, Side::Server) => self.answered(bytes, at, made)?,
+        }
+        Ok(Way::On)
+    }
+
+    fn kept(&self) -> usize {
+        self.kept + self.names.kept() + self.slots.len() * size_of::<Slot>()
+    }
+
+    fn end(&mut self, at: SystemTime, made: &mut Vec<RecordStep>) {
+        self.done.extend(self.bound.take());
+        self.emit(at, made);
+        for slot in std::mem::take(&mut self.slots) {
+            match slot {
+                Slot::Execute(draft) | Slot::Query(draft) | Slot::Copied(draft, _) | Slot::Bind(draft) => {
+                    made.push(draft.unanswered(&self.origin));
+                }
+                Slot::Prepare(_) | Slot::Joined(_) | Slot::Close | Slot::Sync => {}
+            }
+        }
+    }
+}

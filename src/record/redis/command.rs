@@ -1,0 +1,85 @@
+//! What a command means for the connection: how it is answered, and what of it is compared.
+
+use super::resp::{array, words};
+
+/// How a command is answered, and what it is a part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// One reply.
+    Plain,
+    /// One reply, the same for every connection: what libraries send when they connect.
+    Session,
+    /// `MULTI`.
+    Begin,
+    /// `EXEC` or `DISCARD`.
+    Finish,
+    /// As many confirmations as it names channels (0: as many as there are), then whatever is published.
+    Subscription(usize),
+    /// One reply, and the connection ends.
+    Quit,
+    /// `RESET`: one reply, and the connection is as it was at the beginning.
+    Reset,
+    /// `CLIENT REPLY ON`, `OFF` or `SKIP`.
+    Replies(Replies),
+    /// Nothing at all: an empty line.
+    Empty,
+    /// No replies from here on but a stream of another kind (`MONITOR`, `SYNC`, `PSYNC`).
+    Foreign,
+}
+
+/// Which commands are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Replies {
+    /// All.
+    On,
+    /// None.
+    Off,
+    /// All but the next.
+    Skip,
+}
+
+/// A command as it is looked up, and its manner.
+pub(super) fn read(command: Vec<u8>) -> (Vec<u8>, Manner) {
+    let words = words(&command);
+    let manner = manner(&words);
+    let masked = masked(&words);
+    (masked.unwrap_or(command), manner)
+}
+
+fn manner(words: &[&[u8]]) -> Manner {
+    let word = |index: usize| words.get(index).map(|word| word.to_ascii_uppercase()).unwrap_or_default();
+    match word(0).as_slice() {
+        b"" => Manner::Empty,
+        b"MULTI" => Manner::Begin,
+        b"EXEC" | b"DISCARD" => Manner::Finish,
+        b"SUBSCRIBE" | b"PSUBSCRIBE" | b"SSUBSCRIBE" => Manner::Subscription((words.len() - 1).max(1)),
+        b"UNSUBSCRIBE" | b"PUNSUBSCRIBE" | b"SUNSUBSCRIBE" => Manner::Subscription(words.len() - 1),
+        b"QUIT" => Manner::Quit,
+        b"RESET" => Manner::Reset,
+        b"MONITOR" | b"SYNC" | b"PSYNC" => Manner::Foreign,
+        b"HELLO" | b"AUTH" | b"SELECT" | b"COMMAND" | b"INFO" | b"PING" | b"READONLY" | b"READWRITE" | b"ASKING"
+        | b"CLUSTER" | b"SENTINEL" => Manner::Session,
+        b"CLIENT" => match (word(1).as_slice(), word(2).as_slice()) {
+            (b"REPLY", b"ON") => Manner::Replies(Replies::On),
+            (b"REPLY", b"OFF") => Manner::Replies(Replies::Off),
+            (b"REPLY", b"SKIP") => Manner::Replies(Replies::Skip),
+            _ => Manner::Session,
+        },
+        _ => Manner::Plain,
+    }
+}
+
+/// The command without its password, if it has one (`AUTH`, `HELLO ... AUTH`).
+fn masked(words: &[&[u8]]) -> Option<Vec<u8>> {
+    let is = |index: usize, name: &[u8]| words.get(index).is_some_and(|word: &&[u8]| word.eq_ignore_ascii_case(name));
+    let secret = if is(0, b"AUTH") {
+        words.len().checked_sub(1).filter(|last| *last > 0)?
+    } else if is(0, b"HELLO") {
+        (1..words.len()).find(|index| is(*index, b"AUTH"))? + 2
+    } else {
+        return None;
+    };
+    let mut words = words.to_vec();
+    *words.get_mut(secret)? = b"***";
+    Some(array(&words))
+}

@@ -1,0 +1,198 @@
+//! Conversations with Redis, as its documentation shows them.
+
+use crate::record::exchange::{Protocol, Side};
+use crate::record::trial::{Outcome, Played, Said, book, client, record, replays, server};
+
+fn recorded(conversation: &[Said]) -> Outcome {
+    let outcome = record(Protocol::Redis, conversation);
+    let all =
+        |side| conversation.iter().filter(|(from, _)| *from == side).flat_map(|(_, b)| b.clone()).collect::<Vec<_>>();
+    assert_eq!(outcome.to_server, all(Side::Client));
+    assert_eq!(outcome.to_client, all(Side::Server));
+    outcome
+}
+
+fn command(words: &[&str]) -> Vec<u8> {
+    super::resp::array(&words.iter().map(|word| word.as_bytes()).collect::<Vec<_>>())
+}
+
+fn call(said: &[(Side, &str)]) -> (bool, Vec<(Side, String)>) {
+    (false, said.iter().map(|(side, text)| (*side, (*text).to_owned())).collect())
+}
+
+const C: Side = Side::Client;
+const S: Side = Side::Server;
+
+#[test]
+fn each_command_is_a_call_in_a_pipeline_too() {
+    let conversation = [
+        client(b"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$4\r\n1\r\n2\r\n*2\r\n$3\r\nGET\r\n$1\r\na\r\nINCR n\r\n"),
+        server(b"+OK\r\n$4\r\n1\r\n2\r\n:41\r\n"),
+        client(b"*2\r\n$3\r\nGET\r\n$1\r\nb\r\n"),
+        server(b"$-1\r\n"),
+    ];
+    let outcome = recorded(&conversation);
+    assert_eq!(
+        outcome.said(),
+        [
+            call(&[(C, r"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$4\r\n1\r\n2\r\n"), (S, r"+OK\r\n")]),
+            call(&[(C, r"*2\r\n$3\r\nGET\r\n$1\r\na\r\n"), (S, r"$4\r\n1\r\n2\r\n")]),
+            call(&[(C, r"INCR n\r\n"), (S, r":41\r\n")]),
+            call(&[(C, r"*2\r\n$3\r\nGET\r\n$1\r\nb\r\n"), (S, r"$-1\r\n")]),
+        ]
+    );
+    replays(Protocol::Redis, &conversation, &outcome);
+}
+
+#[test]
+fn replies_of_version_3_are_read() {
+    let reply = "|1\r\n+key-popularity\r\n%1\r\n$1\r\na\r\n,0.19\r\n*3\r\n:1\r\n~2\r\n#t\r\n_\r\n%2\r\n+a\r\n(3492890328409238509\r\n+b\r\n=7\r\ntxt:abc\r\n";
+    let conversation = [
+        client(command(&["HELLO", "3", "AUTH", "me", "secret"])),
+        server(b"%1\r\n$5\r\nproto\r\n:3\r\n"),
+        client(command(&["X"])),
+        server(reply),
+        client(command(&["Y"])),
+        server(b"!21\r\nSYNTAX invalid syntax\r\n"),
+    ];
+    let outcome = recorded(&conversation);
+    let said = outcome.said();
+    assert_eq!(said.len(), 3);
+    assert_eq!(said[0].1[0].1, r"*5\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$3\r\n***\r\n");
+    assert_eq!(said[1].1[1].1, reply.escape_default().to_string());
+    replays(Protocol::Redis, &conversation, &outcome);
+}
+
+#[test]
+fn a_transaction_is_one_call() {
+    let commands = [&["MULTI"][..], &["GET", "a"], &["EXEC"]].map(command);
+    let conversation = [
+        client(&commands[0]),
+        server(b"+OK\r\n"),
+        client([&commands[1][..], &commands[2]].concat()),
+        server(b"+QUEUED\r\n*1\r\n$1\r\n1\r\n"),
+        client(&commands[1]),
+        server(b"$1\r\n2\r\n"),
+    ];
+    let outcome = recorded(&conversation);
+    let texts = commands.each_ref().map(|command| command.escape_ascii().to_string());
+    assert_eq!(
+        outcome.said(),
+        [
+            call(&[
+                (C, &texts[0]),
+                (S, r"+OK\r\n"),
+                (C, &texts[1]),
+                (C, &texts[2]),
+                (S, r"+QUEUED\r\n"),
+                (S, r"*1\r\n$1\r\n1\r\n"),
+            ]),
+            call(&[(C, &texts[1]), (S, r"$1\r\n2\r\n")]),
+        ]
+    );
+    replays(Protocol::Redis, &conversation, &outcome);
+}
+
+#[test]
+fn a_subscription_is_answered_with_what_was_published() {
+    for push in ["*", ">"] {
+        let frame = |kind: &str, rest: &str| format!("{push}3\r\n${}\r\n{kind}\r\n$1\r\nc\r\n{rest}\r\n", kind.len());
+        let conversation = [
+            client(command(&["SUBSCRIBE", "c"])),
+            server(frame("subscribe", ":1")),
+            server(frame("message", "$2\r\nhi")),
+            client(command(&["PING"])),
+            server(if push == ">" { "+PONG\r\n" } else { "*2\r\n$4\r\npong\r\n$0\r\n\r\n" }),
+            server(frame("message", "$2\r\nho")),
+            client(command(&["UNSUBSCRIBE"])),
+            server(frame("unsubscribe", ":0")),
+            client(command(&["GET", "a"])),
+            server(b"$1\r\n1\r\n"),
+        ];
+        let outcome = recorded(&conversation);
+        let text = |bytes: &[u8]| bytes.escape_ascii().to_string();
+        let said = outcome.said();
+        let subscription: Vec<_> = [&conversation[0], &conversation[1], &conversation[2], &conversation[5]]
+            .map(|(from, bytes)| (*from, text(bytes)))
+            .into();
+        assert!(said.contains(&(false, subscription)), "{said:#?}");
+        assert_eq!(said.len(), 4);
+        assert_eq!(outcome.lost, Vec::<String>::new());
+        let book = book(&outcome.calls);
+        let mut played = Played::new(Protocol::Redis, &book);
+        let everything =
+            [&conversation[1], &conversation[2], &conversation[5]].map(|(_, bytes)| bytes.clone()).concat();
+        assert_eq!(played.ask(&conversation[0].1), everything);
+    }
+}
+
+#[test]
+fn commands_without_replies_keep_the_others_in_step() {
+    let commands = [&["CLIENT", "REPLY", "SKIP"][..], &["SET", "a", "1"], &["GET", "a"]].map(command);
+    let off = [&["CLIENT", "REPLY", "OFF"][..], &["SET", "a", "2"], &["CLIENT", "REPLY", "ON"]].map(command);
+    let conversation = [client(commands.concat()), server(b"$1\r\n1\r\n"), client(off.concat()), server(b"+OK\r\n")];
+    let outcome = recorded(&conversation);
+    let answers: Vec<_> = outcome.said().iter().map(|(_, said)| said.len() - 1).collect();
+    assert_eq!(answers, [0, 0, 1, 0, 0, 1]);
+    replays(Protocol::Redis, &conversation, &outcome);
+}
+
+#[test]
+fn a_password_is_never_recorded_and_none_is_needed() {
+    let conversation = [client(command(&["AUTH", "secret"])), server(b"+OK\r\n")];
+    let outcome = recorded(&conversation);
+    assert!(outcome.said()[0].0);
+    assert!(
+        !format!("{outcome:?}").contains(&format!("{:?}", b"secret")[1..20])
+            || !outcome.said()[0].1[0].1.contains("secret")
+    );
+    let book = book(&outcome.calls);
+    for password in ["secret", "other"] {
+        assert_eq!(Played::new(Protocol::Redis, &book).ask(command(&["AUTH", password])), b"+OK\r\n");
+    }
+}
+
+#[test]
+fn an_unknown_question_is_an_error_and_the_connection_lives_on() {
+    let conversation = [client(command(&["GET", "a"])), server(b"$1\r\n1\r\n")];
+    let outcome = recorded(&conversation);
+    let book = book(&outcome.calls);
+    let mut played = Played::new(Protocol::Redis, &book);
+    let answer = played.ask(command(&["GET", "other"]));
+    assert!(answer.starts_with(b"-ERR no recording answers this call"), "{}", answer.escape_ascii());
+    assert!(answer.ends_with(b"\r\n"));
+    assert_eq!(played.ask(command(&["GET", "a"])), b"$1\r\n1\r\n");
+    // The one recording is used up.
+    assert!(played.ask(command(&["GET", "a"])).starts_with(b"-ERR "));
+    assert_eq!(played.ask(command(&["QUIT"])), b"+OK\r\n");
+    assert!(played.closed);
+    assert_eq!(book.report().missed.len(), 2);
+}
+
+#[test]
+fn what_is_no_resp_is_passed_on_and_said_to_be_lost() {
+    let conversation =
+        [client(command(&["GET", "a"])), server(b"$1\r\nnot one byte\r\n"), client(b"*1\r\n+x"), server(b"?")];
+    let outcome = recorded(&conversation);
+    assert_eq!(outcome.calls.len(), 0);
+    assert_eq!(outcome.lost, ["the rest of a connection to `db.test:7`: a string of RESP does not end with CRLF"]);
+    let deep = [client(command(&["GET", "a"])), server("*1\r\n".repeat(200))];
+    assert_eq!(
+        recorded(&deep).lost,
+        ["the rest of a connection to `db.test:7`: a reply of Redis is nested deeper than 128 levels"]
+    );
+    let book = book(&[]);
+    let mut played = Played::new(Protocol::Redis, &book);
+    assert_eq!(played.ask(b"*x\r\n"), b"-ERR Protocol error: a length of RESP is no number\r\n");
+    assert!(played.closed);
+    assert_eq!(book.report().missed.len(), 1);
+}
+
+#[test]
+fn a_connection_that_becomes_a_stream_or_ends_early_says_so() {
+    assert_eq!(recorded(&[client(command(&["MONITOR"])), server(b"+OK\r\n+1 [0 x] \"a\"\r\n")]).lost.len(), 1);
+    assert_eq!(
+        recorded(&[client(command(&["GET", "a"])), server(b"$100\r\nab")]).lost,
+        ["a call to `db.test:7`: the connection ended before its answer"]
+    );
+}

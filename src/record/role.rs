@@ -1,0 +1,147 @@
+//! Playing the server's part of one connection: bytes are cut into messages and handed to the protocol, which answers each
+//! from the book.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::book::Book;
+use super::dialogue::{Fault, Inbox};
+use super::exchange::{Content, Exchange, Message, Protocol, Side, Wire};
+use super::spoken::Origin;
+use super::wire::{PlayStep, Player};
+use crate::limits::{MAX_SHOWN_QUESTION_CHARS, MAX_WIRE_CONNECTION_BYTES, MAX_WIRE_MESSAGE_BYTES};
+
+/// One protocol, as a server plays it.
+pub(super) trait Role: Send {
+    /// What it says before it was asked anything.
+    fn open(&mut self) -> Vec<PlayStep>;
+    /// How many bytes the first message has; `None` as long as that is not known.
+    fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault>;
+    /// A whole message. Nothing that comes after a [`PlayStep::Close`] is read.
+    fn message(&mut self, bytes: Vec<u8>) -> Result<Vec<PlayStep>, Fault>;
+    /// Bytes that it keeps.
+    fn kept(&self) -> usize;
+    /// What it says to something that it cannot read, before it closes the connection.
+    fn refuse(&mut self, fault: Fault) -> Vec<u8>;
+}
+
+/// Where a role takes its answers from.
+pub(super) struct Prompter {
+    pub(super) origin: Origin,
+    pub(super) book: Arc<Book>,
+    pub(super) protocol: Protocol,
+}
+
+impl Prompter {
+    /// The recording that answers these messages, or what is to be said in an error.
+    pub(super) fn ask<'a>(&self, questions: impl IntoIterator<Item = &'a [u8]>) -> Result<Arc<Exchange>, String> {
+        let message = |bytes: &[u8]| Message { from: Side::Client, bytes: bytes.to_vec() };
+        let messages: Vec<_> = questions.into_iter().map(message).collect();
+        let asked = Exchange {
+            target: self.origin.target.clone(),
+            tls: self.origin.tls,
+            connection: self.origin.connection,
+            sent_at: SystemTime::UNIX_EPOCH,
+            answered_at: SystemTime::UNIX_EPOCH,
+            content: Content::Wire(self.protocol, Wire { messages, session: false }),
+        };
+        self.book.find(&asked).map_err(|miss| format!("no recording answers this call: {}", shown(&miss.asked)))
+    }
+
+    /// Recordings of this target that belong to connections.
+    pub(super) fn sessions(&self) -> Vec<Arc<Exchange>> {
+        self.book.sessions(&self.origin.target, self.protocol)
+    }
+}
+
+/// A text for one line of an error, without control characters.
+fn shown(text: &str) -> String {
+    let mut shown: String =
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_SHOWN_QUESTION_CHARS).collect();
+    if text.chars().nth(MAX_SHOWN_QUESTION_CHARS).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// What one side said in a recording.
+pub(super) fn said(exchange: &Exchange, by: Side) -> impl DoubleEndedIterator<Item = &[u8]> {
+    let messages = match &exchange.content {
+        Content::Wire(_, wire) => wire.messages.as_slice(),
+        _ => &[],
+    };
+    messages.iter().filter(move |message| message.from == by).map(|message| message.bytes.as_slice())
+}
+
+/// A [`Player`] of any [`Role`].
+pub(super) struct Play<R> {
+    role: R,
+    book: Arc<Book>,
+    origin: Origin,
+    inbox: Inbox,
+    closed: bool,
+}
+
+impl<R: Role> Play<R> {
+    pub(super) fn new(role: R, book: Arc<Book>, origin: Origin) -> Self {
+        Self { role, book, origin, inbox: Inbox::default(), closed: false }
+    }
+
+    fn play(&mut self, steps: &mut Vec<PlayStep>) -> Result<(), Fault> {
+        while !self.closed && !self.inbox.rest().is_empty() {
+            let rest = self.inbox.rest();
+            let length = self.role.length(rest)?;
+            if length.unwrap_or(rest.len()) > MAX_WIRE_MESSAGE_BYTES {
+                return Err("a message is longer than 64 MiB");
+            }
+            let Some(length) = length.filter(|length| *length <= rest.len()) else { break };
+            let bytes = self.inbox.cut(length);
+            for step in self.role.message(bytes)? {
+                match (step, steps.last_mut()) {
+                    (PlayStep::Send(more), _) if more.is_empty() => {}
+                    (PlayStep::Send(more), Some(PlayStep::Send(bytes))) => bytes.extend(more),
+                    (PlayStep::StartTls { .. }, _) => {
+                        let early = self.inbox.rest().to_vec();
+                        self.inbox.clear();
+                        steps.push(PlayStep::StartTls { early });
+                    }
+                    (step, _) => steps.push(step),
+                }
+            }
+            self.closed = steps.last() == Some(&PlayStep::Close);
+            if self.role.kept() > MAX_WIRE_CONNECTION_BYTES {
+                return Err("more than 128 MiB wait for their answers");
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<R: Role> Player for Play<R> {
+    fn open(&mut self) -> Vec<PlayStep> {
+        let steps = self.role.open();
+        self.closed = steps.last() == Some(&PlayStep::Close);
+        steps
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Vec<PlayStep> {
+        let mut steps = Vec::new();
+        if self.closed {
+            return steps;
+        }
+        self.inbox.push(bytes);
+        if let Err(fault) = self.play(&mut steps) {
+            self.closed = true;
+            self.book.missed(&self.origin.target, fault);
+            let refusal = self.role.refuse(fault);
+            if !refusal.is_empty() {
+                steps.push(PlayStep::Send(refusal));
+            }
+            steps.push(PlayStep::Close);
+        }
+        if self.closed {
+            self.inbox.clear();
+        }
+        steps
+    }
+}
