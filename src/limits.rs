@@ -369,3 +369,56 @@ pub const MAX_RESP_LINE_BYTES: usize = 64 * 1024;
 pub const MAX_POSTGRES_STARTUP_BYTES: usize = 10_000;
 /// Most of a question that is told in an error about it, in characters.
 pub const MAX_SHOWN_QUESTION_CHARS: usize = 200;
+/// Longest body, or turn of an unknown protocol, that a recording keeps, in bytes; a call with a longer one passes but is
+/// not recorded.
+pub const MAX_RECORDED_BODY_BYTES: usize = 128 * 1024 * 1024;
+/// What one recording may come to, in bytes; calls beyond it pass but are not recorded.
+pub const MAX_RECORDING_BYTES: usize = 512 * 1024 * 1024;
+/// Connections of recorded commands that are served at the same time; more wait in the sockets' queues.
+pub const MAX_RECORDED_CONNECTIONS: usize = 4096;
+/// Longest head of an HTTP/1 message that is understood, in bytes.
+pub const MAX_HTTP_HEAD_BYTES: usize = 1024 * 1024;
+/// Most fields in it.
+pub const MAX_HTTP_FIELDS: usize = 1024;
+/// Requests that may wait for their answers on one HTTP/1 connection.
+pub const MAX_HTTP_PIPELINED: usize = 10_000;
+/// Streams that may be open on one HTTP/2 connection.
+pub const MAX_HTTP2_STREAMS: u32 = 1000;
+/// What one HTTP/2 stream may have on its way, in bytes; a connection four times that.
+pub const HTTP2_WINDOW_BYTES: u32 = 1024 * 1024;
+/// What is read at once from a recorded connection, in bytes.
+pub const RELAY_BUFFER_BYTES: usize = 64 * 1024;
+/// What may wait in each direction of a recorded connection before its source is no longer read, in bytes.
+pub const MAX_RELAY_WAITING_BYTES: usize = 256 * 1024;
+/// How long the real server may take to accept a recorded connection, in milliseconds.
+pub const UPSTREAM_CONNECT_MS: u64 = 10_000;
+/// How long a TLS handshake may take on either side of a recorded connection, in milliseconds.
+pub const UPSTREAM_TLS_MS: u64 = 10_000;
+/// How long a connection may be silent before its server is taken for one that speaks first, in milliseconds; also how
+/// long the rest of the bytes that tell a protocol may take.
+pub const SERVER_FIRST_MS: u64 = 300;
+/// How long what may be the beginning of a longer recorded message waits for the rest, in milliseconds.
+pub const TURN_QUIET_MS: u64 = 100;
+/// How long a played HTTP/2 server waits for more of a request before it takes it for one that waits for an answer first,
+/// in milliseconds.
+pub const PLAYED_BODY_MS: u64 = 10_000;
+/// How long connections may take to end when a recording is over, in milliseconds.
+pub const PROXY_END_MS: u64 = 2000;
+/// Days for which certificates of a recording are valid: some clients accept no more than 398.
+pub const CERTIFICATE_DAYS: u32 = 90;
+/// Certificates of one recording that are kept.
+pub const MAX_CERTIFICATES: usize = 4096;
+/// Names that get an address of their own; 198.18.0.0/15 has 131,072.
+pub const MAX_FAKE_NAMES: usize = 65_536;
+/// How long such an address may be remembered by a program, in seconds.
+pub const FAKE_ADDRESS_SECS: u32 = 60;
+/// How long the real addresses of a name are remembered, in milliseconds.
+pub const RESOLVED_MS: u64 = 30_000;
+/// Longest question of a name, in bytes.
+pub const MAX_QUESTION_BYTES: usize = 4096;
+/// Most things that a recording tells beside its calls, such as targets that it could not look into.
+pub const MAX_RECORDING_NOTES: usize = 256;
+/// Threads that resolve names and make sockets for recorded connections.
+pub const MAX_DIAL_THREADS: usize = 64;
+/// What a message about a call shows of its bytes.
+pub const MAX_SHOWN_CALL_BYTES: usize = 4096;

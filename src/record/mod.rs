@@ -4,27 +4,39 @@
 //! going, and go out through whatever the caller gives to dial with.
 
 pub mod book;
+pub mod ca;
+mod coding;
+mod dialogue;
+mod dns;
 mod exchange;
 pub mod files;
-pub mod names;
-pub mod redact;
-pub mod summary;
-mod dialogue;
-mod exchange;
+mod generic;
+mod http1;
+mod link;
 mod mongo;
 mod mysql;
+pub mod names;
+mod outline;
 mod postgres;
+pub mod proxy;
+pub mod redact;
 mod redis;
 mod role;
 pub mod sniff;
 mod spoken;
+pub mod summary;
 #[cfg(test)]
 mod trial;
+mod trust_store;
+mod websocket;
 mod wire;
 
 pub use book::{Book, Closest, Miss, Noise, Recording, Report, Unused};
 pub use exchange::{
     Content, Dns, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol, Side, Target, Wire,
 };
+pub use generic::{GenericPlayer, GenericRecorder};
+pub use link::Link;
+pub use outline::{Outline, Refusal};
 pub use spoken::{Origin, player, recorder};
 pub use wire::{PlayStep, Player, RecordStep, Recorder};

@@ -1,0 +1,162 @@
+//! Content codings (RFC 9110, 8.4.1): taken off for a recording, so that a person can read it and an edit of it counts, and
+//! put on again for an answer, so that the program gets the coding that its server chose.
+
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use flate2::write::{GzEncoder, ZlibEncoder};
+
+use crate::limits::MAX_RECORDED_BODY_BYTES;
+
+/// A coding that can be taken off and put on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Coding {
+    Gzip,
+    Deflate,
+    Brotli,
+    Zstd,
+}
+
+/// The codings of a message in the order in which they were put on; `None` if one of them is not known here.
+fn codings(headers: &[(String, Vec<u8>)]) -> Option<Vec<Coding>> {
+    let mut found = Vec::new();
+    for (_, value) in headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-encoding")) {
+        for part in std::str::from_utf8(value).ok()?.split(',') {
+            match part.trim().to_ascii_lowercase().as_str() {
+                "" | "identity" => {}
+                "gzip" | "x-gzip" => found.push(Coding::Gzip),
+                "deflate" => found.push(Coding::Deflate),
+                "br" => found.push(Coding::Brotli),
+                "zstd" => found.push(Coding::Zstd),
+                _ => return None,
+            }
+        }
+    }
+    Some(found)
+}
+
+/// The body without its content codings. `None` if it has to stay as it is: a coding is not known, the bytes are not of that
+/// coding, or there are more than a recording may hold.
+pub fn decoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
+    let codings = codings(headers)?;
+    if codings.is_empty() || body.is_empty() {
+        return Some(body.to_vec());
+    }
+    let mut bytes = body.to_vec();
+    for coding in codings.into_iter().rev() {
+        bytes = match coding {
+            Coding::Gzip => bounded(MultiGzDecoder::new(bytes.as_slice())),
+            // The name stands for zlib; some servers send bare deflate (RFC 9110, 8.4.1.2, note).
+            Coding::Deflate => {
+                bounded(ZlibDecoder::new(bytes.as_slice())).or_else(|| bounded(DeflateDecoder::new(bytes.as_slice())))
+            }
+            Coding::Brotli => bounded(brotli_decompressor::Decompressor::new(bytes.as_slice(), 4096)),
+            Coding::Zstd => bounded(ruzstd::decoding::StreamingDecoder::new(bytes.as_slice()).ok()?),
+        }?;
+    }
+    Some(bytes)
+}
+
+/// The body with the content codings that its fields name; `None` if one is not known: then the body has it on.
+pub fn encoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = body.to_vec();
+    if bytes.is_empty() {
+        return Some(bytes);
+    }
+    for coding in codings(headers)? {
+        bytes = match coding {
+            Coding::Gzip => {
+                let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+                encoder.write_all(&bytes).ok()?;
+                encoder.finish().ok()?
+            }
+            Coding::Deflate => {
+                let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+                encoder.write_all(&bytes).ok()?;
+                encoder.finish().ok()?
+            }
+            Coding::Brotli => brotli(&bytes),
+            Coding::Zstd => zstd(&bytes),
+        };
+    }
+    Some(bytes)
+}
+
+fn bounded(reader: impl Read) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let most = MAX_RECORDED_BODY_BYTES as u64;
+    reader.take(most + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() <= MAX_RECORDED_BODY_BYTES).then_some(bytes)
+}
+
+/// A brotli stream that holds the bytes as they are (RFC 7932, 9.2: meta-blocks with `ISUNCOMPRESSED`): the coding has to be
+/// right, not small.
+fn brotli(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len() + 16);
+    // A window of 22 bits is 1011, lowest bit first (RFC 7932, 9.1).
+    let mut bits: u32 = 0b1011;
+    let mut width = 4;
+    for piece in bytes.chunks(1 << 16) {
+        // ISLAST 0, MNIBBLES 4 as `00`, the length less one in 16 bits, ISUNCOMPRESSED 1; then up to the next byte.
+        bits |= (((piece.len() as u32 - 1) << 3) | (1 << 19)) << width;
+        width += 20;
+        while width > 0 {
+            out.push(bits as u8);
+            bits >>= 8;
+            width = if width > 8 { width - 8 } else { 0 };
+        }
+        out.extend_from_slice(piece);
+        bits = 0;
+    }
+    // ISLAST and ISLASTEMPTY.
+    out.push(0b11);
+    out
+}
+
+/// A zstd frame of raw blocks (RFC 8878, 3.1.1).
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len() + 32);
+    out.extend_from_slice(&0xFD2F_B528_u32.to_le_bytes());
+    // A frame of one segment with its length in 8 bytes.
+    out.push(0b1110_0000);
+    out.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+    let mut pieces = bytes.chunks(128 * 1024).peekable();
+    while let Some(piece) = pieces.next() {
+        let last = u32::from(pieces.peek().is_none());
+        out.extend_from_slice(&(last | ((piece.len() as u32) << 3)).to_le_bytes()[..3]);
+        out.extend_from_slice(piece);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(coding: &str) -> Vec<(String, Vec<u8>)> {
+        vec![("Content-Encoding".to_owned(), coding.as_bytes().to_vec())]
+    }
+
+    #[test]
+    fn every_known_coding_comes_off_as_it_was_put_on() {
+        let long: Vec<u8> = (0..300_000_u32).map(|at| (at * 7 % 251) as u8).collect();
+        for body in [&b"x"[..], b"hello hello hello", &long[..65_536], &long[..65_537], &long] {
+            for coding in ["gzip", "x-gzip", "deflate", "br", "zstd", "gzip, br", "identity"] {
+                let on = encoded(&headers(coding), body).unwrap();
+                assert!(coding == "identity" || on != body, "{coding}");
+                assert_eq!(decoded(&headers(coding), &on).as_deref(), Some(body), "{coding} {}", body.len());
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_taken_off_stays() {
+        assert_eq!(decoded(&headers("gzip"), b"no gzip"), None);
+        assert_eq!(decoded(&headers("dcb"), b"x"), None);
+        assert_eq!(decoded(&headers("gzip"), b"").as_deref(), Some(&b""[..]));
+        let bomb = encoded(&headers("gzip"), &vec![0; MAX_RECORDED_BODY_BYTES + 1]).unwrap();
+        assert!(bomb.len() < MAX_RECORDED_BODY_BYTES / 50);
+        assert_eq!(decoded(&headers("gzip"), &bomb), None);
+    }
+}

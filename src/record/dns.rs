@@ -1,0 +1,256 @@
+//! Names (RFC 1035): every name gets an address of its own that leads back to the name, so that a connection says which name
+//! it is for, and names can be answered without a network.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::{Mutex, PoisonError};
+
+use crate::limits::{FAKE_ADDRESS_SECS, MAX_FAKE_NAMES};
+
+/// No error.
+pub const NOERROR: u8 = 0;
+/// The question cannot be read.
+const FORMERR: u8 = 1;
+/// The real resolver gave no answer.
+pub const SERVFAIL: u8 = 2;
+/// There is no such name.
+pub const NXDOMAIN: u8 = 3;
+/// Nothing of that kind is answered here.
+const NOTIMP: u8 = 4;
+
+const TYPE_A: u16 = 1;
+const TYPE_AAAA: u16 = 28;
+
+/// The first of the addresses for benchmarking devices (RFC 2544), which no network routes.
+const FIRST: u32 = 0xC612_0000;
+const COUNT: u32 = 1 << 17;
+
+/// The addresses that were given to names.
+#[derive(Debug, Default)]
+pub struct Names(Mutex<Given>);
+
+#[derive(Debug, Default)]
+struct Given {
+    by_name: HashMap<String, Ipv4Addr>,
+    by_address: HashMap<Ipv4Addr, String>,
+}
+
+impl Names {
+    /// The address of a name, the same one whenever it is asked for, and on other runs if no other name has it. `None` if
+    /// there are too many names.
+    pub fn address(&self, name: &str) -> Option<Ipv4Addr> {
+        let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(address) = given.by_name.get(name) {
+            return Some(*address);
+        }
+        if given.by_name.len() >= MAX_FAKE_NAMES {
+            return None;
+        }
+        // FNV-1a.
+        let hash = name.bytes().fold(0x811C_9DC5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        for step in 0..COUNT {
+            // Neither the first nor the last address, which look like those of a network and of everybody in it.
+            let place = 1 + (hash % (COUNT - 2) + step) % (COUNT - 2);
+            let address = Ipv4Addr::from(FIRST + place);
+            if !given.by_address.contains_key(&address) {
+                given.by_name.insert(name.to_owned(), address);
+                given.by_address.insert(address, name.to_owned());
+                return Some(address);
+            }
+        }
+        None
+    }
+
+    /// The name that has this address.
+    pub fn name(&self, address: IpAddr) -> Option<String> {
+        let IpAddr::V4(address) = address.to_canonical() else { return None };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).by_address.get(&address).cloned()
+    }
+}
+
+/// Whether an address is one of those that names are given.
+pub fn is_fake(address: IpAddr) -> bool {
+    matches!(address.to_canonical(), IpAddr::V4(address) if u32::from(address) & !(COUNT - 1) == FIRST)
+}
+
+/// A question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    id: [u8; 2],
+    /// Whether recursion was wanted.
+    recursion: bool,
+    /// The question's section as it was sent.
+    section: Vec<u8>,
+    /// The name, in lower case and without a dot at its end.
+    pub name: String,
+    /// The number of the type.
+    kind: u16,
+    class: u16,
+}
+
+impl Question {
+    /// Reads a message. The error is what to send back, if anything can be.
+    pub fn read(message: &[u8]) -> Result<Self, Option<Vec<u8>>> {
+        let Some((head, rest)) = message.split_at_checked(12) else { return Err(None) };
+        if head[2] & 0x80 != 0 {
+            return Err(None);
+        }
+        let fault = |code: u8| Some(vec![head[0], head[1], 0x80 | head[2] & 0x79, code, 0, 0, 0, 0, 0, 0, 0, 0]);
+        if head[2] & 0x78 != 0 {
+            return Err(fault(NOTIMP));
+        }
+        if head[4..6] != [0, 1] {
+            return Err(fault(FORMERR));
+        }
+        let Some((name, length)) = read_name(rest) else { return Err(fault(FORMERR)) };
+        let Some(section) = rest.get(..length + 4) else { return Err(fault(FORMERR)) };
+        let number = |at: usize| u16::from_be_bytes([section[at], section[at + 1]]);
+        Ok(Self {
+            id: [head[0], head[1]],
+            recursion: head[2] & 1 != 0,
+            name,
+            kind: number(length),
+            class: number(length + 2),
+            section: section.to_vec(),
+        })
+    }
+
+    /// The type in words; `None` for one that is answered with nothing.
+    pub fn kind(&self) -> Option<&'static str> {
+        match (self.class, self.kind) {
+            (1, TYPE_A) => Some("A"),
+            (1, TYPE_AAAA) => Some("AAAA"),
+            _ => None,
+        }
+    }
+
+    /// Whether the name is this machine's own.
+    pub fn is_local(&self) -> bool {
+        self.name == "localhost" || self.name.ends_with(".localhost")
+    }
+
+    /// The message that answers it.
+    pub fn answer(&self, code: u8, address: Option<IpAddr>) -> Vec<u8> {
+        let data: Option<Vec<u8>> = match (self.kind, address) {
+            (TYPE_A, Some(IpAddr::V4(address))) => Some(address.octets().to_vec()),
+            (TYPE_AAAA, Some(IpAddr::V6(address))) => Some(address.octets().to_vec()),
+            _ => None,
+        };
+        let count = u8::from(data.is_some());
+        let flags = [0x80 | u8::from(self.recursion), 0x80 | code & 0x0F];
+        let mut out = vec![self.id[0], self.id[1], flags[0], flags[1], 0, 1, 0, count, 0, 0, 0, 0];
+        out.extend_from_slice(&self.section);
+        if let Some(data) = data {
+            // The name as a pointer to the question's (RFC 1035, 4.1.4).
+            out.extend_from_slice(&[0xC0, 12]);
+            out.extend_from_slice(&self.kind.to_be_bytes());
+            out.extend_from_slice(&self.class.to_be_bytes());
+            out.extend_from_slice(&FAKE_ADDRESS_SECS.to_be_bytes());
+            out.extend_from_slice(&(data.len() as u16).to_be_bytes());
+            out.extend_from_slice(&data);
+        }
+        out
+    }
+
+    /// What this machine's own names are answered with.
+    pub fn local(&self) -> Vec<u8> {
+        let address =
+            if self.kind == TYPE_AAAA { IpAddr::V6(Ipv6Addr::LOCALHOST) } else { IpAddr::V4(Ipv4Addr::LOCALHOST) };
+        self.answer(NOERROR, Some(address))
+    }
+}
+
+/// A name in lower case, and how many bytes it took. A question has nothing before it that a pointer could lead to.
+fn read_name(bytes: &[u8]) -> Option<(String, usize)> {
+    let mut name = String::new();
+    let mut at = 0;
+    loop {
+        let length = usize::from(*bytes.get(at)?);
+        at += 1;
+        if length == 0 {
+            return Some((name, at));
+        }
+        if length > 63 || at > 255 {
+            return None;
+        }
+        if !name.is_empty() {
+            name.push('.');
+        }
+        for byte in bytes.get(at..at + length)? {
+            match byte.to_ascii_lowercase() {
+                // A dot inside a label would make two names of one.
+                byte @ (b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'*' | b'+' | b'=' | b'/' | b'@' | b'~') => {
+                    name.push(char::from(byte));
+                }
+                other => {
+                    let _ = write!(name, "\\{other:03}");
+                }
+            }
+        }
+        at += length;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(name: &str, kind: u16) -> Vec<u8> {
+        let mut out = vec![7, 9, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+        for label in name.split('.') {
+            out.push(label.len() as u8);
+            out.extend(label.bytes());
+        }
+        out.push(0);
+        out.extend(kind.to_be_bytes());
+        out.extend([0, 1]);
+        out
+    }
+
+    #[test]
+    fn a_name_has_one_address_that_leads_back_to_it() {
+        let names = Names::default();
+        let mut seen = std::collections::HashSet::new();
+        for at in 0..5000 {
+            let name = format!("service-{at}.example.com");
+            let address = names.address(&name).unwrap();
+            assert!(is_fake(IpAddr::V4(address)) && seen.insert(address), "{name} {address}");
+            assert_eq!(names.address(&name), Some(address));
+            assert_eq!(names.name(IpAddr::V4(address)), Some(name.clone()));
+            assert_eq!(names.name(IpAddr::V6(address.to_ipv6_mapped())), Some(name));
+        }
+        assert_eq!(Names::default().address("a.example"), Names::default().address("a.example"));
+        assert!(!is_fake([198, 20, 0, 1].into()) && is_fake([198, 19, 255, 254].into()));
+    }
+
+    #[test]
+    fn questions_are_read_and_answered() {
+        let question = Question::read(&ask("API.Example.com", 1)).unwrap();
+        assert_eq!((question.name.as_str(), question.kind()), ("api.example.com", Some("A")));
+        let answer = question.answer(NOERROR, Some([198, 18, 0, 5].into()));
+        let mut expected = vec![7, 9, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0];
+        expected.extend(&ask("API.Example.com", 1)[12..]);
+        expected.extend([0xC0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 198, 18, 0, 5]);
+        assert_eq!(answer, expected);
+        let question = Question::read(&ask("a.b", 28)).unwrap();
+        assert_eq!(question.answer(NOERROR, Some([198, 18, 0, 5].into()))[..8], [7, 9, 0x81, 0x80, 0, 1, 0, 0]);
+        assert_eq!(question.answer(NXDOMAIN, None)[3], 0x83);
+        assert_eq!(Question::read(&ask("x.localhost", 28)).unwrap().local().last(), Some(&1));
+        assert_eq!(Question::read(&ask("mx.example", 15)).unwrap().kind(), None);
+    }
+
+    #[test]
+    fn what_is_no_question_is_refused() {
+        let whole = ask("api.example.com", 1);
+        for cut in 0..whole.len() {
+            assert!(Question::read(&whole[..cut]).is_err(), "{cut}");
+        }
+        let mut answer = whole.clone();
+        answer[2] |= 0x80;
+        assert_eq!(Question::read(&answer), Err(None));
+        let mut pointer = whole;
+        pointer[12] = 0xC0;
+        assert_eq!(Question::read(&pointer).unwrap_err().map(|sent| sent[3]), Some(FORMERR));
+    }
+}

@@ -1,0 +1,249 @@
+//! Any other protocol: what the program says, and what is said until it speaks again, are one exchange.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::book::Book;
+use super::exchange::{Content, Exchange, Message, Protocol, Side, Wire};
+use super::link::Link;
+use super::websocket::Unmask;
+use super::wire::{PlayStep, Player, RecordStep, Recorder};
+use crate::limits::{MAX_RECORDED_BODY_BYTES, MAX_SHOWN_CALL_BYTES};
+
+/// Records turns. An empty last message of the server says that the server closed the connection.
+#[derive(Debug)]
+pub struct GenericRecorder {
+    link: Link,
+    unmask: Option<Unmask>,
+    asked: Vec<u8>,
+    answered: Vec<u8>,
+    sent_at: Option<SystemTime>,
+    answered_at: Option<SystemTime>,
+    /// Whether the turn is longer than what is kept.
+    too_long: bool,
+}
+
+impl GenericRecorder {
+    /// Of a connection. `websocket`: its client sends frames of `WebSocket`, whose random masks are taken off for the
+    /// recording.
+    pub fn new(link: Link, websocket: bool) -> Self {
+        Self {
+            link,
+            unmask: websocket.then(Unmask::default),
+            asked: Vec::new(),
+            answered: Vec::new(),
+            sent_at: None,
+            answered_at: None,
+            too_long: false,
+        }
+    }
+
+    fn keep(&mut self, from: Side, bytes: &[u8]) {
+        if self.asked.len() + self.answered.len() + bytes.len() > MAX_RECORDED_BODY_BYTES {
+            self.too_long = true;
+        } else if from == Side::Client {
+            self.asked.extend_from_slice(bytes);
+        } else {
+            self.answered.extend_from_slice(bytes);
+        }
+    }
+
+    /// The turn that is complete now, if anything was said in it.
+    fn turn(&mut self, closed: bool) -> Option<RecordStep> {
+        let asked = std::mem::take(&mut self.asked);
+        let answered = std::mem::take(&mut self.answered);
+        let sent_at = self.sent_at.take()?;
+        let answered_at = self.answered_at.take().unwrap_or(sent_at);
+        if std::mem::take(&mut self.too_long) {
+            return None;
+        }
+        let mut messages = Vec::new();
+        if !asked.is_empty() {
+            messages.push(Message { from: Side::Client, bytes: asked });
+        }
+        if !answered.is_empty() {
+            messages.push(Message { from: Side::Server, bytes: answered });
+        }
+        if closed {
+            messages.push(Message { from: Side::Server, bytes: Vec::new() });
+        }
+        Some(RecordStep::Done(Box::new(Exchange {
+            target: self.link.target.clone(),
+            tls: self.link.tls,
+            connection: self.link.connection,
+            sent_at,
+            answered_at,
+            content: Content::Wire(Protocol::Generic, Wire { messages, session: false }),
+        })))
+    }
+
+    /// The connection has ended, by this side first.
+    pub fn close(&mut self, by: Side) -> Vec<RecordStep> {
+        self.turn(by == Side::Server).into_iter().collect()
+    }
+}
+
+impl Recorder for GenericRecorder {
+    fn take(&mut self, from: Side, bytes: &[u8], at: SystemTime) -> Vec<RecordStep> {
+        let mut steps = vec![RecordStep::Forward(from, bytes.to_vec())];
+        if from == Side::Client && self.answered_at.is_some() {
+            steps.extend(self.turn(false));
+        }
+        self.sent_at.get_or_insert(at);
+        if from == Side::Server {
+            self.answered_at = Some(at);
+        }
+        match (&mut self.unmask, from) {
+            (Some(unmask), Side::Client) => {
+                let plain = unmask.take(bytes);
+                self.keep(from, &plain);
+            }
+            _ => self.keep(from, bytes),
+        }
+        steps
+    }
+
+    fn end(&mut self, _at: SystemTime) -> Vec<RecordStep> {
+        self.close(Side::Client)
+    }
+}
+
+/// What was said at one target by programs: where a message ends can only be known from there.
+pub type Said = Arc<BTreeSet<Vec<u8>>>;
+
+/// How what has come compares with what was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// The first so many bytes are a recorded message; `longer` if the bytes may become another one.
+    Whole { length: usize, longer: bool },
+    /// They are the beginning of one.
+    Beginning,
+    /// They are nothing that was recorded.
+    Unknown,
+}
+
+/// Plays a server: answers what equals a recorded message byte by byte.
+pub struct GenericPlayer {
+    link: Link,
+    book: Arc<Book>,
+    said: Said,
+    unmask: Option<Unmask>,
+    pending: Vec<u8>,
+    ended: bool,
+}
+
+impl GenericPlayer {
+    /// Of a connection to a target at which programs said this.
+    pub fn new(link: Link, book: Arc<Book>, said: Said, websocket: bool) -> Self {
+        Self { link, book, said, unmask: websocket.then(Unmask::default), pending: Vec::new(), ended: false }
+    }
+
+    /// Whether more may come that decides what is meant: the caller waits a little and then calls [`Self::settle`].
+    pub fn waits(&self) -> bool {
+        !self.pending.is_empty() && !self.ended
+    }
+
+    /// Nothing more came: what has come is all that was meant.
+    pub fn settle(&mut self) -> Vec<PlayStep> {
+        let mut steps = Vec::new();
+        self.answer(true, &mut steps);
+        steps
+    }
+
+    fn standing(&self) -> Standing {
+        let longer = self
+            .said
+            .range::<[u8], _>((Bound::Included(self.pending.as_slice()), Bound::Unbounded))
+            .find(|message| message.len() > self.pending.len() || !message.starts_with(&self.pending))
+            .is_some_and(|message| message.starts_with(&self.pending));
+        // The longest recorded message that the bytes begin with: the greatest one that is not greater than them is it,
+        // or shares with them what the longest can have at most.
+        let mut upper = self.pending.len();
+        while let Some(message) = self.below(&self.pending[..upper]) {
+            if self.pending.starts_with(message) {
+                if message.is_empty() {
+                    break;
+                }
+                return Standing::Whole {
+                    length: message.len(),
+                    longer: longer && message.len() == self.pending.len(),
+                };
+            }
+            upper = message.iter().zip(&self.pending).take_while(|(a, b)| a == b).count();
+        }
+        if longer { Standing::Beginning } else { Standing::Unknown }
+    }
+
+    /// The greatest recorded message that is not greater than these bytes.
+    fn below(&self, bytes: &[u8]) -> Option<&Vec<u8>> {
+        self.said.range::<[u8], _>((Bound::Unbounded, Bound::Included(bytes))).next_back()
+    }
+
+    fn answer(&mut self, last: bool, steps: &mut Vec<PlayStep>) {
+        while !self.pending.is_empty() && !self.ended {
+            let length = match self.standing() {
+                Standing::Whole { longer: true, .. } | Standing::Beginning if !last => return,
+                Standing::Whole { length, .. } => length,
+                Standing::Beginning | Standing::Unknown => self.pending.len().min(MAX_SHOWN_CALL_BYTES),
+            };
+            let asked: Vec<u8> = self.pending.drain(..length).collect();
+            self.say(vec![Message { from: Side::Client, bytes: asked }], steps);
+        }
+    }
+
+    fn say(&mut self, messages: Vec<Message>, steps: &mut Vec<PlayStep>) {
+        let now = SystemTime::now();
+        let asked = Exchange {
+            target: self.link.target.clone(),
+            tls: self.link.tls,
+            connection: self.link.connection,
+            sent_at: now,
+            answered_at: now,
+            content: Content::Wire(Protocol::Generic, Wire { messages, session: false }),
+        };
+        let found = self.book.find(&asked).ok();
+        let Some(Content::Wire(_, wire)) = found.as_ref().map(|found| &found.content) else {
+            self.ended = true;
+            steps.push(PlayStep::Close);
+            return;
+        };
+        for message in wire.messages.iter().filter(|message| message.from == Side::Server) {
+            if message.bytes.is_empty() {
+                self.ended = true;
+                steps.push(PlayStep::Close);
+            } else {
+                steps.push(PlayStep::Send(message.bytes.clone()));
+            }
+        }
+    }
+}
+
+impl Player for GenericPlayer {
+    fn open(&mut self) -> Vec<PlayStep> {
+        let mut steps = Vec::new();
+        // What a server says first answers a message without bytes.
+        if self.said.contains(&[][..]) {
+            self.say(Vec::new(), &mut steps);
+        }
+        steps
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Vec<PlayStep> {
+        match &mut self.unmask {
+            Some(unmask) => {
+                let plain = unmask.take(bytes);
+                self.pending.extend_from_slice(&plain);
+            }
+            None => self.pending.extend_from_slice(bytes),
+        }
+        let mut steps = Vec::new();
+        self.answer(false, &mut steps);
+        // What is longer than anything that was kept is nothing that was recorded.
+        if self.pending.len() > MAX_RECORDED_BODY_BYTES {
+            self.answer(true, &mut steps);
+        }
+        steps
+    }
+}

@@ -1,0 +1,103 @@
+//! HTTP/1 without a socket: what passes is looked at, never rewritten, so the program gets the very bytes of the server.
+
+mod play;
+mod reader;
+mod render;
+mod tap;
+#[cfg(test)]
+mod tests;
+
+pub use play::{Asked, Next, Questions};
+pub use reader::{First, Malformed, Message};
+pub use render::{closes, refusal, render};
+pub use tap::{Tap, Turn};
+
+use super::exchange::{HttpRequest, HttpVersion, Target};
+
+/// A field of a recorded response, never sent: `truncated` says that the server ended in the middle of the body.
+pub const BODY_NOTE: &str = "X-Replay-Body";
+/// Value of [`BODY_NOTE`] for a body that the server did not end.
+pub const TRUNCATED: &str = "truncated";
+
+/// Value of the first field of that name (in lower case), as text.
+pub fn field<'a>(headers: &'a [(String, Vec<u8>)], name: &str) -> Option<&'a str> {
+    headers
+        .iter()
+        .find(|(key, _)| key.eq_ignore_ascii_case(name))
+        .and_then(|(_, value)| std::str::from_utf8(value).ok())
+}
+
+/// Whether a field that holds a list has this token in it.
+pub fn has_token(headers: &[(String, Vec<u8>)], name: &str, token: &str) -> bool {
+    headers
+        .iter()
+        .filter(|(key, _)| key.eq_ignore_ascii_case(name))
+        .filter_map(|(_, value)| std::str::from_utf8(value).ok())
+        .any(|value| value.split(',').any(|part| part.trim().eq_ignore_ascii_case(token)))
+}
+
+/// Whether the fields say that the body is gRPC's.
+pub fn is_grpc(headers: &[(String, Vec<u8>)]) -> bool {
+    field(headers, "content-type").is_some_and(|kind| kind.starts_with("application/grpc"))
+}
+
+/// Host and port of an authority; the port of the scheme where it names none.
+pub fn authority(text: &str, default_port: u16) -> Option<Target> {
+    let text = text.rsplit('@').next().unwrap_or(text);
+    let (host, port) = if let Some(rest) = text.strip_prefix('[') {
+        let (host, port) = rest.split_once(']')?;
+        (host, port.strip_prefix(':'))
+    } else {
+        text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port)))
+    };
+    let port = match port {
+        None | Some("") => default_port,
+        Some(port) => port.parse().ok()?,
+    };
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    (!host.is_empty()).then_some(Target { host, port })
+}
+
+/// The request of a head and its body, and where it goes if the head says so itself (absolute-form, RFC 9112, 3.2.2).
+pub fn request(message: &Message, tls: bool) -> (HttpRequest, Option<Target>) {
+    let First::Request { method, path, version } = &message.first else {
+        return (
+            HttpRequest {
+                version: HttpVersion::Http11,
+                method: String::new(),
+                scheme: String::new(),
+                authority: String::new(),
+                path: String::new(),
+                headers: Vec::new(),
+                body: Vec::new(),
+            },
+            None,
+        );
+    };
+    let mut scheme = if tls { "https" } else { "http" };
+    let mut host = field(&message.headers, "host").unwrap_or_default().to_owned();
+    let mut origin = path.clone();
+    let mut target = None;
+    if method != "CONNECT" {
+        for (name, port) in [("http", 80), ("https", 443)] {
+            let Some(rest) = path.strip_prefix(name).and_then(|rest| rest.strip_prefix("://")) else { continue };
+            let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+            let (named, after) = rest.split_at(end);
+            target = authority(named, port);
+            scheme = name;
+            named.clone_into(&mut host);
+            origin = if after.starts_with('/') { after.to_owned() } else { format!("/{after}") };
+        }
+    }
+    let body = super::coding::decoded(&message.headers, &message.body).unwrap_or_else(|| message.body.clone());
+    let request = HttpRequest {
+        version: *version,
+        method: method.clone(),
+        scheme: scheme.to_owned(),
+        authority: host,
+        path: origin,
+        headers: message.headers.clone(),
+        body,
+    };
+    (request, target)
+}

@@ -1,0 +1,248 @@
+//! Looks at both directions of an HTTP/1 connection while it is recorded.
+
+use std::collections::VecDeque;
+use std::time::SystemTime;
+
+use crate::limits::{MAX_HTTP_PIPELINED, MAX_RECORDED_BODY_BYTES};
+use crate::record::exchange::{Content, Exchange, Http, HttpRequest, HttpResponse, Side, Target};
+use crate::record::link::Link;
+
+use super::reader::{Answered, First, Malformed, Message, Reader};
+use super::{BODY_NOTE, TRUNCATED, authority, is_grpc, request};
+
+/// The connection is no HTTP any more: what follows the bytes that were taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// A tunnel to there (CONNECT was answered with 2xx).
+    Tunnel(Target),
+    /// Another protocol (101); whether it is `WebSocket`.
+    Upgrade {
+        /// Whether what follows are frames of `WebSocket` (RFC 6455).
+        websocket: bool,
+    },
+    /// Nothing that is understood.
+    Lost,
+}
+
+/// A request that waits for its answer.
+#[derive(Debug)]
+struct Waiting {
+    answered: Answered,
+    /// Where a tunnel would lead.
+    tunnel: Option<Target>,
+    sent_at: SystemTime,
+    /// `None` while its body is still on the way.
+    request: Option<(HttpRequest, Option<Target>)>,
+    too_long: bool,
+    /// An answer that came before the request was complete.
+    early: Option<(HttpResponse, SystemTime)>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Tap {
+    link: Link,
+    requests: Reader,
+    responses: Reader,
+    waiting: VecDeque<Waiting>,
+    /// Whether the request that is being read stands in `waiting`.
+    begun: bool,
+    /// Exchanges whose bodies were too long to be kept.
+    too_long: u64,
+}
+
+impl Tap {
+    /// Of a connection that has not said anything yet.
+    pub fn new(link: Link) -> Self {
+        Self {
+            link,
+            requests: Reader::requests(MAX_RECORDED_BODY_BYTES),
+            responses: Reader::responses(MAX_RECORDED_BODY_BYTES),
+            waiting: VecDeque::new(),
+            begun: false,
+            too_long: 0,
+        }
+    }
+
+    /// How many exchanges were not kept because a body was too long.
+    pub fn too_long(&self) -> u64 {
+        self.too_long
+    }
+
+    /// Whether nothing waits for an answer.
+    pub fn is_idle(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Bytes passed from this side: exchanges that are complete go to `done`. With a turn comes how many of the bytes still
+    /// were HTTP.
+    pub fn take(
+        &mut self,
+        from: Side,
+        bytes: &[u8],
+        at: SystemTime,
+        done: &mut Vec<Exchange>,
+    ) -> Option<(Turn, usize)> {
+        let mut input = bytes;
+        let turn = match from {
+            Side::Client => self.client(&mut input, at, done).map(|()| None),
+            Side::Server => self.server(&mut input, at, done),
+        };
+        match turn {
+            Ok(None) => None,
+            Ok(Some(turn)) => Some((turn, bytes.len() - input.len())),
+            Err(Malformed) => Some((Turn::Lost, bytes.len())),
+        }
+    }
+
+    fn client(&mut self, input: &mut &[u8], at: SystemTime, done: &mut Vec<Exchange>) -> Result<(), Malformed> {
+        while !input.is_empty() {
+            let whole = self.requests.take(input, Answered::Other)?;
+            if let Some(head) = whole.as_ref().or(self.requests.head())
+                && !self.begun
+            {
+                if self.waiting.len() >= MAX_HTTP_PIPELINED {
+                    return Err(Malformed);
+                }
+                self.waiting.push_back(begin(head, at));
+                self.begun = true;
+            }
+            let Some(message) = whole else { continue };
+            self.begun = false;
+            if let Some(waiting) = self.waiting.back_mut() {
+                waiting.too_long |= message.too_long;
+                waiting.request = Some(request(&message, self.link.tls));
+            }
+            self.settle(done);
+        }
+        Ok(())
+    }
+
+    fn server(
+        &mut self,
+        input: &mut &[u8],
+        at: SystemTime,
+        done: &mut Vec<Exchange>,
+    ) -> Result<Option<Turn>, Malformed> {
+        while !input.is_empty() {
+            let next = self.waiting.iter().position(|waiting| waiting.early.is_none());
+            let answered = next.map_or(Answered::Other, |next| self.waiting[next].answered);
+            let Some(message) = self.responses.take(input, answered)? else { continue };
+            let Some(next) = next else { continue };
+            let status = match message.first {
+                First::Response { status, .. } => status,
+                First::Request { .. } => return Err(Malformed),
+            };
+            if (100..200).contains(&status) && status != 101 {
+                continue;
+            }
+            let websocket = super::has_token(&message.headers, "upgrade", "websocket");
+            let waiting = &mut self.waiting[next];
+            waiting.too_long |= message.too_long;
+            let tunnel = waiting.tunnel.take().filter(|_| (200..300).contains(&status));
+            waiting.early = Some((response(message), at));
+            self.settle(done);
+            if status == 101 {
+                return Ok(Some(Turn::Upgrade { websocket }));
+            }
+            if let Some(target) = tunnel {
+                return Ok(Some(Turn::Tunnel(target)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Hands out what is complete at the front.
+    fn settle(&mut self, done: &mut Vec<Exchange>) {
+        while self.waiting.front().is_some_and(|front| front.request.is_some() && front.early.is_some()) {
+            let Some(front) = self.waiting.pop_front() else { return };
+            let (response, at) = match front.early {
+                Some((response, at)) => (Some(response), at),
+                None => (None, front.sent_at),
+            };
+            if front.too_long {
+                self.too_long += 1;
+            } else if let Some((request, target)) = front.request {
+                done.push(exchange(&self.link, request, target, response, front.sent_at, at));
+            }
+        }
+    }
+
+    /// The connection has ended, by this side first: what was still on the way.
+    pub fn end(&mut self, by: Side, at: SystemTime, done: &mut Vec<Exchange>) {
+        let sized = self.responses.is_sized();
+        if let Some((message, whole)) = self.responses.end()
+            && let Some(waiting) = self.waiting.iter_mut().find(|waiting| waiting.early.is_none())
+        {
+            waiting.too_long |= message.too_long;
+            let mut response = response(message);
+            // A client that has seen enough of a stream leaves; then what it saw is all there was to it.
+            if !whole && (by == Side::Server || sized) {
+                response.headers.push((BODY_NOTE.to_owned(), TRUNCATED.as_bytes().to_vec()));
+            }
+            waiting.early = Some((response, at));
+        }
+        self.settle(done);
+        for waiting in self.waiting.drain(..) {
+            if let Some((request, target)) = waiting.request
+                && !waiting.too_long
+            {
+                done.push(exchange(&self.link, request, target, None, waiting.sent_at, at));
+            }
+        }
+    }
+}
+
+fn begin(head: &Message, at: SystemTime) -> Waiting {
+    let (method, path) = match &head.first {
+        First::Request { method, path, .. } => (method.as_str(), path.as_str()),
+        First::Response { .. } => ("", ""),
+    };
+    Waiting {
+        answered: answered(method),
+        tunnel: if method == "CONNECT" { authority(path, 443) } else { None },
+        sent_at: at,
+        request: None,
+        too_long: false,
+        early: None,
+    }
+}
+
+/// What the method of a request means for where its response ends.
+pub(super) fn answered(method: &str) -> Answered {
+    match method {
+        "HEAD" => Answered::Head,
+        "CONNECT" => Answered::Connect,
+        _ => Answered::Other,
+    }
+}
+
+fn response(message: Message) -> HttpResponse {
+    let (status, reason, version) = match message.first {
+        First::Response { status, reason, version } => (status, reason, version),
+        First::Request { version, .. } => (0, String::new(), version),
+    };
+    let body = crate::record::coding::decoded(&message.headers, &message.body).unwrap_or(message.body);
+    HttpResponse { version, status, reason, headers: message.headers, body, trailers: message.trailers }
+}
+
+fn exchange(
+    link: &Link,
+    request: HttpRequest,
+    target: Option<Target>,
+    response: Option<HttpResponse>,
+    sent_at: SystemTime,
+    answered_at: SystemTime,
+) -> Exchange {
+    let grpc = is_grpc(&request.headers);
+    let tls = link.tls || request.scheme == "https";
+    let http = Box::new(Http { request, response });
+    Exchange {
+        target: target.unwrap_or_else(|| link.target.clone()),
+        tls,
+        connection: link.connection,
+        sent_at,
+        answered_at,
+        content: if grpc { Content::Grpc(http) } else { Content::Http(http) },
+    }
+}

@@ -1,0 +1,301 @@
+//! HTTP/2 while calls are recorded: streams of the program are streams of the real server.
+
+use std::future::poll_fn;
+use std::io;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use h2::client::SendRequest;
+use h2::server::SendResponse;
+use h2::{Reason, RecvStream, SendStream};
+use http::{HeaderMap, Request, Response};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::shared::Context;
+use super::stream::Stream;
+use crate::limits::{
+    HTTP2_WINDOW_BYTES, MAX_HTTP_HEAD_BYTES, MAX_HTTP2_STREAMS, MAX_RECORDED_BODY_BYTES, PROXY_END_MS,
+};
+use crate::record::coding;
+use crate::record::exchange::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion};
+use crate::record::http1::{BODY_NOTE, TRUNCATED, is_grpc};
+
+/// A body as far as it has passed.
+#[derive(Default)]
+pub struct Body {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Fields after it.
+    pub trailers: HeaderMap,
+    /// Whether it was longer than what is kept.
+    pub too_long: bool,
+    /// Whether it came to its end.
+    pub whole: bool,
+}
+
+impl Body {
+    /// Keeps a piece.
+    pub fn push(&mut self, piece: &[u8]) {
+        if self.bytes.len() + piece.len() > MAX_RECORDED_BODY_BYTES {
+            self.too_long = true;
+            self.bytes = Vec::new();
+        } else if !self.too_long {
+            self.bytes.extend_from_slice(piece);
+        }
+    }
+}
+
+/// The program's side of a connection.
+pub async fn accept(client: Stream) -> io::Result<h2::server::Connection<Stream, Bytes>> {
+    h2::server::Builder::new()
+        .max_header_list_size(MAX_HTTP_HEAD_BYTES as u32)
+        .max_concurrent_streams(MAX_HTTP2_STREAMS)
+        .initial_window_size(HTTP2_WINDOW_BYTES)
+        .initial_connection_window_size(4 * HTTP2_WINDOW_BYTES)
+        .handshake(client)
+        .await
+        .map_err(io::Error::other)
+}
+
+/// The real server's side of a connection; the task that drives it ends with its set.
+pub async fn connect(server: Stream, tasks: &mut JoinSet<()>) -> io::Result<SendRequest<Bytes>> {
+    let (send, connection) = h2::client::Builder::new()
+        .enable_push(false)
+        .max_header_list_size(MAX_HTTP_HEAD_BYTES as u32)
+        .initial_window_size(HTTP2_WINDOW_BYTES)
+        .initial_connection_window_size(4 * HTTP2_WINDOW_BYTES)
+        .handshake(server)
+        .await
+        .map_err(io::Error::other)?;
+    tasks.spawn(async move {
+        let _ = connection.await;
+    });
+    Ok(send)
+}
+
+/// Serves a connection whose both ends speak HTTP/2.
+pub async fn record(context: Context, client: Stream, server: Stream) -> io::Result<()> {
+    let mut drivers = JoinSet::new();
+    let send = connect(server, &mut drivers).await?;
+    let mut accepted = accept(client).await?;
+    let mut streams = JoinSet::new();
+    loop {
+        let next = tokio::select! {
+            next = accepted.accept() => next,
+            // The real server has gone: nothing more can be asked of it. Streams that are open end by themselves.
+            _ = drivers.join_next(), if !drivers.is_empty() => {
+                accepted.graceful_shutdown();
+                continue;
+            }
+            Some(_) = streams.join_next(), if !streams.is_empty() => continue,
+            () = context.stopped() => break,
+        };
+        let Some(Ok((request, respond))) = next else { break };
+        streams.spawn(stream(context.clone(), request, respond, send.clone()));
+    }
+    // Without the program's connection each ends soon.
+    let ending = async { while streams.join_next().await.is_some() {} };
+    let _ = timeout(Duration::from_millis(PROXY_END_MS), ending).await;
+    Ok(())
+}
+
+async fn stream(
+    context: Context,
+    request: Request<RecvStream>,
+    mut respond: SendResponse<Bytes>,
+    send: SendRequest<Bytes>,
+) {
+    let sent_at = SystemTime::now();
+    let (parts, body) = request.into_parts();
+    let mut head = Request::new(());
+    *head.method_mut() = parts.method.clone();
+    *head.uri_mut() = parts.uri.clone();
+    *head.version_mut() = http::Version::HTTP_2;
+    *head.headers_mut() = parts.headers.clone();
+    let ends = body.is_end_stream();
+    let sending = async { send.ready().await?.send_request(head, ends) };
+    let (response, up) = match sending.await {
+        Ok(sent) => sent,
+        Err(error) => {
+            respond.send_reset(error.reason().unwrap_or(Reason::REFUSED_STREAM));
+            return;
+        }
+    };
+    let mut question = Body { whole: ends, ..Body::default() };
+    let mut answer = Body::default();
+    let answered = {
+        let asking = async {
+            if !ends {
+                pump(body, up, &mut question).await;
+            }
+        };
+        let answering = answer_stream(response, &mut respond, &mut answer);
+        tokio::pin!(asking, answering);
+        let mut asked = false;
+        let answered = loop {
+            tokio::select! {
+                () = &mut asking, if !asked => asked = true,
+                answered = &mut answering => break answered,
+            }
+        };
+        if !asked && answered.is_some() {
+            let _ = timeout(Duration::from_millis(PROXY_END_MS), asking).await;
+        }
+        answered
+    };
+    let mut request = request_of(&parts, question.bytes);
+    request.body = coding::decoded(&request.headers, &request.body).unwrap_or(request.body);
+    if question.too_long || answer.too_long {
+        context.shared.count(|counts| counts.dropped += 1);
+        return;
+    }
+    if answered.is_none() && !question.whole {
+        return;
+    }
+    let response = answered.map(|head| {
+        let mut response = response_of(&head, answer.bytes, &answer.trailers);
+        if !answer.whole {
+            response.headers.push((BODY_NOTE.to_owned(), TRUNCATED.as_bytes().to_vec()));
+        }
+        response.body = coding::decoded(&response.headers, &response.body).unwrap_or(response.body);
+        response
+    });
+    context.keep([exchange(&context, request, response, sent_at)]);
+}
+
+/// Passes an answer on; its head, if one came.
+async fn answer_stream(
+    response: h2::client::ResponseFuture,
+    respond: &mut SendResponse<Bytes>,
+    kept: &mut Body,
+) -> Option<Response<()>> {
+    let response = tokio::select! {
+        response = response => response,
+        // The program does not want it any more; dropping the request says so to the real server.
+        _ = poll_fn(|context| respond.poll_reset(context)) => return None,
+    };
+    let response = match response {
+        Ok(response) => response,
+        Err(error) => {
+            respond.send_reset(error.reason().unwrap_or(Reason::INTERNAL_ERROR));
+            return None;
+        }
+    };
+    let (parts, body) = response.into_parts();
+    let ends = body.is_end_stream();
+    let mut head = Response::new(());
+    *head.status_mut() = parts.status;
+    *head.headers_mut() = parts.headers;
+    let mut passed = Response::new(());
+    *passed.status_mut() = head.status();
+    *passed.headers_mut() = head.headers().clone();
+    let down = respond.send_response(passed, ends).ok()?;
+    if ends {
+        kept.whole = true;
+    } else {
+        pump(body, down, kept).await;
+    }
+    Some(head)
+}
+
+/// Passes a body on as it comes.
+async fn pump(mut body: RecvStream, mut to: SendStream<Bytes>, kept: &mut Body) {
+    loop {
+        let data = tokio::select! {
+            data = body.data() => data,
+            _ = poll_fn(|context| to.poll_reset(context)) => return,
+        };
+        match data {
+            Some(Ok(data)) => {
+                kept.push(&data);
+                let length = data.len();
+                if send(&mut to, data).await.is_err() || body.flow_control().release_capacity(length).is_err() {
+                    return;
+                }
+            }
+            Some(Err(error)) => {
+                to.send_reset(error.reason().unwrap_or(Reason::CANCEL));
+                return;
+            }
+            None => break,
+        }
+    }
+    let trailers = match body.trailers().await {
+        Ok(trailers) => trailers,
+        Err(error) => {
+            to.send_reset(error.reason().unwrap_or(Reason::CANCEL));
+            return;
+        }
+    };
+    kept.whole = true;
+    let _ = match trailers {
+        Some(trailers) => {
+            kept.trailers = trailers.clone();
+            to.send_trailers(trailers)
+        }
+        None => to.send_data(Bytes::new(), true),
+    };
+}
+
+/// Sends a piece of a body as the receiver takes it.
+pub async fn send(to: &mut SendStream<Bytes>, mut data: Bytes) -> Result<(), h2::Error> {
+    while !data.is_empty() {
+        to.reserve_capacity(data.len());
+        match poll_fn(|context| to.poll_capacity(context)).await {
+            Some(Ok(count)) => to.send_data(data.split_to(count.min(data.len())), false)?,
+            Some(Err(error)) => return Err(error),
+            None => return Err(Reason::CANCEL.into()),
+        }
+    }
+    Ok(())
+}
+
+/// A head and a body as the recording has them.
+pub fn request_of(parts: &http::request::Parts, body: Vec<u8>) -> HttpRequest {
+    let authority = parts.uri.authority().map(ToString::to_string);
+    let host = || parts.headers.get("host").and_then(|host| host.to_str().ok()).unwrap_or_default().to_owned();
+    HttpRequest {
+        version: HttpVersion::Http2,
+        method: parts.method.to_string(),
+        scheme: parts.uri.scheme_str().unwrap_or("http").to_owned(),
+        authority: authority.unwrap_or_else(host),
+        path: parts.uri.path_and_query().map_or_else(|| "/".to_owned(), ToString::to_string),
+        headers: fields(&parts.headers),
+        body,
+    }
+}
+
+fn response_of(head: &Response<()>, body: Vec<u8>, trailers: &HeaderMap) -> HttpResponse {
+    HttpResponse {
+        version: HttpVersion::Http2,
+        status: head.status().as_u16(),
+        reason: String::new(),
+        headers: fields(head.headers()),
+        body,
+        trailers: fields(trailers),
+    }
+}
+
+/// An exchange of this connection that ends now.
+pub fn exchange(
+    context: &Context,
+    request: HttpRequest,
+    response: Option<HttpResponse>,
+    sent_at: SystemTime,
+) -> Exchange {
+    let grpc = is_grpc(&request.headers);
+    let http = Box::new(Http { request, response });
+    Exchange {
+        target: context.link.target.clone(),
+        tls: context.link.tls,
+        connection: context.link.connection,
+        sent_at,
+        answered_at: SystemTime::now(),
+        content: if grpc { Content::Grpc(http) } else { Content::Http(http) },
+    }
+}
+
+fn fields(headers: &HeaderMap) -> Vec<(String, Vec<u8>)> {
+    headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect()
+}

@@ -1,0 +1,235 @@
+//! HTTP/2 and gRPC while recordings answer.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use h2::server::SendResponse;
+use h2::{Reason, RecvStream};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
+use tokio::sync::OnceCell;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::h2::{Body, accept, exchange, request_of, send};
+use super::shared::Context;
+use super::stream::Stream;
+use super::{Replay, h2 as both, miss, tls};
+use crate::limits::PLAYED_BODY_MS;
+use crate::record::coding;
+use crate::record::exchange::{Content, Exchange, HttpResponse};
+use crate::record::http1::{BODY_NOTE, TRUNCATED, field, refusal};
+
+/// `UNAVAILABLE` (gRPC, status codes).
+const GRPC_UNAVAILABLE: &str = "14";
+
+/// The real server, once something was missed.
+type Beyond = Arc<OnceCell<(h2::client::SendRequest<Bytes>, JoinSet<()>)>>;
+
+/// Plays a server of HTTP/2.
+pub async fn serve(context: Context, replay: Arc<Replay>, client: Stream) -> io::Result<()> {
+    let mut accepted = accept(client).await?;
+    let mut streams = JoinSet::new();
+    let beyond = Beyond::default();
+    loop {
+        let next = tokio::select! {
+            next = accepted.accept() => next,
+            Some(_) = streams.join_next(), if !streams.is_empty() => continue,
+            () = context.stopped() => break,
+        };
+        let Some(Ok((request, respond))) = next else { break };
+        streams.spawn(stream(context.clone(), Arc::clone(&replay), request, respond, Arc::clone(&beyond)));
+    }
+    Ok(())
+}
+
+async fn stream(
+    context: Context,
+    replay: Arc<Replay>,
+    request: Request<RecvStream>,
+    mut respond: SendResponse<Bytes>,
+    real: Beyond,
+) {
+    let now = SystemTime::now();
+    let (parts, body) = request.into_parts();
+    let target = &context.link.target;
+    let body = match read(body).await {
+        Ok(body) => body,
+        Err(Unread::Reset) => return,
+        Err(Unread::Waits) => {
+            let what = format!("{} {}: a request that waits for an answer before it ends", parts.method, parts.uri);
+            replay.book.missed(target, &what);
+            answer(&mut respond, refused(&parts.headers, &miss::in_words(&what))).await;
+            return;
+        }
+    };
+    let raw = body.bytes.clone();
+    let mut asked = request_of(&parts, body.bytes);
+    asked.body = coding::decoded(&asked.headers, &asked.body).unwrap_or(asked.body);
+    let asked = exchange(&context, asked, None, now);
+    let missed = match replay.book.find(&asked) {
+        Ok(found) => {
+            match &found.content {
+                Content::Http(http) | Content::Grpc(http) => match http.response.clone() {
+                    Some(response) => answer(&mut respond, response).await,
+                    None => respond.send_reset(Reason::INTERNAL_ERROR),
+                },
+                _ => respond.send_reset(Reason::INTERNAL_ERROR),
+            }
+            return;
+        }
+        Err(missed) => miss::explained(&missed),
+    };
+    let Some(keep) = context.shared.beyond() else {
+        answer(&mut respond, refused(&parts.headers, &missed)).await;
+        return;
+    };
+    let forwarded = Context { keep, ..context.clone() };
+    match beyond(&forwarded, &real, &parts, raw, asked).await {
+        Ok((response, kept)) => {
+            forwarded.keep([kept]);
+            answer(&mut respond, response).await;
+        }
+        Err(error) => answer(&mut respond, refused(&parts.headers, &miss::unreachable(target, &error))).await,
+    }
+}
+
+/// Why a request could not be read.
+enum Unread {
+    /// The program took it back.
+    Reset,
+    /// It goes on, but nothing comes.
+    Waits,
+}
+
+async fn read(mut body: RecvStream) -> Result<Body, Unread> {
+    let mut kept = Body::default();
+    let patience = Duration::from_millis(PLAYED_BODY_MS);
+    while let Some(data) = timeout(patience, body.data()).await.map_err(|_| Unread::Waits)? {
+        let data = data.map_err(|_| Unread::Reset)?;
+        let _ = body.flow_control().release_capacity(data.len());
+        kept.push(&data);
+    }
+    if let Ok(Ok(Some(trailers))) = timeout(patience, body.trailers()).await {
+        kept.trailers = trailers;
+    }
+    Ok(kept)
+}
+
+/// An answer of our own, as the protocol has it.
+fn refused(asked: &HeaderMap, missed: &serde_json::Value) -> HttpResponse {
+    let grpc = asked.get("content-type").is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"));
+    if !grpc {
+        return refusal(502, missed);
+    }
+    let mut response = refusal(200, missed);
+    let message: String = miss::line(missed).bytes().map(percent).collect();
+    response.body = Vec::new();
+    response.headers = vec![
+        ("content-type".to_owned(), b"application/grpc".to_vec()),
+        ("grpc-status".to_owned(), GRPC_UNAVAILABLE.as_bytes().to_vec()),
+        ("grpc-message".to_owned(), message.into_bytes()),
+    ];
+    response
+}
+
+/// As `grpc-message` has it (gRPC over HTTP2, Responses).
+fn percent(byte: u8) -> String {
+    if matches!(byte, 0x20..=0x24 | 0x26..=0x7E) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+}
+
+/// Sends a recorded response.
+async fn answer(respond: &mut SendResponse<Bytes>, response: HttpResponse) {
+    let body = coding::encoded(&response.headers, &response.body).unwrap_or_else(|| response.body.clone());
+    let truncated = field(&response.headers, &BODY_NOTE.to_ascii_lowercase()) == Some(TRUNCATED);
+    let mut head = Response::new(());
+    *head.status_mut() = StatusCode::from_u16(response.status).unwrap_or(StatusCode::BAD_GATEWAY);
+    for (name, value) in fields(&response.headers) {
+        let value = if name == http::header::CONTENT_LENGTH && !truncated && !response.body.is_empty() {
+            HeaderValue::from(body.len())
+        } else {
+            value
+        };
+        head.headers_mut().append(name, value);
+    }
+    let trailers: HeaderMap = fields(&response.trailers).collect();
+    // gRPC's trailers-only answers have their status in the head; then the head is all there is.
+    let ends = body.is_empty() && trailers.is_empty() && !truncated;
+    let Ok(mut down) = respond.send_response(head, ends) else { return };
+    if ends || send(&mut down, Bytes::from(body)).await.is_err() {
+        return;
+    }
+    let _ = if truncated {
+        down.send_reset(Reason::INTERNAL_ERROR);
+        Ok(())
+    } else if trailers.is_empty() {
+        down.send_data(Bytes::new(), true)
+    } else {
+        down.send_trailers(trailers)
+    };
+}
+
+/// Fields that HTTP/2 can carry (RFC 9113, 8.2.2).
+fn fields(headers: &[(String, Vec<u8>)]) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+    headers.iter().filter_map(|(name, value)| {
+        let name = HeaderName::from_bytes(name.to_ascii_lowercase().as_bytes()).ok()?;
+        let hop = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "x-replay-body"];
+        if hop.contains(&name.as_str()) {
+            return None;
+        }
+        Some((name, HeaderValue::from_bytes(value).ok()?))
+    })
+}
+
+/// Asks the real server.
+async fn beyond(
+    context: &Context,
+    real: &Beyond,
+    parts: &http::request::Parts,
+    raw: Vec<u8>,
+    mut asked: Exchange,
+) -> io::Result<(HttpResponse, Exchange)> {
+    let connecting = || async {
+        let mut drivers = JoinSet::new();
+        let server = Stream::new(context.shared.dial(&context.link.target).await?);
+        let server = if context.link.tls {
+            let hello = tls::Hello { name: parts.uri.host().map(str::to_owned), offers: vec![b"h2".to_vec()] };
+            tls::connect(context, &hello, server).await.map_err(|refused| io::Error::other(refused.reason()))?.0
+        } else {
+            server
+        };
+        Ok::<_, io::Error>((both::connect(server, &mut drivers).await?, drivers))
+    };
+    let (sender, _) = real.get_or_try_init(connecting).await?;
+    let mut head = Request::new(());
+    *head.method_mut() = parts.method.clone();
+    *head.uri_mut() = parts.uri.clone();
+    *head.version_mut() = http::Version::HTTP_2;
+    *head.headers_mut() = parts.headers.clone();
+    let mut ready = sender.clone().ready().await.map_err(io::Error::other)?;
+    let (response, mut up) = ready.send_request(head, raw.is_empty()).map_err(io::Error::other)?;
+    if !raw.is_empty() {
+        send(&mut up, Bytes::from(raw)).await.map_err(io::Error::other)?;
+        up.send_data(Bytes::new(), true).map_err(io::Error::other)?;
+    }
+    let (head, body) = response.await.map_err(io::Error::other)?.into_parts();
+    let body = read(body).await.map_err(|_| io::Error::from(io::ErrorKind::UnexpectedEof))?;
+    let list = |headers: &HeaderMap| {
+        headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect::<Vec<_>>()
+    };
+    let headers = list(&head.headers);
+    let response = HttpResponse {
+        version: crate::record::exchange::HttpVersion::Http2,
+        status: head.status.as_u16(),
+        reason: String::new(),
+        body: coding::decoded(&headers, &body.bytes).unwrap_or(body.bytes),
+        headers,
+        trailers: list(&body.trailers),
+    };
+    asked.answered_at = SystemTime::now();
+    if let Content::Http(http) | Content::Grpc(http) = &mut asked.content {
+        http.response = Some(response.clone());
+    }
+    Ok((response, asked))
+}

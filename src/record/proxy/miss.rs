@@ -1,0 +1,38 @@
+//! What a program is told when no recording answers it.
+
+use serde_json::{Value, json};
+
+use crate::record::book::Miss;
+use crate::record::exchange::Target;
+
+/// A miss with the closest recording.
+pub fn explained(miss: &Miss) -> Value {
+    let closest =
+        miss.closest.as_ref().map(|closest| json!({ "name": closest.name, "differences": closest.differences }));
+    json!({ "error": "no recording answers this call", "call": miss.asked, "closest": closest })
+}
+
+/// A call that could not even be compared.
+pub fn in_words(call: &str) -> Value {
+    json!({ "error": "no recording answers this call", "call": call, "closest": null })
+}
+
+/// The real server could not be reached.
+pub fn unreachable(target: &Target, error: &std::io::Error) -> Value {
+    json!({
+        "error": "no recording answers this call, and the real server cannot be reached",
+        "target": target.to_string(),
+        "reason": error.to_string(),
+    })
+}
+
+/// All of it in one line, for a field.
+pub fn line(value: &Value) -> String {
+    let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let mut line = format!("{}: {}", text("error"), text("call"));
+    if let Some(name) = value.pointer("/closest/name").and_then(Value::as_str) {
+        line.push_str("; closest: ");
+        line.push_str(name);
+    }
+    line
+}

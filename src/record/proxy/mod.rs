@@ -1,0 +1,292 @@
+//! The other end of a program's connections: passes them on to the real servers and looks on, or plays those servers.
+//!
+//! It has a runtime of its own, so that the rest of the program can go on waiting in threads. A connection has a task; one
+//! that fails, also by a panic, ends alone.
+
+mod first;
+mod h2;
+mod h2_play;
+mod miss;
+mod names;
+mod record;
+mod relay;
+mod replay;
+mod shared;
+mod speakers;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod tls;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use self::shared::{Context, Shared};
+use self::stream::Stream;
+use super::book::Book;
+use super::ca::{Authority, roots};
+use super::exchange::{Exchange, Target};
+use super::outline::Outline;
+use crate::limits::{MAX_DIAL_THREADS, MAX_RECORDED_CONNECTIONS, PROXY_END_MS};
+
+/// Who knows where connections were going, and who may call whom. Called from threads that may wait a little.
+pub trait Wires: Send + Sync + 'static {
+    /// Where the connection was going that was accepted at this local address from this peer; `None` if nobody knows it.
+    fn destination(&self, accepted_local: SocketAddr, peer: SocketAddr) -> Option<SocketAddr>;
+    /// A TCP socket of the right family that is not connected yet, or why nobody may call there.
+    fn dial(&self, to: SocketAddr) -> io::Result<OwnedFd>;
+    /// The real addresses of a name. `NotFound` says that there is no such name.
+    fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
+}
+
+/// Whether calls are recorded or answered.
+#[derive(Clone)]
+pub enum Mode {
+    /// Everything goes to the real servers, and is kept.
+    Record,
+    /// Recordings answer.
+    Replay {
+        /// What answers.
+        replay: Arc<Replay>,
+        /// What becomes of a call that nothing answers.
+        on_miss: OnMiss,
+    },
+}
+
+/// What answers calls.
+pub struct Replay {
+    /// The answers.
+    pub book: Arc<Book>,
+    /// What the same recordings say of their targets.
+    pub outline: Outline,
+}
+
+/// What becomes of a call that no recording answers. With the last two, connections to a target of which nothing was
+/// recorded, and single calls of HTTP, go to the real server; other protocols answer with an error in any case, since their
+/// calls make sense in their own connection only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnMiss {
+    /// An error of its protocol.
+    Fail,
+    /// It goes to the real server.
+    Passthrough,
+    /// It goes to the real server and is kept.
+    Record,
+}
+
+/// Sockets that the program's connections arrive at.
+#[derive(Debug, Default)]
+pub struct Sockets {
+    /// Of connections.
+    pub tcp: Vec<TcpListener>,
+    /// Of questions of names.
+    pub udp: Vec<UdpSocket>,
+}
+
+/// What was recorded.
+#[derive(Debug, Default)]
+pub struct Recorded {
+    /// Calls in the order in which they were sent.
+    pub exchanges: Vec<Exchange>,
+    /// Targets that could not be looked into.
+    pub opaque: Vec<Target>,
+    /// What there is to tell beside the calls.
+    pub notes: Vec<Note>,
+    /// How much of what there was.
+    pub counts: Counts,
+}
+
+/// Something to tell about a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// Encrypted connections there pass, but nothing can be seen of them.
+    Opaque {
+        /// Where.
+        target: Target,
+        /// Why.
+        reason: String,
+    },
+    /// The certificate of the server is not good, so the program was refused.
+    Certificate {
+        /// Where.
+        target: Target,
+        /// Why.
+        reason: String,
+    },
+    /// What was said there began like HTTP and is none; it passed and was not kept.
+    NotUnderstood {
+        /// Where.
+        target: Target,
+    },
+}
+
+/// Counts of a recording or replay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Connections of the program.
+    pub connections: u64,
+    /// Connections whose destination nobody knew.
+    pub strays: u64,
+    /// Connections that the real server, or its certificate, refused.
+    pub refused: u64,
+    /// Connections that could not be looked into.
+    pub opaque: u64,
+    /// Calls that passed to the real server and were not kept because nobody wanted them.
+    pub passed: u64,
+    /// Calls that were not kept because they, or all together, were too long.
+    pub dropped: u64,
+    /// Connections that ended by a fault of this program.
+    pub panics: u64,
+}
+
+/// A proxy that runs. Dropping it ends it.
+pub struct Proxy {
+    runtime: Option<Runtime>,
+    shared: Arc<Shared>,
+    stop: watch::Sender<bool>,
+    served: Option<tokio::task::JoinHandle<()>>,
+}
+
+impl Proxy {
+    /// Serves these sockets. `system` are the authorities that real servers are verified with, as PEM.
+    pub fn start(
+        sockets: Sockets,
+        wires: Arc<dyn Wires>,
+        mode: Mode,
+        authority: Arc<Authority>,
+        system: &[u8],
+    ) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .max_blocking_threads(MAX_DIAL_THREADS)
+            .thread_name("calls")
+            .enable_io()
+            .enable_time()
+            .build()?;
+        let (stop, stopped) = watch::channel(false);
+        let shared = Arc::new(Shared::new(wires, mode, authority, roots(system), stopped));
+        let entered = runtime.enter();
+        let mut listeners = Vec::new();
+        for listener in sockets.tcp {
+            listener.set_nonblocking(true)?;
+            listeners.push(tokio::net::TcpListener::from_std(listener)?);
+        }
+        let mut datagrams = Vec::new();
+        for socket in sockets.udp {
+            socket.set_nonblocking(true)?;
+            datagrams.push(tokio::net::UdpSocket::from_std(socket)?);
+        }
+        drop(entered);
+        let served = runtime.spawn(serve(Arc::clone(&shared), listeners, datagrams));
+        Ok(Self { runtime: Some(runtime), shared, stop, served: Some(served) })
+    }
+
+    /// Counts so far.
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        self.shared.count(|now| counts = *now);
+        counts
+    }
+
+    /// Ends all connections and gives what was recorded.
+    pub fn finish(mut self) -> Recorded {
+        self.end();
+        self.shared.take()
+    }
+
+    fn end(&mut self) {
+        let _ = self.stop.send(true);
+        let Some(runtime) = self.runtime.take() else { return };
+        if let Some(served) = self.served.take() {
+            let _ = runtime.block_on(async { timeout(Duration::from_millis(2 * PROXY_END_MS), served).await });
+        }
+        runtime.shutdown_background();
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Until all is to end, and every connection has.
+async fn serve(shared: Arc<Shared>, listeners: Vec<tokio::net::TcpListener>, datagrams: Vec<tokio::net::UdpSocket>) {
+    let places = Arc::new(Semaphore::new(MAX_RECORDED_CONNECTIONS));
+    let mut tasks = JoinSet::new();
+    for listener in listeners {
+        tasks.spawn(accept(Arc::clone(&shared), listener, Arc::clone(&places)));
+    }
+    for socket in datagrams {
+        tasks.spawn(names::serve_udp(Arc::clone(&shared), socket));
+    }
+    while tasks.join_next().await.is_some() {}
+}
+
+async fn accept(shared: Arc<Shared>, listener: tokio::net::TcpListener, places: Arc<Semaphore>) {
+    let mut stop = shared.stop.clone();
+    let mut connections = JoinSet::new();
+    loop {
+        let next = async {
+            // In this order: what has no place yet waits in the socket's queue.
+            let place = Arc::clone(&places).acquire_owned().await.ok()?;
+            Some((place, listener.accept().await))
+        };
+        let (place, accepted) = tokio::select! {
+            next = next => match next {
+                Some(next) => next,
+                None => break,
+            },
+            Some(ended) = connections.join_next(), if !connections.is_empty() => {
+                if ended.is_err() {
+                    shared.count(|counts| counts.panics += 1);
+                }
+                continue;
+            }
+            _ = stop.wait_for(|stop| *stop) => break,
+        };
+        match accepted {
+            Ok((client, peer)) => {
+                let shared = Arc::clone(&shared);
+                connections.spawn(async move {
+                    let _place = place;
+                    // A broken connection is the program's to notice, and it does.
+                    if let Err(error) = connection(shared, client, peer).await {
+                        tracing::debug!(%error, "a recorded connection broke");
+                    }
+                });
+            }
+            // No descriptors left: some connection will end (accept(2)).
+            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+        }
+    }
+    let ending = async { while connections.join_next().await.is_some() {} };
+    let _ = timeout(Duration::from_millis(PROXY_END_MS), ending).await;
+}
+
+async fn connection(shared: Arc<Shared>, client: TcpStream, peer: SocketAddr) -> io::Result<()> {
+    let Some(to) = shared.wires.destination(client.local_addr()?, peer) else {
+        shared.count(|counts| counts.strays += 1);
+        record::refuse(client);
+        return Ok(());
+    };
+    let _ = client.set_nodelay(true);
+    if names::is_nameserver(to) {
+        return names::serve_tcp(shared, Stream::new(client)).await;
+    }
+    let (link, nth) = shared.link(shared.target(to));
+    let context = Context { keep: matches!(shared.mode, Mode::Record), link, nth, shared };
+    match context.shared.mode.clone() {
+        Mode::Record => record::serve(context, client).await,
+        Mode::Replay { replay, .. } => replay::serve(context, replay, client).await,
+    }
+}

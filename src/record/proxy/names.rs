@@ -1,0 +1,137 @@
+//! Answers questions of names, over UDP and TCP.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UdpSocket;
+use tokio::sync::Semaphore;
+
+use super::Mode;
+use super::shared::Shared;
+use super::stream::Stream;
+use crate::limits::{FAKE_ADDRESS_SECS, MAX_DIAL_THREADS, MAX_QUESTION_BYTES};
+use crate::record::dns::{NOERROR, NXDOMAIN, Question, SERVFAIL};
+use crate::record::exchange::{Content, Dns, Exchange, Target};
+
+/// Answers datagrams until all is to end.
+pub async fn serve_udp(shared: Arc<Shared>, socket: UdpSocket) {
+    let socket = Arc::new(socket);
+    let places = Arc::new(Semaphore::new(MAX_DIAL_THREADS));
+    let mut stop = shared.stop.clone();
+    let mut buffer = vec![0; MAX_QUESTION_BYTES];
+    loop {
+        let received = tokio::select! {
+            received = socket.recv_from(&mut buffer) => received,
+            _ = stop.wait_for(|stop| *stop) => return,
+        };
+        // An error is that of an answer to somebody who has gone (ip(7), ICMP).
+        let Ok((count, peer)) = received else { continue };
+        let message = buffer[..count].to_vec();
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let (shared, socket) = (Arc::clone(&shared), Arc::clone(&socket));
+        tokio::spawn(async move {
+            let _place = place;
+            if let Some(answer) = answer(&shared, &message).await {
+                let _ = socket.send_to(&answer, peer).await;
+            }
+        });
+    }
+}
+
+/// Answers questions on a connection, each after its length (RFC 1035, 4.2.2).
+pub async fn serve_tcp(shared: Arc<Shared>, mut client: Stream) -> io::Result<()> {
+    let mut stop = shared.stop.clone();
+    loop {
+        let length = tokio::select! {
+            length = client.read_u16() => usize::from(length?),
+            _ = stop.wait_for(|stop| *stop) => return Ok(()),
+        };
+        if length > MAX_QUESTION_BYTES {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let mut message = vec![0; length];
+        client.read_exact(&mut message).await?;
+        let Some(answer) = answer(&shared, &message).await else { return Ok(()) };
+        let mut framed = (answer.len() as u16).to_be_bytes().to_vec();
+        framed.extend_from_slice(&answer);
+        client.write_all(&framed).await?;
+        client.flush().await?;
+    }
+}
+
+/// Whether connections to this address are questions of names.
+pub fn is_nameserver(to: SocketAddr) -> bool {
+    to.port() == 53
+}
+
+async fn answer(shared: &Arc<Shared>, message: &[u8]) -> Option<Vec<u8>> {
+    let question = match Question::read(message) {
+        Ok(question) => question,
+        Err(reply) => return reply,
+    };
+    if question.is_local() {
+        return Some(question.local());
+    }
+    let Some(kind) = question.kind() else { return Some(question.answer(NOERROR, None)) };
+    let code = match &shared.mode {
+        Mode::Record => resolved(shared, &question, kind).await,
+        Mode::Replay { replay, .. } => {
+            let recorded = replay.outline.name(&question.name, kind);
+            if recorded.is_some() && shared.first_question(&question.name, kind) {
+                // Taken out of the book so that it counts as used; the outline knows what it says.
+                let _ = replay.book.find(&asked(&question.name, kind));
+            }
+            match recorded {
+                Some(code) => code,
+                None if replay.outline.no_such_name(&question.name) => NXDOMAIN,
+                None if shared.beyond().is_some() => resolved(shared, &question, kind).await,
+                None => NOERROR,
+            }
+        }
+    };
+    if code != NOERROR {
+        return Some(question.answer(code, None));
+    }
+    match shared.names.address(&question.name) {
+        Some(address) => Some(question.answer(NOERROR, Some(IpAddr::V4(address)))),
+        None => Some(question.answer(SERVFAIL, None)),
+    }
+}
+
+/// The response code that the real resolver gives.
+async fn resolved(shared: &Arc<Shared>, question: &Question, kind: &'static str) -> u8 {
+    let sent_at = SystemTime::now();
+    let found = shared.resolve(&question.name).await;
+    let (code, addresses) = match found {
+        Ok(addresses) if addresses.is_empty() => (NXDOMAIN, addresses),
+        Ok(addresses) => (NOERROR, addresses),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => (NXDOMAIN, Vec::new()),
+        Err(_) => (SERVFAIL, Vec::new()),
+    };
+    let answers = addresses
+        .into_iter()
+        .filter(|address| address.is_ipv4() == (kind == "A"))
+        .map(|address| format!("{}.\t{FAKE_ADDRESS_SECS}\tIN\t{kind}\t{address}", question.name))
+        .collect();
+    let keeps = shared.beyond() == Some(true);
+    if keeps {
+        let dns = Dns { name: question.name.clone(), kind: kind.to_owned(), code, answers };
+        shared.keep_name(dns, kind, sent_at);
+    }
+    code
+}
+
+fn asked(name: &str, kind: &str) -> Exchange {
+    let now = SystemTime::now();
+    Exchange {
+        target: Target { host: String::new(), port: 53 },
+        tls: false,
+        connection: 0,
+        sent_at: now,
+        answered_at: now,
+        content: Content::Dns(Dns { name: name.to_owned(), kind: kind.to_owned(), code: NOERROR, answers: Vec::new() }),
+    }
+}

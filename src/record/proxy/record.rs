@@ -1,0 +1,215 @@
+//! One connection while calls are recorded: the real server is at its other end.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::first::{First, first};
+use super::relay::{Tap, Then, relay};
+use super::shared::Context;
+use super::stream::Stream;
+use super::{Note, h2, speakers, tls};
+use crate::limits::{RELAY_BUFFER_BYTES, SERVER_FIRST_MS};
+use crate::record::generic::GenericRecorder;
+use crate::record::http1;
+use crate::record::outline::Refusal;
+
+/// A future that may contain itself.
+pub type Nested<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Serves a connection of the program. The real server is called first, so that the program is refused if it is.
+pub async fn serve(context: Context, client: TcpStream) -> io::Result<()> {
+    let server = match context.shared.dial(&context.link.target).await {
+        Ok(server) => server,
+        Err(error) => {
+            context.refused(Refusal::Connect, &error.to_string());
+            refuse(client);
+            return Ok(());
+        }
+    };
+    converse(context, Stream::new(client), Stream::new(server)).await
+}
+
+/// Ends a connection as one that nobody listens for: the program reads `ECONNRESET`.
+pub fn refuse(client: TcpStream) {
+    let _ = client.set_zero_linger();
+    drop(client);
+}
+
+/// Finds out what is spoken, and looks on.
+pub fn converse(context: Context, client: Stream, server: Stream) -> Nested<'static, io::Result<()>> {
+    Box::pin(async move {
+        let (mut client, mut server) = (client, server);
+        let (mut asked, mut said) = (Vec::new(), Vec::new());
+        // An end that is read here is read again by whoever looks on.
+        tokio::select! {
+            read = client.more(&mut asked, RELAY_BUFFER_BYTES) => read,
+            read = server.more(&mut said, RELAY_BUFFER_BYTES) => read,
+            () = context.stopped() => return Ok(()),
+        }?;
+        let port = context.link.target.port;
+        let mut what = if asked.is_empty() { First::Unknown } else { first(&asked, port) };
+        while what == First::More {
+            let more = client.more(&mut asked, RELAY_BUFFER_BYTES);
+            match timeout(Duration::from_millis(SERVER_FIRST_MS), more).await {
+                Ok(Ok(count)) if count > 0 => what = first(&asked, port),
+                _ => what = First::Unknown,
+            }
+        }
+        if !said.is_empty()
+            && let Some(protocol) = speakers::server_first(&said, port)
+        {
+            what = First::Wire(protocol);
+        }
+        let (client, server) = (client.put_back(asked), server.put_back(said));
+        match what {
+            First::Tls => encrypted(context, client, server).await,
+            First::Http2 => h2::record(context, client, server).await,
+            First::Http1 => {
+                let tap = Tap::Http(Box::new(http1::Tap::new(context.link.clone())));
+                pass(context, client, server, tap).await
+            }
+            First::Wire(protocol) => {
+                let tap = match speakers::recorder(protocol, &context.link) {
+                    Some(recorder) => Tap::Wire(recorder),
+                    None => turns(&context),
+                };
+                pass(context, client, server, tap).await
+            }
+            First::More | First::Unknown => {
+                let tap = turns(&context);
+                pass(context, client, server, tap).await
+            }
+        }
+    })
+}
+
+fn turns(context: &Context) -> Tap {
+    Tap::Generic(Box::new(GenericRecorder::new(context.link.clone(), false)))
+}
+
+/// Passes everything on until the end, through what the connection turns into.
+async fn pass(context: Context, client: Stream, server: Stream, mut tap: Tap) -> io::Result<()> {
+    let (mut context, mut client, mut server) = (context, client, server);
+    loop {
+        let Some((then, ends)) =
+            relay(&context, client, server, &mut tap).await?.map(|(then, client, server)| (then, (client, server)))
+        else {
+            return Ok(());
+        };
+        match then {
+            Then::Tunnel(target) => return converse(context.tunnel(target), ends.0, ends.1).await,
+            Then::StartTls => match handshake(&context, ends.0, ends.1).await? {
+                Shaken::Both { client: inner_client, server: inner_server, .. } => {
+                    context = context.encrypted();
+                    (client, server) = (inner_client, inner_server);
+                }
+                Shaken::Opaque { client: inner_client, server: inner_server } => {
+                    tap = Tap::Nobody;
+                    (client, server) = (inner_client, inner_server);
+                }
+                Shaken::Over => return Ok(()),
+            },
+        }
+    }
+}
+
+/// How a handshake on both sides ended.
+enum Shaken {
+    /// Both sides are encrypted, with this protocol inside.
+    Both { client: Stream, server: Stream, protocol: Option<Vec<u8>> },
+    /// It is between the two of them.
+    Opaque { client: Stream, server: Stream },
+    /// There is nothing left to pass.
+    Over,
+}
+
+async fn handshake(context: &Context, client: Stream, server: Stream) -> io::Result<Shaken> {
+    let target = &context.link.target;
+    if context.shared.is_opaque(target) {
+        context.shared.count(|counts| counts.opaque += 1);
+        return Ok(Shaken::Opaque { client, server });
+    }
+    let (hello, client) = tls::hello(client).await?;
+    let (server, protocol) = match tls::connect(context, &hello, server).await {
+        Ok(connected) => connected,
+        Err(tls::Refused::Certificate(reason)) => {
+            context.refused(Refusal::Certificate, &reason);
+            context.shared.note(Note::Certificate { target: target.clone(), reason });
+            tls::alert(client).await;
+            return Ok(Shaken::Over);
+        }
+        Err(tls::Refused::Other(reason)) => {
+            // Something that only the two of them can agree on, such as a certificate of the client: they shall.
+            context.shared.set_opaque(target);
+            context.shared.note(Note::Opaque { target: target.clone(), reason });
+            context.shared.count(|counts| counts.opaque += 1);
+            let server = context.shared.dial(target).await?;
+            return Ok(Shaken::Opaque { client, server: Stream::new(server) });
+        }
+    };
+    match tls::accept(context, &hello, client, protocol.clone()).await {
+        Ok(client) => Ok(Shaken::Both { client, server, protocol }),
+        Err(error) => {
+            if tls::distrusts(&error) {
+                context.shared.set_opaque(target);
+                let reason = format!("the program does not accept the certificate of the recording: {error}");
+                context.shared.note(Note::Opaque { target: target.clone(), reason });
+            }
+            Err(error)
+        }
+    }
+}
+
+async fn encrypted(context: Context, client: Stream, server: Stream) -> io::Result<()> {
+    match handshake(&context, client, server).await? {
+        Shaken::Both { client, server, protocol } if protocol.as_deref() == Some(b"h2") => {
+            h2::record(context.encrypted(), client, server).await
+        }
+        Shaken::Both { client, server, .. } => converse(context.encrypted(), client, server).await,
+        Shaken::Opaque { client, server } => pass(context, client, server, Tap::Nobody).await,
+        Shaken::Over => Ok(()),
+    }
+}
+
+/// Sends one request to the real server and its answer to the program, as both are. Says whether the connection to the
+/// program can go on.
+pub async fn beyond(context: &Context, asked: &http1::Asked, client: &mut Stream) -> io::Result<bool> {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    let mut inner = context.tunnel(asked.target.clone());
+    let server = Stream::new(inner.shared.dial(&asked.target).await?);
+    let mut server = if asked.tls {
+        let hello = tls::Hello { name: None, offers: vec![b"http/1.1".to_vec()] };
+        let connected = tls::connect(&inner, &hello, server).await;
+        inner = inner.encrypted();
+        connected.map_err(|refused| io::Error::other(refused.reason()))?.0
+    } else {
+        server
+    };
+    let mut tap = http1::Tap::new(inner.link.clone());
+    let mut done = Vec::new();
+    let now = std::time::SystemTime::now;
+    tap.take(crate::record::exchange::Side::Client, &asked.raw, now(), &mut done);
+    server.write_all(&asked.raw).await?;
+    server.flush().await?;
+    let mut buffer = vec![0; RELAY_BUFFER_BYTES];
+    let mut goes_on = true;
+    while done.is_empty() && !tap.is_idle() {
+        let count = server.read(&mut buffer).await.unwrap_or(0);
+        if count == 0 {
+            tap.end(crate::record::exchange::Side::Server, now(), &mut done);
+            goes_on = false;
+            break;
+        }
+        goes_on &= tap.take(crate::record::exchange::Side::Server, &buffer[..count], now(), &mut done).is_none();
+        client.write_all(&buffer[..count]).await?;
+        client.flush().await?;
+    }
+    inner.keep(done);
+    Ok(goes_on)
+}

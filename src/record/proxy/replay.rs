@@ -1,0 +1,300 @@
+//! One connection while recordings answer.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::first::{First, first};
+use super::record::{Nested, beyond, refuse};
+use super::shared::Context;
+use super::stream::Stream;
+use super::{Replay, h2_play, miss, record, speakers, tls};
+use crate::limits::{RELAY_BUFFER_BYTES, SERVER_FIRST_MS, TURN_QUIET_MS};
+use crate::record::exchange::{Content, Exchange, Http, HttpResponse, Protocol};
+use crate::record::generic::GenericPlayer;
+use crate::record::http1::{self, Next, Questions, field, is_grpc};
+use crate::record::outline::Refusal;
+use crate::record::websocket;
+use crate::record::wire::{PlayStep, Player};
+
+/// Serves a connection of the program.
+pub async fn serve(context: Context, replay: Arc<Replay>, client: TcpStream) -> io::Result<()> {
+    let target = &context.link.target;
+    if let Some(keep) = context.shared.beyond()
+        && !replay.outline.knows(target)
+    {
+        replay.book.missed(target, "nothing was recorded of this target; it went to the real server");
+        return record::serve(Context { keep, ..context }, client).await;
+    }
+    match replay.outline.refused(target, context.nth) {
+        Some(Refusal::Connect) => {
+            refuse(client);
+            Ok(())
+        }
+        Some(Refusal::Certificate) => {
+            let (_, client) = tls::hello(Stream::new(client)).await?;
+            tls::alert(client).await;
+            Ok(())
+        }
+        None => converse(context, replay, Stream::new(client)).await,
+    }
+}
+
+/// Finds out what is spoken, and plays.
+fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested<'static, io::Result<()>> {
+    Box::pin(async move {
+        let target = &context.link.target;
+        let mut client = client;
+        if let Some(protocol) = replay.outline.speaks_first(target) {
+            return play(&context, client, actor(&context, &replay, protocol)).await;
+        }
+        let known = replay.outline.knows(target);
+        let mut asked = Vec::new();
+        let mut what = First::More;
+        while what == First::More {
+            let patience = Duration::from_millis(SERVER_FIRST_MS);
+            let waits = known && asked.is_empty();
+            let reading = client.more(&mut asked, RELAY_BUFFER_BYTES);
+            let read = tokio::select! {
+                // Who connects in advance to what is known may take its time.
+                read = reading => Some(read?),
+                () = tokio::time::sleep(patience), if !waits => None,
+                () = context.stopped() => return Ok(()),
+            };
+            match read {
+                Some(0) if asked.is_empty() => {
+                    if !known {
+                        replay.book.missed(target, "a connection that nothing was sent on");
+                    }
+                    return Ok(());
+                }
+                Some(0) => what = First::Unknown,
+                Some(_) => what = first(&asked, target.port),
+                None if asked.is_empty() => {
+                    replay.book.missed(target, "a connection whose server speaks first");
+                    return Ok(());
+                }
+                None => what = First::Unknown,
+            }
+        }
+        let client = client.put_back(asked);
+        match what {
+            First::Tls => encrypted(context, replay, client).await,
+            First::Http1 => http(context, replay, client).await,
+            First::Http2 => h2_play::serve(context, replay, client).await,
+            First::Wire(protocol) => play(&context, client, actor(&context, &replay, protocol)).await,
+            First::More | First::Unknown => {
+                let protocol = replay.book.protocol(target).unwrap_or(Protocol::Generic);
+                play(&context, client, actor(&context, &replay, protocol)).await
+            }
+        }
+    })
+}
+
+async fn encrypted(context: Context, replay: Arc<Replay>, client: Stream) -> io::Result<()> {
+    let (hello, client) = tls::hello(client).await?;
+    let protocol = tls::choose(&hello, replay.outline.http2(&context.link.target));
+    match tls::accept(&context, &hello, client, protocol.clone()).await {
+        Ok(client) if protocol.as_deref() == Some(b"h2") => h2_play::serve(context.encrypted(), replay, client).await,
+        Ok(client) => converse(context.encrypted(), replay, client).await,
+        Err(error) => {
+            if tls::distrusts(&error) {
+                let what = "a connection that the program encrypts and whose certificate it does not accept";
+                replay.book.missed(&context.link.target, what);
+            }
+            Err(error)
+        }
+    }
+}
+
+async fn http(context: Context, replay: Arc<Replay>, mut client: Stream) -> io::Result<()> {
+    let mut questions = Questions::new(context.link.clone(), context.shared.beyond().is_some());
+    let mut buffer = Vec::new();
+    loop {
+        let asked = match questions.next() {
+            Ok(Some(Next::Continue)) => {
+                client.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
+                client.flush().await?;
+                continue;
+            }
+            Ok(Some(Next::Answer(asked))) => asked,
+            Ok(None) => {
+                buffer.clear();
+                let count = tokio::select! {
+                    read = client.more(&mut buffer, RELAY_BUFFER_BYTES) => read?,
+                    () = context.stopped() => 0,
+                };
+                if count == 0 {
+                    if !questions.is_idle() {
+                        replay.book.missed(&context.link.target, "a request that was not finished");
+                    }
+                    return Ok(());
+                }
+                questions.feed(&buffer);
+                continue;
+            }
+            Err(http1::Malformed) => {
+                replay.book.missed(&context.link.target, "a request that is no HTTP");
+                client.write_all(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").await?;
+                return client.shutdown().await;
+            }
+        };
+        if let Some(tunnel) = &asked.tunnel
+            && (replay.outline.knows(tunnel)
+                || context.shared.beyond().is_none() && !replay.outline.knows(&asked.target))
+        {
+            client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+            client.flush().await?;
+            let client = client.put_back(questions.rest());
+            return converse(context.tunnel(tunnel.clone()), replay, client).await;
+        }
+        let response = match find(&context, &replay, &asked) {
+            Ok(Some(response)) => response,
+            // The server hung up on this request.
+            Ok(None) => return Ok(()),
+            Err(missed) => {
+                if context.shared.beyond().is_some() {
+                    match beyond(&forwarded(&context), &asked, &mut client).await {
+                        Ok(true) => continue,
+                        Ok(false) => return client.shutdown().await,
+                        Err(error) => http1::refusal(502, &miss::unreachable(&asked.target, &error)),
+                    }
+                } else {
+                    http1::refusal(502, &missed)
+                }
+            }
+        };
+        let response = keyed(&asked.request.headers, response);
+        client.write_all(&http1::render(&asked.request, &response)).await?;
+        client.flush().await?;
+        if response.status == 101 {
+            let frames = field(&response.headers, "upgrade").is_some_and(|name| name.eq_ignore_ascii_case("websocket"));
+            let client = client.put_back(questions.rest());
+            let said = replay.outline.said(&context.link.target);
+            let player = GenericPlayer::new(context.link.clone(), Arc::clone(&replay.book), said, frames);
+            return play(&context, client, Actor::Generic(Box::new(player))).await;
+        }
+        if http1::closes(&asked.request, &response) {
+            return client.shutdown().await;
+        }
+    }
+}
+
+/// The same connection, with what goes to the real server kept or not as the operator wants it.
+fn forwarded(context: &Context) -> Context {
+    Context { keep: context.shared.beyond() == Some(true), ..context.clone() }
+}
+
+fn find(context: &Context, replay: &Replay, asked: &http1::Asked) -> Result<Option<HttpResponse>, serde_json::Value> {
+    if asked.too_long {
+        replay.book.missed(&asked.target, "a request with a body that is longer than any recording");
+        return Err(miss::in_words(&format!("{} {}: the body is too long", asked.request.method, asked.request.path)));
+    }
+    let now = SystemTime::now();
+    let http = Box::new(Http { request: asked.request.clone(), response: None });
+    let exchange = Exchange {
+        target: asked.target.clone(),
+        tls: asked.tls,
+        connection: context.link.connection,
+        sent_at: now,
+        answered_at: now,
+        content: if is_grpc(&asked.request.headers) { Content::Grpc(http) } else { Content::Http(http) },
+    };
+    match replay.book.find(&exchange) {
+        Ok(found) => Ok(match &found.content {
+            Content::Http(http) | Content::Grpc(http) => http.response.clone(),
+            _ => None,
+        }),
+        Err(missed) => Err(miss::explained(&missed)),
+    }
+}
+
+/// The accept key of `WebSocket` belongs to the key of this request, not to the recorded one.
+fn keyed(asked: &[(String, Vec<u8>)], mut response: HttpResponse) -> HttpResponse {
+    let key = asked.iter().find(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-key"));
+    if let Some((_, key)) = key {
+        for (_, value) in
+            response.headers.iter_mut().filter(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-accept"))
+        {
+            *value = websocket::accept(key).into_bytes();
+        }
+    }
+    response
+}
+
+/// Who plays a server that does not speak HTTP.
+enum Actor {
+    /// In turns.
+    Generic(Box<GenericPlayer>),
+    /// A protocol that is known.
+    Wire(Box<dyn Player>),
+}
+
+fn actor(context: &Context, replay: &Replay, protocol: Protocol) -> Actor {
+    if let Some(player) = speakers::player(protocol, &context.link, &replay.book) {
+        return Actor::Wire(player);
+    }
+    let said = replay.outline.said(&context.link.target);
+    Actor::Generic(Box::new(GenericPlayer::new(context.link.clone(), Arc::clone(&replay.book), said, false)))
+}
+
+async fn play(context: &Context, client: Stream, mut actor: Actor) -> io::Result<()> {
+    let mut client = client;
+    let mut steps = match &mut actor {
+        Actor::Generic(player) => player.open(),
+        Actor::Wire(player) => player.open(),
+    };
+    let mut ended = false;
+    loop {
+        for step in steps {
+            match step {
+                PlayStep::Send(bytes) => client.write_all(&bytes).await?,
+                PlayStep::StartTls => {
+                    client.flush().await?;
+                    let (hello, plain) = tls::hello(client).await?;
+                    let protocol = tls::choose(&hello, false);
+                    client = tls::accept(context, &hello, plain, protocol).await?;
+                }
+                PlayStep::Close => {
+                    client.flush().await?;
+                    return client.shutdown().await;
+                }
+            }
+        }
+        client.flush().await?;
+        if ended {
+            return client.shutdown().await;
+        }
+        let mut bytes = Vec::new();
+        let waits = matches!(&actor, Actor::Generic(player) if player.waits());
+        let read = {
+            let reading = client.more(&mut bytes, RELAY_BUFFER_BYTES);
+            tokio::select! {
+                read = async {
+                    if waits {
+                        timeout(Duration::from_millis(TURN_QUIET_MS), reading).await.ok()
+                    } else {
+                        Some(reading.await)
+                    }
+                } => read,
+                () = context.stopped() => return Ok(()),
+            }
+        };
+        steps = match (read, &mut actor) {
+            (Some(Err(error)), _) => return Err(error),
+            (Some(Ok(0)), Actor::Generic(player)) => {
+                ended = true;
+                player.settle()
+            }
+            (Some(Ok(0)), Actor::Wire(_)) => return client.shutdown().await,
+            (Some(Ok(_)), Actor::Generic(player)) => player.take(&bytes),
+            (Some(Ok(_)), Actor::Wire(player)) => player.take(&bytes),
+            (None, Actor::Generic(player)) => player.settle(),
+            (None, Actor::Wire(_)) => Vec::new(),
+        };
+    }
+}

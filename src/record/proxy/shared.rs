@@ -1,0 +1,298 @@
+//! What the connections of one recording or replay share.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::sync::watch;
+use tokio::time::timeout;
+use tokio_rustls::rustls::RootCertStore;
+
+use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
+use crate::limits::{MAX_RECORDING_BYTES, MAX_RECORDING_NOTES, RESOLVED_MS, UPSTREAM_CONNECT_MS};
+use crate::record::ca::Authority;
+use crate::record::dns::{Names, is_fake};
+use crate::record::exchange::{Content, Dns, Exchange, Target};
+use crate::record::link::Link;
+use crate::record::outline::Refusal;
+
+/// See the module.
+pub struct Shared {
+    /// Who knows where connections go.
+    pub wires: Arc<dyn Wires>,
+    /// Whether this records or replays.
+    pub mode: Mode,
+    /// Makes the certificates that the program sees.
+    pub authority: Arc<Authority>,
+    /// What servers are verified with.
+    pub roots: Arc<RootCertStore>,
+    /// Addresses of names.
+    pub names: Names,
+    /// Turns true when all is to end.
+    pub stop: watch::Receiver<bool>,
+    connections: AtomicU64,
+    kept: Mutex<Kept>,
+    resolved: Mutex<HashMap<String, (Instant, Vec<IpAddr>)>>,
+}
+
+#[derive(Default)]
+struct Kept {
+    exchanges: Vec<Exchange>,
+    bytes: usize,
+    notes: Vec<Note>,
+    counts: Counts,
+    /// Targets whose programs do not accept our certificates.
+    opaque: HashSet<Target>,
+    /// How many connections each target has had.
+    connections: HashMap<Target, u64>,
+    /// Names and types that have an exchange.
+    asked: HashSet<(String, &'static str)>,
+}
+
+impl Shared {
+    /// With nothing recorded yet.
+    pub fn new(
+        wires: Arc<dyn Wires>,
+        mode: Mode,
+        authority: Arc<Authority>,
+        roots: RootCertStore,
+        stop: watch::Receiver<bool>,
+    ) -> Self {
+        Self {
+            wires,
+            mode,
+            authority,
+            roots: Arc::new(roots),
+            names: Names::default(),
+            stop,
+            connections: AtomicU64::new(0),
+            kept: Mutex::default(),
+            resolved: Mutex::default(),
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the counts.
+    pub fn count(&self, change: impl FnOnce(&mut Counts)) {
+        change(&mut self.kept().counts);
+    }
+
+    /// Something to tell beside the calls, once.
+    pub fn note(&self, note: Note) {
+        let mut kept = self.kept();
+        if kept.notes.len() < MAX_RECORDING_NOTES && !kept.notes.contains(&note) {
+            kept.notes.push(note);
+        }
+    }
+
+    /// A call is complete.
+    pub fn keep(&self, exchange: Exchange) {
+        let size = size(&exchange);
+        let mut kept = self.kept();
+        if kept.bytes + size > MAX_RECORDING_BYTES {
+            kept.counts.dropped += 1;
+            return;
+        }
+        kept.bytes += size;
+        kept.exchanges.push(exchange);
+    }
+
+    /// The connection that goes to this target: with a number of its own, and which one to that target it is, from 1.
+    pub fn link(&self, target: Target) -> (Link, u64) {
+        let connection = self.connections.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut kept = self.kept();
+        kept.counts.connections += 1;
+        let nth = kept.connections.entry(target.clone()).or_default();
+        *nth += 1;
+        (Link { target, tls: false, connection }, *nth)
+    }
+
+    /// Whether nothing can be seen of connections to this target.
+    pub fn is_opaque(&self, target: &Target) -> bool {
+        self.kept().opaque.contains(target)
+    }
+
+    /// From now on connections to this target are not looked into.
+    pub fn set_opaque(&self, target: &Target) {
+        self.kept().opaque.insert(target.clone());
+    }
+
+    /// A question of a name was answered: keeps it the first time.
+    pub fn keep_name(&self, dns: Dns, kind: &'static str, sent_at: SystemTime) {
+        if self.kept().asked.insert((dns.name.clone(), kind)) {
+            self.keep(Exchange {
+                target: Target { host: String::new(), port: 53 },
+                tls: false,
+                connection: 0,
+                sent_at,
+                answered_at: SystemTime::now(),
+                content: Content::Dns(dns),
+            });
+        }
+    }
+
+    /// Whether this question of a name is asked for the first time.
+    pub fn first_question(&self, name: &str, kind: &'static str) -> bool {
+        self.kept().asked.insert((name.to_owned(), kind))
+    }
+
+    /// All that was recorded, in the order in which the calls were sent.
+    pub fn take(&self) -> Recorded {
+        let kept = std::mem::take(&mut *self.kept());
+        let mut exchanges = kept.exchanges;
+        exchanges.sort_by_key(|exchange| exchange.sent_at);
+        let mut opaque: Vec<Target> = kept.opaque.into_iter().collect();
+        opaque.sort();
+        Recorded { exchanges, opaque, notes: kept.notes, counts: kept.counts }
+    }
+
+    /// What a connection to this address is called.
+    pub fn target(&self, to: SocketAddr) -> Target {
+        let host = self.names.name(to.ip()).unwrap_or_else(|| to.ip().to_canonical().to_string());
+        Target { host, port: to.port() }
+    }
+
+    /// Whether what nobody recorded may go to the real server, and is recorded there.
+    pub fn beyond(&self) -> Option<bool> {
+        match &self.mode {
+            Mode::Record => Some(true),
+            Mode::Replay { on_miss, .. } => match on_miss {
+                OnMiss::Fail => None,
+                OnMiss::Passthrough => Some(false),
+                OnMiss::Record => Some(true),
+            },
+        }
+    }
+
+    /// The real addresses of a name, or the address that the host is.
+    pub async fn resolve(self: &Arc<Self>, host: &str) -> io::Result<Vec<IpAddr>> {
+        if let Ok(address) = host.parse() {
+            if is_fake(address) {
+                return Err(io::Error::new(io::ErrorKind::NotFound, "the address was given to no name"));
+            }
+            return Ok(vec![address]);
+        }
+        let known = |shared: &Self| {
+            let resolved = shared.resolved.lock().unwrap_or_else(PoisonError::into_inner);
+            let (at, addresses) = resolved.get(host)?;
+            (at.elapsed() < Duration::from_millis(RESOLVED_MS)).then(|| addresses.clone())
+        };
+        if let Some(addresses) = known(self) {
+            return Ok(addresses);
+        }
+        let wires = Arc::clone(&self.wires);
+        let name = host.to_owned();
+        let addresses = tokio::task::spawn_blocking(move || wires.resolve(&name)).await.map_err(io::Error::other)??;
+        let mut resolved = self.resolved.lock().unwrap_or_else(PoisonError::into_inner);
+        if resolved.len() > crate::limits::MAX_FAKE_NAMES {
+            resolved.clear();
+        }
+        resolved.insert(host.to_owned(), (Instant::now(), addresses.clone()));
+        Ok(addresses)
+    }
+
+    /// A connection to the real server.
+    pub async fn dial(self: &Arc<Self>, target: &Target) -> io::Result<TcpStream> {
+        let connect = async {
+            let mut failed = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+            for address in self.resolve(&target.host).await? {
+                match self.connect(SocketAddr::new(address, target.port)).await {
+                    Ok(stream) => return Ok(stream),
+                    Err(error) => failed = error,
+                }
+            }
+            Err(failed)
+        };
+        timeout(Duration::from_millis(UPSTREAM_CONNECT_MS), connect)
+            .await
+            .unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "nothing answered in time")))
+    }
+
+    async fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
+        let wires = Arc::clone(&self.wires);
+        let socket = tokio::task::spawn_blocking(move || wires.dial(to)).await.map_err(io::Error::other)??;
+        let socket = std::net::TcpStream::from(socket);
+        socket.set_nonblocking(true)?;
+        let stream = TcpSocket::from_std_stream(socket).connect(to).await?;
+        // Small messages go on as they come.
+        let _ = stream.set_nodelay(true);
+        Ok(stream)
+    }
+}
+
+/// One connection of the program and what is known of it.
+#[derive(Clone)]
+pub struct Context {
+    /// What all share.
+    pub shared: Arc<Shared>,
+    /// This one.
+    pub link: Link,
+    /// Whether what is said on it is kept.
+    pub keep: bool,
+    /// Which connection to its target it is, from 1.
+    pub nth: u64,
+}
+
+impl Context {
+    /// Keeps what was said, if anything is to be kept of this connection.
+    pub fn keep(&self, exchanges: impl IntoIterator<Item = Exchange>) {
+        for exchange in exchanges {
+            if self.keep {
+                self.shared.keep(exchange);
+            } else {
+                self.shared.count(|counts| counts.passed += 1);
+            }
+        }
+    }
+
+    /// The real server was not reached, or not trusted.
+    pub fn refused(&self, refusal: Refusal, reason: &str) {
+        self.shared.count(|counts| counts.refused += 1);
+        self.keep([refusal.exchange(&self.link, self.nth, reason, SystemTime::now())]);
+    }
+
+    /// The same connection, encrypted.
+    pub fn encrypted(&self) -> Self {
+        let mut inner = self.clone();
+        inner.link.tls = true;
+        inner
+    }
+
+    /// What is inside its tunnel.
+    pub fn tunnel(&self, target: Target) -> Self {
+        let mut inner = self.clone();
+        inner.link = Link { target, tls: false, connection: self.link.connection };
+        inner
+    }
+
+    /// Waits until all is to end.
+    pub async fn stopped(&self) {
+        let mut stop = self.shared.stop.clone();
+        let _ = stop.wait_for(|stop| *stop).await;
+    }
+}
+
+/// About what an exchange takes in memory, in bytes.
+fn size(exchange: &Exchange) -> usize {
+    let fields = |headers: &[(String, Vec<u8>)]| {
+        headers.iter().map(|(name, value)| name.len() + value.len() + 64).sum::<usize>()
+    };
+    512 + match &exchange.content {
+        Content::Http(http) | Content::Grpc(http) => {
+            let response = http
+                .response
+                .as_ref()
+                .map_or(0, |response| fields(&response.headers) + fields(&response.trailers) + response.body.len());
+            fields(&http.request.headers) + http.request.path.len() + http.request.body.len() + response
+        }
+        Content::Dns(dns) => dns.name.len() + dns.answers.iter().map(String::len).sum::<usize>(),
+        Content::Wire(_, wire) => wire.messages.iter().map(|message| message.bytes.len() + 64).sum(),
+    }
+}

@@ -1,0 +1,76 @@
+//! A connection in whatever layers it has, into which bytes can be put back.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
+
+/// What a connection has to be able to do.
+pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
+
+/// See the module.
+pub struct Stream {
+    /// Bytes that are read before any others.
+    before: Bytes,
+    inner: Box<dyn Duplex>,
+}
+
+impl Stream {
+    /// Of a connection.
+    pub fn new(inner: impl Duplex + 'static) -> Self {
+        Self { before: Bytes::new(), inner: Box::new(inner) }
+    }
+
+    /// The same with these bytes to be read first.
+    pub fn put_back(mut self, bytes: Vec<u8>) -> Self {
+        if bytes.is_empty() {
+            return self;
+        }
+        let mut bytes = bytes;
+        bytes.extend_from_slice(&self.before);
+        self.before = Bytes::from(bytes);
+        self
+    }
+
+    /// Reads once and appends; 0 is the end.
+    pub async fn more(&mut self, into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
+        let start = into.len();
+        into.resize(start + most, 0);
+        let read = self.read(&mut into[start..]).await;
+        into.truncate(start + read.as_ref().copied().unwrap_or(0));
+        read
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.before.has_remaining() {
+            let count = self.before.len().min(buffer.remaining());
+            buffer.put_slice(&self.before.split_to(count));
+            return Poll::Ready(Ok(()));
+        }
+        Pin::new(&mut self.inner).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.inner).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(context)
+    }
+}

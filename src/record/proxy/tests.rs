@@ -1,0 +1,165 @@
+//! Servers on loopback, recorded through the proxy, stopped, and played again.
+
+mod generic;
+mod http1;
+mod http2;
+mod tls;
+
+use std::collections::HashMap;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+
+use super::*;
+use crate::record::book::{Noise, Report};
+
+/// Longest that anything here waits.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Says which listener of the proxy stands for which server, and dials for it.
+#[derive(Default)]
+pub struct Net {
+    routes: Mutex<HashMap<SocketAddr, SocketAddr>>,
+    hosts: HashMap<&'static str, Vec<IpAddr>>,
+}
+
+impl Wires for Net {
+    fn destination(&self, accepted_local: SocketAddr, _peer: SocketAddr) -> Option<SocketAddr> {
+        self.routes.lock().unwrap().get(&accepted_local).copied()
+    }
+
+    fn dial(&self, to: SocketAddr) -> io::Result<OwnedFd> {
+        let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        Ok(socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
+    }
+
+    fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        self.hosts.get(name).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+/// A server in threads.
+pub struct Server {
+    pub address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Server {
+    /// Answers each connection with this.
+    pub fn start(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let serve = Arc::new(serve);
+        let thread = thread::spawn(move || {
+            for stream in listener.incoming() {
+                if stopped.load(Ordering::SeqCst) {
+                    return;
+                }
+                let stream = stream.unwrap();
+                stream.set_read_timeout(Some(PATIENCE)).unwrap();
+                let serve = Arc::clone(&serve);
+                thread::spawn(move || serve(stream));
+            }
+        });
+        Self { address, stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(self.address);
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+}
+
+/// A proxy in front of one server.
+pub struct Setup {
+    pub proxy: Proxy,
+    pub address: SocketAddr,
+    pub authority: Arc<Authority>,
+}
+
+pub fn setup(mode: Mode, to: SocketAddr, system: &[u8]) -> Setup {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let net = Net::default();
+    net.routes.lock().unwrap().insert(address, to);
+    let authority = Arc::new(Authority::new().unwrap());
+    let sockets = Sockets { tcp: vec![listener], udp: Vec::new() };
+    let proxy = Proxy::start(sockets, Arc::new(net), mode, Arc::clone(&authority), system).unwrap();
+    Setup { proxy, address, authority }
+}
+
+pub fn replay_of(exchanges: Vec<Exchange>) -> Arc<Replay> {
+    let outline = Outline::of(&exchanges);
+    Arc::new(Replay { book: Arc::new(Book::new(exchanges, Noise)), outline })
+}
+
+/// What recordings answer a client.
+pub fn played<T>(exchanges: Vec<Exchange>, to: SocketAddr, client: impl Fn(&Setup) -> T) -> (T, Report) {
+    let replay = replay_of(exchanges);
+    let setup = setup(Mode::Replay { replay: Arc::clone(&replay), on_miss: OnMiss::Fail }, to, b"");
+    let got = client(&setup);
+    let counts = setup.proxy.counts();
+    setup.proxy.finish();
+    assert_eq!(counts.panics, 0);
+    (got, replay.book.report())
+}
+
+/// Records what a client does, stops the server, and has the same done again.
+pub fn both<T: PartialEq + std::fmt::Debug>(
+    server: Server,
+    system: &[u8],
+    client: impl Fn(&Setup) -> T,
+) -> (T, Recorded) {
+    let to = server.address;
+    let setup = setup(Mode::Record, to, system);
+    let live = client(&setup);
+    let recorded = setup.proxy.finish();
+    assert_eq!(recorded.counts.panics, 0);
+    drop(server);
+    let (again, report) = played(recorded.exchanges.clone(), to, client);
+    assert_eq!(again, live, "replayed and recorded");
+    assert_eq!((report.missed, report.unused), (vec![], vec![]));
+    (live, recorded)
+}
+
+pub fn connect(to: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(to).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
+/// Sends bytes and reads until the other side closes.
+pub fn ask(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
+    let mut stream = connect(to);
+    stream.write_all(bytes).unwrap();
+    let mut got = Vec::new();
+    stream.read_to_end(&mut got).unwrap();
+    got
+}
+
+/// Reads exactly so much as ends with this.
+pub fn until(stream: &mut impl io::Read, end: &[u8]) -> Vec<u8> {
+    let mut got = Vec::new();
+    let mut byte = [0];
+    while !got.ends_with(end) {
+        assert_eq!(stream.read(&mut byte).unwrap(), 1, "ended after {}", got.escape_ascii());
+        got.push(byte[0]);
+    }
+    got
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}

@@ -1,0 +1,129 @@
+use std::io::{Read as _, Write as _};
+use std::net::Shutdown;
+
+use super::*;
+use crate::record::exchange::{Content, Side};
+
+/// Who said what, in order.
+fn said(exchange: &Exchange) -> Vec<(Side, String)> {
+    let Content::Wire(_, wire) = &exchange.content else { panic!("{exchange:?}") };
+    wire.messages.iter().map(|message| (message.from, text(&message.bytes))).collect()
+}
+
+#[test]
+fn turns_are_recorded_and_answered() {
+    let server = Server::start(|mut stream| {
+        let mut count = 0;
+        loop {
+            let mut line = Vec::new();
+            let mut byte = [0];
+            while !line.ends_with(b"\n") {
+                if stream.read(&mut byte).unwrap_or(0) == 0 {
+                    return;
+                }
+                line.push(byte[0]);
+            }
+            count += 1;
+            stream.write_all(format!("{count}:{}", text(&line)).as_bytes()).unwrap();
+            if line == b"quit\n" {
+                return;
+            }
+        }
+    });
+    let (got, recorded) = both(server, b"", |setup| {
+        let mut stream = connect(setup.address);
+        let mut got = Vec::new();
+        for line in ["hello\n", "same\n", "same\n"] {
+            stream.write_all(line.as_bytes()).unwrap();
+            got.extend(until(&mut stream, b"\n"));
+        }
+        stream.write_all(b"quit\n").unwrap();
+        stream.read_to_end(&mut got).unwrap();
+        text(&got)
+    });
+    assert_eq!(got, "1:hello\n2:same\n3:same\n4:quit\n");
+    let all: Vec<_> = recorded.exchanges.iter().map(said).collect();
+    let (client, server) = (Side::Client, Side::Server);
+    let turn = |a: &str, b: &str| vec![(client, a.to_owned()), (server, b.to_owned())];
+    let mut last = turn("quit\n", "4:quit\n");
+    last.push((server, String::new()));
+    assert_eq!(all, [turn("hello\n", "1:hello\n"), turn("same\n", "2:same\n"), turn("same\n", "3:same\n"), last]);
+}
+
+#[test]
+fn a_server_may_speak_first() {
+    let server = Server::start(|mut stream| {
+        stream.write_all(b"220 ready\r\n").unwrap();
+        until(&mut stream, b"\r\n");
+        stream.write_all(b"250 hello\r\n").unwrap();
+        let _ = stream.read(&mut [0]);
+    });
+    let (got, recorded) = both(server, b"", |setup| {
+        let mut stream = connect(setup.address);
+        let mut got = until(&mut stream, b"\r\n");
+        stream.write_all(b"EHLO me\r\n").unwrap();
+        got.extend(until(&mut stream, b"\r\n"));
+        text(&got)
+    });
+    assert_eq!(got, "220 ready\r\n250 hello\r\n");
+    assert_eq!(recorded.exchanges.len(), 2);
+}
+
+#[test]
+fn a_message_may_come_in_pieces_and_be_the_beginning_of_another() {
+    let server = Server::start(|mut stream| {
+        let mut got = Vec::new();
+        stream.read_to_end(&mut got).unwrap();
+        stream.write_all(format!("{} bytes", got.len()).as_bytes()).unwrap();
+    });
+    let (got, _) = both(server, b"", |setup| {
+        ["\x01ab", "\x01abcdef", "\x01abc"].map(|message| {
+            let mut stream = connect(setup.address);
+            for piece in message.as_bytes().chunks(2) {
+                stream.write_all(piece).unwrap();
+            }
+            stream.shutdown(Shutdown::Write).unwrap();
+            let mut got = Vec::new();
+            stream.read_to_end(&mut got).unwrap();
+            text(&got)
+        })
+    });
+    assert_eq!(got, ["3 bytes", "7 bytes", "4 bytes"]);
+}
+
+#[test]
+fn what_was_not_recorded_ends_the_connection_and_is_counted() {
+    let to: SocketAddr = "127.0.0.1:9".parse().unwrap();
+    let (got, report) = played(Vec::new(), to, |setup| {
+        let mut stream = connect(setup.address);
+        stream.write_all(b"\x00\x01what").unwrap();
+        let mut got = Vec::new();
+        let spoke = stream.read_to_end(&mut got).map(|_| got);
+        let mut silent = connect(setup.address);
+        let mut nothing = Vec::new();
+        let waited = silent.read_to_end(&mut nothing).map(|_| nothing);
+        (spoke.map_err(|error| error.kind()), waited.map_err(|error| error.kind()))
+    });
+    assert_eq!(got, (Ok(Vec::new()), Ok(Vec::new())));
+    assert_eq!(report.missed.len(), 2);
+}
+
+#[test]
+fn much_in_both_directions_at_once_does_not_stop() {
+    const SIZE: usize = 8 * 1024 * 1024;
+    let server = Server::start(|mut stream| {
+        let mut reading = stream.try_clone().unwrap();
+        let writer = thread::spawn(move || stream.write_all(&vec![7; SIZE]));
+        let mut got = vec![0; SIZE];
+        reading.read_exact(&mut got).unwrap();
+        writer.join().unwrap().unwrap();
+    });
+    let setup = setup(Mode::Record, server.address, b"");
+    let stream = connect(setup.address);
+    let mut writing = stream.try_clone().unwrap();
+    let writer = thread::spawn(move || writing.write_all(&vec![9; SIZE]));
+    let mut got = vec![0; SIZE];
+    (&stream).read_exact(&mut got).unwrap();
+    writer.join().unwrap().unwrap();
+    assert!(got.iter().all(|byte| *byte == 7));
+}

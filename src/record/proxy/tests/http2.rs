@@ -1,0 +1,212 @@
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, StatusCode};
+use rustls_pki_types::ServerName;
+use tokio::sync::oneshot;
+
+use super::tls::{acceptor, async_server, block_on, connector};
+use super::*;
+use crate::record::exchange::{Content, HttpVersion};
+
+/// Reads a whole body.
+async fn body(mut body: h2_crate::RecvStream) -> (Vec<u8>, HeaderMap) {
+    let mut all = Vec::new();
+    while let Some(Ok(data)) = body.data().await {
+        let _ = body.flow_control().release_capacity(data.len());
+        all.extend_from_slice(&data);
+    }
+    (all, body.trailers().await.ok().flatten().unwrap_or_default())
+}
+
+/// A gRPC server: sends every message back, twice, and a status after that. Over TLS.
+fn grpc(authority: &Arc<Authority>) -> Server {
+    let acceptor = acceptor(authority, &[b"h2"]);
+    async_server(move |stream| {
+        let acceptor = acceptor.clone();
+        async move {
+            let Ok(stream) = acceptor.accept(stream).await else { return };
+            let mut connection = h2_crate::server::handshake(stream).await.unwrap();
+            while let Some(Ok((request, mut respond))) = connection.accept().await {
+                tokio::spawn(async move {
+                    let path = request.uri().path().to_owned();
+                    let mut head = Response::new(());
+                    head.headers_mut().insert("content-type", "application/grpc".parse().unwrap());
+                    if path.ends_with("/Fail") {
+                        head.headers_mut().insert("grpc-status", "5".parse().unwrap());
+                        let _ = respond.send_response(head, true);
+                        return;
+                    }
+                    // The head goes out before the request has ended.
+                    let mut down = respond.send_response(head, false).unwrap();
+                    let mut up = request.into_body();
+                    while let Some(Ok(data)) = up.data().await {
+                        let _ = up.flow_control().release_capacity(data.len());
+                        let twice = [data.as_ref(), data.as_ref()].concat();
+                        super::super::h2::send(&mut down, Bytes::from(twice)).await.unwrap();
+                    }
+                    let trailers = HeaderMap::from_iter([("grpc-status".parse().unwrap(), "0".parse().unwrap())]);
+                    down.send_trailers(trailers).unwrap();
+                });
+            }
+        }
+    })
+}
+
+use ::h2 as h2_crate;
+
+/// One call with this body.
+async fn call(
+    send: &h2_crate::client::SendRequest<Bytes>,
+    path: &str,
+    message: &[u8],
+) -> (StatusCode, HeaderMap, Vec<u8>, HeaderMap) {
+    let request = Request::post(format!("https://api.example{path}"))
+        .header("content-type", "application/grpc")
+        .body(())
+        .unwrap();
+    let mut send = send.clone().ready().await.unwrap();
+    let (response, mut up) = send.send_request(request, false).unwrap();
+    super::super::h2::send(&mut up, Bytes::copy_from_slice(message)).await.unwrap();
+    up.send_data(Bytes::new(), true).unwrap();
+    let (head, stream) = response.await.unwrap().into_parts();
+    let (all, trailers) = body(stream).await;
+    (head.status, head.headers, all, trailers)
+}
+
+async fn open(setup: &Setup) -> h2_crate::client::SendRequest<Bytes> {
+    let stream = tokio::net::TcpStream::connect(setup.address).await.unwrap();
+    let stream = connector(&setup.authority, &[b"h2", b"http/1.1"])
+        .connect(ServerName::try_from("api.example").unwrap(), stream)
+        .await
+        .unwrap();
+    assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
+    let (send, connection) = h2_crate::client::handshake(stream).await.unwrap();
+    tokio::spawn(async move {
+        let _ = connection.await;
+    });
+    send
+}
+
+fn framed(message: &[u8]) -> Vec<u8> {
+    [&[0], &(message.len() as u32).to_be_bytes()[..], message].concat()
+}
+
+#[test]
+fn grpc_calls_with_trailers_and_a_hundred_streams_at_once() {
+    let real = Arc::new(Authority::new().unwrap());
+    let server = grpc(&real);
+    let system = real.pem().as_bytes().to_vec();
+    let (got, recorded) = both(server, &system, |setup| {
+        block_on(async {
+            let send = open(setup).await;
+            let mut calls = tokio::task::JoinSet::new();
+            for at in 0..100_u32 {
+                let send = send.clone();
+                calls.spawn(async move { (at, call(&send, "/shop.Shop/Twice", &framed(&at.to_be_bytes())).await) });
+            }
+            let mut got = calls.join_all().await;
+            got.sort_by_key(|(at, _)| *at);
+            let large = call(&send, "/shop.Shop/Large", &framed(&vec![5; 3_000_000])).await;
+            let failed = call(&send, "/shop.Shop/Fail", &framed(b"")).await;
+            (got, large, failed)
+        })
+    });
+    for (at, (status, _, all, trailers)) in &got.0 {
+        assert_eq!((*status, all.as_slice()), (StatusCode::OK, framed(&at.to_be_bytes()).repeat(2).as_slice()));
+        assert_eq!(trailers["grpc-status"], "0");
+    }
+    assert_eq!(got.1.2.len(), 2 * 3_000_005);
+    assert_eq!((got.2.1["grpc-status"].as_bytes(), got.2.2.len()), (&b"5"[..], 0));
+    assert_eq!(recorded.exchanges.len(), 102);
+    let Content::Grpc(http) = &recorded.exchanges[0].content else { panic!("{:?}", recorded.exchanges[0]) };
+    assert_eq!((http.request.version, http.request.authority.as_str()), (HttpVersion::Http2, "api.example"));
+    assert_eq!(http.response.as_ref().unwrap().trailers, [("grpc-status".to_owned(), b"0".to_vec())]);
+}
+
+#[test]
+fn both_sides_of_a_stream_may_speak_in_turns_while_it_is_recorded() {
+    let real = Arc::new(Authority::new().unwrap());
+    let server = grpc(&real);
+    let setup = setup(Mode::Record, server.address, real.pem().as_bytes());
+    block_on(async {
+        let send = open(&setup).await;
+        let request = Request::post("https://api.example/shop.Shop/Chat")
+            .header("content-type", "application/grpc")
+            .body(())
+            .unwrap();
+        let (response, mut up) = send.ready().await.unwrap().send_request(request, false).unwrap();
+        let mut down = response.await.unwrap().into_body();
+        for at in 0..3_u8 {
+            up.send_data(Bytes::from(framed(&[at])), false).unwrap();
+            let mut got = Vec::new();
+            while got.len() < 12 {
+                got.extend_from_slice(&down.data().await.unwrap().unwrap());
+            }
+            assert_eq!(got, framed(&[at]).repeat(2));
+        }
+        up.send_data(Bytes::new(), true).unwrap();
+        assert!(down.data().await.is_none());
+        assert_eq!(down.trailers().await.unwrap().unwrap()["grpc-status"], "0");
+    });
+    let recorded = setup.proxy.finish();
+    let Content::Grpc(http) = &recorded.exchanges[0].content else { panic!("{:?}", recorded.exchanges) };
+    assert_eq!((http.request.body.len(), http.response.as_ref().unwrap().body.len()), (18, 36));
+}
+
+#[test]
+fn a_call_that_nobody_recorded_is_unavailable() {
+    let to: SocketAddr = "127.0.0.1:9".parse().unwrap();
+    let ((status, head, all, _), report) = played(Vec::new(), to, |setup| {
+        block_on(async { call(&open_grpc(setup).await, "/shop.Shop/New", &framed(b"x")).await })
+    });
+    assert_eq!((status, all.len()), (StatusCode::OK, 0));
+    assert_eq!(head["grpc-status"], "14");
+    assert!(head["grpc-message"].to_str().unwrap().starts_with("no recording answers this call"), "{head:?}");
+    assert_eq!(report.missed.len(), 1);
+}
+
+/// As a program that speaks nothing but HTTP/2, in plain text.
+async fn open_grpc(setup: &Setup) -> h2_crate::client::SendRequest<Bytes> {
+    let stream = tokio::net::TcpStream::connect(setup.address).await.unwrap();
+    let (send, connection) = h2_crate::client::handshake(stream).await.unwrap();
+    tokio::spawn(async move {
+        let _ = connection.await;
+    });
+    send
+}
+
+#[test]
+fn a_stream_that_the_program_takes_back_is_taken_back_from_the_server() {
+    let (gone, wait) = oneshot::channel::<()>();
+    let gone = Arc::new(Mutex::new(Some(gone)));
+    let server = async_server(move |stream| {
+        let gone = Arc::clone(&gone);
+        async move {
+            let mut connection = h2_crate::server::handshake(stream).await.unwrap();
+            while let Some(Ok((_, mut respond))) = connection.accept().await {
+                let gone = gone.lock().unwrap().take();
+                tokio::spawn(async move {
+                    let mut down = respond.send_response(Response::new(()), false).unwrap();
+                    let _ = super::super::h2::send(&mut down, Bytes::from_static(b"first")).await;
+                    let reset = std::future::poll_fn(|context| down.poll_reset(context)).await;
+                    assert!(reset.is_ok());
+                    if let Some(gone) = gone {
+                        let _ = gone.send(());
+                    }
+                });
+            }
+        }
+    });
+    let setup = setup(Mode::Record, server.address, b"");
+    block_on(async {
+        let send = open_grpc(&setup).await;
+        let request = Request::get("http://api.example/endless").body(()).unwrap();
+        let (response, _) = send.ready().await.unwrap().send_request(request, true).unwrap();
+        let mut down = response.await.unwrap().into_body();
+        assert_eq!(down.data().await.unwrap().unwrap(), "first");
+        drop(down);
+        wait.await.unwrap();
+    });
+    let recorded = setup.proxy.finish();
+    let Content::Http(http) = &recorded.exchanges[0].content else { panic!("{:?}", recorded.exchanges) };
+    assert_eq!(http.response.as_ref().unwrap().body, b"first");
+}

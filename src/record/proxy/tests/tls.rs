@@ -1,0 +1,220 @@
+use std::sync::atomic::AtomicUsize;
+
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, ServerName};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
+use tokio_rustls::rustls::sign::CertifiedKey;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+use super::*;
+
+#[derive(Debug)]
+struct Named(Arc<Authority>);
+
+impl ResolvesServerCert for Named {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        self.0.leaf(hello.server_name().unwrap_or("127.0.0.1")).ok()
+    }
+}
+
+pub fn acceptor(authority: &Arc<Authority>, protocols: &[&[u8]]) -> TlsAcceptor {
+    let mut config = ServerConfig::builder_with_provider(authority.provider())
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(Named(Arc::clone(authority))));
+    config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// Trusts this authority alone.
+pub fn connector(authority: &Authority, protocols: &[&[u8]]) -> TlsConnector {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(authority.pem().as_bytes()).unwrap()).unwrap();
+    let mut config = ClientConfig::builder_with_provider(authority.provider())
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+    TlsConnector::from(Arc::new(config))
+}
+
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { timeout(PATIENCE, future).await.expect("in time") })
+}
+
+/// Runs a server of streams in a thread of its own.
+pub fn async_server<F>(serve: impl Fn(tokio::net::TcpStream) -> F + Send + Sync + 'static) -> Server
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    Server::start(move |stream| {
+        stream.set_nonblocking(true).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let stream = tokio::net::TcpStream::from_std(stream).unwrap();
+            let _ = timeout(PATIENCE, serve(stream)).await;
+        });
+    })
+}
+
+/// Answers one request over TLS.
+fn https(authority: &Arc<Authority>) -> Server {
+    let acceptor = acceptor(authority, &[b"http/1.1"]);
+    async_server(move |stream| {
+        let acceptor = acceptor.clone();
+        async move {
+            let Ok(mut stream) = acceptor.accept(stream).await else { return };
+            let mut seen = [0; 1024];
+            let _ = stream.read(&mut seen).await;
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nsecret").await;
+            let _ = stream.shutdown().await;
+        }
+    })
+}
+
+async fn get(to: SocketAddr, connector: &TlsConnector) -> io::Result<String> {
+    let stream = tokio::net::TcpStream::connect(to).await?;
+    let mut stream = connector.connect(ServerName::try_from("api.example").unwrap(), stream).await?;
+    stream.write_all(b"GET /s HTTP/1.1\r\nHost: api.example\r\n\r\n").await?;
+    let mut got = String::new();
+    stream.read_to_string(&mut got).await?;
+    Ok(got)
+}
+
+#[test]
+fn encrypted_calls_are_recorded_and_answered() {
+    let real = Arc::new(Authority::new().unwrap());
+    let server = https(&real);
+    let system = real.pem().as_bytes().to_vec();
+    let (got, recorded) = both(server, &system, |setup| {
+        block_on(get(setup.address, &connector(&setup.authority, &[b"h2", b"http/1.1"]))).unwrap()
+    });
+    assert!(got.ends_with("\r\n\r\nsecret"), "{got}");
+    assert_eq!((recorded.exchanges.len(), recorded.exchanges[0].tls), (1, true));
+    assert_eq!(recorded.notes, vec![]);
+}
+
+#[test]
+fn a_server_that_cannot_be_verified_is_refused_in_both() {
+    let server = https(&Arc::new(Authority::new().unwrap()));
+    let (got, recorded) = both(server, b"", |setup| {
+        block_on(get(setup.address, &connector(&setup.authority, &[]))).map_err(|error| error.to_string())
+    });
+    assert_eq!(got.unwrap_err(), "received fatal alert: BadCertificate");
+    assert_eq!(recorded.counts.refused, 1);
+    let [Note::Certificate { reason, .. }] = recorded.notes.as_slice() else { panic!("{:?}", recorded.notes) };
+    assert!(reason.contains("authority"), "{reason}");
+}
+
+#[test]
+fn a_program_that_trusts_its_server_alone_passes_unseen_from_the_second_time() {
+    let real = Arc::new(Authority::new().unwrap());
+    let server = https(&real);
+    let setup = setup(Mode::Record, server.address, real.pem().as_bytes());
+    let pinned = connector(&real, &[]);
+    let first = block_on(get(setup.address, &pinned));
+    assert!(first.is_err(), "{first:?}");
+    assert!(block_on(get(setup.address, &pinned)).unwrap().ends_with("secret"));
+    let recorded = setup.proxy.finish();
+    assert_eq!(recorded.exchanges, vec![]);
+    assert_eq!(recorded.opaque, [Target { host: "127.0.0.1".to_owned(), port: server.address.port() }]);
+    assert_eq!(recorded.counts.opaque, 1);
+}
+
+#[test]
+fn a_panic_costs_one_connection() {
+    struct Panics(AtomicUsize, SocketAddr);
+    impl Wires for Panics {
+        fn destination(&self, _: SocketAddr, _: SocketAddr) -> Option<SocketAddr> {
+            assert!(self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst) > 0, "the first one fails");
+            Some(self.1)
+        }
+        fn dial(&self, to: SocketAddr) -> io::Result<OwnedFd> {
+            Net::default().dial(to)
+        }
+        fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+            Net::default().resolve(name)
+        }
+    }
+    let server = Server::start(|mut stream| {
+        until(&mut stream, b"?");
+        std::io::Write::write_all(&mut stream, b"!").unwrap();
+    });
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let to = listener.local_addr().unwrap();
+    let wires = Arc::new(Panics(AtomicUsize::new(0), server.address));
+    let authority = Arc::new(Authority::new().unwrap());
+    let sockets = Sockets { tcp: vec![listener], udp: Vec::new() };
+    let proxy = Proxy::start(sockets, wires, Mode::Record, authority, b"").unwrap();
+    assert_eq!(ask_or_nothing(to), b"");
+    assert_eq!(ask_or_nothing(to), b"!");
+    let recorded = proxy.finish();
+    assert_eq!((recorded.counts.panics, recorded.exchanges.len()), (1, 1));
+}
+
+fn ask_or_nothing(to: SocketAddr) -> Vec<u8> {
+    use std::io::{Read as _, Write as _};
+    let mut stream = connect(to);
+    let _ = stream.write_all(b"?");
+    let mut got = Vec::new();
+    let _ = stream.read_to_end(&mut got);
+    got
+}
+
+#[test]
+fn names_have_addresses_that_lead_to_them() {
+    let server = Server::start(|mut stream| {
+        until(&mut stream, b"?");
+        std::io::Write::write_all(&mut stream, b"!").unwrap();
+    });
+    let ask = |name: &str, to: SocketAddr| {
+        let mut query = vec![0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+        for label in name.split('.') {
+            query.push(label.len() as u8);
+            query.extend(label.bytes());
+        }
+        query.extend([0, 0, 1, 0, 1]);
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket.send_to(&query, to).unwrap();
+        let mut answer = [0; 512];
+        let count = socket.recv(&mut answer).unwrap();
+        answer[..count].to_vec()
+    };
+    let run = |mode: Mode| {
+        let (listener, datagrams) =
+            (TcpListener::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+        let (address, names) = (listener.local_addr().unwrap(), datagrams.local_addr().unwrap());
+        let net = Arc::new(Net {
+            hosts: HashMap::from([("db.example", vec![IpAddr::from([127, 0, 0, 1])])]),
+            ..Net::default()
+        });
+        let sockets = Sockets { tcp: vec![listener], udp: vec![datagrams] };
+        let authority = Arc::new(Authority::new().unwrap());
+        let proxy = Proxy::start(sockets, Arc::clone(&net) as Arc<dyn Wires>, mode, authority, b"").unwrap();
+        let known = ask("db.example", names);
+        let unknown = ask("no.example", names);
+        let local = ask("localhost", names);
+        assert_eq!(known.len(), 12 + 16 + 16, "{known:?}");
+        let fake: [u8; 4] = known[known.len() - 4..].try_into().unwrap();
+        assert_eq!(fake[0], 198);
+        assert_eq!((unknown[3] & 15, &local[local.len() - 4..]), (3, &[127, 0, 0, 1][..]));
+        net.routes.lock().unwrap().insert(address, SocketAddr::from((fake, server.address.port())));
+        let got = ask_or_nothing(address);
+        (got, proxy.finish())
+    };
+    let (got, recorded) = run(Mode::Record);
+    assert_eq!(got, b"!");
+    let seen: Vec<_> = recorded.exchanges.iter().map(|exchange| exchange.target.to_string()).collect();
+    assert_eq!(seen, [":53", ":53", &format!("db.example:{}", server.address.port())]);
+    let replay = replay_of(recorded.exchanges);
+    let (got, _) = run(Mode::Replay { replay: Arc::clone(&replay), on_miss: OnMiss::Fail });
+    assert_eq!(got, b"!");
+    let report = replay.book.report();
+    assert_eq!((report.replayed, report.missed, report.unused), (3, vec![], vec![]));
+}

@@ -1,0 +1,174 @@
+//! TLS on both sides of a recorded connection.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls_pki_types::ServerName;
+use tokio::io::AsyncWriteExt as _;
+use tokio::time::timeout;
+use tokio_rustls::rustls::server::{Acceptor, ClientHello, ResolvesServerCert};
+use tokio_rustls::rustls::sign::CertifiedKey;
+use tokio_rustls::rustls::{AlertDescription, CertificateError, ClientConfig, Error, ServerConfig};
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+use super::shared::Context;
+use super::stream::Stream;
+use crate::limits::{RELAY_BUFFER_BYTES, UPSTREAM_TLS_MS};
+use crate::record::ca::leaf_name;
+
+/// Most bytes of a first message of a client that are waited for.
+const MAX_HELLO_BYTES: usize = 64 * 1024;
+
+/// What a client says first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hello {
+    /// The name of the server that it wants.
+    pub name: Option<String>,
+    /// Protocols that it offers inside, the best first.
+    pub offers: Vec<Vec<u8>>,
+}
+
+/// Why there is no encrypted connection to the real server.
+#[derive(Debug)]
+pub enum Refused {
+    /// Its certificate is not good, with the reason.
+    Certificate(String),
+    /// Anything else.
+    Other(String),
+}
+
+impl Refused {
+    /// In words.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Certificate(reason) => format!("the certificate of the server is not good: {reason}"),
+            Self::Other(reason) => reason.clone(),
+        }
+    }
+}
+
+/// Reads what a client says first and puts it back.
+pub async fn hello(mut stream: Stream) -> io::Result<(Hello, Stream)> {
+    let mut acceptor = Acceptor::default();
+    let mut seen = Vec::new();
+    let hello = loop {
+        let start = seen.len();
+        if stream.more(&mut seen, RELAY_BUFFER_BYTES).await? == 0 || seen.len() > MAX_HELLO_BYTES {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let mut input = &seen[start..];
+        let mut accepted = None;
+        while !input.is_empty() && accepted.is_none() {
+            acceptor.read_tls(&mut input)?;
+            accepted = acceptor.accept().map_err(|(error, _)| io::Error::other(error))?;
+        }
+        if let Some(accepted) = accepted {
+            let hello = accepted.client_hello();
+            break Hello {
+                name: hello.server_name().map(str::to_ascii_lowercase),
+                offers: hello.alpn().map(|offers| offers.map(<[u8]>::to_vec).collect()).unwrap_or_default(),
+            };
+        }
+    };
+    Ok((hello, stream.put_back(seen)))
+}
+
+/// The encrypted connection to the real server, and the protocol inside if one was agreed on.
+pub async fn connect(context: &Context, hello: &Hello, to: Stream) -> Result<(Stream, Option<Vec<u8>>), Refused> {
+    let name = leaf_name(hello.name.as_deref(), &context.link.target.host).to_owned();
+    let name = ServerName::try_from(name).map_err(|error| Refused::Other(error.to_string()))?;
+    let shared = &context.shared;
+    let mut config = ClientConfig::builder_with_provider(shared.authority.provider())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| Refused::Other(error.to_string()))?
+        .with_root_certificates(Arc::clone(&shared.roots))
+        .with_no_client_auth();
+    config.alpn_protocols.clone_from(&hello.offers);
+    let connecting = TlsConnector::from(Arc::new(config)).connect(name, to);
+    match timeout(Duration::from_millis(UPSTREAM_TLS_MS), connecting).await {
+        Ok(Ok(stream)) => {
+            let agreed = stream.get_ref().1.alpn_protocol().map(<[u8]>::to_vec);
+            Ok((Stream::new(stream), agreed))
+        }
+        Ok(Err(error)) => Err(match fault(&error) {
+            Some(Error::InvalidCertificate(reason)) => Refused::Certificate(reason_text(reason)),
+            _ => Refused::Other(error.to_string()),
+        }),
+        Err(_) => Err(Refused::Other("the handshake took too long".to_owned())),
+    }
+}
+
+/// The encrypted connection to the program. `protocol` is what is spoken inside, if the program offers it.
+pub async fn accept(context: &Context, hello: &Hello, from: Stream, protocol: Option<Vec<u8>>) -> io::Result<Stream> {
+    let name = leaf_name(hello.name.as_deref(), &context.link.target.host);
+    let leaf = context.shared.authority.leaf(name).map_err(io::Error::other)?;
+    let mut config = ServerConfig::builder_with_provider(context.shared.authority.provider())
+        .with_safe_default_protocol_versions()
+        .map_err(io::Error::other)?
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(Always(leaf)));
+    config.alpn_protocols.extend(protocol);
+    let accepting = TlsAcceptor::from(Arc::new(config)).accept(from);
+    match timeout(Duration::from_millis(UPSTREAM_TLS_MS), accepting).await {
+        Ok(stream) => stream.map(Stream::new),
+        Err(_) => Err(io::ErrorKind::TimedOut.into()),
+    }
+}
+
+/// Whether the program broke the handshake off because it does not trust our certificate. Some just hang up.
+pub fn distrusts(error: &io::Error) -> bool {
+    match fault(error) {
+        Some(Error::AlertReceived(alert)) => matches!(
+            alert,
+            AlertDescription::UnknownCA
+                | AlertDescription::BadCertificate
+                | AlertDescription::CertificateUnknown
+                | AlertDescription::UnsupportedCertificate
+                | AlertDescription::AccessDenied
+                | AlertDescription::InternalError
+                | AlertDescription::CertificateExpired
+        ),
+        Some(_) => false,
+        None => matches!(
+            error.kind(),
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
+        ),
+    }
+}
+
+/// Tells the program that the server could not be verified: a fatal alert in place of an answer (RFC 8446, 6).
+pub async fn alert(mut stream: Stream) {
+    const BAD_CERTIFICATE: [u8; 7] = [21, 3, 3, 0, 2, 2, 42];
+    let _ = stream.write_all(&BAD_CERTIFICATE).await;
+    let _ = stream.shutdown().await;
+}
+
+/// What a program that offers these is given where recordings alone know the server.
+pub fn choose(hello: &Hello, http2: bool) -> Option<Vec<u8>> {
+    let offered = |name: &[u8]| hello.offers.iter().any(|offer| offer == name).then(|| name.to_vec());
+    let (best, next) =
+        if http2 { (b"h2".as_slice(), b"http/1.1".as_slice()) } else { (b"http/1.1".as_slice(), b"h2".as_slice()) };
+    offered(best).or_else(|| offered(next)).or_else(|| hello.offers.first().cloned())
+}
+
+fn fault(error: &io::Error) -> Option<&Error> {
+    error.get_ref().and_then(|inner| inner.downcast_ref())
+}
+
+fn reason_text(reason: &CertificateError) -> String {
+    match reason {
+        CertificateError::UnknownIssuer => "it is signed by an authority that this system does not trust".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// One certificate whatever is asked for.
+#[derive(Debug)]
+struct Always(Arc<CertifiedKey>);
+
+impl ResolvesServerCert for Always {
+    fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::clone(&self.0))
+    }
+}
