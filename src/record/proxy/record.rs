@@ -61,7 +61,7 @@ pub fn converse(context: Context, client: Stream, server: Stream) -> Nested<'sta
             }
         }
         if !said.is_empty()
-            && let Some(protocol) = speakers::server_first(&said, port)
+            && let Some(protocol) = crate::record::sniff::greeted(&said, port)
         {
             what = First::Wire(protocol);
         }

@@ -109,6 +109,8 @@ struct Seen {
     then: Option<Then>,
     /// Bytes that belong to what comes after the turn.
     rest: Vec<u8>,
+    /// Calls that are not kept.
+    lost: u64,
 }
 
 impl Tap {
@@ -155,6 +157,9 @@ impl Tap {
             Self::Wire(recorder) => recorder.take(from, bytes, now),
         };
         apply(steps, up, down, &mut seen);
+        if seen.lost > 0 {
+            context.shared.count(|counts| counts.dropped += seen.lost);
+        }
         seen
     }
 
@@ -184,8 +189,15 @@ fn apply(steps: Vec<RecordStep>, up: &mut Way, down: &mut Way, seen: &mut Seen) 
             RecordStep::Forward(Side::Server, bytes) | RecordStep::Reply(Side::Client, bytes) => {
                 down.waiting.extend_from_slice(&bytes);
             }
-            RecordStep::StartTls => seen.then = Some(Then::StartTls),
+            RecordStep::StartTls { early } => {
+                seen.then = Some(Then::StartTls);
+                seen.rest.extend_from_slice(&early);
+            }
             RecordStep::Done(exchange) => seen.done.push(*exchange),
+            RecordStep::Lost(reason) => {
+                tracing::debug!(reason, "a call is not kept");
+                seen.lost += 1;
+            }
         }
     }
 }

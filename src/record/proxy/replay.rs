@@ -253,9 +253,9 @@ async fn play(context: &Context, client: Stream, mut actor: Actor) -> io::Result
         for step in steps {
             match step {
                 PlayStep::Send(bytes) => client.write_all(&bytes).await?,
-                PlayStep::StartTls => {
+                PlayStep::StartTls { early } => {
                     client.flush().await?;
-                    let (hello, plain) = tls::hello(client).await?;
+                    let (hello, plain) = tls::hello(client.put_back(early)).await?;
                     let protocol = tls::choose(&hello, false);
                     client = tls::accept(context, &hello, plain, protocol).await?;
                 }

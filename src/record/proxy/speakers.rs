@@ -1,23 +1,28 @@
 //! Which recorder and which player a protocol has.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::record::book::Book;
 use crate::record::exchange::Protocol;
 use crate::record::link::Link;
+use crate::record::spoken::{self, Origin};
 use crate::record::wire::{Player, Recorder};
 
 /// Takes connections of this protocol apart; `None` for those that are recorded in turns.
-pub fn recorder(_protocol: Protocol, _link: &Link) -> Option<Box<dyn Recorder>> {
-    None
+pub fn recorder(protocol: Protocol, link: &Link) -> Option<Box<dyn Recorder>> {
+    spoken::recorder(protocol, origin(link))
 }
 
 /// Plays servers of this protocol; `None` for those that are played in turns.
-pub fn player(_protocol: Protocol, _link: &Link, _book: &Arc<Book>) -> Option<Box<dyn Player>> {
-    None
+pub fn player(protocol: Protocol, link: &Link, book: &Arc<Book>) -> Option<Box<dyn Player>> {
+    spoken::player(protocol, origin(link), Arc::clone(book))
 }
 
-/// The protocol of a server that has spoken first.
-pub fn server_first(_greeting: &[u8], _port: u16) -> Option<Protocol> {
-    None
+fn origin(link: &Link) -> Origin {
+    let host = &link.target.host;
+    let near = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    // Databases elsewhere often insist on encryption; near ones seldom do, and there it would keep clients from binding their
+    // authentication to the channel.
+    Origin { target: link.target.clone(), tls: link.tls, connection: link.connection, relay_tls: !near }
 }
