@@ -5,8 +5,8 @@ use std::io;
 use crate::exec::ExecError;
 use crate::fs::FsError;
 use crate::policy::PolicyError;
+use crate::record::ca::CaError;
 use crate::record::files::FileError;
-use crate::record::CaError;
 
 /// Why calls could not be recorded or answered.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +32,12 @@ pub enum CallsError {
     /// The certificate authority of the run could not be made, or not be shown to the program.
     #[error("no certificates for the program can be made: {0}")]
     Authority(#[from] CaError),
+    /// Commands are not run at all.
+    #[error("commands are refused: {reason}")]
+    Refused {
+        /// Why.
+        reason: String,
+    },
     /// What answers the program did not start.
     #[error("{step}: {source}")]
     Setup {
@@ -47,7 +53,10 @@ impl CallsError {
     pub fn is_setup(&self) -> bool {
         matches!(
             self,
-            Self::Exec(ExecError::Refused { .. } | ExecError::NoLauncher) | Self::Authority(_) | Self::Setup { .. }
+            Self::Exec(ExecError::Refused { .. } | ExecError::NoLauncher)
+                | Self::Authority(_)
+                | Self::Refused { .. }
+                | Self::Setup { .. }
         )
     }
 }

@@ -1,12 +1,14 @@
 //! A program's outgoing calls, recorded into mock sets and answered from them: where the walls, the proxy and the disk meet.
 
 mod error;
+mod keeping;
 mod page;
 mod run;
 pub mod sets;
 mod summary;
 
 pub use error::CallsError;
+pub use keeping::{Kept, Loaded, keep, load};
 pub use page::page;
 pub use run::{Ground, Play, Ran, Run, run};
 pub use summary::{Line, Summary, table};

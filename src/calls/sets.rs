@@ -1,12 +1,13 @@
 //! Mock sets on the disk: directories that hold a `mocks.yaml` each.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::fs::{self, Writer};
-use crate::limits::MAX_MOCK_FILE_BYTES;
+use crate::limits::MAX_CALLS_FILE_BYTES;
 use crate::policy::{Checked, Kind, Policy, PolicyError, Read};
 
 use super::CallsError;
@@ -54,8 +55,28 @@ pub fn list(policy: &Policy, directory: &str) -> Result<Vec<Set>, CallsError> {
 /// The bytes of a set's file, and its path as the caller spelt it; `None` when there is no such set.
 pub fn read(policy: &Policy, directory: &str, name: &str) -> Result<Option<(PathBuf, Vec<u8>)>, CallsError> {
     let Some((path, file)) = file_of(policy, directory, name)? else { return Ok(None) };
-    let bytes = fs::read_all(&file, MAX_MOCK_FILE_BYTES)?;
+    let bytes = fs::read_all(&file, MAX_CALLS_FILE_BYTES)?;
     Ok(Some((path, bytes)))
+}
+
+/// Names of everything in a directory: a new set must not be one of them.
+pub fn names(policy: &Policy, directory: &str) -> Result<BTreeSet<String>, CallsError> {
+    let opened = match policy.read(directory) {
+        Err(PolicyError::NotFound { .. }) => return Ok(BTreeSet::new()),
+        opened => opened?,
+    };
+    let entries = fs::entries(&opened)?;
+    Ok(entries.into_iter().map(|entry| entry.name.to_string_lossy().into_owned()).collect())
+}
+
+/// A body that a set keeps in a file of its own; `path` is relative to the set and stays in it.
+pub fn body(policy: &Policy, directory: &str, name: &str, path: &str) -> Option<Vec<u8>> {
+    let inside = Path::new(path);
+    if !inside.components().all(|part| matches!(part, Component::Normal(_))) {
+        return None;
+    }
+    let file = policy.read(Path::new(directory).join(name).join(inside)).ok()?;
+    fs::read_all(&file, MAX_CALLS_FILE_BYTES).ok()
 }
 
 /// Writes a set's file whole, with the directories above it. Its path as the caller spelt it.

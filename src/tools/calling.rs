@@ -63,3 +63,29 @@ pub(super) fn last_words(ran: &Ran) -> Option<String> {
     let skipped = text.chars().count().saturating_sub(SHOWN_CHARS);
     Some(text.chars().skip(skipped).collect::<String>()).filter(|text| !text.is_empty())
 }
+
+/// The last part of the path that commands run in.
+pub(super) fn folder(context: &Context<'_>) -> String {
+    let policy = &context.services.policy;
+    let root = policy.roots().iter().find(|root| root.writable()).or_else(|| policy.project());
+    root.and_then(|root| Some(root.path().file_name()?.to_string_lossy().into_owned())).unwrap_or_default()
+}
+
+/// What there is to tell about a run beside its calls.
+pub(super) fn notes(ran: &Ran) -> Vec<String> {
+    let mut notes: Vec<String> = ran.recorded.notes.iter().map(ToString::to_string).collect();
+    let (counts, more) = (&ran.recorded.counts, &ran.counts);
+    let mut add = |count: u64, what: &str| {
+        if count > 0 {
+            notes.push(format!("{count} {what}"));
+        }
+    };
+    add(counts.dropped, "calls were too long to be kept");
+    add(counts.passed, "calls went to real servers");
+    add(counts.refused, "connections were refused by the real server");
+    add(more.datagrams_refused, "datagrams were refused: UDP other than name lookups cannot be recorded");
+    if ran.outcome.timed_out {
+        notes.push("the application was ended at the timeout".to_owned());
+    }
+    notes
+}

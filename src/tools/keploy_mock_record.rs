@@ -1,19 +1,18 @@
 //! `keploy_mock_record`: runs a command and keeps its outgoing calls as a mock set.
 
-use std::path::PathBuf;
-use std::time::SystemTime;
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::calling::{last_words, run_command};
+use super::calling::{folder, last_words, notes, run_command};
 use super::command_notes::exit_code;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
-use crate::calls::{CallsError, Play, Ran, Summary, sets};
+use crate::calls::{Kept, Play, Ran, keep, sets};
 use crate::error::Error;
 use crate::limits::MAX_CALLS_TIMEOUT_SECS;
-use crate::record::files::{self, Document};
-use crate::record::{Exchange, Redact, names};
+use crate::record::Exchange;
+use crate::record::summary::Summary;
 
 /// Records calls.
 pub struct KeployMockRecord;
@@ -71,26 +70,13 @@ impl Tool for KeployMockRecord {
     const WEIGHT: Weight = Weight::Heavy;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
-        let path = params.path.clone().unwrap_or_else(|| sets::DEFAULT_DIRECTORY.to_owned());
-        let configuration = Configuration { command: params.command.clone(), path: path.clone() };
-        let done = if params.command.trim().is_empty() {
-            Err("Command is required".to_owned())
-        } else {
-            sets::check_writable(&context.services.policy, &path)?;
-            match run_command(context, &params.command, params.timeout, Play::Record)? {
-                Ok(ran) => {
-                    // A recording that is cancelled is kept as well.
-                    let kept = keep(context, &params.command, &path, &ran);
-                    kept.map(|kept| (kept, ran)).map_err(|error| error.to_string())
-                }
-                Err(error) if error.is_setup() => Err(format!("failed to setup agent: {error}")),
-                Err(error) => return Err(error.into()),
-            }
-        };
+        let path = params.path.unwrap_or_else(|| sets::DEFAULT_DIRECTORY.to_owned());
+        let done = record(context, &params.command, &path, params.timeout)?;
+        let configuration = Configuration { command: params.command, path };
         let output = match done {
-            Ok((kept, ran)) => {
-                *context.services.calls.last() = Some(path);
-                recorded(configuration, kept, &ran)
+            Ok((kept, exchanges, ran)) => {
+                context.services.calls.remember(&configuration.path);
+                told(configuration, &kept.path, &exchanges, &ran)
             }
             Err(reason) => Output {
                 success: false,
@@ -105,5 +91,51 @@ impl Tool for KeployMockRecord {
             },
         };
         Reply::json(output)
+    }
+}
+
+/// What was kept, or why nothing was even tried.
+type Recorded = Result<(Kept, Vec<Exchange>, Ran), String>;
+
+fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>) -> Result<Recorded, Error> {
+    if command.trim().is_empty() {
+        return Ok(Err("Command is required".to_owned()));
+    }
+    let services = context.services;
+    // Before a program runs for minutes.
+    sets::check_writable(&services.policy, path)?;
+    let mut ran = match run_command(context, command, timeout, Play::Record)? {
+        Ok(ran) => ran,
+        Err(error) if error.is_setup() => return Ok(Err(format!("failed to setup agent: {error}"))),
+        Err(error) => return Err(error.into()),
+    };
+    let exchanges = std::mem::take(&mut ran.recorded.exchanges);
+    let folder = folder(context);
+    let named = (command, folder.as_str());
+    // What a cancelled application has called until then is kept, too.
+    let kept = keep(&services.policy, &services.writer, path, named, exchanges, services.calls.keep_secrets);
+    match kept {
+        Ok((kept, exchanges)) => Ok(Ok((kept, exchanges, ran))),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn told(configuration: Configuration, path: &Path, exchanges: &[Exchange], ran: &Ran) -> Output {
+    let protocols: Vec<String> =
+        Summary::of(exchanges).protocol_words().into_iter().map(str::to_owned).collect();
+    let message = match exchanges.len() {
+        0 => "Recording completed but no mocks were captured".to_owned(),
+        count => format!("Recorded {count} mocks ({})", protocols.join(", ")),
+    };
+    Output {
+        success: true,
+        mock_file_path: path.display().to_string(),
+        mock_count: exchanges.len(),
+        protocols,
+        message,
+        configuration,
+        app_exit_code: Some(exit_code(ran.outcome.exit)),
+        app_output: last_words(ran),
+        notes: notes(ran),
     }
 }

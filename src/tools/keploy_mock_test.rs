@@ -1,0 +1,179 @@
+//! `keploy_mock_test`: runs a command whose outgoing calls are answered from a mock set.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::calling::{last_words, notes, run_command};
+use super::command_notes::exit_code;
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::calls::{Play, Ran, load, sets};
+use crate::error::Error;
+use crate::limits::{MAX_CALLS_TIMEOUT_SECS, MAX_MISSES_SHOWN};
+use crate::record::proxy::OnMiss;
+use crate::record::{Report, names};
+
+/// Answers calls.
+pub struct KeployMockTest;
+
+/// Arguments of `keploy_mock_test`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Params {
+    /// Test command to run (e.g. 'go test -v' or 'npm test')
+    command: String,
+    /// Mock set to replay, as keploy_list_mocks shows it (default: the latest)
+    #[schemars(extend("x-aliases" = ["mock_name"]))]
+    mock_name: Option<String>,
+    /// Whether calls that no mock matches go to the real server (default false)
+    #[schemars(extend("x-aliases" = ["fall_back_on_miss", "fallbackOnMiss"]))]
+    fall_back_on_miss: Option<bool>,
+    /// Where the mock sets are (default: where the last recording went, else ./keploy)
+    path: Option<String>,
+    /// Seconds after which the command is ended (default 300)
+    #[schemars(range(min = 1, max = MAX_CALLS_TIMEOUT_SECS))]
+    timeout: Option<u64>,
+}
+
+/// What was asked for.
+#[derive(Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Configuration {
+    command: String,
+    mock_name: String,
+    fall_back_on_miss: bool,
+}
+
+/// How it went.
+#[derive(Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    success: bool,
+    mocks_replayed: u64,
+    mocks_missed: u64,
+    app_exit_code: i32,
+    message: String,
+    configuration: Configuration,
+    /// Recordings that no call asked for.
+    mocks_unused: usize,
+    /// Whether the run had no need of a network: something was replayed, and nothing missed.
+    isolated: bool,
+    /// Calls that no recording answers, each with the closest one and how it differs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    misses: Vec<String>,
+    /// The end of what a failed command wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    app_output: Option<String>,
+    /// What there is to tell besides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl Tool for KeployMockTest {
+    type Params = Params;
+    type Output = Output;
+    const NAME: &'static str = "keploy_mock_test";
+    const TITLE: &'static str = "Replay recorded calls";
+    const DESCRIPTION: &'static str = "Run a command, usually tests, whose outgoing calls are answered from a mock set of \
+        keploy_mock_record. Each recording answers once, in order; a call that differs is missed and reported, never \
+        answered with something similar.";
+    const HINTS: Hints = Hints::Runs;
+    const TOOLSET: Toolset = Toolset::Calls;
+    const WEIGHT: Weight = Weight::Heavy;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
+        let falls_back = params.fall_back_on_miss == Some(true);
+        let mut configuration = Configuration {
+            command: params.command.clone(),
+            mock_name: params.mock_name.clone().unwrap_or_default(),
+            fall_back_on_miss: falls_back,
+        };
+        let output = match replay(context, &params, &mut configuration)? {
+            Ok(ran) => told(configuration, &ran),
+            Err(reason) => Output {
+                success: false,
+                mocks_replayed: 0,
+                mocks_missed: 0,
+                app_exit_code: -1,
+                message: reason,
+                configuration,
+                mocks_unused: 0,
+                isolated: false,
+                misses: Vec::new(),
+                app_output: None,
+                notes: Vec::new(),
+            },
+        };
+        Reply::json(output)
+    }
+}
+
+/// The run, or why there was none.
+fn replay(
+    context: &Context<'_>,
+    params: &Params,
+    configuration: &mut Configuration,
+) -> Result<Result<Ran, String>, Error> {
+    if params.command.trim().is_empty() {
+        return Ok(Err("Replay failed: Command is required".to_owned()));
+    }
+    let (policy, calls) = (&context.services.policy, &context.services.calls);
+    let path = params.path.clone().or_else(|| calls.remembered()).unwrap_or_else(|| sets::DEFAULT_DIRECTORY.to_owned());
+    let name = match &params.mock_name {
+        Some(name) => {
+            names::check(name).map_err(|error| Error::params(format!("{error}; {}", error.hint())))?;
+            name.clone()
+        }
+        None => match sets::list(policy, &path)?.into_iter().next() {
+            Some(latest) => latest.name,
+            None => return Ok(Err("No mock sets found. Use keploy_mock_record to create mocks first.".to_owned())),
+        },
+    };
+    configuration.mock_name.clone_from(&name);
+    let Some(loaded) = load(policy, &path, &name)? else {
+        let known: Vec<String> = sets::list(policy, &path)?.into_iter().map(|set| set.name).take(10).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        return Ok(Err(format!("Failed to load mocks: there is no set '{name}' in {path}; there are: {known}")));
+    };
+    let play = Play::Replay {
+        recordings: loaded.recordings,
+        noise: loaded.noise,
+        on_miss: if configuration.fall_back_on_miss { OnMiss::Passthrough } else { calls.on_miss },
+    };
+    match run_command(context, &params.command, params.timeout, play)? {
+        Ok(mut ran) => {
+            ran.recorded.torn = loaded.torn;
+            Ok(Ok(ran))
+        }
+        Err(error) if error.is_setup() => Ok(Err(format!("Replay failed: failed to setup agent: {error}"))),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn told(configuration: Configuration, ran: &Ran) -> Output {
+    let report = ran.report.clone().unwrap_or_default();
+    let (replayed, missed, code) = (report.replayed, report.missed_count, exit_code(ran.outcome.exit));
+    let mut message = format!("Replayed {replayed} mocks");
+    if missed > 0 {
+        message += &format!(", {missed} mocks missed");
+    }
+    if code != 0 {
+        message += &format!(", app exited with code {code}");
+    }
+    Output {
+        success: missed == 0 && code == 0,
+        mocks_replayed: replayed,
+        mocks_missed: missed,
+        app_exit_code: code,
+        message,
+        configuration,
+        mocks_unused: report.unused.len(),
+        isolated: report.is_isolated() && ran.recorded.counts.passed == 0,
+        misses: misses(&report),
+        app_output: last_words(ran),
+        notes: notes(ran),
+    }
+}
+
+fn misses(report: &Report) -> Vec<String> {
+    report.missed.iter().take(MAX_MISSES_SHOWN).map(ToString::to_string).collect()
+}
