@@ -10,5 +10,5 @@ mod summary;
 pub use error::CallsError;
 pub use keeping::{Kept, Loaded, keep, load};
 pub use page::page;
-pub use run::{Ground, Play, Ran, Run, run};
+pub use run::{Ground, Play, Ran, Reach, Run, run};
 pub use summary::{Line, Summary, table};

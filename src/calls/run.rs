@@ -9,14 +9,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::CallsError;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
+
 use crate::cancel::CancelToken;
 use crate::exec::{Bounds, Command, Counts, Intercepted, Interception, Launcher, Outcome, Running, Stage, run_intercepted};
 use crate::limits::KILL_GRACE_MS;
-use crate::record::{
-    Authority, Book, Exchange, Mode, Noise, OnMiss, Outline, Proxy, ProxySockets, Recorded, Replay, Report, TrustFiles, Wires,
-    environment,
-};
-use crate::sandbox::{Network, Scratch};
+use crate::record::ca::{Authority, TrustFiles, environment};
+use crate::record::proxy::{Mode, OnMiss, Proxy, Recorded, Replay, Sockets, Wires};
+use crate::record::{Book, Noise, Outline, Recording, Report};
+use crate::sandbox::Scratch;
 
 /// What the server has for all runs.
 #[derive(Clone, Copy, Debug)]
@@ -30,9 +32,23 @@ pub struct Ground<'a> {
     /// The command's path of the directory that such files lie in.
     pub tmp: &'a Path,
     /// What real servers can be reached.
-    pub network: Network,
+    pub reach: Reach,
+    /// Whether names have addresses there.
+    pub resolves: bool,
     /// Authorities that real servers are verified with, as PEM.
     pub roots: &'a [u8],
+}
+
+/// What real servers can be reached while calls are recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those that the command's own network reaches.
+    AsCommands,
+    /// Those that this process reaches, although the command's network is one of its own.
+    AsServer,
 }
 
 /// One run of a command.
@@ -58,7 +74,7 @@ pub enum Play {
     /// Recordings answer them.
     Replay {
         /// The recordings.
-        exchanges: Vec<Exchange>,
+        recordings: Vec<Recording>,
         /// What of calls does not count.
         noise: Noise,
         /// What becomes of a call that no recording answers.
@@ -93,9 +109,9 @@ pub fn run(
     let variables = show(ground, &authority, &bundle)?;
     let (mode, book, dial) = match play {
         Play::Record => (Mode::Record, None, true),
-        Play::Replay { exchanges, noise, on_miss } => {
-            let outline = Outline::of(&exchanges);
-            let book = Arc::new(Book::new(exchanges, noise));
+        Play::Replay { recordings, noise, on_miss } => {
+            let outline = Outline::of(recordings.iter().map(|recording| &recording.exchange));
+            let book = Arc::new(Book::of(recordings, noise));
             let replay = Arc::new(Replay { book: Arc::clone(&book), outline });
             (Mode::Replay { replay, on_miss }, Some(book), on_miss != OnMiss::Fail)
         }
@@ -107,7 +123,7 @@ pub fn run(
     let how = Intercepted {
         environment: &variables,
         certificates: Some(&bundle),
-        dial: dial && ground.network != Network::None,
+        dial: dial && ground.reach == Reach::AsCommands,
         open: run.open,
         streams: run.streams,
     };
@@ -143,9 +159,19 @@ fn start(
     let taken = interception.sockets().ok_or(io::ErrorKind::NotConnected)?;
     let tcp = [Some(taken.tcp_4), taken.tcp_6].into_iter().flatten().map(TcpListener::from).collect();
     let udp = [Some(taken.udp_4), taken.udp_6].into_iter().flatten().map(UdpSocket::from).collect();
-    let ways = Arc::new(Ways { interception, resolves: ground.network == Network::Host });
-    let proxy = Proxy::start(ProxySockets { tcp, udp }, Arc::clone(&ways) as _, mode, Arc::clone(authority), ground.roots)?;
+    let ways = Arc::new(Ways { interception, reach: ground.reach, resolves: ground.resolves });
+    let proxy = Proxy::start(Sockets { tcp, udp }, Arc::clone(&ways) as _, mode, Arc::clone(authority), ground.roots)?;
     Ok((proxy, ways))
+}
+
+/// A connection on its way, which does not block.
+fn connecting(to: SocketAddr) -> io::Result<OwnedFd> {
+    let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
+    match connect(&socket, &to) {
+        Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+        Err(errno) => Err(errno.into()),
+    }
 }
 
 /// Puts the run's certificates where the command can read them; the variables that lead programs there.
@@ -164,6 +190,7 @@ fn show(ground: &Ground<'_>, authority: &Authority, bundle: &[u8]) -> Result<Vec
 /// The ways out that a command's network has.
 struct Ways {
     interception: Interception,
+    reach: Reach,
     /// Whether names have addresses there.
     resolves: bool,
 }
@@ -174,7 +201,11 @@ impl Wires for Ways {
     }
 
     fn dial(&self, to: SocketAddr) -> io::Result<OwnedFd> {
-        self.interception.dial(to)
+        match self.reach {
+            Reach::Nothing => Err(io::ErrorKind::PermissionDenied.into()),
+            Reach::AsCommands => self.interception.dial(to),
+            Reach::AsServer => connecting(to),
+        }
     }
 
     fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {

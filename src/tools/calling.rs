@@ -1,27 +1,40 @@
-//! What the tools that run a command and look at its calls share.
+//! What runs a command and looks at its calls, for the tools and for the command line.
 
-use std::path::PathBuf;
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::Context;
 use super::command_notes::exit_code;
+use super::services::Services;
 use crate::calls::{CallsError, Ground, Play, Ran, Run, run};
-use crate::error::Error;
+use crate::cancel::CancelToken;
 use crate::exec::{self, Stage, place_of};
 use crate::limits::{CALLS_OUTPUT_BYTES, DEFAULT_CALLS_TIMEOUT_SECS};
+use crate::policy::Root;
 
-/// Runs the command in the project directory. `Err` of the inner result is what a reply tells; the outer one ends the call.
-pub(super) fn run_command(
-    context: &Context<'_>,
-    line: &str,
-    timeout_secs: Option<u64>,
+/// One command, run in the first writable directory.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// For `/bin/sh -c`.
+    pub line: &'a str,
+    /// When it is ended; `None` for the usual time.
+    pub timeout_secs: Option<u64>,
+    /// Its streams, if they are not to be captured.
+    pub streams: Option<[BorrowedFd<'a>; 3]>,
+}
+
+/// Runs the command. `on_progress` is told how long it runs, of how long.
+pub fn run_command(
+    services: &Services,
+    wanted: &Wanted<'_>,
     play: Play,
-) -> Result<Result<Ran, CallsError>, Error> {
-    let services = context.services;
+    cancel: &CancelToken,
+    on_progress: &mut dyn FnMut(Duration, Duration, Stage),
+) -> Result<Ran, CallsError> {
     let rules = &services.commands;
     let (Some(launcher), Some(scratch)) = (&rules.launcher, &rules.scratch) else {
         let reason = rules.standing.refused.clone().unwrap_or_else(|| "there is no launcher of commands".to_owned());
-        return Ok(Err(CallsError::Refused { reason }));
+        return Err(CallsError::Refused { reason });
     };
     let tmp = rules.standing.tmp.as_ref().map_or_else(|| scratch.path().join("tmp"), |tmp| PathBuf::from(&tmp.0));
     let ground = Ground {
@@ -29,31 +42,35 @@ pub(super) fn run_command(
         running: &rules.running,
         scratch,
         tmp: &tmp,
-        network: rules.standing.network,
+        reach: services.calls.reach,
+        resolves: services.calls.resolves,
         roots: &services.calls.roots,
     };
-    let root = services.policy.roots().iter().find(|root| root.writable()).or_else(|| services.policy.project());
-    let directory = services.policy.read(root.map_or(".".as_ref(), |root| root.path()))?;
-    let command = exec::Command { line, dir: place_of(&directory).map_err(Error::from)?, terminal: None };
-    let timeout = Duration::from_secs(timeout_secs.unwrap_or(DEFAULT_CALLS_TIMEOUT_SECS));
+    let directory = services.policy.read(place(services))?;
+    let command = exec::Command { line: wanted.line, dir: place_of(&directory)?, terminal: None };
+    let timeout = Duration::from_secs(wanted.timeout_secs.unwrap_or(DEFAULT_CALLS_TIMEOUT_SECS));
     let how = Run {
         command: &command,
         timeout,
         output_cap_bytes: CALLS_OUTPUT_BYTES,
-        streams: services.calls.streams.as_ref().map(Streams::borrowed),
+        streams: wanted.streams,
         open: services.calls.open,
     };
-    let mut progress = |elapsed: Duration, stage: Stage| {
-        let message = match stage {
-            Stage::Waiting => "waiting for a free place".to_owned(),
-            Stage::Running { bytes } => format!("running, {bytes} bytes of output"),
-        };
-        context.progress.report(elapsed.as_millis() as u64, Some(timeout.as_millis() as u64), &message);
-    };
-    Ok(run(&ground, &how, play, context.cancel, &mut progress))
+    run(&ground, &how, play, cancel, &mut |elapsed, stage| on_progress(elapsed, timeout, stage))
 }
 
-/// The end of what a command wrote, both streams, for a reply about one that failed.
+/// Where the command runs.
+fn place(services: &Services) -> &Path {
+    let root = services.policy.roots().iter().find(|root| root.writable()).or_else(|| services.policy.project());
+    root.map_or(Path::new("."), Root::path)
+}
+
+/// The last part of that path: what a set is called whose command says no name.
+pub fn folder(services: &Services) -> String {
+    place(services).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The end of what a failed command wrote, both streams.
 pub(super) fn last_words(ran: &Ran) -> Option<String> {
     const SHOWN_CHARS: usize = 2000;
     if exit_code(ran.outcome.exit) == 0 && !ran.outcome.timed_out {
@@ -64,15 +81,8 @@ pub(super) fn last_words(ran: &Ran) -> Option<String> {
     Some(text.chars().skip(skipped).collect::<String>()).filter(|text| !text.is_empty())
 }
 
-/// The last part of the path that commands run in.
-pub(super) fn folder(context: &Context<'_>) -> String {
-    let policy = &context.services.policy;
-    let root = policy.roots().iter().find(|root| root.writable()).or_else(|| policy.project());
-    root.and_then(|root| Some(root.path().file_name()?.to_string_lossy().into_owned())).unwrap_or_default()
-}
-
 /// What there is to tell about a run beside its calls.
-pub(super) fn notes(ran: &Ran) -> Vec<String> {
+pub fn notes(ran: &Ran) -> Vec<String> {
     let mut notes: Vec<String> = ran.recorded.notes.iter().map(ToString::to_string).collect();
     let (counts, more) = (&ran.recorded.counts, &ran.counts);
     let mut add = |count: u64, what: &str| {

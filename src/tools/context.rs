@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::services::Services;
 use crate::cancel::CancelToken;
+use crate::exec::Stage;
 
 /// Everything a call has, borrowed for the time it runs.
 pub struct Context<'a> {
@@ -48,6 +49,15 @@ impl<'a> Progress<'a> {
     /// Says how far the call is. Dropped unless `done` is more than what was last sent and some time has passed.
     pub fn report(&self, done: u64, total: Option<u64>, message: &str) {
         self.send(done, total, message, INTERVAL);
+    }
+
+    /// Says how long a command has run, of how long it may.
+    pub fn stage(&self, elapsed: Duration, most: Duration, stage: Stage) {
+        let message = match stage {
+            Stage::Waiting => "waiting for a free place".to_owned(),
+            Stage::Running { bytes } => format!("running for {:.1} s, {bytes} bytes of output", elapsed.as_secs_f64()),
+        };
+        self.report(elapsed.as_millis() as u64, Some(most.as_millis() as u64), &message);
     }
 
     /// As [`Progress::report`], whatever the time: for a last report before the reply.

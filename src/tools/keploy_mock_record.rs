@@ -5,7 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::calling::{folder, last_words, notes, run_command};
+use super::calling::{Wanted, folder, last_words, notes, run_command};
 use super::command_notes::exit_code;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::calls::{Kept, Play, Ran, keep, sets};
@@ -104,13 +104,16 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
     let services = context.services;
     // Before a program runs for minutes.
     sets::check_writable(&services.policy, path)?;
-    let mut ran = match run_command(context, command, timeout, Play::Record)? {
+    let wanted = Wanted { line: command, timeout_secs: timeout, streams: None };
+    let mut ran = match run_command(services, &wanted, Play::Record, context.cancel, &mut |done, all, stage| {
+        context.progress.stage(done, all, stage);
+    }) {
         Ok(ran) => ran,
         Err(error) if error.is_setup() => return Ok(Err(format!("failed to setup agent: {error}"))),
         Err(error) => return Err(error.into()),
     };
     let exchanges = std::mem::take(&mut ran.recorded.exchanges);
-    let folder = folder(context);
+    let folder = folder(services);
     let named = (command, folder.as_str());
     // What a cancelled application has called until then is kept, too.
     let kept = keep(&services.policy, &services.writer, path, named, exchanges, services.calls.keep_secrets);

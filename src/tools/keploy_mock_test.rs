@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::calling::{last_words, notes, run_command};
+use super::calling::{Wanted, last_words, notes, run_command};
 use super::command_notes::exit_code;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::calls::{Play, Ran, load, sets};
@@ -88,7 +88,7 @@ impl Tool for KeployMockTest {
             fall_back_on_miss: falls_back,
         };
         let output = match replay(context, &params, &mut configuration)? {
-            Ok(ran) => told(configuration, &ran),
+            Ok((ran, torn)) => told(configuration, &ran, torn),
             Err(reason) => Output {
                 success: false,
                 mocks_replayed: 0,
@@ -112,7 +112,7 @@ fn replay(
     context: &Context<'_>,
     params: &Params,
     configuration: &mut Configuration,
-) -> Result<Result<Ran, String>, Error> {
+) -> Result<Result<(Ran, Option<String>), String>, Error> {
     if params.command.trim().is_empty() {
         return Ok(Err("Replay failed: Command is required".to_owned()));
     }
@@ -137,19 +137,19 @@ fn replay(
     let play = Play::Replay {
         recordings: loaded.recordings,
         noise: loaded.noise,
-        on_miss: if configuration.fall_back_on_miss { OnMiss::Passthrough } else { calls.on_miss },
+        on_miss: if configuration.fall_back_on_miss { OnMiss::Passthrough } else { OnMiss::Fail },
     };
-    match run_command(context, &params.command, params.timeout, play)? {
-        Ok(mut ran) => {
-            ran.recorded.torn = loaded.torn;
-            Ok(Ok(ran))
-        }
+    let wanted = Wanted { line: &params.command, timeout_secs: params.timeout, streams: None };
+    match run_command(context.services, &wanted, play, context.cancel, &mut |done, all, stage| {
+        context.progress.stage(done, all, stage);
+    }) {
+        Ok(ran) => Ok(Ok((ran, loaded.torn))),
         Err(error) if error.is_setup() => Ok(Err(format!("Replay failed: failed to setup agent: {error}"))),
         Err(error) => Err(error.into()),
     }
 }
 
-fn told(configuration: Configuration, ran: &Ran) -> Output {
+fn told(configuration: Configuration, ran: &Ran, torn: Option<String>) -> Output {
     let report = ran.report.clone().unwrap_or_default();
     let (replayed, missed, code) = (report.replayed, report.missed_count, exit_code(ran.outcome.exit));
     let mut message = format!("Replayed {replayed} mocks");
@@ -170,7 +170,7 @@ fn told(configuration: Configuration, ran: &Ran) -> Output {
         isolated: report.is_isolated() && ran.recorded.counts.passed == 0,
         misses: misses(&report),
         app_output: last_words(ran),
-        notes: notes(ran),
+        notes: notes(ran).into_iter().chain(torn).collect(),
     }
 }
 

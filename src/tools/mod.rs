@@ -3,6 +3,7 @@
 //! A new tool is one file and two lines here: its `mod`, and its place in [`TOOLS`], which is also its place in
 //! tools/list and in the documents.
 
+pub mod calling;
 mod command_notes;
 mod context;
 mod edits;
@@ -27,6 +28,9 @@ mod follow_command;
 mod get_file_info;
 mod glob_search;
 mod grep_files;
+mod keploy_list_mocks;
+mod keploy_mock_record;
+mod keploy_mock_test;
 mod list_allowed_directories;
 mod list_directory;
 mod move_file;
@@ -37,7 +41,7 @@ mod write_file;
 
 pub use context::{Context, Progress};
 pub use registry::Registry;
-pub use services::{Commands, Services};
+pub use services::{Calls, Commands, Services};
 pub use tool::{Callable, Descriptor, Hints, Reply, Tool, Toolset, Weight};
 
 use tool::declare;
@@ -61,4 +65,7 @@ pub const TOOLS: &[fn() -> Box<dyn Callable>] = &[
     declare::<glob_search::GlobSearch>,
     declare::<execute_command::ExecuteCommand>,
     declare::<follow_command::FollowCommand>,
+    declare::<keploy_list_mocks::KeployListMocks>,
+    declare::<keploy_mock_record::KeployMockRecord>,
+    declare::<keploy_mock_test::KeployMockTest>,
 ];

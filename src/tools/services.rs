@@ -1,7 +1,9 @@
 //! What all calls share: the policy, the writer of files, and the rules for commands.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::calls::Reach;
 use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;
 use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_COMMAND_TIMEOUT_SECS, OUTPUT_CAP_BYTES};
@@ -20,6 +22,37 @@ pub struct Services {
     pub memory: Memory,
     /// The rules for commands.
     pub commands: Commands,
+    /// The rules for recording what commands call.
+    pub calls: Calls,
+}
+
+/// The rules for recording what commands call, and answering it.
+#[derive(Debug, Default)]
+pub struct Calls {
+    /// What real servers can be reached.
+    pub reach: Reach,
+    /// Whether names have addresses there.
+    pub resolves: bool,
+    /// Authorities that real servers are verified with, as PEM.
+    pub roots: Vec<u8>,
+    /// Whether servers that a command starts can be reached from other machines, where its network is that of the system.
+    pub open: bool,
+    /// Whether secrets stay in recordings.
+    pub keep_secrets: bool,
+    /// Where the last recording went.
+    last: Mutex<Option<String>>,
+}
+
+impl Calls {
+    /// A recording went to this directory.
+    pub fn remember(&self, directory: &str) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(directory.to_owned());
+    }
+
+    /// The directory that the last recording went to.
+    pub fn remembered(&self) -> Option<String> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// The rules for commands.

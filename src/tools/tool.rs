@@ -45,17 +45,20 @@ pub enum Toolset {
     Files,
     /// Running commands.
     Command,
+    /// Recording what commands call, and answering it.
+    Calls,
 }
 
 impl Toolset {
     /// Every set, in the order of the documentation.
-    pub const ALL: [Self; 2] = [Self::Files, Self::Command];
+    pub const ALL: [Self; 3] = [Self::Files, Self::Command, Self::Calls];
 
     /// The name used with `--tools`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Files => "files",
             Self::Command => "command",
+            Self::Calls => "calls",
         }
     }
 }
@@ -149,6 +152,15 @@ impl<O> Reply<O> {
     pub fn with_written(mut self, structured: String) -> Self {
         self.structured = Some(Structured::Written(structured));
         self
+    }
+
+    /// The output as text and as a structure: for tools whose clients read JSON in the text.
+    pub fn json(output: O) -> Result<Self, Error>
+    where
+        O: Serialize,
+    {
+        let text = serde_json::to_string(&output).map_err(Error::output)?;
+        Ok(Self::text(text).with(output))
     }
 
     /// Adds a member of `_meta`.
