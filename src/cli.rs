@@ -189,6 +189,12 @@ pub enum Command {
         #[command(subcommand)]
         action: Option<MockAction>,
     },
+    /// Record what a program calls over the network, and answer it from the recording
+    Calls {
+        /// What to do
+        #[command(subcommand)]
+        action: CallsAction,
+    },
     /// Look at the walls around commands
     Sandbox {
         /// What to do
@@ -327,6 +333,90 @@ pub enum SandboxAction {
     },
 }
 
+/// `replay calls`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum CallsAction {
+    /// Run a program, and keep what it calls as a new mock set. Real servers are reached unless --network says otherwise
+    #[command(after_help = "Example: replay calls record -- npm start")]
+    Record {
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "flattened: its fields have their own")]
+        sets: SetsPath,
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "flattened: its fields have their own")]
+        run: CallsRun,
+        /// Keep the values of headers and parameters that carry secrets
+        #[arg(long)]
+        keep_secrets: bool,
+    },
+    /// Run a program whose calls are answered from a mock set; the exit status is its own, or 1 when a call was missed
+    #[command(after_help = "Example: replay calls test -- npm test")]
+    Test {
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "flattened: its fields have their own")]
+        sets: SetsPath,
+        /// The mock set (default: the latest)
+        #[arg(long, value_name = "NAME")]
+        mock: Option<String>,
+        /// What becomes of a call that no recording answers: it fails, goes to the real server, or does and is kept as
+        /// another set
+        #[arg(long, value_enum, default_value_t = OnMissArg::Fail, value_name = "WAY")]
+        on_miss: OnMissArg,
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "flattened: its fields have their own")]
+        run: CallsRun,
+    },
+    /// List the mock sets, the latest first
+    List {
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "flattened: its fields have their own")]
+        sets: SetsPath,
+    },
+    /// Show what a mock set holds: what was called, how often, how long it took
+    Show {
+        /// The mock set
+        name: String,
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "flattened: its fields have their own")]
+        sets: SetsPath,
+        /// Print a page for a browser, with every call on a line of time
+        #[arg(long)]
+        html: bool,
+    },
+}
+
+/// Where mock sets are.
+#[derive(Clone, Debug, Parser)]
+pub struct SetsPath {
+    /// The directory of the mock sets
+    #[arg(long, value_name = "DIR", default_value = "./keploy", value_hint = clap::ValueHint::DirPath)]
+    pub path: String,
+}
+
+/// How a program is run whose calls are looked at.
+#[derive(Clone, Debug, Parser)]
+pub struct CallsRun {
+    /// Seconds after which the program is ended; what it called is kept
+    #[arg(long, value_name = "SECS", default_value_t = limits::DEFAULT_CALLS_TIMEOUT_SECS, value_parser = clap::value_parser!(u64).range(1..=limits::MAX_CALLS_TIMEOUT_SECS))]
+    pub timeout_secs: u64,
+    /// `seccomp` looks at the program's system calls, and its servers can be reached from outside; `strict` gives it a network
+    /// of its own as well, out of which nothing leads
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub isolation: Option<Isolation>,
+    /// The program and its arguments, after `--`
+    #[arg(required = true, last = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+}
+
+/// `--isolation`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Isolation {
+    /// The system's network, every connection of the program looked at
+    Seccomp,
+    /// A network of the program's own
+    Strict,
+}
+
 /// For completions; a name that is none of them is an error of the command line.
 fn tool_names() -> Vec<String> {
     TOOLS.iter().map(|make| make().name().to_owned()).collect()
@@ -443,6 +533,8 @@ pub enum ToolsetArg {
     Files,
     /// `execute_command`
     Command,
+    /// Recording what programs call, and answering it
+    Calls,
     /// Every set
     All,
 }

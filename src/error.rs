@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::calls::CallsError;
 use crate::edit::EditError;
 use crate::exec::ExecError;
 use crate::fs::FsError;
@@ -57,6 +58,9 @@ pub enum Error {
     /// A command that did not run.
     #[error(transparent)]
     Exec(#[from] ExecError),
+    /// Calls that could not be recorded or answered.
+    #[error(transparent)]
+    Calls(CallsError),
     /// An argument that is missing, unknown, of the wrong type or out of range.
     #[error("{message}")]
     Params {
@@ -147,6 +151,7 @@ impl Error {
             | Self::PatternAt { .. }
             | Self::Encoding(_)
             | Self::Exec(_)
+            | Self::Calls(_)
             | Self::Refused { .. }
             | Self::Unsuitable { .. }
             | Self::Stale { .. }
@@ -165,11 +170,24 @@ impl Error {
             Self::Glob { source, .. } => Some(source.hint().into()),
             Self::Encoding(error) => Some(error.hint().into()),
             Self::Exec(error) => error.hint(),
+            Self::Calls(error) => error.hint(),
             Self::Refused { hint, .. } => Some((*hint).into()),
             Self::Unsuitable { hint, .. } => Some(hint.clone()),
             Self::Stale { .. } => Some("read the file again, then repeat the call with the new hash".into()),
             Self::NoMatch { .. } => Some("see what is there with glob_search or list_directory".into()),
             Self::Params { .. } | Self::Cancelled | Self::Output(_) => None,
+        }
+    }
+}
+
+impl From<CallsError> for Error {
+    fn from(error: CallsError) -> Self {
+        match error {
+            CallsError::Policy(error) => Self::Policy(error),
+            CallsError::Fs(error) => Self::Fs(error),
+            CallsError::Exec(ExecError::Cancelled) => Self::Cancelled,
+            CallsError::Exec(error) => Self::Exec(error),
+            error => Self::Calls(error),
         }
     }
 }

@@ -422,3 +422,11 @@ pub const MAX_RECORDING_NOTES: usize = 256;
 pub const MAX_DIAL_THREADS: usize = 64;
 /// What a message about a call shows of its bytes.
 pub const MAX_SHOWN_CALL_BYTES: usize = 4096;
+/// How long a program runs whose calls are looked at and which asks for no time, in seconds.
+pub const DEFAULT_CALLS_TIMEOUT_SECS: u64 = 300;
+/// Longest time that can be asked for, in seconds.
+pub const MAX_CALLS_TIMEOUT_SECS: u64 = 86_400;
+/// Output kept of such a program, in bytes for each of its two streams.
+pub const CALLS_OUTPUT_BYTES: usize = 256 * 1024;
+/// Unanswered calls that a reply tells of.
+pub const MAX_MISSES_SHOWN: usize = 20;

@@ -1,5 +1,6 @@
 //! Why calls could not be recorded or answered.
 
+use std::borrow::Cow;
 use std::io;
 
 use crate::exec::ExecError;
@@ -49,6 +50,17 @@ pub enum CallsError {
 }
 
 impl CallsError {
+    /// What to do next, if there is something the caller can do.
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        match self {
+            Self::Policy(error) => error.hint(),
+            Self::Fs(error) => error.hint(),
+            Self::File(error) => Some(error.hint().into()),
+            Self::Exec(error) => error.hint(),
+            Self::NoDirectory { .. } | Self::Refused { .. } | Self::Authority(_) | Self::Setup { .. } => None,
+        }
+    }
+
     /// Whether the interception could not be set up, so that nothing was run.
     pub fn is_setup(&self) -> bool {
         matches!(

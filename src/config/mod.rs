@@ -121,8 +121,11 @@ impl Config {
     pub fn for_tool(mut self, tool: &str) -> Self {
         let known = TOOLS.iter().map(|make| make()).find(|known| known.name() == tool);
         let set = known.filter(|known| known.name() != "list_allowed_directories").map(|known| known.toolset());
-        if set.is_some_and(|set| set != Toolset::Command) {
-            self.toolsets.retain(|set| *set != Toolset::Command);
+        if let Some(set) = set {
+            self.toolsets.retain(|other| *other == set || !other.runs_commands());
+            if !self.toolsets.contains(&set) {
+                self.toolsets.push(set);
+            }
         }
         self
     }
@@ -160,6 +163,7 @@ fn toolsets(args: &[ToolsetArg]) -> Vec<Toolset> {
             ToolsetArg::All => true,
             ToolsetArg::Files => set == Toolset::Files,
             ToolsetArg::Command => set == Toolset::Command,
+            ToolsetArg::Calls => set == Toolset::Calls,
         })
     };
     Toolset::ALL.into_iter().filter(|&set| wanted(set)).collect()

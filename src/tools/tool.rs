@@ -53,6 +53,14 @@ impl Toolset {
     /// Every set, in the order of the documentation.
     pub const ALL: [Self; 3] = [Self::Files, Self::Command, Self::Calls];
 
+    /// Whether its tools start programs, and need the walls.
+    pub const fn runs_commands(self) -> bool {
+        match self {
+            Self::Files => false,
+            Self::Command | Self::Calls => true,
+        }
+    }
+
     /// The name used with `--tools`.
     pub const fn name(self) -> &'static str {
         match self {
