@@ -3,6 +3,8 @@
 //! Folders are layers; a file imports only from layers below its own (ARCHITECTURE.md shows the map).
 
 pub mod bench;
+pub mod caller;
+pub mod calls;
 pub mod cancel;
 pub mod cli;
 pub mod config;

@@ -11,4 +11,4 @@ pub use error::CallsError;
 pub use keeping::{Kept, Loaded, keep, load};
 pub use page::page;
 pub use run::{Ground, Play, Ran, Reach, Run, run};
-pub use summary::{Line, Summary, table};
+pub use summary::table;

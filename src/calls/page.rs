@@ -4,8 +4,10 @@
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
-use super::summary::{Summary, milliseconds, name};
-use crate::record::{Content, Exchange, Message, Side, describe};
+use super::summary::{lines, milliseconds};
+use crate::record::book::describe;
+use crate::record::summary::{Summary, word};
+use crate::record::{Content, Exchange, Message, Side};
 
 /// Most bytes of a body that the page shows.
 const SHOWN_BYTES: usize = 4096;
@@ -34,17 +36,19 @@ summary code { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 /// The page of a set of this name.
 pub fn page(set: &str, exchanges: &[Exchange]) -> String {
     let summary = Summary::of(exchanges);
+    let begin = summary.first.unwrap_or(SystemTime::UNIX_EPOCH);
+    let took = summary.last.and_then(|last| last.duration_since(begin).ok()).unwrap_or_default();
     let mut out = String::from(HEAD);
     let _ = write!(
         out,
         "<title>{name}</title>\n<h1>{name}</h1>\n<p>{} calls in {}, {}</p>\n",
         summary.calls,
-        milliseconds(summary.took),
-        escaped(&summary.protocols().join(", ")),
+        milliseconds(took),
+        escaped(&summary.protocol_words().join(", ")),
         name = escaped(set),
     );
     out.push_str("<table>\n<tr><th>protocol<th>target<th>call<th class=n>times<th class=n>mean<th class=n>longest\n");
-    for line in &summary.lines {
+    for line in lines(exchanges) {
         let mean = line.took / u32::try_from(line.times).unwrap_or(u32::MAX);
         let _ = writeln!(
             out,
@@ -58,9 +62,8 @@ pub fn page(set: &str, exchanges: &[Exchange]) -> String {
         );
     }
     out.push_str("</table>\n<h2>Time</h2>\n");
-    let begin = exchanges.iter().map(|exchange| exchange.sent_at).min().unwrap_or(SystemTime::UNIX_EPOCH);
     for exchange in exchanges {
-        one(&mut out, exchange, begin, summary.took);
+        one(&mut out, exchange, begin, took);
     }
     out
 }
@@ -77,7 +80,7 @@ fn one(out: &mut String, exchange: &Exchange, begin: SystemTime, whole: Duration
         share(took),
         milliseconds(took),
         milliseconds(since(exchange.sent_at)),
-        protocol = name(exchange.content.protocol()),
+        protocol = word(exchange.content.protocol()),
         target = escaped(&exchange.target.to_string()),
         call = escaped(&describe(exchange)),
     );

@@ -1,9 +1,12 @@
 //! What a set holds, a line for each kind of call: how often, how long.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::record::{Exchange, Protocol, describe};
+use crate::record::Exchange;
+use crate::record::book::describe;
+use crate::record::summary::word;
 
 /// One kind of call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,79 +25,40 @@ pub struct Line {
     pub longest: Duration,
 }
 
-/// All of a set.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
-    /// In the order in which each was called first.
-    pub lines: Vec<Line>,
-    /// All calls.
-    pub calls: usize,
-    /// From the first byte of the first call to the last byte of the last answer.
-    pub took: Duration,
-}
-
-impl Summary {
-    /// Of these calls.
-    pub fn of(exchanges: &[Exchange]) -> Self {
-        let mut lines: Vec<Line> = Vec::new();
-        for exchange in exchanges {
-            let took = exchange.answered_at.duration_since(exchange.sent_at).unwrap_or_default();
-            let (protocol, target, call) =
-                (name(exchange.content.protocol()), exchange.target.to_string(), describe(exchange));
-            let known = |line: &&mut Line| line.protocol == protocol && line.target == target && line.call == call;
-            match lines.iter_mut().find(known) {
-                Some(line) => {
-                    line.times += 1;
-                    line.took += took;
-                    line.longest = line.longest.max(took);
-                }
-                None => lines.push(Line { protocol, target, call, times: 1, took, longest: took }),
+/// The kinds of call, in the order in which each was called first.
+pub fn lines(exchanges: &[Exchange]) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    let mut places: HashMap<(&str, String, String), usize> = HashMap::new();
+    for exchange in exchanges {
+        // A clock that was set back meanwhile says nothing.
+        let took = exchange.answered_at.duration_since(exchange.sent_at).unwrap_or_default();
+        let protocol = word(exchange.content.protocol());
+        let (target, call) = (exchange.target.to_string(), describe(exchange));
+        let place = *places.entry((protocol, target.clone(), call.clone())).or_insert(lines.len());
+        match lines.get_mut(place) {
+            Some(line) => {
+                line.times += 1;
+                line.took += took;
+                line.longest = line.longest.max(took);
             }
+            None => lines.push(Line { protocol, target, call, times: 1, took, longest: took }),
         }
-        let begin = exchanges.iter().map(|exchange| exchange.sent_at).min();
-        let end = exchanges.iter().map(|exchange| exchange.answered_at).max();
-        let took = begin.zip(end).and_then(|(begin, end)| end.duration_since(begin).ok()).unwrap_or_default();
-        Self { lines, calls: exchanges.len(), took }
     }
-
-    /// Names of the protocols, each once, in the order in which they were spoken first.
-    pub fn protocols(&self) -> Vec<&'static str> {
-        let mut names = Vec::new();
-        for line in &self.lines {
-            if !names.contains(&line.protocol) {
-                names.push(line.protocol);
-            }
-        }
-        names
-    }
+    lines
 }
 
-/// A protocol's name for people and in replies.
-pub fn name(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::Http => "HTTP",
-        Protocol::Grpc => "gRPC",
-        Protocol::Dns => "DNS",
-        Protocol::Postgres => "Postgres",
-        Protocol::MySql => "MySQL",
-        Protocol::Redis => "Redis",
-        Protocol::Mongo => "MongoDB",
-        Protocol::Generic => "Generic",
-    }
-}
-
-/// The lines as a table for a terminal.
-pub fn table(summary: &Summary) -> String {
+/// The kinds of call as a table for a terminal.
+pub fn table(exchanges: &[Exchange]) -> String {
     const HEAD: [&str; 6] = ["protocol", "target", "times", "mean", "longest", "call"];
     let mut rows = vec![HEAD.map(str::to_owned)];
-    for line in &summary.lines {
+    for line in lines(exchanges) {
         rows.push([
             line.protocol.to_owned(),
-            line.target.clone(),
+            line.target,
             line.times.to_string(),
             milliseconds(line.took / u32::try_from(line.times).unwrap_or(u32::MAX)),
             milliseconds(line.longest),
-            line.call.clone(),
+            line.call,
         ]);
     }
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -138,10 +102,7 @@ mod tests {
 
     #[test]
     fn calls_of_a_kind_are_one_line() {
-        let summary = Summary::of(&[asked("a.test", 0, 4), asked("b.test", 10, 1), asked("a.test", 20, 2)]);
-        assert_eq!((summary.calls, summary.took), (3, Duration::from_millis(22)));
-        assert_eq!(summary.protocols(), ["DNS"]);
-        let text = table(&summary);
+        let text = table(&[asked("a.test", 0, 4), asked("b.test", 10, 1), asked("a.test", 20, 2)]);
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split("  ").filter(|cell| !cell.is_empty()).map(str::trim).collect()).collect();
         assert_eq!(
             lines,

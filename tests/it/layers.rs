@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 /// The layers from the top; a file imports only from layers below its own, or from its own module.
 const LAYERS: [&[&str]; 11] = [
-    &["main", "cli", "config", "docs", "oneshot", "probe", "bench", "start", "inspect", "mocking", "proxy", "watch"],
+    &["main", "caller", "cli", "config", "docs", "oneshot", "probe", "bench", "start", "inspect", "mocking", "proxy", "watch"],
     &["transport"],
     &["mock"],
     &["server"],
     &["tools", "python", "testrun"],
     &["error"],
-    &["search"],
+    &["search", "calls"],
     &["edit", "fs", "exec", "record"],
     &["policy", "sandbox", "pattern", "text", "protocol"],
     &["cancel"],
