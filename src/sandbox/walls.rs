@@ -52,8 +52,7 @@ impl Walls {
             abi,
         };
         let ruleset = ruleset(&rules, options)?;
-        let rules =
-            Rules { sockets: Sockets::Inet, unix: scopes || !host, supervised: false, intercepted: false };
+        let rules = Rules { sockets: Sockets::Inet, unix: scopes || !host, supervised: false, intercepted: false };
         Ok(Self { ruleset, outer: None, filter: seccomp::filter(&rules), rules, options, readable: Vec::new(), abi })
     }
 

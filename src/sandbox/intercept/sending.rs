@@ -7,9 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::io::Errno;
-use rustix::net::{
-    RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recvfrom, sendmsg, sendto,
-};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recvfrom, sendmsg, sendto};
 
 use super::address::{Given, mapped, plain, write};
 use super::call::{Room, Span};
@@ -27,7 +25,8 @@ use crate::sandbox::sys::seccomp::Notification;
 const PASSED: u32 = (libc::MSG_OOB | libc::MSG_EOR | libc::MSG_MORE).cast_unsigned();
 /// Flags with which a message is received here.
 const PLAIN_FLAGS: u32 =
-    (libc::MSG_PEEK | libc::MSG_TRUNC | libc::MSG_DONTWAIT | libc::MSG_WAITALL | libc::MSG_CMSG_CLOEXEC).cast_unsigned();
+    (libc::MSG_PEEK | libc::MSG_TRUNC | libc::MSG_DONTWAIT | libc::MSG_WAITALL | libc::MSG_CMSG_CLOEXEC)
+        .cast_unsigned();
 
 /// Something to be sent.
 #[derive(Debug, Default)]
