@@ -49,7 +49,7 @@ pub fn run(server: &Server, program: &[OsString], signals: BorrowedFd<'_>) -> Re
         stdin: true,
         terminal: None,
         announce: false,
-intercept: None,
+        intercept: None,
     };
     let streams = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
     let job = launcher.spawn(&request, &streams)?;

@@ -187,7 +187,7 @@ impl Shared {
     fn hear(&self, heard: &mut Heard) {
         while !heard.is_over {
             match receive_packet::<Told>(&self.channel) {
-                Ok(Some((told, sockets))) => heard.take(told, sockets),
+                Ok(Some((told, sockets))) => heard.take(&told, sockets),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Ok(None) | Err(_) => heard.is_over = true,
             }
@@ -197,8 +197,8 @@ impl Shared {
 }
 
 impl Heard {
-    fn take(&mut self, told: Told, mut sockets: Vec<OwnedFd>) {
-        match told {
+    fn take(&mut self, told: &Told, mut sockets: Vec<OwnedFd>) {
+        match *told {
             Told::Ready { .. } => {}
             Told::Flow(Flow { mark, to }) => {
                 if self.flows.insert(mark, to).is_none() {

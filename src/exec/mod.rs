@@ -30,6 +30,7 @@ use thiserror::Error;
 use crate::limits::MAX_COMMAND_BYTES;
 use crate::sandbox::{Place, Request};
 
+pub use crate::sandbox::intercept::Counts;
 pub use crate::sandbox::{Denied, Exit};
 pub use background::{Background, BackgroundCommands, Ending, State};
 pub use capture::Captured;
@@ -38,7 +39,6 @@ pub use job::{Job, News};
 pub use launcher::{LaunchError, Launcher, Ready};
 pub use place::place_of;
 pub use ring::Page;
-pub use crate::sandbox::intercept::Counts;
 pub use run::{Intercepted, Stage, run, run_intercepted};
 pub use running::Running;
 

@@ -161,10 +161,9 @@ fn follow(
         let [said, stdout, stderr, _, heard] =
             readable([Some(job.as_fd()), stdout, stderr, (!cancelled).then_some(wake), heard], Some(until))?;
         if heard && let Some((ready, on_start)) = listening.take() {
-            match ready.begin()? {
-                Some(interception) => on_start(interception),
-                // The supervisor is gone, and says why on the other socket.
-                None => {}
+            // Else the supervisor is gone, and says why on the other socket.
+            if let Some(interception) = ready.begin()? {
+                on_start(interception);
             }
         }
         for (index, ready) in [stdout, stderr].into_iter().enumerate() {

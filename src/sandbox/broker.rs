@@ -308,7 +308,8 @@ fn read_structure(target: &Target, address: u64, size: u64) -> Result<(u64, u64,
 }
 
 fn read_name(target: &Target, address: u64) -> Result<CString, Errno> {
-    let name = target.memory().text(address, MAX_XATTR_NAME_BYTES)?.filter(|name| !name.is_empty()).ok_or(Errno::RANGE)?;
+    let name =
+        target.memory().text(address, MAX_XATTR_NAME_BYTES)?.filter(|name| !name.is_empty()).ok_or(Errno::RANGE)?;
     CString::new(name).map_err(|_| Errno::RANGE)
 }
 

@@ -96,7 +96,7 @@ impl Launcher {
             stdin: true,
             terminal: None,
             announce: false,
-intercept: None,
+            intercept: None,
         };
         let handed = Handed { command: there, channel: None, bundle: None, stdio };
         self = self.launch(&request, handed)?;

@@ -20,7 +20,7 @@ impl Memory {
     }
 
     /// This many bytes from an address on.
-    pub fn bytes(&self, address: u64, count: usize) -> Result<Vec<u8>, Errno> {
+    pub fn bytes(self, address: u64, count: usize) -> Result<Vec<u8>, Errno> {
         let mut bytes = vec![0; count];
         let mut got = 0;
         while got < count {
@@ -30,7 +30,7 @@ impl Memory {
     }
 
     /// The text from an address on, up to its NUL, which stands behind at most `limit` bytes; `None` if it does not.
-    pub fn text(&self, address: u64, limit: usize) -> Result<Option<Vec<u8>>, Errno> {
+    pub fn text(self, address: u64, limit: usize) -> Result<Option<Vec<u8>>, Errno> {
         let mut text = vec![0; limit + 1];
         let mut got = 0;
         while got < text.len() {
@@ -48,7 +48,7 @@ impl Memory {
     }
 
     /// At least one byte.
-    fn read(&self, address: u64, into: &mut [u8]) -> Result<usize, Errno> {
+    fn read(self, address: u64, into: &mut [u8]) -> Result<usize, Errno> {
         let pid = Pid::from_raw(self.0.cast_signed());
         let remote = [RemoteIoVec { base: address as usize, len: into.len() }];
         match process_vm_readv(pid, &mut [IoSliceMut::new(into)], &remote) {
@@ -60,7 +60,7 @@ impl Memory {
 
     /// Puts bytes to where the caller wants them: all, or the error after which some may be there, as with the kernel's own
     /// copies. For a caller that is known to wait still.
-    pub fn put(&self, address: u64, mut bytes: &[u8]) -> Result<(), Errno> {
+    pub fn put(self, address: u64, mut bytes: &[u8]) -> Result<(), Errno> {
         let pid = Pid::from_raw(self.0.cast_signed());
         let mut address = address as usize;
         while !bytes.is_empty() {

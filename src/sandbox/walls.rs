@@ -52,8 +52,7 @@ impl Walls {
             abi,
         };
         let ruleset = ruleset(&rules, options)?;
-        let rules =
-            Rules { sockets: Sockets::Inet, unix: scopes || !host, supervised: false, intercepted: false };
+        let rules = Rules { sockets: Sockets::Inet, unix: scopes || !host, supervised: false, intercepted: false };
         Ok(Self { ruleset, outer: None, filter: seccomp::filter(&rules), rules, options, readable: Vec::new(), abi })
     }
 
@@ -88,7 +87,7 @@ impl Walls {
         let options =
             Options { scope_signals: true, scope_abstract_sockets: true, reading: true, refuse_tcp: !host, abi };
         let sockets = if host { Sockets::Inet } else { Sockets::None };
-        let outer = Some(outer(&options)?);
+        let outer = Some(outer(options)?);
         // The allowed directories, which are asked about most, come first.
         let readable = rules.iter().rev().map(|(object, _)| true_path(object)).collect::<Result<_, _>>()?;
         let ruleset = ruleset(&rules, options)?;
@@ -112,7 +111,7 @@ impl Walls {
         let Some(usual) = &self.outer else { return Ok(()) };
         let step = "enter the Landlock domain";
         if intercepts {
-            return outer(&Options { refuse_tcp: false, ..self.options })?.restrict().step(step);
+            return outer(Options { refuse_tcp: false, ..self.options })?.restrict().step(step);
         }
         usual.restrict().step(step)
     }
@@ -156,8 +155,8 @@ fn install(filter: &Program) -> Result<OwnedFd, Fault> {
 
 /// Of files it holds nobody to anything: what lies in it could be allowed no more than it allows itself, and entering a
 /// domain costs time for each rule.
-fn outer(options: &Options) -> Result<Ruleset, Fault> {
-    landlock::scope_only(view::open_path(Path::new("/"))?.as_fd(), options)
+fn outer(options: Options) -> Result<Ruleset, Fault> {
+    landlock::scope_only(view::open_path(Path::new("/"))?.as_fd(), &options)
         .map_err(|error| Fault::because("Landlock", &error.to_string()))
 }
 

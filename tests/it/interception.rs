@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use replay::cancel::CancelToken;
 use replay::exec::{
-    Bounds, Command, Counts, ExecError, Exit, Interception, Intercepted, Launcher, Outcome, Running, place_of,
+    Bounds, Command, Counts, ExecError, Exit, Intercepted, Interception, Launcher, Outcome, Running, place_of,
     run_intercepted,
 };
 use replay::sandbox::{Limits, Network, Place, Plan, PlannedRoot, Scratch, Tier};

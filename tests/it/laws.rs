@@ -149,5 +149,11 @@ proptest! {
     #[test]
     fn any_call_is_read(bytes in vec(any::<u8>(), 50)) {
         bodies::a_call_is_read(&bytes);
+        bodies::a_network_call_is_read(&bytes);
+    }
+
+    #[test]
+    fn any_address_is_read_or_refused(bytes in vec(any::<u8>(), 0..140)) {
+        bodies::an_address_is_read_or_refused(&bytes);
     }
 }

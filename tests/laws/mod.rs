@@ -20,7 +20,10 @@ pub use globs::globs_agree_with_each_other;
 pub use lines::a_line_has_at_most_one_answer;
 pub use paths::a_plan_stays_inside;
 pub use patterns::a_pattern_has_one_answer;
-pub use walls::{a_call_is_read, a_frame_is_read_or_refused, a_packet_is_read_or_refused};
+pub use walls::{
+    a_call_is_read, a_frame_is_read_or_refused, a_network_call_is_read, a_packet_is_read_or_refused,
+    an_address_is_read_or_refused,
+};
 
 /// Choices read from bytes; when they are used up, every choice is the first.
 struct Source<'a>(&'a [u8]);

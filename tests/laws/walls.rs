@@ -4,7 +4,9 @@
 use std::os::fd::OwnedFd;
 
 use replay::sandbox::broker::{Call, Read, decode};
-use replay::sandbox::wire::{receive, receive_event, send, send_event};
+use replay::sandbox::intercept::call::{Network, decode as network};
+use replay::sandbox::intercept::{Given, Told, Wanted, read_address, write_address};
+use replay::sandbox::wire::{receive, receive_event, receive_packet, send, send_event, send_packet};
 use replay::sandbox::{Event, Hello, Plan, Request};
 use rustix::io::Errno;
 use rustix::net::{
@@ -66,6 +68,8 @@ fn read_frames<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(st
 /// When that does not hold.
 pub fn a_packet_is_read_or_refused(bytes: &[u8]) {
     let packet = &bytes[..bytes.len().min(MAX_BYTES)];
+    a_word_is_read_or_refused::<Told>(packet);
+    a_word_is_read_or_refused::<Wanted>(packet);
     let (here, there) = pair(SocketType::SEQPACKET);
     send_bytes(&there, packet, SendFlags::empty()).unwrap();
     match receive_event(&here) {
@@ -76,6 +80,15 @@ pub fn a_packet_is_read_or_refused(bytes: &[u8]) {
             send_event(&here, &event, None).unwrap();
             assert_eq!(receive_event(&there).unwrap().unwrap().0, event);
         }
+    }
+}
+
+fn a_word_is_read_or_refused<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(packet: &[u8]) {
+    let (here, there) = pair(SocketType::SEQPACKET);
+    send_bytes(&there, packet, SendFlags::empty()).unwrap();
+    if let Ok(Some((word, _))) = receive_packet::<T>(&here) {
+        send_packet(&here, &word, &[]).unwrap();
+        assert_eq!(receive_packet::<T>(&there).unwrap().unwrap().0, word);
     }
 }
 
@@ -104,6 +117,42 @@ pub fn a_call_is_read(bytes: &[u8]) {
         | Read::ValueAt { structure: place, size, .. }
         | Read::Names { list: place, size }) = read;
         assert!(args.windows(2).any(|pair| pair == [place, size]));
+    }
+}
+
+/// Any call with any arguments is read without a fault, and numbers that are `int` to the kernel lose their upper halves.
+///
+/// # Panics
+/// When that does not hold.
+pub fn a_network_call_is_read(bytes: &[u8]) {
+    let mut source = Source(bytes);
+    let number = if source.flag() { i32::from(source.byte()) * 2 } else { word(&mut source) as i32 };
+    let args: [u64; 6] = std::array::from_fn(|_| word(&mut source));
+    let call = network(number, &args);
+    let mut wide = args;
+    wide[0] ^= 0xdead_beef_0000_0000;
+    assert_eq!(network(number, &wide), call);
+    if let Some(Network::Connect { to, .. } | Network::Bind { to, .. }) = call {
+        assert_eq!((to.address, to.length), (args[1], args[2] & u64::from(u32::MAX)));
+    }
+}
+
+/// Any bytes are an address or an error, and the address is the same again after it was written.
+///
+/// # Panics
+/// When that does not hold.
+pub fn an_address_is_read_or_refused(bytes: &[u8]) {
+    let read_again = |bytes: &[u8]| match read_address(bytes) {
+        Ok(Given::Address(address)) => {
+            assert_eq!(read_address(&write_address(address)), Ok(Given::Address(address)));
+        }
+        Ok(Given::Nobody) => assert!(bytes.starts_with(&[0, 0])),
+        Err(errno) => assert!([Errno::INVAL, Errno::AFNOSUPPORT].contains(&errno)),
+    };
+    read_again(bytes);
+    // Mostly the families that there are.
+    for family in [2_u16, 10] {
+        read_again(&[&family.to_ne_bytes()[..], bytes].concat());
     }
 }
 

@@ -1,7 +1,7 @@
 //! connect(2), bind(2), listen(2) and getpeername(2), and connections for the server.
 
 use std::net::{Ipv6Addr, SocketAddr};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -18,8 +18,9 @@ use super::fetch::Kind;
 use super::known::Was;
 use super::own::Protocol;
 use super::words::{Flow, Mark, Told, Wanted};
-use super::{Answer, Deed, Interceptor};
+use super::{Answer, Deed, Interceptor, errno_of};
 use crate::sandbox::memory::Memory;
+use crate::sandbox::sys::sockets::bind_with_port;
 
 /// The port of questions of names (RFC 1035, 4.2).
 const NAMES_PORT: u16 = 53;
@@ -74,6 +75,7 @@ impl Interceptor {
             return Ok((Mark::Address(number), mapped(four)));
         }
         let port = self.doors.tcp_6.ok_or(Errno::NETUNREACH)?;
+        let local = if local.port() == 0 { bind_now(socket, local)? } else { local };
         Ok((Mark::Port(local.port()), SocketAddr::new(Ipv6Addr::LOCALHOST.into(), port)))
     }
 
@@ -118,9 +120,8 @@ impl Interceptor {
         if !six {
             return self.doors.names_4;
         }
-        let bound_to_four = getsockname(socket)
-            .and_then(SocketAddr::try_from)
-            .is_ok_and(|local| local.ip().to_canonical().is_ipv4());
+        let bound_to_four =
+            getsockname(socket).and_then(SocketAddr::try_from).is_ok_and(|local| local.ip().to_canonical().is_ipv4());
         self.doors.names_6.filter(|_| !bound_to_four).unwrap_or_else(|| {
             let _ = set_ipv6_v6only(socket, false);
             mapped(self.doors.names_4)
@@ -199,6 +200,13 @@ pub(super) fn put_address(memory: Memory, room: Room, address: SocketAddr) -> Re
     let most = usize::try_from(most).map_err(|_| Errno::INVAL)?;
     memory.put(room.address, &bytes[..bytes.len().min(most)])?;
     memory.put(room.length, &(bytes.len() as u32).to_ne_bytes())
+}
+
+/// Gives a port to a socket that has an address, and was to get its port when it connects.
+fn bind_now(socket: &OwnedFd, local: SocketAddr) -> Result<SocketAddr, Errno> {
+    bind_with_port(socket.as_fd()).map_err(|error| errno_of(&error))?;
+    bind(socket, &local)?;
+    SocketAddr::try_from(getsockname(socket)?)
 }
 
 /// Connects as the caller's own call would, but does not wait. Whether it is done; a socket that does not block fails with

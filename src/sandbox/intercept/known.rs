@@ -33,9 +33,8 @@ impl Known {
     pub(super) fn new() -> Result<Self, Errno> {
         let mut random = [0; 8];
         getrandom(&mut random, GetRandomFlags::empty())?;
-        let [next, step] = [&random[..4], &random[4..]].map(|half| {
-            half.first_chunk().map_or(1, |bytes| u32::from_ne_bytes(*bytes))
-        });
+        let [next, step] =
+            [&random[..4], &random[4..]].map(|half| half.first_chunk().map_or(1, |bytes| u32::from_ne_bytes(*bytes)));
         Ok(Self { sockets: HashMap::new(), order: VecDeque::new(), next, step: step | 1 })
     }
 

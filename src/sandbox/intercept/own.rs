@@ -49,9 +49,9 @@ impl Own {
         tables.iter().any(|table| {
             #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
             let text = std::fs::read_to_string(format!("/proc/self/net/{table}")).unwrap_or_default();
-            text.lines().filter_map(|line| read(line, protocol)).any(|(at, inode)| {
-                inodes.contains(&inode) && at.port() == to.port() && reaches(at.ip(), to.ip())
-            })
+            text.lines()
+                .filter_map(|line| read(line, protocol))
+                .any(|(at, inode)| inodes.contains(&inode) && at.port() == to.port() && reaches(at.ip(), to.ip()))
         })
     }
 }
@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn lines_of_the_kernel_are_read() {
-        let tcp = "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 12345 1 x";
+        let tcp =
+            "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 12345 1 x";
         assert_eq!(read(tcp, Protocol::Tcp), Some(("127.0.0.1:8080".parse().unwrap(), 12345)));
         assert_eq!(read(&tcp.replace(" 0A ", " 01 "), Protocol::Tcp), None);
         assert_eq!(read(&tcp.replace(" 0A ", " 07 "), Protocol::Udp), read(tcp, Protocol::Tcp));

@@ -7,8 +7,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::io::Errno;
+use rustix::net::sockopt::socket_type;
 use rustix::net::{
-    RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recvfrom, sendmsg, sendto,
+    RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketType, recvfrom, sendmsg, sendto,
 };
 
 use super::address::{Given, mapped, plain, write};
@@ -27,7 +28,8 @@ use crate::sandbox::sys::seccomp::Notification;
 const PASSED: u32 = (libc::MSG_OOB | libc::MSG_EOR | libc::MSG_MORE).cast_unsigned();
 /// Flags with which a message is received here.
 const PLAIN_FLAGS: u32 =
-    (libc::MSG_PEEK | libc::MSG_TRUNC | libc::MSG_DONTWAIT | libc::MSG_WAITALL | libc::MSG_CMSG_CLOEXEC).cast_unsigned();
+    (libc::MSG_PEEK | libc::MSG_TRUNC | libc::MSG_DONTWAIT | libc::MSG_WAITALL | libc::MSG_CMSG_CLOEXEC)
+        .cast_unsigned();
 
 /// Something to be sent.
 #[derive(Debug, Default)]
@@ -110,7 +112,8 @@ impl Interceptor {
                 Ok(Some(Parcel { data, to, ..Parcel::default() }))
             }
             Kind::Stream { .. } => Ok(Some(Parcel { data, ..Parcel::default() })),
-            // A pair keeps the bounds of its messages, or it takes the rest with the next call.
+            // Of a stream the caller sends the rest with its next call.
+            Kind::Other if !whole && socket_type(socket)? != SocketType::STREAM => Err(Errno::MSGSIZE),
             Kind::Other => {
                 let passed = header.passed(memory, pid)?;
                 Ok(Some(Parcel { data, passed, ..Parcel::default() }))
@@ -142,7 +145,7 @@ impl Interceptor {
                 if parcel.to.is_some_and(|to| !self.is_names(to)) {
                     self.own.note(Protocol::Udp, &socket);
                 }
-                Ok(Answer::Value(length as i64))
+                Ok(Answer::Value(value(length)))
             }
             None => Ok(Answer::Later(socket, Deed::Send(parcel))),
         }
@@ -219,7 +222,7 @@ impl Interceptor {
         };
         let room = receipt.place.put(receipt.memory, &data, from)?;
         let all = receipt.flags & libc::MSG_TRUNC.cast_unsigned() != 0;
-        Ok(Answer::Value(if all { length } else { length.min(room) } as i64))
+        Ok(Answer::Value(value(if all { length } else { length.min(room) })))
     }
 }
 
@@ -278,6 +281,11 @@ fn pass(socket: &OwnedFd, data: &[u8], passed: &[OwnedFd], flags: SendFlags) -> 
         return Err(Errno::NOBUFS);
     }
     sendmsg(socket, &[IoSlice::new(data)], &mut control, flags)
+}
+
+/// A length as the value of a call; none is near as long as that.
+fn value(length: usize) -> i64 {
+    i64::try_from(length).unwrap_or(i64::MAX)
 }
 
 /// Whether the caller does not want to wait.

@@ -23,12 +23,14 @@ const ENCLOSED: Rules = Rules { sockets: Sockets::Inet, unix: true, supervised: 
 const SUPERVISED: Rules = Rules { sockets: Sockets::None, unix: false, supervised: true, intercepted: false };
 
 fn all_rules() -> Vec<Rules> {
+    usual_rules().into_iter().flat_map(|rules| [rules, Rules { intercepted: true, ..rules }]).collect()
+}
+
+fn usual_rules() -> Vec<Rules> {
     let mut all = Vec::new();
     for sockets in [Sockets::None, Sockets::Inet] {
         for (unix, supervised) in [(false, false), (false, true), (true, false), (true, true)] {
-            for intercepted in [false, true] {
-                all.push(Rules { sockets, unix, supervised, intercepted });
-            }
+            all.push(Rules { sockets, unix, supervised, intercepted: false });
         }
     }
     all
@@ -124,7 +126,7 @@ const FREE: &[c_long] = &[
 
 #[test]
 fn the_table_is_complete() {
-    for rules in all_rules() {
+    for rules in usual_rules() {
         let wrong: Vec<_> = REFUSED.iter().filter(|call| ask(rules, **call, []) != EPERM).collect();
         assert_eq!(wrong, Vec::<&c_long>::new(), "allowed with {rules:?}");
         assert_eq!(ask(rules, libc::SYS_clone3, []), ENOSYS);
@@ -157,6 +159,7 @@ fn by_the_table(rules: Rules, call: u32, args: [u64; 6]) -> u32 {
         Clause::Has(argument, bits) => low(argument) & bits != 0,
         Clause::In(argument, mask, values) => values.contains(&(low(argument) & mask)),
         Clause::NotIn(argument, mask, values) => !values.contains(&(low(argument) & mask)),
+        Clause::Given(argument) => args[usize::from(argument)] != 0,
     };
     let fits = |line: &&Line| line.calls.contains(&c_long::from(call)) && line.when.iter().all(holds);
     match lines(rules).iter().find(fits).map(|line| line.answer) {
@@ -175,10 +178,12 @@ fn the_filter_says_what_the_table_says() {
             match *clause {
                 Clause::Has(_, bits) => words.extend([bits, !bits]),
                 Clause::In(_, _, values) | Clause::NotIn(_, _, values) => words.extend(values),
+                Clause::Given(_) => {}
             }
         }
     }
-    let words: Vec<u64> = words.into_iter().map(u64::from).collect();
+    // The last one is a pointer, and no number.
+    let words: Vec<u64> = words.into_iter().map(u64::from).chain([1 << 40]).collect();
     for rules in all_rules() {
         let program = filter(&rules);
         for call in (0..600).chain([FIRST_FOREIGN - 1]) {
@@ -201,7 +206,8 @@ fn what_is_asked_the_broker_knows() {
         let calls: Vec<c_long> = asked.flat_map(|line| line.calls.iter().copied()).collect();
         assert!(!calls.is_empty(), "{rules:?}");
         for call in calls {
-            assert!(super::super::broker::decode(call as i32, &[0; 6]).is_some(), "{call} with {rules:?}");
+            let network = rules.intercepted && super::super::intercept::call::decode(call as i32, &[0; 6]).is_some();
+            assert!(network || super::super::broker::decode(call as i32, &[0; 6]).is_some(), "{call} with {rules:?}");
         }
     }
 }
@@ -442,4 +448,38 @@ fn pairs_of_sockets_are_connected_ones() {
             }
         }
     }
+}
+
+#[test]
+fn interception_asks_about_addresses_and_nothing_else() {
+    let rules = Rules { intercepted: true, ..SUPERVISED };
+    let program = filter(&rules);
+    let ask = |call: c_long, args: [u64; 6]| run(&program, ARCH, call as u32, args);
+    let (inet, unix, dgram, raw) = (2, 1, 2, 3);
+    assert_eq!(ask(libc::SYS_socket, [inet, dgram | 0o4000, 0, 0, 0, 0]), ASK);
+    assert_eq!(ask(libc::SYS_socket, [inet, raw, 1, 0, 0, 0]), EPERM);
+    assert_eq!(ask(libc::SYS_socket, [inet, 1, 262, 0, 0, 0]), EPROTONOSUPPORT);
+    assert_eq!(ask(libc::SYS_socket, [unix, 1, 0, 0, 0, 0]), EACCES);
+    let fast = libc::MSG_FASTOPEN as u64;
+    for (call, at) in [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)] {
+        let mut args = [3, 4096, 1, 0, 4096, 16];
+        assert_eq!(ask(call, args), ASK);
+        args[at] |= fast;
+        assert_eq!(ask(call, args), errno(libc::EOPNOTSUPP));
+    }
+    for call in [libc::SYS_sendto, libc::SYS_recvfrom] {
+        assert_eq!(ask(call, [3, 4096, 1, 0, 0, 0]), ALLOW);
+        assert_eq!(ask(call, [3, 4096, 1, 0, 1 << 32, 16]), ASK);
+    }
+    for call in [libc::SYS_connect, libc::SYS_bind, libc::SYS_listen, libc::SYS_getpeername, libc::SYS_recvmsg] {
+        assert_eq!(ask(call, [3, 4096, 16, 0, 0, 0]), ASK);
+    }
+    for call in [libc::SYS_accept4, libc::SYS_getsockname, libc::SYS_write, libc::SYS_shutdown, libc::SYS_close] {
+        assert_eq!(ask(call, [3, 4096, 16, 0, 0, 0]), ALLOW);
+    }
+    let only = super::interception();
+    assert_eq!(run(&only, ARCH, libc::SYS_socket as u32, [unix, 1, 0, 0, 0, 0]), ALLOW);
+    assert_eq!(run(&only, ARCH, libc::SYS_connect as u32, [3, 4096, 16, 0, 0, 0]), ASK);
+    assert_eq!(run(&only, ARCH, libc::SYS_mount as u32, [0; 6]), ALLOW);
+    assert_eq!(run(&only, ARCH, libc::SYS_seccomp as u32, [1, 8, 0, 0, 0, 0]), EBUSY);
 }

@@ -9,16 +9,17 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 ///
 /// Anybody may do so to a socket that is bound to none, since Linux 5.7; only `CAP_NET_RAW` undoes it.
 pub fn bind_to_loopback(socket: BorrowedFd<'_>) -> io::Result<()> {
-    const NAME: &[u8] = b"lo\0";
-    // SAFETY: the kernel reads the name, which is as long as it is told and lives past the call.
-    let done = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_BINDTODEVICE,
-            NAME.as_ptr().cast(),
-            NAME.len() as libc::socklen_t,
-        )
-    };
+    set(socket, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, b"lo\0")
+}
+
+/// Has the next bind(2) choose a port (`IP_BIND_ADDRESS_NO_PORT`, ip(7)): some programs leave that to connect(2).
+pub fn bind_with_port(socket: BorrowedFd<'_>) -> io::Result<()> {
+    set(socket, libc::SOL_IP, libc::IP_BIND_ADDRESS_NO_PORT, &0_i32.to_ne_bytes())
+}
+
+fn set(socket: BorrowedFd<'_>, level: i32, option: i32, value: &[u8]) -> io::Result<()> {
+    let length = value.len() as libc::socklen_t;
+    // SAFETY: the kernel reads the value, which is as long as it is told and lives past the call.
+    let done = unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, value.as_ptr().cast(), length) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

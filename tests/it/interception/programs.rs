@@ -51,7 +51,7 @@ fn curl_is_led_over_ipv6_in_all_its_forms() {
 #[test]
 fn children_and_many_at_once_are_led_each_to_its_own() {
     everywhere(|net| {
-        let ran = net.works("seq 1 40 | xargs -P 8 -I{} sh -c 'curl -sS http://192.0.2.{}:80{}/; echo'");
+        let ran = net.works("seq 1 40 | xargs -P 8 -I{} sh -c 'echo $(curl -sS http://192.0.2.{}:80{}/)'");
         let mut got: Vec<&str> = ran.out.lines().collect();
         got.sort_unstable();
         let mut wanted: Vec<String> = (1..=40).map(|n| format!("to=192.0.2.{n}:80{n}")).collect();

@@ -43,7 +43,7 @@ int main(int count, char **words) {
   pthread_t thread;
   pthread_create(&thread, 0, swap, 0);
   int connected = 0, sent = 0;
-  for (int i = 0; i < 600; i++) {
+  for (int i = 0; i < 150; i++) {
     int s = socket(AF_INET, SOCK_STREAM, 0);
     connected += connect(s, (void *)&shared, sizeof shared) == 0;
     close(s);

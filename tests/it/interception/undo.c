@@ -18,7 +18,9 @@ int main(void) {
     getsockopt(s, SOL_SOCKET, SO_BINDTODEVICE, device, &length);
     printf("%s %s", device, name(setsockopt(s, SOL_SOCKET, SO_BINDTODEVICE, "", 0)));
     s = socket(AF_INET, types[i], 0);
-    printf(" %s\n", name(setsockopt(s, SOL_SOCKET, SO_BINDTODEVICE, "eth0\0", 5) < 0 && errno != EPERM ? 0 : setsockopt(s, SOL_SOCKET, SO_BINDTODEVICE, "", 0)));
+    int any = 0;
+    // SO_BINDTOIFINDEX
+    printf(" %s\n", name(setsockopt(s, SOL_SOCKET, 62, &any, sizeof any)));
   }
   struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(9)};
   inet_pton(AF_INET, "192.0.2.1", &to.sin_addr);
