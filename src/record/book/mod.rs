@@ -275,8 +275,8 @@ impl Book {
         known.or_else(|| {
             // Of recordings that do not say where they went: the protocol that the port is known for, or the only one.
             let unknown = Target { host: String::new(), port: 0 };
-            let of = |(at, protocol): (&(Target, Protocol), _)| (at.0 == unknown).then_some(*protocol);
-            let here: HashSet<Protocol> = self.index.targets().filter_map(|at| of((at, &at.1))).collect();
+            let here = self.index.targets().filter(|(target, _)| *target == unknown);
+            let here: HashSet<Protocol> = here.map(|(_, protocol)| *protocol).collect();
             let usual = usual_protocol(target.port).filter(|protocol| here.contains(protocol));
             usual.or_else(|| if here.len() == 1 { here.into_iter().next() } else { None })
         })

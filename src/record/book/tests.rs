@@ -1,0 +1,372 @@
+use std::sync::Barrier;
+use std::thread;
+use std::time::SystemTime;
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+use crate::record::exchange::{Dns, Http, HttpRequest, HttpResponse, HttpVersion, Message, Side, Wire};
+
+const JSON: &str = "application/json";
+
+fn exchange(host: &str, port: u16, content: Content) -> Exchange {
+    let at = SystemTime::UNIX_EPOCH;
+    Exchange {
+        target: Target { host: host.to_owned(), port },
+        tls: false,
+        connection: 1,
+        sent_at: at,
+        answered_at: at,
+        content,
+    }
+}
+
+fn request(method: &str, path: &str, media_type: &str, body: &str) -> Exchange {
+    let headers = if media_type.is_empty() { vec![] } else { vec![("Content-Type".to_owned(), media_type.into())] };
+    let request = HttpRequest {
+        version: HttpVersion::Http11,
+        method: method.to_owned(),
+        scheme: "http".to_owned(),
+        authority: "shop:80".to_owned(),
+        path: path.to_owned(),
+        headers,
+        body: body.as_bytes().to_vec(),
+    };
+    exchange("shop", 80, Content::Http(Box::new(Http { request, response: None })))
+}
+
+fn post(body: &str) -> Exchange {
+    request("POST", "/orders", JSON, body)
+}
+
+fn get(path: &str) -> Exchange {
+    request("GET", path, "", "")
+}
+
+fn http(exchange: &mut Exchange) -> &mut Http {
+    match &mut exchange.content {
+        Content::Http(http) => http,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn answered(mut exchange: Exchange, answer: &str) -> Exchange {
+    http(&mut exchange).response = Some(HttpResponse {
+        version: HttpVersion::Http11,
+        status: 200,
+        reason: "OK".to_owned(),
+        headers: Vec::new(),
+        body: answer.as_bytes().to_vec(),
+        trailers: Vec::new(),
+    });
+    exchange
+}
+
+fn wire(protocol: Protocol, asked: &[u8], answer: &[u8], session: bool) -> Exchange {
+    let mut messages = vec![Message { from: Side::Client, bytes: asked.to_vec() }];
+    if !answer.is_empty() {
+        messages.push(Message { from: Side::Server, bytes: answer.to_vec() });
+    }
+    exchange("db", 5432, Content::Wire(protocol, Wire { messages, session }))
+}
+
+/// The answer's body, or the miss in words.
+fn ask(book: &Book, asked: &Exchange) -> Result<String, String> {
+    let found = book.find(asked).map_err(|miss| miss.to_string())?;
+    let bytes = match &found.content {
+        Content::Http(http) => http.response.as_ref().unwrap().body.clone(),
+        Content::Dns(dns) => dns.answers.concat().into_bytes(),
+        Content::Wire(_, wire) => wire.messages.last().unwrap().bytes.clone(),
+        Content::Grpc(_) => panic!("no gRPC here"),
+    };
+    Ok(String::from_utf8(bytes).unwrap())
+}
+
+fn learned(fields: &[&str]) -> DeclaredNoise {
+    DeclaredNoise { fields: fields.iter().map(|it| (*it).to_owned()).collect(), ..DeclaredNoise::default() }
+}
+
+#[test]
+fn identical_calls_get_their_answers_in_order() {
+    let calls = ["1", "2", "3"].map(|answer| answered(get("/n"), answer));
+    let book = Book::new(calls.to_vec(), Noise::default());
+    let answers: Vec<_> = (0..4).map(|_| ask(&book, &get("/n"))).collect();
+    let used = "GET http://shop:80/n: all 3 recordings of this call were used".to_owned();
+    assert_eq!(answers, [Ok("1".to_owned()), Ok("2".to_owned()), Ok("3".to_owned()), Err(used)]);
+    let report = book.report();
+    assert_eq!((report.replayed, report.missed_count, report.unused.len()), (3, 1, 0));
+    assert!(!report.is_isolated());
+}
+
+#[test]
+fn the_last_of_reusable_recordings_is_given_again() {
+    let mut recordings = Recording::number(vec![answered(get("/n"), "1"), answered(get("/n"), "2")]);
+    recordings[1].reusable = true;
+    let book = Book::of(recordings, Noise::default());
+    let answers: Vec<_> = (0..4).map(|_| ask(&book, &get("/n")).unwrap()).collect();
+    assert_eq!(answers, ["1", "2", "2", "2"]);
+    assert!(book.report().is_isolated());
+}
+
+#[test]
+fn what_is_the_same_call() {
+    let same = [
+        (post(r#"{"a":1,"b":[2]}"#), post("{ \"b\": [2],\n \"a\": 1 }")),
+        (get("/s?b=2&a=1&a=0"), get("/s?a=1&a=0&b=2")),
+        (get("/s?a=1&api_key=x"), get("/s?a=1&api_key=y")),
+        (request("POST", "/f", "application/x-www-form-urlencoded", "a=1&b=2"), request("POST", "/f", "Application/X-WWW-Form-Urlencoded; charset=utf-8", "b=2&a=1")),
+        (
+            request("POST", "/m", "multipart/form-data; boundary=xx", "--xx\r\nA: b\r\n\r\n1\r\n--xx--\r\n"),
+            request("POST", "/m", "multipart/form-data; boundary=\"y\"", "--y\r\nA: b\r\n\r\n1\r\n--y--\r\n"),
+        ),
+        // A type without a body says nothing.
+        (request("GET", "/", JSON, ""), request("GET", "/", "", "")),
+    ];
+    for (recorded, asked) in same {
+        let book = Book::new(vec![answered(recorded, "x")], Noise::default());
+        assert_eq!(ask(&book, &asked), Ok("x".to_owned()), "{asked:?}");
+    }
+}
+
+#[test]
+fn what_is_another_call() {
+    let with = |name: &str, value: &str| {
+        let mut call = get("/r");
+        http(&mut call).request.headers.push((name.to_owned(), value.into()));
+        call
+    };
+    let at = |host: &str, port| Exchange { target: Target { host: host.to_owned(), port }, ..get("/r") };
+    let mut named = get("/r");
+    http(&mut named).request.authority = "other".to_owned();
+    let other = [
+        (post(r#"{"a":1}"#), post(r#"{"a":1.0}"#)),
+        (post(r#"{"a":[1,2]}"#), post(r#"{"a":[2,1]}"#)),
+        (post(r#"{"id":9007199254740993}"#), post(r#"{"id":9007199254740992}"#)),
+        (get("/s?a=1&a=0"), get("/s?a=0&a=1")),
+        (get("/s?a"), get("/s?a=")),
+        (get("/s?a=1"), get("/s")),
+        (get("/s"), get("/S")),
+        (get("/s"), request("HEAD", "/s", "", "")),
+        (request("POST", "/", "text/plain", "{\"a\":1}"), request("POST", "/", "text/plain", "{ \"a\":1}")),
+        (request("POST", "/", "text/plain", "x"), request("POST", "/", "text/html", "x")),
+        (request("POST", "/", "", "x"), request("POST", "/", "", "")),
+        (with("Range", "bytes=0-1"), with("range", "bytes=2-3")),
+        (with("X-Amz-Target", "A.Get"), with("X-Amz-Target", "A.Put")),
+        (get("/r"), at("shop", 81)),
+        (get("/r"), at("127.0.0.1", 80)),
+        (get("/r"), named),
+        (wire(Protocol::Redis, b"*1\r\n$4\r\nPING\r\n", b"x", false), wire(Protocol::Generic, b"*1\r\n$4\r\nPING\r\n", b"", false)),
+    ];
+    for (recorded, asked) in other {
+        let recorded = if matches!(recorded.content, Content::Http(_)) { answered(recorded, "x") } else { recorded };
+        let book = Book::new(vec![recorded], Noise::default());
+        assert!(book.find(&asked).is_err(), "{asked:?}");
+    }
+    let same = Book::new(vec![answered(with("Range", "bytes=0-1"), "x")], Noise::default());
+    assert_eq!(ask(&same, &with("range", "bytes=0-1")), Ok("x".to_owned()));
+    let date = Book::new(vec![answered(with("Date", "a"), "x")], Noise::default());
+    assert_eq!(ask(&date, &with("Date", "b")), Ok("x".to_owned()));
+}
+
+#[test]
+fn a_miss_names_the_closest_recording_and_the_differences() {
+    let calls = [
+        answered(get("/orders"), "no"),
+        answered(post(r#"{"items":[{"id":"a","qty":2}],"note":"x"}"#), "yes"),
+        answered(post(r#"{"other":true}"#), "no"),
+    ];
+    let book = Book::new(calls.to_vec(), Noise::default());
+    let miss = book.find(&post(r#"{"items":[{"id":"a","qty":3},1],"vip":true}"#)).unwrap_err();
+    let expected = Miss {
+        asked: "POST http://shop:80/orders".to_owned(),
+        why: Why::Differs,
+        closest: Some(Closest {
+            name: "mock-2".to_owned(),
+            differences: vec![
+                "body.items[0].qty: recorded 2, asked 3".to_owned(),
+                "body.items: recorded 1 items, asked 2".to_owned(),
+                "body.note: recorded `x`, not asked".to_owned(),
+                "body.vip: asked true, not recorded".to_owned(),
+            ],
+        }),
+    };
+    assert_eq!(miss, expected);
+
+    let miss = book.find(&get("/order?page=2&password=p")).unwrap_err();
+    let expected = "GET http://shop:80/order?page=2&password=[redacted]: no recording of this call; the closest is `mock-1`\n  \
+                    path: recorded `/orders`, asked `/order`\n  query.page: asked `2`, not recorded";
+    assert_eq!(miss.to_string(), expected);
+
+    let nothing = book.find(&wire(Protocol::Redis, b"PING\r\n", b"", false)).unwrap_err();
+    assert_eq!(nothing.to_string(), "Redis db:5432 PING: nothing of this kind was recorded");
+    book.missed(&Target { host: "a".to_owned(), port: 1 }, "a connection was refused");
+    let report = book.report();
+    assert_eq!(report.missed.last().unwrap().asked, "a connection was refused (a:1)");
+    assert_eq!((report.replayed, report.missed_count), (0, 4));
+    let unused: Vec<_> = report.unused.iter().map(|it| (it.name.as_str(), it.call.as_str())).collect();
+    let expected = [
+        ("mock-1", "GET http://shop:80/orders"),
+        ("mock-2", "POST http://shop:80/orders"),
+        ("mock-3", "POST http://shop:80/orders"),
+    ];
+    assert_eq!(unused, expected);
+}
+
+#[test]
+fn statements_are_told_in_words() {
+    let query = |sql: &str| [b"Q", &(sql.len() as u32 + 5).to_be_bytes()[..], sql.as_bytes(), &[0]].concat();
+    let book = Book::new(vec![wire(Protocol::Postgres, &query("SELECT 1"), b"x", false)], Noise::default());
+    let miss = book.find(&wire(Protocol::Postgres, &query("SELECT 2"), b"", false)).unwrap_err();
+    let expected = "Postgres db:5432 SELECT 2: no recording of this call; the closest is `mock-1`\n  \
+                    message 1: recorded `SELECT 1`, asked `SELECT 2`";
+    assert_eq!(miss.to_string(), expected);
+}
+
+#[test]
+fn sessions_stay_and_passwords_do_not_count() {
+    let auth = |password: &str| {
+        let text = format!("*2\r\n$4\r\nAUTH\r\n${}\r\n{password}\r\n", password.len());
+        wire(Protocol::Redis, text.as_bytes(), b"+OK\r\n", true)
+    };
+    let book = Book::new(vec![auth("[redacted]")], Noise::default());
+    for password in ["one", "another"] {
+        assert_eq!(ask(&book, &auth(password)), Ok("+OK\r\n".to_owned()));
+    }
+    let target = Target { host: "db".to_owned(), port: 5432 };
+    assert_eq!(book.sessions(&target, Protocol::Redis).len(), 1);
+    assert_eq!(book.sessions(&target, Protocol::MySql).len(), 0);
+    assert_eq!(book.protocol(&target), Some(Protocol::Redis));
+    assert_eq!(book.protocol(&Target { host: "db".to_owned(), port: 1 }), None);
+    assert_eq!(book.report().unused, []);
+}
+
+#[test]
+fn numbers_of_mongo_messages_do_not_count() {
+    let message = |number: u8, body: &[u8]| {
+        let bytes = [&[20, 0, 0, 0, number, 0, 0, 0, 0, 0, 0, 0, 0xdd, 7, 0, 0], body].concat();
+        wire(Protocol::Mongo, &bytes, b"x", false)
+    };
+    let book = Book::new(vec![message(1, b"abcd")], Noise::default());
+    assert_eq!(ask(&book, &message(9, b"abcd")), Ok("x".to_owned()));
+    assert!(book.find(&message(9, b"abce")).is_err());
+}
+
+#[test]
+fn names_are_answered_as_often_as_they_are_asked() {
+    let dns = |host: &str, answers: &[&str]| {
+        let answers = answers.iter().map(|it| (*it).to_owned()).collect();
+        exchange(host, 53, Content::Dns(Dns { name: "a.b".to_owned(), kind: "A".to_owned(), code: 0, answers }))
+    };
+    let book = Book::new(vec![dns("10.0.0.1", &["x"]), dns("10.0.0.1", &["y"])], Noise::default());
+    let answers: Vec<_> = (0..3).map(|_| ask(&book, &dns("10.0.0.2", &[])).unwrap()).collect();
+    assert_eq!(answers, ["x", "y", "y"]);
+    assert_eq!(book.protocol(&Target { host: "10.0.0.1".to_owned(), port: 53 }), None);
+}
+
+#[test]
+fn recordings_that_do_not_say_where_they_went_answer_last() {
+    let at = |host: &str, port, answer: &str| {
+        let call = Exchange { target: Target { host: host.to_owned(), port }, ..get("/r") };
+        if answer.is_empty() { call } else { answered(call, answer) }
+    };
+    let calls = vec![at("", 0, "anywhere"), at("shop", 0, "port unknown"), at("shop", 80, "exact")];
+    let book = Book::new(calls, Noise::default());
+    let answers: Vec<_> = (0..3).map(|_| ask(&book, &at("shop", 80, "")).unwrap()).collect();
+    assert_eq!(answers, ["exact", "port unknown", "anywhere"]);
+    assert!(book.find(&at("shop", 80, "")).is_err());
+
+    let foreign = Exchange { target: Target { host: String::new(), port: 0 }, ..wire(Protocol::MySql, b"q", b"x", true) };
+    let book = Book::new(vec![foreign], Noise::default());
+    let target = Target { host: "db".to_owned(), port: 3306 };
+    assert_eq!((book.protocol(&target), book.sessions(&target, Protocol::MySql).len()), (Some(Protocol::MySql), 1));
+}
+
+#[test]
+fn declared_noise_is_left_out() {
+    let recorded = answered(post(r#"{"at":"2024-01-01","items":[{"id":1,"qty":2}],"trace":{"a":1}}"#), "x");
+    let asked = post(r#"{"at":"2025-02-02","items":[{"id":7,"qty":2}],"trace":{"b":[]}}"#);
+    let mut noise = Noise::default();
+    noise.declare(Some(&recorded), &learned(&["body.items.id", "trace"])).unwrap();
+    let values = DeclaredNoise { values: vec![r"^\d{4}-\d\d-\d\d$".to_owned()], ..DeclaredNoise::default() };
+    noise.declare(None, &values).unwrap();
+    let book = Book::new(vec![recorded.clone()], noise.clone());
+    assert_eq!(ask(&book, &asked), Ok("x".to_owned()));
+
+    let book = Book::new(vec![recorded], noise);
+    let miss = book.find(&post(r#"{"at":"2025-02-02","items":[{"id":7,"qty":3}],"trace":{}}"#)).unwrap_err();
+    assert_eq!(miss.closest.unwrap().differences, ["body.items[0].qty: recorded 2, asked 3"]);
+
+    let broken = DeclaredNoise { values: vec!["(".to_owned()], ..DeclaredNoise::default() };
+    assert!(Noise::default().declare(None, &broken).unwrap_err().starts_with("the noise `(` cannot be used: "));
+}
+
+#[test]
+fn noise_is_learned_from_two_recordings() {
+    let run = |ids: [u32; 2], times: [u32; 2]| {
+        let body = |id: u32, qty: u32| post(&format!(r#"{{"id":"{id}","qty":{qty}}}"#));
+        vec![
+            body(ids[0], 1),
+            body(ids[1], 2),
+            get(&format!("/s?t={}&q=a", times[0])),
+            get(&format!("/s?t={}&q=b", times[1])),
+        ]
+    };
+    let one = run([10, 11], [5, 6]);
+    let noise = Noise::learn(&one, &run([20, 21], [7, 8]));
+    assert_eq!(noise.learned(&one[0]), Some(learned(&["body.id"])));
+    assert_eq!(noise.learned(&one[2]), Some(learned(&["query.t"])));
+    let calls = one.into_iter().map(|call| answered(call, "x")).collect();
+    let book = Book::new(calls, noise);
+    let third = run([30, 31], [9, 9]);
+    assert!(third.iter().all(|call| book.find(call).is_ok()));
+}
+
+#[test]
+fn another_order_of_calls_is_no_noise() {
+    let one = [post(r#"{"q":1}"#), post(r#"{"q":2}"#)];
+    let two = [post(r#"{"q":2}"#), post(r#"{"q":1}"#)];
+    assert!(Noise::learn(&one, &two).is_empty());
+    // Other shapes, other numbers of calls, whole bodies.
+    assert!(Noise::learn(&one, &[post(r#"{"r":1}"#), post(r#"{"r":2}"#)]).is_empty());
+    assert!(Noise::learn(&one, &[post(r#"{"q":3}"#)]).is_empty());
+    let text = |body: &str| [request("POST", "/t", "text/plain", body)];
+    assert!(Noise::learn(&text("a"), &text("b")).is_empty());
+}
+
+#[test]
+fn every_recording_is_given_out_once_to_many_threads() {
+    const THREADS: usize = 8;
+    const CALLS: usize = 100_000;
+    let calls = (0..CALLS).map(|number| answered(get(&format!("/n/{}", number % 1000)), &number.to_string())).collect();
+    let book = Book::new(calls, Noise::default());
+    let start = Barrier::new(THREADS);
+    let mut given: Vec<usize> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let (book, start) = (&book, &start);
+                scope.spawn(move || {
+                    start.wait();
+                    let mut given = Vec::new();
+                    for number in (thread..CALLS).step_by(THREADS) {
+                        given.push(ask(book, &get(&format!("/n/{}", number % 1000))).unwrap().parse().unwrap());
+                    }
+                    given
+                })
+            })
+            .collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    given.sort_unstable();
+    assert_eq!(given, (0..CALLS).collect::<Vec<_>>());
+    assert_eq!(book.report().replayed, CALLS as u64);
+}
+
+#[test]
+fn only_so_many_misses_are_told() {
+    let book = Book::new((0..5).map(|number| answered(get(&format!("/{number}")), "x")).collect(), Noise::default());
+    for number in 0..MAX_MISSES_TOLD + 5 {
+        assert!(book.find(&get(&format!("/x{number}"))).is_err());
+    }
+    let report = book.report();
+    assert_eq!((report.missed.len(), report.missed_count), (MAX_MISSES_TOLD, MAX_MISSES_TOLD as u64 + 5));
+}

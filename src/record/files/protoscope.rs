@@ -239,8 +239,7 @@ impl Reader<'_> {
         self.at += 1;
         let mut out = Vec::new();
         loop {
-            let mut chars = self.rest().chars();
-            let c = chars.next().ok_or_else(|| start.clone())?;
+            let c = self.rest().chars().next().ok_or_else(|| start.clone())?;
             self.at += c.len_utf8();
             if c == quote {
                 return Ok(out);
@@ -249,7 +248,7 @@ impl Reader<'_> {
                 out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
                 continue;
             }
-            let escape = chars.next().ok_or_else(|| start.clone())?;
+            let escape = self.rest().chars().next().ok_or_else(|| start.clone())?;
             self.at += escape.len_utf8();
             match escape {
                 'n' => out.push(b'\n'),

@@ -9,8 +9,8 @@ use super::super::databases::{MongoHeader, MongoMessage, MongoSpec};
 use super::super::values::Raw;
 use super::super::Problem;
 use super::wires::{joined, sides};
-use super::{Base, Part, key};
-use crate::record::exchange::{Content, Message, Protocol, Side, Wire};
+use super::{Base, Part};
+use crate::record::exchange::{Content, Message, Protocol, Wire};
 
 const HEAD_BYTES: usize = 16;
 const OP_REPLY: i32 = 1;
@@ -250,6 +250,7 @@ fn section_bytes(section: &str, out: &mut Vec<u8>) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::exchange::Side;
     use pretty_assertions::assert_eq;
 
     fn sent(request: i32, opcode: i32, body: &[u8]) -> Vec<u8> {
