@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use super::book::{Book, Noise};
 use super::exchange::{Content, Exchange, Protocol, Side, Target, Wire};
 use super::spoken::{Origin, player, recorder};
-use super::wire::{PlayStep, Player, RecordStep, Recorder};
+use super::wire::{PlayStep, Player, RecordStep};
 
 /// What one side said, and which.
 pub(super) type Said = (Side, Vec<u8>);
