@@ -159,13 +159,12 @@ impl Recording {
     }
 
     fn copying(&self) -> bool {
-        matches!(self.slots.front(), Some(Slot::Copied(..)))
+        matches!(self.slots.front(), Some(Slot::Copied(draft, _)) if !has_ended(draft))
     }
 
     /// An answer to data that was copied in. Without all of the data it would be taken for the answer to the question.
     fn copied(&mut self, draft: Draft, made: &mut Vec<RecordStep>) {
-        let ended = draft.said(Side::Client).next_back().is_some_and(|last| matches!(last.first(), Some(b'c' | b'f')));
-        if ended {
+        if has_ended(&draft) {
             self.done.push(draft);
         } else {
             self.kept = self.kept.saturating_sub(draft.size());
@@ -363,6 +362,11 @@ impl Recording {
             made.extend(self.startup.take().map(|draft| draft.finish(&self.origin, Protocol::Postgres, at)));
         }
     }
+}
+
+/// Whether the client has sent all the data that was asked for, or gave up.
+fn has_ended(draft: &Draft) -> bool {
+    draft.said(Side::Client).next_back().is_some_and(|last| matches!(last.first(), Some(b'c' | b'f')))
 }
 
 /// A call that begins with the same questions.
