@@ -46,7 +46,7 @@ fn origin(relay_tls: bool) -> Origin {
 /// Records what was said, cut into pieces of `size`; ends where encryption begins.
 fn record(protocol: Protocol, relay_tls: bool, said: &[(Side, &[u8])], size: usize) -> Outcome {
     let at = SystemTime::UNIX_EPOCH;
-    let mut recorder = recorder(protocol, origin(relay_tls)).expect("each of these has a recorder");
+    let mut recorder = recorder(protocol, &origin(relay_tls)).expect("each of these has a recorder");
     let mut outcome = Outcome::default();
     for (from, bytes) in said {
         for piece in bytes.chunks(size) {
@@ -62,7 +62,7 @@ fn record(protocol: Protocol, relay_tls: bool, said: &[(Side, &[u8])], size: usi
 /// Plays what a client said, cut into pieces of `size`.
 fn play(protocol: Protocol, calls: &[Exchange], said: &[(Side, &[u8])], size: usize) -> Vec<u8> {
     let book = Arc::new(Book::new(calls.to_vec(), Noise::default()));
-    let mut player = player(protocol, origin(false), book).expect("each of these has a player");
+    let mut player = player(protocol, &origin(false), &book).expect("each of these has a player");
     let mut sent = Vec::new();
     let mut closed = false;
     let mut add = |steps: Vec<PlayStep>| {
