@@ -186,6 +186,11 @@ impl<D: Dialogue> Recorder for Follow<D> {
     }
 }
 
+/// That a connection ended before the answer to a call was whole.
+pub(super) fn unanswered(origin: &Origin) -> RecordStep {
+    RecordStep::Lost(format!("a call to `{}`: the connection ended before its answer", origin.target))
+}
+
 /// A call that is being recorded.
 #[derive(Debug)]
 pub(super) struct Draft {
@@ -230,11 +235,6 @@ impl Draft {
     /// Memory that it takes, in bytes.
     pub(super) fn size(&self) -> usize {
         self.messages.len() * size_of::<Message>() + self.messages.iter().map(|m| m.bytes.len()).sum::<usize>()
-    }
-
-    /// That the connection ended before its answer was whole.
-    pub(super) fn unanswered(self, origin: &Origin) -> RecordStep {
-        RecordStep::Lost(format!("a call to `{}`: the connection ended before its answer", origin.target))
     }
 
     /// The whole call, or that it was too long to be kept.

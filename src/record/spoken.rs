@@ -26,19 +26,20 @@ pub struct Origin {
 }
 
 /// Takes a connection of this protocol apart; `None` if it has no recorder here (HTTP, gRPC, DNS, Generic).
-pub fn recorder(protocol: Protocol, origin: Origin) -> Option<Box<dyn Recorder>> {
+pub fn recorder(protocol: Protocol, origin: &Origin) -> Option<Box<dyn Recorder>> {
     Some(match protocol {
-        Protocol::Redis => Box::new(Follow::new(redis::Recording::new(origin.clone()), &origin)),
-        Protocol::Postgres => Box::new(Follow::new(postgres::Recording::new(origin.clone()), &origin)),
-        Protocol::MySql => Box::new(Follow::new(mysql::Recording::new(origin.clone()), &origin)),
-        Protocol::Mongo => Box::new(Follow::new(mongo::Recording::new(origin.clone()), &origin)),
+        Protocol::Redis => Box::new(Follow::new(redis::Recording::new(origin.clone()), origin)),
+        Protocol::Postgres => Box::new(Follow::new(postgres::Recording::new(origin.clone()), origin)),
+        Protocol::MySql => Box::new(Follow::new(mysql::Recording::new(origin.clone()), origin)),
+        Protocol::Mongo => Box::new(Follow::new(mongo::Recording::new(origin.clone()), origin)),
         Protocol::Http | Protocol::Grpc | Protocol::Dns | Protocol::Generic => return None,
     })
 }
 
 /// Plays a server of this protocol from the book; `None` if it has no player here (HTTP, gRPC, DNS, Generic).
-pub fn player(protocol: Protocol, origin: Origin, book: Arc<Book>) -> Option<Box<dyn Player>> {
-    let prompter = Prompter { origin: origin.clone(), book: Arc::clone(&book), protocol };
+pub fn player(protocol: Protocol, origin: &Origin, book: &Arc<Book>) -> Option<Box<dyn Player>> {
+    let prompter = Prompter { origin: origin.clone(), book: Arc::clone(book), protocol };
+    let (book, origin) = (Arc::clone(book), origin.clone());
     Some(match protocol {
         Protocol::Redis => Box::new(Play::new(redis::Playing::new(prompter), book, origin)),
         Protocol::Postgres => Box::new(Play::new(postgres::Playing::new(prompter), book, origin)),

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use super::book::{Book, Noise};
 use super::exchange::{Content, Exchange, Protocol, Side, Target, Wire};
 use super::spoken::{Origin, player, recorder};
-use super::wire::{PlayStep, Player, RecordStep, Recorder};
+use super::wire::{PlayStep, Player, RecordStep};
 
 /// What one side said, and which.
 pub(super) type Said = (Side, Vec<u8>);
@@ -73,7 +73,7 @@ impl Outcome {
 
 /// Records a conversation in pieces of this many bytes.
 pub(super) fn record_in(protocol: Protocol, origin: Origin, conversation: &[Said], pieces: usize) -> Outcome {
-    let mut recorder = recorder(protocol, origin).unwrap();
+    let mut recorder = recorder(protocol, &origin).unwrap();
     let mut outcome = Outcome::default();
     for (second, (from, bytes)) in conversation.iter().enumerate() {
         for piece in bytes.chunks(pieces) {
@@ -101,7 +101,7 @@ pub(super) fn record(protocol: Protocol, conversation: &[Said]) -> Outcome {
                 (second as u64, *from, first, rest)
             })
             .collect();
-        let mut recorder = recorder(protocol, origin()).unwrap();
+        let mut recorder = recorder(protocol, &origin()).unwrap();
         let mut outcome = Outcome::default();
         for (second, from, first, rest) in parts {
             outcome.add(recorder.take(from, first, at(second)));
@@ -124,7 +124,7 @@ pub(super) struct Played {
 
 impl Played {
     pub(super) fn new(protocol: Protocol, book: &Arc<Book>) -> Self {
-        let player = player(protocol, origin(), Arc::clone(book)).unwrap();
+        let player = player(protocol, &origin(), book).unwrap();
         Self { player, closed: false, encrypted: 0 }
     }
 

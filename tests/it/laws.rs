@@ -97,6 +97,85 @@ fn words_of_the_walls() -> impl Strategy<Value = Vec<u8>> {
     vec(piece, 0..6).prop_map(|pieces| pieces.concat())
 }
 
+/// What is said on a connection to a database, whole and broken: the protocol, then who says what.
+fn conversations() -> impl Strategy<Value = Vec<u8>> {
+    const PARTS: [&[&[u8]]; 4] = [
+        &[
+            b"*1\r\n$5\r\nMULTI\r\n",
+            b"*1\r\n$4\r\nEXEC\r\n",
+            b"*2\r\n$3\r\nGET\r\n$1\r\na\r\n",
+            b"*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\nc\r\n",
+            b"*1\r\n$11\r\nUNSUBSCRIBE\r\n",
+            b"CLIENT REPLY SKIP\r\n",
+            b"AUTH a b\r\n",
+            b"+OK\r\n",
+            b"$-1\r\n",
+            b"$1\r\n1\r\n",
+            b">3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nx\r\n",
+            b"*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n",
+            b"*3\r\n$11\r\nunsubscribe\r\n$1\r\nc\r\n:0\r\n",
+        ],
+        &[
+            b"\0\0\0\x10\0\x03\0\0user\0u\0\0",
+            b"\0\0\0\x08\x04\xd2\x16\x2f",
+            b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I",
+            b"Z\0\0\0\x05I",
+            b"Z\0\0\0\x05T",
+            b"Q\0\0\0\x06a\0",
+            b"P\0\0\0\x0as\0a\0\0\0",
+            b"B\0\0\0\x0d\0s\0\0\0\0\0\0\0",
+            b"D\0\0\0\x06P\0",
+            b"D\0\0\0\x07Ss\0",
+            b"E\0\0\0\x09\0\0\0\0\0",
+            b"S\0\0\0\x04",
+            b"H\0\0\0\x04",
+            b"1\0\0\0\x04",
+            b"2\0\0\0\x04",
+            b"n\0\0\0\x04",
+            b"C\0\0\0\x08SET\0",
+            b"C\0\0\0\x06S\0",
+            b"E\0\0\0\x05\0",
+            b"G\0\0\0\x07\0\0\0",
+            b"d\0\0\0\x05x",
+            b"c\0\0\0\x04",
+            b"A\0\0\0\x04",
+        ],
+        &[
+            b"\x2c\0\0\0\n8\0\x01\0\0\0abcdefgh\0\xff\xff\xff\x02\0\xff\xff\x15\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0",
+            b"\x23\0\0\x01\x08\x02\0\x01\0\0\0\x01\x21\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0u\0\0",
+            b"\x07\0\0\x01\0\0\0\x02\0\0\0",
+            b"\x02\0\0\0\x03a",
+            b"\x02\0\0\0\x16a",
+            b"\x0c\0\0\x01\0\x01\0\0\0\0\0\0\0\0\0\0",
+            b"\x0a\0\0\0\x17\x01\0\0\0\0\x01\0\0\0",
+            b"\x05\0\0\0\x19\x01\0\0\0",
+            b"\x01\0\0\x01\x01",
+            b"\x01\0\0\x02\x03",
+            b"\x05\0\0\x03\xfe\0\0\x02\0",
+            b"\x02\0\0\x01\xfbf",
+            b"\0\0\0\x02",
+            b"\x03\0\0\x01\xff\x51\x04",
+        ],
+        &[
+            b"\x24\0\0\0\x01\0\0\0\0\0\0\0\xdd\x07\0\0\0\0\0\0\0\x0f\0\0\0\x10hi\0\x01\0\0\0\0",
+            b"\x24\0\0\0\x02\0\0\0\x01\0\0\0\xdd\x07\0\0\0\0\0\0\0\x0f\0\0\0\x10ok\0\x01\0\0\0\0",
+            b"\x24\0\0\0\x01\0\0\0\x01\0\0\0\xdd\x07\0\0\x02\0\0\0\0\x0f\0\0\0\x10ok\0\x01\0\0\0\0",
+            b"\x27\0\0\0\x01\0\0\0\0\0\0\0\xdd\x07\0\0\0\0\0\0\0\x12\0\0\0\x10hello\0\x01\0\0\0\0",
+        ],
+    ];
+    (0..4_u8).prop_flat_map(|protocol| {
+        let parts = PARTS[usize::from(protocol)];
+        let piece = prop_oneof![
+            12 => proptest::sample::select(parts).prop_map(<[u8]>::to_vec),
+            1 => vec(any::<u8>(), 0..12),
+        ];
+        let said = (any::<bool>(), piece)
+            .prop_map(|(server, bytes)| [&[u8::from(server), bytes.len() as u8], &bytes[..]].concat());
+        (any::<bool>(), vec(said, 0..16))
+            .prop_map(move |(relay, said)| [&[protocol, u8::from(relay)], &said.concat()[..]].concat())
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
@@ -144,6 +223,11 @@ proptest! {
     #[test]
     fn any_packet_is_read_or_refused(bytes in words_of_the_walls()) {
         bodies::a_packet_is_read_or_refused(&bytes);
+    }
+
+    #[test]
+    fn any_call_to_a_database_is_taken_apart(bytes in conversations()) {
+        bodies::a_call_to_a_database_is_taken_apart(&bytes);
     }
 
     #[test]

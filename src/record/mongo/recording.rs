@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::SystemTime;
 
 use super::message::{self, Manner};
-use crate::record::dialogue::{Dialogue, Draft, Fault, Way};
+use crate::record::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
 use crate::record::exchange::{Message, Protocol, Side};
 use crate::record::spoken::Origin;
 use crate::record::wire::RecordStep;
@@ -39,7 +39,7 @@ impl Recording {
         self.kept += draft.size() + size_of::<Pending>();
         if let Some(before) = self.waiting.insert(message::number(bytes), Pending { draft, manner }) {
             self.forget(&before.draft);
-            made.push(before.draft.unanswered(&self.origin));
+            made.push(unanswered(&self.origin));
         }
         Ok(())
     }
@@ -102,8 +102,7 @@ impl Dialogue for Recording {
     }
 
     fn end(&mut self, _at: SystemTime, made: &mut Vec<RecordStep>) {
-        let mut waiting: Vec<_> = std::mem::take(&mut self.waiting).into_iter().collect();
-        waiting.sort_by_key(|(number, _)| *number);
-        made.extend(waiting.into_iter().map(|(_, pending)| pending.draft.unanswered(&self.origin)));
+        let waiting = std::mem::take(&mut self.waiting);
+        made.extend(waiting.iter().map(|_| unanswered(&self.origin)));
     }
 }

@@ -67,7 +67,6 @@ impl Answer {
             return Ok(Next::Whole);
         }
         Ok(match self {
-            Self::One => Next::Whole,
             Self::Login if first == 0 => Next::Whole,
             Self::Login => Next::More(self),
             Self::Result => match first {
@@ -82,12 +81,11 @@ impl Answer {
             Self::Rows | Self::Fields if !ends(message, no_eof) => Next::More(self),
             Self::Rows if no_eof => after_result(status_of_ok(payload)?),
             Self::Rows => after_result(status_of_eof(payload)),
-            Self::Fields => Next::Whole,
+            Self::One | Self::Fields | Self::Definitions(0 | 1) => Next::Whole,
             Self::Prepared => match definitions(payload, no_eof)? {
                 0 => Next::Whole,
                 count => Next::More(Self::Definitions(count)),
             },
-            Self::Definitions(0 | 1) => Next::Whole,
             Self::Definitions(left) => Next::More(Self::Definitions(left - 1)),
         })
     }

@@ -22,9 +22,9 @@ pub(super) const NO_EOF: u32 = 1 << 24;
 const OPTIONAL_METADATA: u32 = 1 << 25;
 const ZSTD: u32 = 1 << 26;
 const QUERY_ATTRIBUTES: u32 = 1 << 27;
-/// `CLIENT_MYSQL` (`CLIENT_LONG_PASSWORD`): unset by MariaDB, which then has capabilities of its own.
+/// `CLIENT_MYSQL` (`CLIENT_LONG_PASSWORD`): unset by `MariaDB`, which then has capabilities of its own.
 const MYSQL: u32 = 1;
-/// MariaDB's reports of progress, and results without the columns that are known: answers of another shape.
+/// `MariaDB`'s reports of progress, and results without the columns that are known: answers of another shape.
 const MARIADB_REFUSED: u8 = 0x01 | 0x10;
 
 /// The method that needs no password when the server says so.

@@ -1,4 +1,4 @@
-//! The client/server protocol of `MySQL` and MariaDB (`dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html`).
+//! The client/server protocol of `MySQL` and `MariaDB` (`dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html`).
 //!
 //! A call is one command and its answer. One that uses a prepared statement begins with the command that prepared it, so
 //! that it stands for itself whatever number the statement has. Greetings and authentication belong to the connection;

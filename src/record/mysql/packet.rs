@@ -28,7 +28,7 @@ pub(super) mod command {
     pub(crate) const BINLOG_DUMP_GTID: u8 = 0x1e;
     pub(crate) const RESET_CONNECTION: u8 = 0x1f;
     pub(crate) const CLONE: u8 = 0x20;
-    /// MariaDB's execution with many rows of parameters.
+    /// `MariaDB`'s execution with many rows of parameters.
     pub(crate) const BULK_EXECUTE: u8 = 0xfa;
 }
 

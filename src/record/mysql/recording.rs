@@ -7,7 +7,7 @@ use super::answer::{self, Answer, Next};
 use super::handshake::{self, Hello};
 use super::packet::{self, command};
 use super::statements::{self, Statements};
-use crate::record::dialogue::{Dialogue, Draft, Fault, Way};
+use crate::record::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
 use crate::record::exchange::{Message, Protocol, Side};
 use crate::record::spoken::Origin;
 use crate::record::wire::RecordStep;
@@ -220,9 +220,7 @@ impl Dialogue for Recording {
     }
 
     fn end(&mut self, _at: SystemTime, made: &mut Vec<RecordStep>) {
-        made.extend(self.running.take().map(|running| running.draft.unanswered(&self.origin)));
-        for (bytes, at) in std::mem::take(&mut self.waiting) {
-            made.push(Draft::asked(bytes, at).unanswered(&self.origin));
-        }
+        let open = usize::from(self.running.take().is_some()) + std::mem::take(&mut self.waiting).len();
+        made.extend((0..open).map(|_| unanswered(&self.origin)));
     }
 }

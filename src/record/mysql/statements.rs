@@ -7,7 +7,7 @@ use super::packet::{self, command};
 use crate::limits::MAX_WIRE_STATEMENTS;
 use crate::record::dialogue::Fault;
 
-/// The number that MariaDB's clients give for the statement that was prepared last.
+/// The number that `MariaDB`'s clients give for the statement that was prepared last.
 const LAST: u32 = u32::MAX;
 
 struct Statement {

@@ -173,7 +173,7 @@ pub(super) fn only_sets<'a>(answer: impl Iterator<Item = &'a [u8]>) -> bool {
     for message in answer {
         match message.first() {
             Some(b'C') if matches!(tag(message), b"SET" | b"RESET" | b"DISCARD ALL" | b"LISTEN" | b"UNLISTEN") => {
-                sets = true
+                sets = true;
             }
             Some(b'C' | b'D' | b'E' | b'G' | b'I') => return false,
             _ => {}

@@ -76,19 +76,18 @@ impl Names {
                 Part::Prepare(message(b'P', &[b"\0", rest]))
             }
             b'B' => self.bind(rest)?,
-            b'D' => match bytes(&mut rest, 1)? {
-                b"S" => {
+            b'D' => {
+                let is_statement = bytes(&mut rest, 1)? == b"S";
+                let name = text(&mut rest)?;
+                if is_statement {
                     self.run = None;
-                    let name = text(&mut rest)?;
                     Part::Prepare(message(b'D', &[b"S", self.statement(name), b"\0"]))
-                }
-                _ => {
-                    let name = text(&mut rest)?;
+                } else {
                     let described = self.portals.get(name).map_or(name, |portal| &portal.described);
                     let joined = self.run.as_deref() == Some(name);
                     Part::DescribePortal(message(b'D', &[b"P", described, b"\0"]), joined)
                 }
-            },
+            }
             b'E' => {
                 let name = text(&mut rest)?;
                 let joined = self.run.take().as_deref() == Some(name);

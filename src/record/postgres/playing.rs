@@ -57,13 +57,12 @@ impl Playing {
     fn opening(&mut self, bytes: &[u8]) -> Result<Vec<PlayStep>, Fault> {
         let startups: Vec<_> = self.prompter.sessions().into_iter().filter(|found| startup(found).is_some()).collect();
         match message::opening(bytes)? {
-            Opening::Gss => Ok(vec![PlayStep::Send(b"N".to_vec())]),
             Opening::Cancel => Ok(vec![PlayStep::Close]),
             Opening::Encryption if !self.prompter.origin.tls && startups.iter().any(|found| found.tls) => {
                 self.prompter.origin.tls = true;
                 Ok(vec![PlayStep::Send(b"S".to_vec()), PlayStep::StartTls { early: Vec::new() }])
             }
-            Opening::Encryption => Ok(vec![PlayStep::Send(b"N".to_vec())]),
+            Opening::Encryption | Opening::Gss => Ok(vec![PlayStep::Send(b"N".to_vec())]),
             Opening::Startup => {
                 self.started = true;
                 Ok(self.welcome(bytes, &startups))

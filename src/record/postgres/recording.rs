@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use super::message::{self, Opening};
 use super::names::{Names, Part};
-use crate::record::dialogue::{Dialogue, Draft, Fault, Way};
+use crate::record::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
 use crate::record::exchange::{Message, Protocol, Side};
 use crate::record::spoken::Origin;
 use crate::record::wire::RecordStep;
@@ -87,9 +87,8 @@ impl Recording {
 
     fn opening(&mut self, bytes: Vec<u8>, at: SystemTime) -> Result<Way, Fault> {
         match message::opening(&bytes)? {
-            Opening::Gss => return Ok(Way::Back(b"N".to_vec())),
             Opening::Encryption if self.origin.relay_tls && !self.origin.tls => self.phase = Phase::Encryption,
-            Opening::Encryption => return Ok(Way::Back(b"N".to_vec())),
+            Opening::Encryption | Opening::Gss => return Ok(Way::Back(b"N".to_vec())),
             Opening::Cancel => self.phase = Phase::Cancel,
             Opening::Startup => {
                 let mut draft = Draft::asked(bytes, at);
@@ -159,17 +158,16 @@ impl Recording {
     }
 
     fn copying(&self) -> bool {
-        matches!(self.slots.front(), Some(Slot::Copied(..)))
+        matches!(self.slots.front(), Some(Slot::Copied(draft, _)) if !has_ended(draft))
     }
 
     /// An answer to data that was copied in. Without all of the data it would be taken for the answer to the question.
     fn copied(&mut self, draft: Draft, made: &mut Vec<RecordStep>) {
-        let ended = draft.said(Side::Client).next_back().is_some_and(|last| matches!(last.first(), Some(b'c' | b'f')));
-        if ended {
+        if has_ended(&draft) {
             self.done.push(draft);
         } else {
             self.kept = self.kept.saturating_sub(draft.size());
-            made.push(draft.unanswered(&self.origin));
+            made.push(unanswered(&self.origin));
         }
     }
 
@@ -365,6 +363,11 @@ impl Recording {
     }
 }
 
+/// Whether the client has sent all the data that was asked for, or gave up.
+fn has_ended(draft: &Draft) -> bool {
+    draft.said(Side::Client).next_back().is_some_and(|last| matches!(last.first(), Some(b'c' | b'f')))
+}
+
 /// A call that begins with the same questions.
 fn copy_of(draft: &Draft) -> Draft {
     let mut copy = draft.successor();
@@ -399,7 +402,7 @@ impl Dialogue for Recording {
     ) -> Result<Way, Fault> {
         match (self.phase, from) {
             (Phase::Opening, Side::Client) => return self.opening(bytes, at),
-            (Phase::Opening, Side::Server) | (Phase::Cancel, _) => {}
+            (Phase::Opening, Side::Server) | (Phase::Startup, Side::Client) | (Phase::Cancel, _) => {}
             (Phase::Encryption, _) => {
                 self.phase = Phase::Opening;
                 if bytes == b"S" {
@@ -408,7 +411,6 @@ impl Dialogue for Recording {
                 }
                 self.origin.relay_tls = false;
             }
-            (Phase::Startup, Side::Client) => {}
             (Phase::Startup, Side::Server) => self.started(bytes, at, made),
             (Phase::Calls, Side::Client) => {
                 let part = self.names.read(&bytes)?;
@@ -428,8 +430,8 @@ impl Dialogue for Recording {
         self.emit(at, made);
         for slot in std::mem::take(&mut self.slots) {
             match slot {
-                Slot::Execute(draft) | Slot::Query(draft) | Slot::Copied(draft, _) | Slot::Bind(draft) => {
-                    made.push(draft.unanswered(&self.origin));
+                Slot::Execute(_) | Slot::Query(_) | Slot::Copied(..) | Slot::Bind(_) => {
+                    made.push(unanswered(&self.origin));
                 }
                 Slot::Prepare(_) | Slot::Joined(_) | Slot::Close | Slot::Sync => {}
             }

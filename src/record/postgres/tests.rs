@@ -1,1 +1,351 @@
+//! Conversations with `PostgreSQL`, as the chapter "Message Flow" of its manual has them.
 
+use std::sync::Arc;
+
+use super::message::{error, message, ready, welcome};
+use crate::record::exchange::{Exchange, Protocol, Side};
+use crate::record::trial::{Outcome, Played, Said, book, client, origin, record, record_in, replays, server};
+
+fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
+    let mut body = 196_608_u32.to_be_bytes().to_vec();
+    for (name, value) in parameters {
+        body.extend(format!("{name}\0{value}\0").into_bytes());
+    }
+    body.push(0);
+    [&(body.len() as u32 + 4).to_be_bytes()[..], &body].concat()
+}
+
+fn login() -> Vec<Said> {
+    let challenge = message(b'R', &[&5_u32.to_be_bytes(), b"salt"]);
+    vec![
+        client(startup(&[("user", "u"), ("database", "d")])),
+        server(challenge),
+        client(message(b'p', &[b"md5secret\0"])),
+        server([message(b'R', &[&[0; 4]]), message(b'S', &[b"server_version\x0017.2\0"])].concat()),
+        server([message(b'K', &[b"pid_secr"]), ready(b'I')].concat()),
+    ]
+}
+
+fn query(text: &str) -> Vec<u8> {
+    message(b'Q', &[text.as_bytes(), b"\0"])
+}
+
+fn parse(name: &str, text: &str) -> Vec<u8> {
+    message(b'P', &[format!("{name}\0{text}\0\0\0").as_bytes()])
+}
+
+fn bind(portal: &str, statement: &str, value: &str) -> Vec<u8> {
+    let names = format!("{portal}\0{statement}\0\0\0");
+    let length = (value.len() as u32).to_be_bytes();
+    message(b'B', &[names.as_bytes(), &[0, 1], &length, value.as_bytes(), &[0, 0]])
+}
+
+fn describe(kind: char, name: &str) -> Vec<u8> {
+    message(b'D', &[format!("{kind}{name}\0").as_bytes()])
+}
+
+fn execute(portal: &str, rows: u32) -> Vec<u8> {
+    message(b'E', &[portal.as_bytes(), b"\0", &rows.to_be_bytes()])
+}
+
+fn only(kind: u8) -> Vec<u8> {
+    message(kind, &[])
+}
+
+fn row(value: &str) -> Vec<u8> {
+    message(b'D', &[&[0, 1], &(value.len() as u32).to_be_bytes(), value.as_bytes()])
+}
+
+fn complete(tag: &str) -> Vec<u8> {
+    message(b'C', &[tag.as_bytes(), b"\0"])
+}
+
+fn columns() -> Vec<u8> {
+    message(b'T', &[b"\0\x01a\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0"])
+}
+
+/// A conversation after the login.
+fn recorded(conversation: &[Said]) -> (Vec<Said>, Outcome) {
+    let whole: Vec<_> = login().into_iter().chain(conversation.iter().cloned()).collect();
+    let outcome = record(Protocol::Postgres, &whole);
+    let all = |side| whole.iter().filter(|(from, _)| *from == side).flat_map(|(_, b)| b.clone()).collect::<Vec<_>>();
+    assert_eq!(outcome.to_server, all(Side::Client));
+    assert_eq!(outcome.to_client, all(Side::Server));
+    (whole, outcome)
+}
+
+/// What a program gets that logs in without a password and asks the same.
+fn expected(conversation: &[Said]) -> Vec<u8> {
+    let after: Vec<_> = login()[3..].iter().chain(conversation).cloned().collect();
+    after.into_iter().filter(|(from, _)| *from == Side::Server).flat_map(|(_, bytes)| bytes).collect()
+}
+
+/// Plays the conversation, in pieces of different sizes.
+fn plays(conversation: &[Said], calls: &[Exchange]) -> Arc<crate::record::book::Book> {
+    let asked: Vec<_> = std::iter::once(login()[0].1.clone())
+        .chain(conversation.iter().filter(|(from, _)| *from == Side::Client).map(|(_, bytes)| bytes.clone()))
+        .collect();
+    let mut last = None;
+    for pieces in [usize::MAX, 1, 9] {
+        let book = book(calls);
+        let mut played = Played::new(Protocol::Postgres, &book);
+        let answered: Vec<_> =
+            asked.iter().flat_map(|bytes| bytes.chunks(pieces)).flat_map(|piece| played.ask(piece)).collect();
+        assert_eq!(answered.escape_ascii().to_string(), expected(conversation).escape_ascii().to_string());
+        assert_eq!(book.report().missed.len(), 0);
+        last = Some(book);
+    }
+    last.unwrap()
+}
+
+/// Sizes of the calls: messages of the client and of the server, and whether they belong to the connection.
+fn shapes(outcome: &Outcome) -> Vec<(usize, usize, bool)> {
+    let count = |said: &[(Side, String)], side| said.iter().filter(|(from, _)| *from == side).count();
+    outcome
+        .said()
+        .iter()
+        .map(|(session, said)| (count(said, Side::Client), count(said, Side::Server), *session))
+        .collect()
+}
+
+#[test]
+fn simple_queries_are_calls_and_passwords_are_left_out() {
+    let conversation = [
+        client(query("BEGIN")),
+        server([complete("BEGIN"), ready(b'T')].concat()),
+        client(query("SELECT a FROM t")),
+        server([columns(), row("1"), row("2"), complete("SELECT 2"), ready(b'T')].concat()),
+        client(query("SELECT nonsense")),
+        server([error("ERROR", "column does not exist"), ready(b'E')].concat()),
+        client(query("ROLLBACK")),
+        server([complete("ROLLBACK"), ready(b'I')].concat()),
+        client(query("SET a = 1")),
+        server([complete("SET"), ready(b'I')].concat()),
+        client(only(b'X')),
+    ];
+    let (_, outcome) = recorded(&conversation);
+    assert_eq!(
+        shapes(&outcome),
+        [(1, 4, true), (1, 2, false), (1, 5, false), (1, 2, false), (1, 2, false), (1, 2, true)]
+    );
+    let said = outcome.said();
+    assert!(said[0].1.iter().all(|(_, text)| !text.contains("secret") && !text.contains("salt")));
+    assert_eq!(said[2].1[0], (Side::Client, r"Q\x00\x00\x00\x14SELECT a FROM t\x00".to_owned()));
+    plays(&conversation, &outcome.calls);
+}
+
+#[test]
+fn statements_are_named_by_their_text() {
+    let run = |name: &str, value: &str| [bind("", name, value), execute("", 0), only(b'S')].concat();
+    let ran = |value: &str| [only(b'2'), row(value), complete("SELECT 1"), ready(b'I')].concat();
+    let conversation = [
+        client([parse("s1", "SELECT $1"), describe('S', "s1"), only(b'S')].concat()),
+        server([only(b'1'), message(b't', &[&[0, 1, 0, 0, 0, 25]]), columns(), ready(b'I')].concat()),
+        client(run("s1", "x")),
+        server(ran("x")),
+        client(run("s1", "y")),
+        server(ran("y")),
+        client([message(b'C', &[b"Ss1\0"]), only(b'S')].concat()),
+        server([only(b'3'), ready(b'I')].concat()),
+    ];
+    let (_, outcome) = recorded(&conversation);
+    assert_eq!(shapes(&outcome)[1..], [(1, 1, true), (1, 2, true), (2, 4, false), (2, 4, false)]);
+    assert!(outcome.said()[3].1[0].1.contains(r"\x00SELECT $1\x00"));
+    let book = plays(&conversation, &outcome.calls);
+    assert_eq!(book.report().missed.len(), 0);
+
+    // Other names, on two connections, the calls in another order, and all in one pipeline.
+    let book = super::super::trial::book(&outcome.calls);
+    let mut one = Played::new(Protocol::Postgres, &book);
+    let mut two = Played::new(Protocol::Postgres, &book);
+    for played in [&mut one, &mut two] {
+        played.ask(startup(&[("database", "d"), ("user", "u"), ("application_name", "other")]));
+    }
+    let prepared = |name: &str| [parse(name, "SELECT $1"), describe('S', name)].concat();
+    let defined = [only(b'1'), message(b't', &[&[0, 1, 0, 0, 0, 25]]), columns()].concat();
+    assert_eq!(two.ask([prepared("b"), run("b", "y")].concat()), [defined.clone(), ran("y")].concat());
+    assert_eq!(one.ask([prepared("a"), run("a", "x")].concat()), [defined, ran("x")].concat());
+    assert_eq!(book.report().missed.len(), 0);
+}
+
+#[test]
+fn a_batch_with_everything_in_it_is_taken_apart_and_put_together() {
+    let batch = |value: &str| {
+        [parse("", "SELECT $1"), bind("", "", value), describe('P', ""), execute("", 0), only(b'S')].concat()
+    };
+    let answer =
+        |value: &str| [only(b'1'), only(b'2'), columns(), row(value), complete("SELECT 1"), ready(b'I')].concat();
+    let conversation = [
+        client(batch("x")),
+        server(answer("x")),
+        client([batch("y"), batch("z")].concat()),
+        server([answer("y"), answer("z")].concat()),
+    ];
+    let (_, outcome) = recorded(&conversation);
+    plays(&conversation, &outcome.calls);
+}
+
+#[test]
+fn answers_are_there_at_each_flush() {
+    let conversation = [
+        client([parse("p", "SELECT $1"), describe('S', "p"), only(b'H')].concat()),
+        server([only(b'1'), message(b't', &[&[0, 1, 0, 0, 0, 25]]), columns()].concat()),
+        client([bind("c", "p", "x"), only(b'H')].concat()),
+        server(only(b'2')),
+        client([execute("c", 1), only(b'H')].concat()),
+        server([row("1"), only(b's')].concat()),
+        client([execute("c", 1), only(b'S')].concat()),
+        server([row("2"), complete("SELECT 1"), ready(b'I')].concat()),
+    ];
+    let (_, outcome) = recorded(&conversation);
+    plays(&conversation, &outcome.calls);
+}
+
+#[test]
+fn after_an_error_everything_is_ignored_up_to_sync() {
+    let run = |value: &str| [bind("", "s", value), execute("", 0)].concat();
+    let fault = || error("ERROR", "invalid input syntax for type integer");
+    let conversation = [
+        client([parse("s", "SELECT $1::int"), run("1"), run("bad"), run("3"), only(b'S'), query("SELECT 4")].concat()),
+        server([only(b'1'), only(b'2'), row("1"), complete("SELECT 1"), fault(), ready(b'I')].concat()),
+        server([columns(), row("4"), complete("SELECT 1"), ready(b'I')].concat()),
+        client([parse("t", "SELEC"), describe('S', "t"), run("5"), only(b'S')].concat()),
+        server([error("ERROR", "syntax error"), ready(b'I')].concat()),
+    ];
+    let (_, outcome) = recorded(&conversation);
+    assert_eq!(shapes(&outcome)[1..], [(1, 1, true), (2, 3, false), (2, 2, false), (1, 4, false), (1, 1, true)]);
+    plays(&conversation, &outcome.calls);
+}
+
+#[test]
+fn data_is_copied_in_and_out() {
+    let asks = || message(b'G', &[&[0, 0, 1, 0, 0]]);
+    let data = |text: &str| message(b'd', &[text.as_bytes()]);
+    let conversation = [
+        client(query("COPY t FROM STDIN")),
+        server(asks()),
+        client([data("1\n2"), data("\n3\n"), only(b'c')].concat()),
+        server([complete("COPY 3"), ready(b'I')].concat()),
+        client(query("COPY t TO STDOUT")),
+        server(
+            [message(b'H', &[&[0, 0, 1, 0, 0]]), data("1\n"), data("2\n"), only(b'c'), complete("COPY 2"), ready(b'I')]
+                .concat(),
+        ),
+        client([parse("", "COPY t FROM STDIN"), message(b'B', &[&[0; 8]]), execute("", 0), only(b'S')].concat()),
+        server([only(b'1'), only(b'2'), asks()].concat()),
+        client([data("4\n"), only(b'c'), only(b'S')].concat()),
+        server([complete("COPY 1"), ready(b'I')].concat()),
+    ];
+    let (_, outcome) = recorded(&conversation);
+    plays(&conversation, &outcome.calls);
+
+    let book = book(&outcome.calls);
+    let mut played = Played::new(Protocol::Postgres, &book);
+    played.ask(&login()[0].1);
+    assert_eq!(played.ask(query("COPY t FROM STDIN")), asks());
+    // The same bytes, cut elsewhere.
+    let other = [data("1"), data("\n2\n3\n"), only(b'c')].concat();
+    assert_eq!(played.ask(other), [complete("COPY 3"), ready(b'I')].concat());
+    assert_eq!(book.report().missed.len(), 0);
+}
+
+#[test]
+fn notices_and_notifications_go_with_calls() {
+    let notice = || message(b'N', &[b"SNOTICE\0Mhi\0\0"]);
+    let notification = || message(b'A', &[b"\0\0\0\x01channel\0payload\0"]);
+    let conversation = [
+        client(query("LISTEN channel")),
+        server([complete("LISTEN"), ready(b'I')].concat()),
+        server(notification()),
+        client(query("SELECT 1")),
+        server([notice(), columns(), row("1"), complete("SELECT 1"), ready(b'I')].concat()),
+    ];
+    let (_, outcome) = recorded(&conversation);
+    assert_eq!(shapes(&outcome)[1..], [(1, 2, true), (1, 6, false)]);
+    plays(&conversation, &outcome.calls);
+}
+
+#[test]
+fn encryption_is_declined_here_or_relayed() {
+    let ask = |code: u32| [8_u32.to_be_bytes(), code.to_be_bytes()].concat();
+    let conversation: Vec<_> = [client(ask(80_877_104)), client(ask(80_877_103))].into_iter().chain(login()).collect();
+    let outcome = record(Protocol::Postgres, &conversation);
+    assert!(outcome.to_client.starts_with(b"NNR"));
+    assert!(outcome.to_server.starts_with(&login()[0].1));
+
+    let relay = || crate::record::Origin { relay_tls: true, ..origin() };
+    let conversation: Vec<_> = [client(ask(80_877_103)), server("S")].into_iter().chain(login()).collect();
+    let outcome = record_in(Protocol::Postgres, relay(), &conversation, usize::MAX);
+    assert_eq!(outcome.encrypted, [b""]);
+    assert!(outcome.to_server.starts_with(&ask(80_877_103)));
+    assert!(outcome.calls[0].tls);
+    let book = book(&outcome.calls);
+    let mut played = Played::new(Protocol::Postgres, &book);
+    assert_eq!(played.ask(ask(80_877_103)), b"S");
+    assert_eq!(played.encrypted, 1);
+    assert_eq!(played.ask(&login()[0].1), expected(&[]));
+
+    let conversation: Vec<_> = [client(ask(80_877_103)), server("N")].into_iter().chain(login()).collect();
+    let outcome = record_in(Protocol::Postgres, relay(), &conversation, 1);
+    assert_eq!((outcome.encrypted.len(), outcome.calls.len()), (0, 1));
+}
+
+#[test]
+fn an_unknown_question_is_an_error_and_the_connection_lives_on() {
+    let conversation = [
+        client(query("BEGIN")),
+        server([complete("BEGIN"), ready(b'T')].concat()),
+        client(query("SELECT 1")),
+        server([columns(), row("1"), complete("SELECT 1"), ready(b'T')].concat()),
+    ];
+    let (_, outcome) = recorded(&conversation);
+    let book = book(&outcome.calls);
+    let mut played = Played::new(Protocol::Postgres, &book);
+    played.ask(&login()[0].1);
+    let unknown = |bytes: &[u8]| {
+        bytes.starts_with(b"E") && memchr::memmem::find(bytes, b"no recording answers this call").is_some()
+    };
+    let answer = played.ask(query("SELECT 2"));
+    assert!(unknown(&answer) && answer.ends_with(&ready(b'I')), "{}", answer.escape_ascii());
+    let answer = played.ask([parse("", "SELECT 3"), bind("", "", "x"), execute("", 0), only(b'S')].concat());
+    assert!(unknown(&answer) && answer.ends_with(&ready(b'I')), "{}", answer.escape_ascii());
+    assert_eq!(played.ask(query("BEGIN")), [complete("BEGIN"), ready(b'T')].concat());
+    assert!(played.ask(query("SELECT 2")).ends_with(&ready(b'E')));
+    assert_eq!(played.ask(query("rollback;")), [complete("ROLLBACK"), ready(b'I')].concat());
+    // Recorded inside a transaction, asked outside.
+    assert_eq!(played.ask(query("SELECT 1")), [columns(), row("1"), complete("SELECT 1"), ready(b'I')].concat());
+    assert_eq!(book.report().missed.len(), 3);
+
+    let mut other = Played::new(Protocol::Postgres, &book);
+    assert!(other.ask(startup(&[("user", "u"), ("database", "nobody")])).starts_with(b"E"));
+    assert!(other.closed);
+}
+
+#[test]
+fn a_server_whose_greeting_nobody_recorded_has_one_of_its_own() {
+    let conversation =
+        [client(query("SELECT 1")), server([columns(), row("1"), complete("SELECT 1"), ready(b'I')].concat())];
+    let (_, outcome) = recorded(&conversation);
+    let book = book(&outcome.calls[1..]);
+    assert_eq!(Played::new(Protocol::Postgres, &book).ask(&login()[0].1), welcome());
+}
+
+#[test]
+fn what_cannot_be_followed_is_passed_on_and_said_to_be_lost() {
+    let (_, outcome) = recorded(&[client(query("START_REPLICATION")), server(message(b'W', &[&[0, 0, 0]]))]);
+    assert_eq!(
+        outcome.lost,
+        ["the rest of a connection to `db.test:7`: it became a stream of another kind (replication)"]
+    );
+    let (_, outcome) = recorded(&[client(b"Q\0\0\0\x03"), server(ready(b'I'))]);
+    assert_eq!(
+        outcome.lost,
+        ["the rest of a connection to `db.test:7`: a message of PostgreSQL has no type or is shorter than its head"]
+    );
+    let (_, outcome) = recorded(&[client(query("SELECT 1")), server(columns())]);
+    assert_eq!(outcome.lost, ["a call to `db.test:7`: the connection ended before its answer"]);
+    let cancel = [client([16_u32, 80_877_102, 1, 2].map(u32::to_be_bytes).concat())];
+    let outcome = record(Protocol::Postgres, &cancel);
+    assert_eq!((outcome.calls.len(), outcome.lost.len()), (0, 0));
+    replays(Protocol::Postgres, &cancel, &outcome);
+}

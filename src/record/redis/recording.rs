@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use super::command::{self, Manner, Replies};
 use super::resp::{Scan, elements};
-use crate::record::dialogue::{Dialogue, Draft, Fault, Way};
+use crate::record::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
 use crate::record::exchange::{Protocol, Side};
 use crate::record::spoken::Origin;
 use crate::record::wire::RecordStep;
@@ -217,7 +217,7 @@ impl Dialogue for Recording {
             match pending.kind {
                 Kind::Subscription => self.finish(pending.draft, at, made),
                 Kind::Unrecorded => {}
-                _ => made.push(pending.draft.unanswered(&self.origin)),
+                _ => made.push(unanswered(&self.origin)),
             }
         }
     }
