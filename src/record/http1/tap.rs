@@ -139,14 +139,15 @@ impl Tap {
             let websocket = super::has_token(&message.headers, "upgrade", "websocket");
             let waiting = &mut self.waiting[next];
             waiting.too_long |= message.too_long;
-            let tunnel = waiting.tunnel.take().filter(|_| (200..300).contains(&status));
+            if let Some(target) = waiting.tunnel.take().filter(|_| (200..300).contains(&status)) {
+                // No call by itself: what is said inside are the calls, wherever the tunnel began.
+                self.waiting.remove(next);
+                return Ok(Some(Turn::Tunnel(target)));
+            }
             waiting.early = Some((response(message), at));
             self.settle(done);
             if status == 101 {
                 return Ok(Some(Turn::Upgrade { websocket }));
-            }
-            if let Some(target) = tunnel {
-                return Ok(Some(Turn::Tunnel(target)));
             }
         }
         Ok(None)

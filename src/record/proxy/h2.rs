@@ -127,7 +127,7 @@ async fn stream(
     let answered = {
         let asking = async {
             if !ends {
-                pump(body, up, &mut question).await;
+                pump(body, up, &mut question, true).await;
             }
         };
         let answering = answer_stream(response, &mut respond, &mut answer);
@@ -194,23 +194,34 @@ async fn answer_stream(
     if ends {
         kept.whole = true;
     } else {
-        pump(body, down, kept).await;
+        pump(body, down, kept, false).await;
     }
     Some(head)
 }
 
-/// Passes a body on as it comes.
-async fn pump(mut body: RecvStream, mut to: SendStream<Bytes>, kept: &mut Body) {
+/// Passes a body on as it comes. `drains`: what its receiver does not want any more is still read: a server that answers
+/// before it has read a request leaves nobody else to say what the request was.
+async fn pump(mut body: RecvStream, mut to: SendStream<Bytes>, kept: &mut Body, drains: bool) {
+    let mut wanted = true;
     loop {
         let data = tokio::select! {
             data = body.data() => data,
-            _ = poll_fn(|context| to.poll_reset(context)) => return,
+            _ = poll_fn(|context| to.poll_reset(context)), if wanted => {
+                if !drains {
+                    return;
+                }
+                wanted = false;
+                continue;
+            }
         };
         match data {
             Some(Ok(data)) => {
                 kept.push(&data);
                 let length = data.len();
-                if send(&mut to, data).await.is_err() || body.flow_control().release_capacity(length).is_err() {
+                if wanted && send(&mut to, data).await.is_err() {
+                    wanted = false;
+                }
+                if !wanted && !drains || body.flow_control().release_capacity(length).is_err() {
                     return;
                 }
             }

@@ -36,13 +36,10 @@ impl Stream {
         self
     }
 
-    /// Reads once and appends; 0 is the end.
+    /// Reads once and appends; 0 is the end. When it is dropped before it is ready nothing has been read.
     pub async fn more(&mut self, into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
-        let start = into.len();
-        into.resize(start + most, 0);
-        let read = self.read(&mut into[start..]).await;
-        into.truncate(start + read.as_ref().copied().unwrap_or(0));
-        read
+        into.reserve(most);
+        self.read_buf(into).await
     }
 }
 

@@ -126,6 +126,8 @@ pub fn distrusts(error: &io::Error) -> bool {
                 | AlertDescription::CertificateUnknown
                 | AlertDescription::UnsupportedCertificate
                 | AlertDescription::AccessDenied
+                // The authority of an earlier recording has the same name and another key.
+                | AlertDescription::DecryptError
                 | AlertDescription::InternalError
                 | AlertDescription::CertificateExpired
         ),
