@@ -125,14 +125,15 @@ fn run_here(services: &Services, line: &str, run: &CallsRun, play: Play, signals
     let over = CancelToken::new();
     thread::scope(|scope| {
         let ended = over.wake_fd().context("the program cannot be waited for")?;
-        scope.spawn(|| {
+        let cancel = &cancel;
+        scope.spawn(move || {
             let mut fds = [PollFd::from_borrowed_fd(signals, PollFlags::IN), PollFd::from_borrowed_fd(ended, PollFlags::IN)];
             while matches!(poll(&mut fds, None), Err(rustix::io::Errno::INTR)) {}
             if !fds[0].revents().is_empty() {
                 cancel.cancel();
             }
         });
-        let ran = run_command(services, &wanted, play, &cancel, &mut |_, _, _| {});
+        let ran = run_command(services, &wanted, play, cancel, &mut |_, _, _| {});
         over.cancel();
         Ok(ran?)
     })

@@ -19,7 +19,7 @@ use replay::protocol::Revision;
 use replay::sandbox::{Tier, attack};
 use replay::server::{Server, Service, Session};
 use replay::transport::{Door, End, Writer};
-use replay::{bench, docs, inspect, mocking, oneshot, probe, proxy, sandbox, start};
+use replay::{bench, caller, docs, inspect, mocking, oneshot, probe, proxy, sandbox, start};
 
 fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == sandbox::LAUNCHER_ARGUMENT) {
@@ -99,6 +99,15 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let (text, good) = mocking::act(&action)?;
             std::io::stdout().write_all(text.as_bytes())?;
             Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        Some(Command::Calls { action }) => {
+            let signals = catch_signals()?;
+            let config = Config::for_calls(cli.options, &action)?;
+            logging(config.log_level);
+            let server = start::server(&config)?;
+            let status = caller::act(server.services(), &action, signals.as_fd());
+            server.services().commands.end_all();
+            Ok(ExitCode::from(status?))
         }
         Some(Command::Sandbox { action: SandboxAction::Explain }) => {
             let config = Config::resolve(&cli.options)?;

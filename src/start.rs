@@ -8,15 +8,16 @@ use anyhow::{Context as _, Result};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
 use crate::cli::Sandbox;
-use crate::config::Config;
+use crate::calls::Reach;
+use crate::config::{CallsConfig, Config};
 use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;
 use crate::policy::{Policy, Root};
 use crate::sandbox::explain::{gaps, refusal};
-use crate::sandbox::{Fault, Place, Plan, PlannedRoot, Scratch, Standing, Tier, hold_server};
+use crate::sandbox::{Fault, Network, Place, Plan, PlannedRoot, Scratch, Standing, Tier, hold_server};
 use crate::search::memory::Memory;
 use crate::server::Server;
-use crate::tools::{Commands, Registry, Services, Toolset};
+use crate::tools::{Calls, Commands, Registry, Services};
 
 /// This program, for the launcher; also after its file was replaced.
 const OWN_PROGRAM: &str = "/proc/self/exe";
@@ -26,15 +27,31 @@ const OWN_PROGRAM: &str = "/proc/self/exe";
 pub fn server(config: &Config) -> Result<Arc<Server>> {
     let policy = Policy::open(&config.grants, &config.protect).context("cannot start")?;
     let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(Root::writable);
-    let commands = if config.toolsets.contains(&Toolset::Command) {
+    let commands = if config.toolsets.iter().any(|set| set.runs_commands()) {
         commands(config, &policy)?
     } else {
         Commands::refused("the set of tools has no commands")
     };
     let registry = Registry::declared(&config.toolsets, read_only, commands.are_walled());
     let memory = Memory::new(config.search_memory_bytes);
-    let services = Services { policy, writer: Writer::new(config.durability), memory, commands };
+    let calls = calls(config, &commands.standing);
+    let services = Services { policy, writer: Writer::new(config.durability), memory, commands, calls };
     Ok(Server::new(registry, services, config.errors))
+}
+
+/// What recordings of calls may reach: what the operator lets commands reach, unless it was said otherwise.
+fn calls(config: &Config, standing: &Standing) -> Calls {
+    let reach = match (config.calls.reach, standing.effective_network()) {
+        (Some(reach), _) => reach,
+        (None, Network::None) => Reach::Nothing,
+        (None, Network::Loopback | Network::Host) => Reach::AsCommands,
+    };
+    let resolves = reach == Reach::AsServer || reach == Reach::AsCommands && standing.network == Network::Host;
+    let CallsConfig { roots, open, keep_secrets, .. } = config.calls.clone();
+    let mut calls = Calls::default();
+    (calls.reach, calls.resolves, calls.roots) = (reach, resolves, roots);
+    (calls.open, calls.keep_secrets) = (open, keep_secrets);
+    calls
 }
 
 /// Puts this process behind walls of its own. Before it starts a thread, and after the launcher, which must stay outside:

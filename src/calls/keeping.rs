@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use super::{CallsError, sets};
 use crate::fs::Writer;
 use crate::policy::Policy;
-use crate::record::files::{self, Document, FileError, recording};
+use crate::record::files::{self, Document, FileError, Problem, recording};
 use crate::record::{Exchange, Noise, Recording, names, redact};
 
 /// A set that was written.
@@ -42,6 +42,10 @@ pub fn keep(
     Ok((Kept { path, name }, recordings.into_iter().map(|recording| recording.exchange).collect()))
 }
 
+fn at(line: u64, message: String) -> Problem {
+    Problem { line, path: String::new(), message }
+}
+
 /// The calls of a set, with what its file declares as noise.
 #[derive(Debug)]
 pub struct Loaded {
@@ -67,7 +71,7 @@ pub fn load(policy: &Policy, directory: &str, name: &str) -> Result<Option<Loade
         if let Some(declared) = &recording.noise {
             noise
                 .declare(Some(&recording.exchange), declared)
-                .map_err(|reason| broken(files::Problem::at(document.line, reason), recordings.len()))?;
+                .map_err(|reason| broken(at(document.line, reason), recordings.len()))?;
         }
         recordings.push(recording);
     }

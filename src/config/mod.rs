@@ -18,7 +18,8 @@ pub use profile::profile_keys;
 use commands::World;
 use profile::Profile;
 
-use crate::cli::{Errors, LogLevel, Options, ToolsetArg};
+use crate::calls::Reach;
+use crate::cli::{CallsAction, Errors, Isolation, LogLevel, NetworkArg, OnMissArg, Options, ToolsetArg};
 use crate::fs::Durability;
 use crate::limits;
 use crate::policy::{Access, Grant};
@@ -58,8 +59,42 @@ pub struct Config {
     pub search_memory_bytes: usize,
     /// Longest message.
     pub max_line_bytes: usize,
+    /// How calls are recorded and answered.
+    pub calls: CallsConfig,
     /// Least severity logged.
     pub log_level: LevelFilter,
+}
+
+/// How calls are recorded and answered.
+#[derive(Clone, Debug, Default)]
+pub struct CallsConfig {
+    /// Authorities that real servers are verified with, as PEM.
+    pub roots: Vec<u8>,
+    /// What real servers can be reached, if that is not what commands reach.
+    pub reach: Option<Reach>,
+    /// Whether servers that a program starts can be reached from other machines.
+    pub open: bool,
+    /// Whether secrets stay in recordings.
+    pub keep_secrets: bool,
+}
+
+impl CallsConfig {
+    /// For a server. Where OpenSSL and the distributions keep their authorities is what is looked at.
+    fn resolve(toolsets: &[Toolset]) -> Self {
+        const PLACES: [&str; 4] = [
+            "/etc/ssl/certs/ca-certificates.crt",
+            "/etc/pki/tls/certs/ca-bundle.crt",
+            "/etc/ssl/ca-bundle.pem",
+            "/etc/ssl/cert.pem",
+        ];
+        if !toolsets.contains(&Toolset::Calls) {
+            return Self::default();
+        }
+        let named = std::env::var_os("SSL_CERT_FILE").map(PathBuf::from);
+        let mut places = named.into_iter().chain(PLACES.map(PathBuf::from));
+        let roots = places.find_map(|place| std::fs::read(place).ok()).unwrap_or_default();
+        Self { roots, ..Self::default() }
+    }
 }
 
 impl Config {
@@ -87,12 +122,14 @@ impl Config {
         let background_output_bytes = options.background_output_bytes.or(asked.background_output_bytes);
         let count =
             |typed: Option<u64>, asked: Option<u64>, usual| typed.or(asked).map_or(usual, |count| count as usize);
+        let toolsets = toolsets(&options.tools);
         Ok(Self {
+            calls: CallsConfig::resolve(&toolsets),
             protect: options.protect.iter().chain(&profile.protect).map(|path| absolute(&here, path)).collect(),
             sandbox: SandboxConfig::resolve(options, &profile, &world, &grants)?,
             temporary: std::env::temp_dir(),
             grants,
-            toolsets: toolsets(&options.tools),
+            toolsets,
             errors: match options.errors {
                 Errors::Codes => ErrorStyle::Codes,
                 Errors::Results => ErrorStyle::Results,
@@ -116,6 +153,41 @@ impl Config {
 }
 
 impl Config {
+    /// For `replay calls`: the working directory is allowed if nothing else is, and a program that is recorded reaches what
+    /// this process reaches.
+    pub fn for_calls(mut options: Options, action: &CallsAction) -> Result<Self> {
+        options.tools = vec![ToolsetArg::Calls];
+        if options.allow.is_empty() && options.allow_write.is_empty() && options.sandbox_profile.is_none() {
+            options.allow_write.push(PathBuf::from("."));
+        }
+        let (run, reaches, keep_secrets) = match action {
+            CallsAction::Record { run, keep_secrets, .. } => (Some(run), true, *keep_secrets),
+            CallsAction::Test { run, on_miss, .. } => (Some(run), *on_miss != OnMissArg::Fail, false),
+            CallsAction::List { .. } | CallsAction::Show { .. } => (None, false, false),
+        };
+        let is_strict = match run.and_then(|run| run.isolation) {
+            Some(isolation) => isolation == Isolation::Strict,
+            // Somebody may want to reach a program that is recorded; tests have no need of anybody.
+            None => !matches!(action, CallsAction::Record { .. }),
+        };
+        let said = options.network.is_some() || options.allow_network;
+        if !said && !is_strict {
+            options.network = Some(NetworkArg::Host);
+        }
+        let mut config = Self::resolve(&options)?;
+        if run.is_none() {
+            config.toolsets.clear();
+        }
+        config.calls.reach = match (said, reaches) {
+            (_, false) => Some(Reach::Nothing),
+            (true, true) => None,
+            (false, true) => Some(if is_strict { Reach::AsServer } else { Reach::AsCommands }),
+        };
+        config.calls.open = !is_strict;
+        config.calls.keep_secrets = keep_secrets;
+        Ok(config)
+    }
+
     /// The same for one call: walls are built only for a tool that needs them, or tells about them.
     #[must_use]
     pub fn for_tool(mut self, tool: &str) -> Self {

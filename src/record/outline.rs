@@ -71,7 +71,7 @@ impl Refusal {
 
 impl Outline {
     /// Of these recordings.
-    pub fn of(exchanges: &[Exchange]) -> Self {
+    pub fn of<'a>(exchanges: impl IntoIterator<Item = &'a Exchange>) -> Self {
         let mut outline = Self::default();
         let mut said: HashMap<Target, BTreeSet<Vec<u8>>> = HashMap::new();
         for exchange in exchanges {

@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "the directory is the program's own, made and removed here")]
 
 use std::ffi::{CStr, CString};
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -66,6 +67,24 @@ impl Scratch {
             symlinkat(target, &self.handle, &place).step_with(fault)?;
         }
         Ok(())
+    }
+
+    /// Puts files where commands can read them, below their TMPDIR; the name of the new directory there that holds them.
+    pub fn hand_out<'a>(&self, files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> io::Result<String> {
+        let mut random = [0; 8];
+        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
+        let name = format!("certificates-{:016x}", u64::from_ne_bytes(random));
+        let path = format!("tmp/{name}");
+        mkdirat(&self.handle, &path, PRIVATE)?;
+        // Commands own this place: one of them could put a link there.
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let directory = openat2(&self.handle, &path, DIRECTORY, Mode::empty(), resolve)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        for (file, bytes) in files {
+            let file = openat(&directory, file, flags, Mode::RUSR | Mode::WUSR)?;
+            io::Write::write_all(&mut std::fs::File::from(file), bytes)?;
+        }
+        Ok(name)
     }
 
     /// Where it is: absolute, without links.

@@ -12,7 +12,7 @@ use crate::fs::Writer;
 use crate::policy::Policy;
 use crate::protocol::{Incoming, Request, ToolReply, parse, render};
 use crate::search::memory::Memory;
-use crate::tools::{Callable, Commands, Context, Descriptor, Hints, Registry, Services, Toolset, Weight};
+use crate::tools::{Callable, Calls, Commands, Context, Descriptor, Hints, Registry, Services, Toolset, Weight};
 
 /// A tool that is not declared, as one from a manifest would be.
 struct Panics;
@@ -68,6 +68,7 @@ fn session() -> Session {
     assert_eq!(registry.add(Box::new(Panics)), Err("there are two tools called `panics`".to_owned()));
     let commands = Commands::refused("this is a test");
     let services = Services {
+        calls: Calls::default(),
         policy: Policy::open(&[], &[]).unwrap(),
         writer: Writer::default(),
         memory: Memory::off(),

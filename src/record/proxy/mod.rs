@@ -18,7 +18,7 @@ mod stream;
 mod tests;
 mod tls;
 
-use std::io;
+use std::{fmt, io};
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -127,6 +127,22 @@ pub enum Note {
         /// Where.
         target: Target,
     },
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Opaque { target, reason } => {
+                write!(formatter, "{target}: encrypted connections passed and could not be looked into: {reason}")
+            }
+            Self::Certificate { target, reason } => {
+                write!(formatter, "{target}: refused, since the certificate of the server is not good: {reason}")
+            }
+            Self::NotUnderstood { target } => {
+                write!(formatter, "{target}: what began like HTTP is none; it passed and was not kept")
+            }
+        }
+    }
 }
 
 /// Counts of a recording or replay.

@@ -11,12 +11,12 @@ use crate::record::wire::{Player, Recorder};
 
 /// Takes connections of this protocol apart; `None` for those that are recorded in turns.
 pub fn recorder(protocol: Protocol, link: &Link) -> Option<Box<dyn Recorder>> {
-    spoken::recorder(protocol, origin(link))
+    spoken::recorder(protocol, &origin(link))
 }
 
 /// Plays servers of this protocol; `None` for those that are played in turns.
 pub fn player(protocol: Protocol, link: &Link, book: &Arc<Book>) -> Option<Box<dyn Player>> {
-    spoken::player(protocol, origin(link), Arc::clone(book))
+    spoken::player(protocol, &origin(link), book)
 }
 
 fn origin(link: &Link) -> Origin {
