@@ -36,8 +36,7 @@ pub fn act(services: &Services, action: &CallsAction, signals: BorrowedFd<'_>) -
         CallsAction::Show { name, sets, html } => {
             let loaded = load(&services.policy, &sets.path, name)?;
             let loaded = loaded.with_context(|| format!("there is no mock set `{name}` in {}", sets.path))?;
-            let exchanges: Vec<Exchange> =
-                loaded.recordings.into_iter().map(|recording| recording.exchange).collect();
+            let exchanges: Vec<Exchange> = loaded.recordings.into_iter().map(|recording| recording.exchange).collect();
             print(&if *html { page(name, &exchanges) } else { table(&exchanges) })
         }
     }
@@ -127,7 +126,8 @@ fn run_here(services: &Services, line: &str, run: &CallsRun, play: Play, signals
         let ended = over.wake_fd().context("the program cannot be waited for")?;
         let cancel = &cancel;
         scope.spawn(move || {
-            let mut fds = [PollFd::from_borrowed_fd(signals, PollFlags::IN), PollFd::from_borrowed_fd(ended, PollFlags::IN)];
+            let mut fds =
+                [PollFd::from_borrowed_fd(signals, PollFlags::IN), PollFd::from_borrowed_fd(ended, PollFlags::IN)];
             while matches!(poll(&mut fds, None), Err(rustix::io::Errno::INTR)) {}
             if !fds[0].revents().is_empty() {
                 cancel.cancel();
@@ -151,7 +151,11 @@ fn shell_line(program: &[OsString]) -> Result<String> {
 
 fn quoted(word: &str) -> String {
     let plain = |char: char| char.is_ascii_alphanumeric() || "-_./=:,@%+".contains(char);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 fn status(ran: &Ran) -> u8 {

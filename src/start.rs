@@ -7,8 +7,8 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
-use crate::cli::Sandbox;
 use crate::calls::Reach;
+use crate::cli::Sandbox;
 use crate::config::{CallsConfig, Config};
 use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;

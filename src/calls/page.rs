@@ -101,8 +101,10 @@ fn parts(content: &Content) -> Vec<(&'static str, String)> {
     match content {
         Content::Http(http) | Content::Grpc(http) => {
             let request = &http.request;
-            let mut parts =
-                vec![("asked", fields(format!("{} {}", request.method, request.path), &request.headers, &request.body))];
+            let mut parts = vec![(
+                "asked",
+                fields(format!("{} {}", request.method, request.path), &request.headers, &request.body),
+            )];
             if let Some(response) = &http.response {
                 let first = format!("{} {}", response.status, response.reason);
                 parts.push(("answered", fields(first, &response.headers, &response.body)));

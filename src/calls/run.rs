@@ -13,7 +13,9 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
 use crate::cancel::CancelToken;
-use crate::exec::{Bounds, Command, Counts, Intercepted, Interception, Launcher, Outcome, Running, Stage, run_intercepted};
+use crate::exec::{
+    Bounds, Command, Counts, Intercepted, Interception, Launcher, Outcome, Running, Stage, run_intercepted,
+};
 use crate::limits::KILL_GRACE_MS;
 use crate::record::ca::{Authority, TrustFiles, environment};
 use crate::record::proxy::{Mode, OnMiss, Proxy, Recorded, Replay, Sockets, Wires};
@@ -132,20 +134,13 @@ pub fn run(
         grace: Duration::from_millis(KILL_GRACE_MS),
         output_cap_bytes: run.output_cap_bytes,
     };
-    let outcome = run_intercepted(
-        ground.launcher,
-        run.command,
-        &how,
-        bounds,
-        ground.running,
-        cancel,
-        &mut on_start,
-        on_progress,
-    );
-    let (recorded, counts) = match started.transpose().map_err(|source| CallsError::Setup { step: "answer calls", source })? {
-        Some((proxy, ways)) => (proxy.finish(), ways.interception.counts()),
-        None => (Recorded::default(), Counts::default()),
-    };
+    let outcome =
+        run_intercepted(ground.launcher, run.command, &how, bounds, ground.running, cancel, &mut on_start, on_progress);
+    let (recorded, counts) =
+        match started.transpose().map_err(|source| CallsError::Setup { step: "answer calls", source })? {
+            Some((proxy, ways)) => (proxy.finish(), ways.interception.counts()),
+            None => (Recorded::default(), Counts::default()),
+        };
     Ok(Ran { outcome: outcome?, recorded, report: book.map(|book| book.report()), counts })
 }
 

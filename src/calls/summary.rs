@@ -103,7 +103,10 @@ mod tests {
     #[test]
     fn calls_of_a_kind_are_one_line() {
         let text = table(&[asked("a.test", 0, 4), asked("b.test", 10, 1), asked("a.test", 20, 2)]);
-        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split("  ").filter(|cell| !cell.is_empty()).map(str::trim).collect()).collect();
+        let lines: Vec<Vec<&str>> = text
+            .lines()
+            .map(|line| line.split("  ").filter(|cell| !cell.is_empty()).map(str::trim).collect())
+            .collect();
         assert_eq!(
             lines,
             [

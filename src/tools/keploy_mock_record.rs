@@ -124,8 +124,7 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
 }
 
 fn told(configuration: Configuration, path: &Path, exchanges: &[Exchange], ran: &Ran) -> Output {
-    let protocols: Vec<String> =
-        Summary::of(exchanges).protocol_words().into_iter().map(str::to_owned).collect();
+    let protocols: Vec<String> = Summary::of(exchanges).protocol_words().into_iter().map(str::to_owned).collect();
     let message = match exchanges.len() {
         0 => "Recording completed but no mocks were captured".to_owned(),
         count => format!("Recorded {count} mocks ({})", protocols.join(", ")),

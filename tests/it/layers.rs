@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 
 /// The layers from the top; a file imports only from layers below its own, or from its own module.
 const LAYERS: [&[&str]; 11] = [
-    &["main", "caller", "cli", "config", "docs", "oneshot", "probe", "bench", "start", "inspect", "mocking", "proxy", "watch"],
+    &[
+        "main", "caller", "cli", "config", "docs", "oneshot", "probe", "bench", "start", "inspect", "mocking", "proxy",
+        "watch",
+    ],
     &["transport"],
     &["mock"],
     &["server"],

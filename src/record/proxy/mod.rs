@@ -18,11 +18,11 @@ mod stream;
 mod tests;
 mod tls;
 
-use std::{fmt, io};
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, io};
 
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
