@@ -171,6 +171,7 @@ pub(super) mod tests {
             0 => number,
             4 => arch,
             16..64 if offset.is_multiple_of(8) => args[(offset as usize - 16) / 8] as u32,
+            20..64 if offset.is_multiple_of(4) => (args[(offset as usize - 20) / 8] >> 32) as u32,
             _ => panic!("word {offset} is not loaded by any filter"),
         };
         let (mut at, mut accumulator) = (0, 0);

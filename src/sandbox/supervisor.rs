@@ -23,6 +23,7 @@ use super::fault::{Fault, Step};
 use super::intercept::fetch;
 use super::program::{Start, Streams};
 use super::reach::Reach;
+use super::sys::seccomp::can_answer_with;
 use super::sys::{self, SingleThread};
 use super::terminal;
 use super::watch::Watch;
@@ -175,6 +176,10 @@ impl Supervisor<'_> {
                 // The same call as for the sockets of the command later: where it is refused, none could be led anywhere.
                 let listener = fetch(program, at)
                     .step("fetch a descriptor of the command (pidfd_getfd), without which no calls are intercepted")?;
+                if !can_answer_with(&listener) {
+                    let step = "answer a call with a descriptor (SECCOMP_ADDFD_FLAG_SEND)";
+                    return Err(Fault::because(step, "the kernel does not have it; Linux 5.14 or newer has"));
+                }
                 self.duties.take(listener);
                 rustix::io::write(birth, b"x").step("start the program")?;
                 Ok(())

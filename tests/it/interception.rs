@@ -275,7 +275,9 @@ fn serve(mut stream: TcpStream, text: Option<String>) {
         }
     }
     let Some(text) = text else { return };
-    let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}", text.len());
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", text.len());
+    // In one piece, for who reads once.
+    let _ = stream.write_all((head + &text).as_bytes());
 }
 
 /// The name that is asked for, and an answer (RFC 1035, 4.1).

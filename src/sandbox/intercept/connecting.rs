@@ -16,7 +16,7 @@ use super::address::{Given, is_here, mapped, plain, write};
 use super::call::Room;
 use super::fetch::Kind;
 use super::known::Was;
-use super::own::Protocol;
+use super::own::{Holder, Protocol};
 use super::words::{Flow, Mark, Told, Wanted};
 use super::{Answer, Deed, Interceptor, errno_of};
 use crate::sandbox::memory::Memory;
@@ -26,7 +26,12 @@ use crate::sandbox::sys::sockets::bind_with_port;
 const NAMES_PORT: u16 = 53;
 
 impl Interceptor {
-    pub(super) fn connect(&mut self, socket: OwnedFd, to: Result<Given, Errno>) -> Result<Answer, Errno> {
+    pub(super) fn connect(
+        &mut self,
+        socket: OwnedFd,
+        holder: Holder,
+        to: Result<Given, Errno>,
+    ) -> Result<Answer, Errno> {
         let six = match Kind::of(&socket)? {
             // No sockets of other families have names to connect to.
             Kind::Other if self.rules.strict => return Err(Errno::ISCONN),
@@ -42,7 +47,7 @@ impl Interceptor {
             return Err(Errno::AFNOSUPPORT);
         }
         if matches!(Kind::of(&socket)?, Kind::Datagram { .. }) {
-            return self.connect_datagrams(&socket, six, to);
+            return self.connect_datagrams(&socket, holder, six, to);
         }
         // Asked again about the same connection, the kernel says how it is doing.
         if let Some(Was::Led { via, .. }) = self.known.get(&socket) {
@@ -93,14 +98,20 @@ impl Interceptor {
         }
     }
 
-    fn connect_datagrams(&mut self, socket: &OwnedFd, six: bool, to: SocketAddr) -> Result<Answer, Errno> {
+    fn connect_datagrams(
+        &mut self,
+        socket: &OwnedFd,
+        holder: Holder,
+        six: bool,
+        to: SocketAddr,
+    ) -> Result<Answer, Errno> {
         let Some(via) = self.lead(socket, six, to) else {
             self.counts.datagram_connects_refused += 1;
             return Err(Errno::NETUNREACH);
         };
         connect(socket, &via)?;
         if via == to {
-            self.own.note(Protocol::Udp, socket);
+            self.own.note(Protocol::Udp, socket, holder);
         }
         Ok(Answer::Value(0))
     }
@@ -134,7 +145,7 @@ impl Interceptor {
         address == self.doors.names_4 || Some(address) == self.doors.names_6
     }
 
-    pub(super) fn bind(&mut self, socket: &OwnedFd, to: Result<Given, Errno>) -> Result<Answer, Errno> {
+    pub(super) fn bind(&mut self, socket: &OwnedFd, holder: Holder, to: Result<Given, Errno>) -> Result<Answer, Errno> {
         let kind = Kind::of(socket)?;
         if kind == Kind::Other {
             return if self.rules.strict { Err(Errno::ACCESS) } else { Ok(Answer::GoOn) };
@@ -142,17 +153,17 @@ impl Interceptor {
         let Given::Address(to) = to? else { return Err(Errno::AFNOSUPPORT) };
         bind(socket, &to)?;
         if matches!(kind, Kind::Datagram { .. }) {
-            self.own.note(Protocol::Udp, socket);
+            self.own.note(Protocol::Udp, socket, holder);
         }
         Ok(Answer::Value(0))
     }
 
-    pub(super) fn listen(&mut self, socket: &OwnedFd, backlog: i32) -> Result<Answer, Errno> {
+    pub(super) fn listen(&mut self, socket: &OwnedFd, holder: Holder, backlog: i32) -> Result<Answer, Errno> {
         if !matches!(Kind::of(socket)?, Kind::Stream { .. }) {
             return Ok(Answer::GoOn);
         }
         listen(socket, backlog)?;
-        self.own.note(Protocol::Tcp, socket);
+        self.own.note(Protocol::Tcp, socket, holder);
         Ok(Answer::Value(0))
     }
 

@@ -26,7 +26,7 @@ fn number_of(pid: u32) -> Result<Pid, Errno> {
 }
 
 /// The process of a thread.
-fn leader(pid: u32) -> Result<u32, Errno> {
+pub(super) fn leader(pid: u32) -> Result<u32, Errno> {
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).map_err(|_| Errno::SRCH)?;
     let line = text.lines().find_map(|line| line.strip_prefix("Tgid:"));

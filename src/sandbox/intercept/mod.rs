@@ -52,7 +52,7 @@ use channel::Channel;
 use doors::Doors;
 pub(super) use fetch::fetch;
 use known::Known;
-use own::Own;
+use own::{Holder, Own};
 use sending::{Parcel, Receipt};
 pub use words::{Counts, Flow, Mark, Told, Wanted};
 
@@ -206,19 +206,22 @@ impl Interceptor {
         match call {
             Network::Socket { family, kind, protocol } => self.socket(family, kind, protocol),
             Network::Connect { socket, to } => {
+                let holder = Holder { pid: asked.pid, number: socket };
                 let (to, socket) = (address_of(memory, to), fetch(asked.pid, socket));
                 mine()?;
-                self.connect(socket?, to)
+                self.connect(socket?, holder, to)
             }
             Network::Bind { socket, to } => {
+                let holder = Holder { pid: asked.pid, number: socket };
                 let (to, socket) = (address_of(memory, to), fetch(asked.pid, socket));
                 mine()?;
-                self.bind(&socket?, to)
+                self.bind(&socket?, holder, to)
             }
             Network::Listen { socket, backlog } => {
+                let holder = Holder { pid: asked.pid, number: socket };
                 let socket = fetch(asked.pid, socket);
                 mine()?;
-                self.listen(&socket?, backlog)
+                self.listen(&socket?, holder, backlog)
             }
             Network::PeerName { socket, room } => {
                 let socket = fetch(asked.pid, socket);
@@ -226,16 +229,18 @@ impl Interceptor {
                 self.peer_name(&socket?, memory, room)
             }
             Network::SendTo { socket, data, flags, to } => {
+                let holder = Holder { pid: asked.pid, number: socket };
                 let socket = fetch(asked.pid, socket)?;
                 let parcel = self.parcel_to(&socket, memory, data, to);
                 mine()?;
-                self.send(socket, parcel?, flags)
+                self.send(socket, holder, parcel?, flags)
             }
             Network::SendMessage { socket, header, flags } => {
+                let holder = Holder { pid: asked.pid, number: socket };
                 let socket = fetch(asked.pid, socket)?;
                 let parcel = self.parcel_of(&socket, memory, asked.pid, header);
                 mine()?;
-                self.send(socket, parcel?, flags)
+                self.send(socket, holder, parcel?, flags)
             }
             Network::SendMessages { socket, headers, count, flags } => {
                 let socket = fetch(asked.pid, socket)?;

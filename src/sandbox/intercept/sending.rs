@@ -18,7 +18,7 @@ use super::connecting::put_address;
 use super::fetch::Kind;
 use super::known::Was;
 use super::message::{Header, MANY_HEADER_BYTES};
-use super::own::Protocol;
+use super::own::{Holder, Protocol};
 use super::{Answer, Deed, Interceptor, address_of};
 use crate::limits::{MAX_DATAGRAM_BYTES, MAX_INTERCEPTED_BYTES};
 use crate::sandbox::memory::Memory;
@@ -39,6 +39,7 @@ pub(super) struct Parcel {
     to: Option<SocketAddr>,
     passed: Vec<OwnedFd>,
     flags: u32,
+    holder: Option<Holder>,
 }
 
 /// Something to be received.
@@ -132,9 +133,15 @@ impl Interceptor {
         })
     }
 
-    pub(super) fn send(&mut self, socket: OwnedFd, parcel: Option<Parcel>, flags: u32) -> Result<Answer, Errno> {
+    pub(super) fn send(
+        &mut self,
+        socket: OwnedFd,
+        holder: Holder,
+        parcel: Option<Parcel>,
+        flags: u32,
+    ) -> Result<Answer, Errno> {
         let Some(mut parcel) = parcel else { return Ok(Answer::GoOn) };
-        parcel.flags = flags;
+        (parcel.flags, parcel.holder) = (flags, Some(holder));
         self.send_now(socket, parcel)
     }
 
@@ -142,8 +149,10 @@ impl Interceptor {
         match parcel.send(&socket)? {
             Some(length) => {
                 // Its own servers answer to where it was sent from.
-                if parcel.to.is_some_and(|to| !self.is_names(to)) {
-                    self.own.note(Protocol::Udp, &socket);
+                if let (Some(to), Some(holder)) = (parcel.to, parcel.holder)
+                    && !self.is_names(to)
+                {
+                    self.own.note(Protocol::Udp, &socket, holder);
                 }
                 Ok(Answer::Value(value(length)))
             }

@@ -3,7 +3,7 @@
 
 use std::io;
 use std::mem;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::sandbox::bpf::Program;
 
@@ -96,6 +96,12 @@ pub fn answer_with(listener: &OwnedFd, id: u64, given: BorrowedFd<'_>, close_on_
         0.. => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// Whether calls can be answered with descriptors here.
+pub fn can_answer_with(listener: &OwnedFd) -> bool {
+    // Nobody waits under this number, which is looked for only after what is not known was refused.
+    answer_with(listener, 0, listener.as_fd(), true).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 fn send(listener: &OwnedFd, mut raw: libc::seccomp_notif_resp) -> io::Result<()> {

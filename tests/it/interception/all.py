@@ -61,3 +61,26 @@ async def several():
     return sorted(await asyncio.gather(*(one(n) for n in range(5))))
 
 print(asyncio.run(several()))
+
+# Descriptors passed over a pair, and messages larger than it holds.
+import os, threading
+one, two = socket.socketpair()
+reading, writing = os.pipe()
+socket.send_fds(one, [b"here"], [writing])
+data, passed, _, _ = socket.recv_fds(two, 16, 4)
+os.write(passed[0], b"through")
+print(data, os.read(reading, 16))
+got = []
+def drain():
+    while sum(map(len, got)) < 3_000_000:
+        got.append(two.recv(65536))
+thread = threading.Thread(target=drain)
+thread.start()
+rest = memoryview(b"x" * 3_000_000)
+while rest:
+    rest = rest[one.sendmsg([rest[:2_000_000], rest[2_000_000:]]):]
+thread.join()
+print(sum(map(len, got)))
+one, two = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+one.sendmsg([b"a", b"b"])
+print(two.recv(16))

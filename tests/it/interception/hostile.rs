@@ -40,7 +40,7 @@ fn a_race_over_the_address_or_the_descriptor_reaches_nobody_else() {
         let ran = net.works(&format!("./race {} {}", tcp_at.port(), udp_at.port()));
         let refused = |to: &std::net::SocketAddr| *to != tcp_at && *to != "192.0.2.1:81".parse().unwrap();
         assert_eq!(ran.flows.iter().find(|to| refused(to)), None, "{:?}", net.setting);
-        assert!(ran.flows.len() > 20, "{:?}: {ran:?}", net.setting);
+        assert!(ran.counts.flows > 0 && ran.counts.own > 0, "{:?}: {ran:?}", net.setting);
         let mut came = [0; 64];
         let shared = net.setting.tier != Tier::Namespaces || net.setting.network == Network::Host;
         let allowed = net.setting.tier == Tier::Off || net.setting.network == Network::Host;
