@@ -214,7 +214,7 @@ fn wires_of_others() {
 
 /// One call of each kind that is recorded, with whatever the kinds' own fields cannot hold.
 fn ours() -> Vec<Recording> {
-    let at = |millis| SystemTime::UNIX_EPOCH + Duration::from_millis(1_704_067_200_000 + millis);
+    let at = |millis: u64| SystemTime::UNIX_EPOCH + Duration::from_millis(1_704_067_200_000 + millis);
     let exchange = |content| Exchange {
         target: Target { host: "db.internal".to_owned(), port: 5432 },
         tls: true,
