@@ -189,7 +189,8 @@ fn of_command(command: &str, depth: usize) -> Option<String> {
             None => argument(&["-W", "-X"]),
         },
         "node" | "nodejs" | "ruby" | "php" | "perl" | "deno" | "bun" | "tsx" | "ts-node" => {
-            let words = if matches!(words.first().map(String::as_str), Some("run" | "test")) { &words[1..] } else { words };
+            let words =
+                if matches!(words.first().map(String::as_str), Some("run" | "test")) { &words[1..] } else { words };
             let file = first_argument(words, &["-r", "--require", "--import", "--loader"])?;
             file.contains(['.', '/']).then(|| stem(file).to_owned())
         }
@@ -201,8 +202,33 @@ fn of_command(command: &str, depth: usize) -> Option<String> {
 /// Programs that run what a project's own files say.
 fn is_runner(program: &str) -> bool {
     const RUNNERS: [&str; 28] = [
-        "npm", "npx", "yarn", "pnpm", "pnpx", "make", "just", "task", "mvn", "mvnw", "gradle", "gradlew", "pytest", "unittest",
-        "tox", "nox", "jest", "vitest", "mocha", "rake", "bundle", "rspec", "poetry", "uv", "docker", "docker-compose", "dotnet",
+        "npm",
+        "npx",
+        "yarn",
+        "pnpm",
+        "pnpx",
+        "make",
+        "just",
+        "task",
+        "mvn",
+        "mvnw",
+        "gradle",
+        "gradlew",
+        "pytest",
+        "unittest",
+        "tox",
+        "nox",
+        "jest",
+        "vitest",
+        "mocha",
+        "rake",
+        "bundle",
+        "rspec",
+        "poetry",
+        "uv",
+        "docker",
+        "docker-compose",
+        "dotnet",
         "composer",
     ];
     RUNNERS.contains(&program)
@@ -210,9 +236,11 @@ fn is_runner(program: &str) -> bool {
 
 /// The words after `sudo -u me`, `env -i K=V`, `time`, and assignments.
 fn without_wrappers(mut words: &[String]) -> &[String] {
-    let is_assignment = |word: &str| word.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    });
+    let is_assignment = |word: &str| {
+        word.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        })
+    };
     while let Some(first) = words.first() {
         let with_value: &[&str] = match base(first) {
             "sudo" | "doas" => &["-u", "-g", "-C", "-h", "-p", "-r", "-t", "-D"],
@@ -303,7 +331,8 @@ mod tests {
 
     fn call(host: &str, protocol: Protocol) -> Exchange {
         let dns = Dns { name: String::new(), kind: "A".to_owned(), code: 0, answers: Vec::new() };
-        let content = if protocol == Protocol::Dns { Content::Dns(dns) } else { Content::Wire(protocol, Wire::default()) };
+        let content =
+            if protocol == Protocol::Dns { Content::Dns(dns) } else { Content::Wire(protocol, Wire::default()) };
         let target = Target { host: host.to_owned(), port: 1 };
         let at = SystemTime::UNIX_EPOCH;
         Exchange { target, tls: false, connection: 0, sent_at: at, answered_at: at, content }
@@ -349,11 +378,17 @@ mod tests {
         reversed.reverse();
         assert_eq!(choose("./order-service", "/", &reversed, 7, free), "order-service-stripe-postgres");
         assert_eq!(choose("./a", "/", &[call("127.0.0.1", Protocol::Http)], 7, free), "a-http");
-        assert_eq!(choose("./a", "/", &[call("::1", Protocol::Redis), call("shop.co.uk", Protocol::Grpc)], 7, free), "a-shop-redis");
+        assert_eq!(
+            choose("./a", "/", &[call("::1", Protocol::Redis), call("shop.co.uk", Protocol::Grpc)], 7, free),
+            "a-shop-redis"
+        );
         assert_eq!(choose("./a", "/", &[call("payments.default.svc", Protocol::Http)], 7, free), "a-payments");
         assert_eq!(choose("./a", "/", &[], 1_704_153_600, free), "mock-1704153600");
         let taken = ["a-http", "a-http-2"];
-        assert_eq!(choose("./a", "/", &[call("localhost", Protocol::Http)], 7, |name| taken.contains(&name)), "a-http-3");
+        assert_eq!(
+            choose("./a", "/", &[call("localhost", Protocol::Http)], 7, |name| taken.contains(&name)),
+            "a-http-3"
+        );
     }
 
     #[test]

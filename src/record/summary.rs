@@ -109,14 +109,17 @@ pub fn word(protocol: Protocol) -> &'static str {
 /// What a program said to a server, in words where its protocol has some.
 pub fn said(protocol: Protocol, wire: &Wire) -> String {
     let messages = wire.messages.iter().filter(|message| message.from == Side::Client);
-    let texts: Vec<String> = messages.map(|message| text(protocol, &message.bytes)).filter(|text| !text.is_empty()).collect();
+    let texts: Vec<String> =
+        messages.map(|message| text(protocol, &message.bytes)).filter(|text| !text.is_empty()).collect();
     texts.join("; ")
 }
 
 /// A message of a program in words: the command or the statement, or what of its bytes can be read.
 pub fn text(protocol: Protocol, bytes: &[u8]) -> String {
     let known = match protocol {
-        Protocol::Redis => command(bytes).map(|(words, _)| words.iter().map(|word| readable(word)).collect::<Vec<_>>().join(" ")),
+        Protocol::Redis => {
+            command(bytes).map(|(words, _)| words.iter().map(|word| readable(word)).collect::<Vec<_>>().join(" "))
+        }
         Protocol::Postgres => match bytes.first() {
             Some(b'Q' | b'P') => bytes.get(5..).map(readable),
             // Numbers of formats and names of statements are no words.

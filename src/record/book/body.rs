@@ -81,7 +81,9 @@ impl<'a> Body<'a> {
                 for (name, value) in pairs {
                     let shown = String::from_utf8_lossy(name);
                     let secret = is_secret_parameter(&shown);
-                    let left_out = secret || noise.has(&format!("{prefix}.{shown}")) || noise.has_value(&String::from_utf8_lossy(value));
+                    let left_out = secret
+                        || noise.has(&format!("{prefix}.{shown}"))
+                        || noise.has_value(&String::from_utf8_lossy(value));
                     counted(name, out);
                     if left_out { out.extend_from_slice(LEFT_OUT) } else { counted(value, out) }
                 }
@@ -189,7 +191,11 @@ fn canonical_json(json: &Json, path: &mut String, noise: &Fields, out: &mut Vec<
                 path.push('.');
                 path.push_str(key);
                 counted(key.as_bytes(), out);
-                if noise.has(path) { out.extend_from_slice(LEFT_OUT) } else { canonical_json(value, path, noise, out) }
+                if noise.has(path) {
+                    out.extend_from_slice(LEFT_OUT)
+                } else {
+                    canonical_json(value, path, noise, out)
+                }
                 path.truncate(length);
             }
             out.push(b'}');

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use super::Closest;
 use super::body::{Body, Leaf, media_type};
 use super::json::Json;
 use super::key::{Place, header_fields, path_only, place, virtual_host};
 use super::noise::{Fields, Noise};
-use super::Closest;
 use crate::limits::{MAX_CLOSEST_COMPARED, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES};
 use crate::record::exchange::{Content, Exchange, Http, Message, Protocol, Side, Target, Wire};
 use crate::record::redact::{self, REDACTED, is_secret_parameter};
@@ -119,10 +119,14 @@ pub fn describe(exchange: &Exchange) -> String {
 
 /// A text for one line, without control characters, of at most so many characters.
 fn shown(text: &str, most: usize) -> String {
-    let mut line: String = text.chars().take(most).flat_map(|c| {
-        let escaped: Vec<char> = if c.is_control() { c.escape_default().collect() } else { vec![c] };
-        escaped
-    }).collect();
+    let mut line: String = text
+        .chars()
+        .take(most)
+        .flat_map(|c| {
+            let escaped: Vec<char> = if c.is_control() { c.escape_default().collect() } else { vec![c] };
+            escaped
+        })
+        .collect();
     if text.chars().nth(most).is_some() {
         line.push_str("...");
     }
@@ -141,7 +145,12 @@ fn differences(recorded: &Exchange, asked: &Exchange, noise: &Fields) -> Vec<Str
     }
     match (&recorded.content, &asked.content) {
         (Content::Http(a) | Content::Grpc(a), Content::Http(b) | Content::Grpc(b)) => {
-            compare("host", &virtual_host(&a.request, &recorded.target), &virtual_host(&b.request, &asked.target), &mut lines);
+            compare(
+                "host",
+                &virtual_host(&a.request, &recorded.target),
+                &virtual_host(&b.request, &asked.target),
+                &mut lines,
+            );
             requests(a, b, noise, &mut lines);
         }
         (Content::Dns(a), Content::Dns(b)) => {
@@ -195,7 +204,9 @@ fn fields(a: Vec<Leaf>, b: Vec<Leaf>, skip: &dyn Fn(&str) -> bool, lines: &mut V
     for leaf in a.into_iter().filter(|leaf| !skip(&leaf.name)) {
         match theirs.get_mut(&leaf.name).and_then(Vec::pop) {
             Some(other) if other == leaf.value => {}
-            Some(other) => lines.push(format!("{}: recorded {}, asked {}", leaf.name, value(&leaf.value), value(&other))),
+            Some(other) => {
+                lines.push(format!("{}: recorded {}, asked {}", leaf.name, value(&leaf.value), value(&other)))
+            }
             None => lines.push(format!("{}: recorded {}, not asked", leaf.name, value(&leaf.value))),
         }
     }
@@ -214,7 +225,9 @@ fn json(a: &Json, b: &Json, path: &str, name: &str, noise: &Fields, lines: &mut 
     }
     match (a, b) {
         (Json::Map(a), Json::Map(b)) => {
-            let of = |members: &[(String, Json)], key: &str| members.iter().find(|(known, _)| known == key).map(|(_, value)| value.clone());
+            let of = |members: &[(String, Json)], key: &str| {
+                members.iter().find(|(known, _)| known == key).map(|(_, value)| value.clone())
+            };
             for (key, value) in a {
                 let (path, name) = (format!("{path}.{key}"), format!("{name}.{key}"));
                 match of(b, key) {
@@ -223,7 +236,8 @@ fn json(a: &Json, b: &Json, path: &str, name: &str, noise: &Fields, lines: &mut 
                     None => lines.push(format!("{path}: recorded {}, not asked", literal(value))),
                 }
             }
-            for (key, value) in b.iter().filter(|(key, _)| of(a, key).is_none() && !noise.has(&format!("{name}.{key}"))) {
+            for (key, value) in b.iter().filter(|(key, _)| of(a, key).is_none() && !noise.has(&format!("{name}.{key}")))
+            {
                 lines.push(format!("{path}.{key}: asked {}, not recorded", literal(value)));
             }
         }

@@ -145,7 +145,8 @@ mod tests {
         let two = Json::parse(br#"{"a":{"x":null},"b":[1,2.0,"A"]}"#);
         assert!(one.is_some());
         assert_eq!(one, two);
-        let differ = [r#"{"a":1}"#, r#"{"a":1.0}"#, r#"{"a":"1"}"#, r#"{"a":[1]}"#, r#"{"a":1,"a":2}"#, r#"{"a":2,"a":1}"#];
+        let differ =
+            [r#"{"a":1}"#, r#"{"a":1.0}"#, r#"{"a":"1"}"#, r#"{"a":[1]}"#, r#"{"a":1,"a":2}"#, r#"{"a":2,"a":1}"#];
         for (index, one) in differ.iter().enumerate() {
             for two in &differ[index + 1..] {
                 assert_ne!(Json::parse(one.as_bytes()), Json::parse(two.as_bytes()), "{one} {two}");
@@ -157,7 +158,22 @@ mod tests {
 
     #[test]
     fn what_is_no_json_is_none() {
-        for text in ["", "{", "[1,]", "{\"a\"}", "{a:1}", "nul", "01", "1 2", "\"a", "\"\\", "[1]x", "{\"a\":1,}", "'a'", "\u{e9}"] {
+        for text in [
+            "",
+            "{",
+            "[1,]",
+            "{\"a\"}",
+            "{a:1}",
+            "nul",
+            "01",
+            "1 2",
+            "\"a",
+            "\"\\",
+            "[1]x",
+            "{\"a\":1,}",
+            "'a'",
+            "\u{e9}",
+        ] {
             assert_eq!(Json::parse(text.as_bytes()), None, "{text}");
         }
         assert_eq!(Json::parse("[".repeat(100_000).as_bytes()), None);

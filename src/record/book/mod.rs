@@ -256,10 +256,14 @@ impl Book {
             let closest = Some(Closest { name, differences: Vec::new() });
             return Miss { asked: asked_text, why: Why::Used(queue.entries.len()), closest };
         }
-        let closest = self.index.closest(asked, |index| {
-            let entry = &self.entries[index];
-            (entry.name.as_str(), &*entry.exchange, entry.used.load(Ordering::Relaxed))
-        }, &self.noise);
+        let closest = self.index.closest(
+            asked,
+            |index| {
+                let entry = &self.entries[index];
+                (entry.name.as_str(), &*entry.exchange, entry.used.load(Ordering::Relaxed))
+            },
+            &self.noise,
+        );
         let why = if closest.is_some() { Why::Differs } else { Why::NothingRecorded };
         Miss { asked: asked_text, why, closest }
     }
@@ -291,7 +295,10 @@ impl Book {
         let of = |target: Target| self.sessions.get(&(target, protocol)).filter(|found| !found.is_empty());
         let found = places(target).into_iter().chain([Target { host: String::new(), port: 0 }]).find_map(of);
         let entries = found.into_iter().flatten().map(|index| &self.entries[*index]);
-        entries.inspect(|entry| entry.used.store(true, Ordering::Relaxed)).map(|entry| Arc::clone(&entry.exchange)).collect()
+        entries
+            .inspect(|entry| entry.used.store(true, Ordering::Relaxed))
+            .map(|entry| Arc::clone(&entry.exchange))
+            .collect()
     }
 
     /// Counts a call that there are no words of its protocol for: a connection that was refused, or what was no request.
@@ -318,7 +325,10 @@ impl Book {
 
 impl fmt::Debug for Book {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Book").field("recordings", &self.entries.len()).field("keys", &self.queues.len()).finish_non_exhaustive()
+        f.debug_struct("Book")
+            .field("recordings", &self.entries.len())
+            .field("keys", &self.queues.len())
+            .finish_non_exhaustive()
     }
 }
 

@@ -51,7 +51,9 @@ impl Noise {
     pub fn declare(&mut self, of: Option<&Exchange>, declared: &DeclaredNoise) -> Result<(), String> {
         let values = declared.values.iter().map(|source| {
             let pattern = Pattern::new(source, Options { case_insensitive: false });
-            pattern.map(Arc::new).map_err(|error| format!("the noise `{}` cannot be used: {error}", source.escape_debug()))
+            pattern
+                .map(Arc::new)
+                .map_err(|error| format!("the noise `{}` cannot be used: {error}", source.escape_debug()))
         });
         let values = values.collect::<Result<Vec<_>, _>>()?;
         let fields = Fields { names: declared.fields.iter().map(|name| normal(name)).collect(), values };

@@ -114,7 +114,10 @@ fn what_is_the_same_call() {
         (post(r#"{"a":1,"b":[2]}"#), post("{ \"b\": [2],\n \"a\": 1 }")),
         (get("/s?b=2&a=1&a=0"), get("/s?a=1&a=0&b=2")),
         (get("/s?a=1&api_key=x"), get("/s?a=1&api_key=y")),
-        (request("POST", "/f", "application/x-www-form-urlencoded", "a=1&b=2"), request("POST", "/f", "Application/X-WWW-Form-Urlencoded; charset=utf-8", "b=2&a=1")),
+        (
+            request("POST", "/f", "application/x-www-form-urlencoded", "a=1&b=2"),
+            request("POST", "/f", "Application/X-WWW-Form-Urlencoded; charset=utf-8", "b=2&a=1"),
+        ),
         (
             request("POST", "/m", "multipart/form-data; boundary=xx", "--xx\r\nA: b\r\n\r\n1\r\n--xx--\r\n"),
             request("POST", "/m", "multipart/form-data; boundary=\"y\"", "--y\r\nA: b\r\n\r\n1\r\n--y--\r\n"),
@@ -155,7 +158,10 @@ fn what_is_another_call() {
         (get("/r"), at("shop", 81)),
         (get("/r"), at("127.0.0.1", 80)),
         (get("/r"), named),
-        (wire(Protocol::Redis, b"*1\r\n$4\r\nPING\r\n", b"x", false), wire(Protocol::Generic, b"*1\r\n$4\r\nPING\r\n", b"", false)),
+        (
+            wire(Protocol::Redis, b"*1\r\n$4\r\nPING\r\n", b"x", false),
+            wire(Protocol::Generic, b"*1\r\n$4\r\nPING\r\n", b"", false),
+        ),
     ];
     for (recorded, asked) in other {
         let recorded = if matches!(recorded.content, Content::Http(_)) { answered(recorded, "x") } else { recorded };
@@ -279,7 +285,8 @@ fn recordings_that_do_not_say_where_they_went_answer_last() {
     assert_eq!(ask(&book, &at("127.0.0.1", 80, "")), Ok("named".to_owned()));
     assert!(book.find(&at("shop", 80, "")).is_err());
 
-    let foreign = Exchange { target: Target { host: String::new(), port: 0 }, ..wire(Protocol::MySql, b"q", b"x", true) };
+    let foreign =
+        Exchange { target: Target { host: String::new(), port: 0 }, ..wire(Protocol::MySql, b"q", b"x", true) };
     let book = Book::new(vec![foreign], Noise::default());
     let target = Target { host: "db".to_owned(), port: 3306 };
     assert_eq!((book.protocol(&target), book.sessions(&target, Protocol::MySql).len()), (Some(Protocol::MySql), 1));

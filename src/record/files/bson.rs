@@ -203,9 +203,9 @@ fn special(members: &Map<String, Value>) -> Option<Option<(u8, Vec<u8>)>> {
         "$binary" => binary(value),
         "$regularExpression" => {
             let (pattern, options) = (value["pattern"].as_str(), value["options"].as_str());
-            pattern.zip(options).and_then(|(pattern, options)| {
-                Some((0x0b, [zero_ended(pattern)?, zero_ended(options)?].concat()))
-            })
+            pattern
+                .zip(options)
+                .and_then(|(pattern, options)| Some((0x0b, [zero_ended(pattern)?, zero_ended(options)?].concat())))
         }
         // An operator of a query, such as `$gt`, is a document like any other.
         _ => return None,

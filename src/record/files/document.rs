@@ -164,7 +164,10 @@ impl Document {
     pub fn from_node(node: Node) -> Result<Self, Problem> {
         let line = node.line;
         let Kind::Map(members) = node.kind else {
-            return Err(Problem::new(line, "a recorded call is a mapping with `version`, `kind` and `spec`".to_owned()));
+            return Err(Problem::new(
+                line,
+                "a recorded call is a mapping with `version`, `kind` and `spec`".to_owned(),
+            ));
         };
         let (mut version, mut kind, mut name, mut spec) = (None, None, None, None);
         let mut rest = Vec::new();

@@ -142,7 +142,9 @@ fn may_be_block(text: &str) -> bool {
     text.contains('\n')
         && !text.starts_with([' ', '\n', '\t'])
         && text.chars().all(|c| c == '\n' || c == '\t' || is_printable(c))
-        && text.split('\n').all(|line| line.is_empty() || !line.trim_matches([' ', '\t']).is_empty() && !line.starts_with('\t'))
+        && text
+            .split('\n')
+            .all(|line| line.is_empty() || !line.trim_matches([' ', '\t']).is_empty() && !line.starts_with('\t'))
 }
 
 /// Characters that every reader takes as they are (YAML 1.1, 4.1, without its line breaks and the byte order mark).

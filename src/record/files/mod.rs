@@ -22,14 +22,14 @@ use std::fmt;
 
 pub use convert::{Bodies, mongo_text, recording};
 pub use databases::{
-    MongoHeader, MongoMessage, MongoSpec, MySqlHead, MySqlHeader, MySqlPacket, MySqlSpec, PostgresMessage, PostgresSpec,
-    PostgresV2Head, PostgresV2Header, PostgresV2Item, PostgresV2Packet, PostgresV2Packets, PostgresV2Spec, PostgresV3Body,
-    PostgresV3Spec,
+    MongoHeader, MongoMessage, MongoSpec, MySqlHead, MySqlHeader, MySqlPacket, MySqlSpec, PostgresMessage,
+    PostgresSpec, PostgresV2Head, PostgresV2Header, PostgresV2Item, PostgresV2Packet, PostgresV2Packets,
+    PostgresV2Spec, PostgresV3Body, PostgresV3Spec,
 };
 pub use document::{DeclaredNoise, Document, Spec, Tail, VERSION};
 pub use kinds::{
-    BodyRef, DnsRequest, DnsResponse, DnsSpec, FormPart, GenericSpec, GrpcBody, GrpcHeaders, GrpcSide, GrpcSpec, Http2Req,
-    Http2Resp, Http2Spec, HttpReq, HttpResp, HttpSpec, KafkaSpec, Payload, RedisSpec, Turn,
+    BodyRef, DnsRequest, DnsResponse, DnsSpec, FormPart, GenericSpec, GrpcBody, GrpcHeaders, GrpcSide, GrpcSpec,
+    Http2Req, Http2Resp, Http2Spec, HttpReq, HttpResp, HttpSpec, KafkaSpec, Payload, RedisSpec, Turn,
 };
 pub use values::{Blob, Ordered, Raw, Stamp};
 

@@ -167,7 +167,10 @@ mod tests {
             (5, scalar("x\ny\n", false, false)),
         ];
         // Where a block begins is its own choice: at the bar or at the text.
-        assert_eq!(kinds.iter().map(|(_, kind)| kind).collect::<Vec<_>>(), expected.iter().map(|(_, k)| k).collect::<Vec<_>>());
+        assert_eq!(
+            kinds.iter().map(|(_, kind)| kind).collect::<Vec<_>>(),
+            expected.iter().map(|(_, k)| k).collect::<Vec<_>>()
+        );
         assert_eq!(kinds[..3].iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1, 2, 3]);
         assert_eq!(parse("# nothing\n", 1).unwrap(), None);
     }

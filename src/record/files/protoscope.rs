@@ -50,7 +50,9 @@ fn fields(mut bytes: &[u8], depth: usize, out: &mut String) -> bool {
                 None => return false,
             },
             LEN => {
-                let Some(length) = varint(&mut bytes).and_then(|length| usize::try_from(length).ok()) else { return false };
+                let Some(length) = varint(&mut bytes).and_then(|length| usize::try_from(length).ok()) else {
+                    return false;
+                };
                 let Some((inner, rest)) = bytes.split_at_checked(length) else { return false };
                 bytes = rest;
                 length_prefixed(inner, depth, &pad)
@@ -64,7 +66,8 @@ fn fields(mut bytes: &[u8], depth: usize, out: &mut String) -> bool {
 
 /// A value with a length: a text, a message, or bytes.
 fn length_prefixed(inner: &[u8], depth: usize, pad: &str) -> String {
-    let text = std::str::from_utf8(inner).ok().filter(|text| text.chars().all(|c| !c.is_control() || c == '\n' || c == '\t'));
+    let text =
+        std::str::from_utf8(inner).ok().filter(|text| text.chars().all(|c| !c.is_control() || c == '\n' || c == '\t'));
     if let Some(text) = text {
         let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
         return format!("{{\"{escaped}\"}}");
@@ -180,10 +183,18 @@ impl Reader<'_> {
         }
         self.at += word.len();
         if self.rest().starts_with(':') {
-            let number: u64 = word.parse().ok().filter(|number| *number < 1 << 29 && tag.is_none()).ok_or(unknown.as_str())?;
+            let number: u64 =
+                word.parse().ok().filter(|number| *number < 1 << 29 && tag.is_none()).ok_or(unknown.as_str())?;
             self.at += 1;
             // A kind may be written out: `1:LEN`.
-            for (name, kind) in [("VARINT", VARINT), ("I64", I64), ("LEN", LEN), ("I32", I32), ("SGROUP", START_GROUP), ("EGROUP", END_GROUP)] {
+            for (name, kind) in [
+                ("VARINT", VARINT),
+                ("I64", I64),
+                ("LEN", LEN),
+                ("I32", I32),
+                ("SGROUP", START_GROUP),
+                ("EGROUP", END_GROUP),
+            ] {
                 if self.rest().starts_with(name) {
                     self.at += name.len();
                     put_varint(number << 3 | kind, out);
@@ -193,7 +204,8 @@ impl Reader<'_> {
             *tag = Some(number);
             return Ok(());
         }
-        let (digits, suffix) = word.find('i').or_else(|| word.find('z')).map_or((word.as_str(), ""), |at| word.split_at(at));
+        let (digits, suffix) =
+            word.find('i').or_else(|| word.find('z')).map_or((word.as_str(), ""), |at| word.split_at(at));
         match (digits, suffix) {
             ("true" | "false", "") => {
                 put_tag(tag.take(), VARINT, out);
@@ -260,7 +272,8 @@ impl Reader<'_> {
                     self.at += 2;
                 }
                 '0'..='7' => {
-                    let octal = self.text.get(self.at - 1..self.at + 2).and_then(|digits| u8::from_str_radix(digits, 8).ok());
+                    let octal =
+                        self.text.get(self.at - 1..self.at + 2).and_then(|digits| u8::from_str_radix(digits, 8).ok());
                     out.push(octal.ok_or_else(|| self.error("no escape"))?);
                     self.at += 2;
                 }
@@ -277,7 +290,10 @@ impl Reader<'_> {
         let digits: Vec<u8> = self.rest()[..end].bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
         self.at += end + 1;
         let pairs = digits.chunks(2).map(|pair| {
-            std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2).and_then(|pair| u8::from_str_radix(pair, 16).ok())
+            std::str::from_utf8(pair)
+                .ok()
+                .filter(|pair| pair.len() == 2)
+                .and_then(|pair| u8::from_str_radix(pair, 16).ok())
         });
         pairs.collect::<Option<_>>().ok_or(unknown)
     }

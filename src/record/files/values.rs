@@ -94,7 +94,8 @@ impl<'de> Deserialize<'de> for Stamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let time = stamp::parse(&text);
-        time.map(Self).ok_or_else(|| D::Error::custom(format!("expected a time such as 2026-01-31T12:00:00.5Z, got `{text}`")))
+        time.map(Self)
+            .ok_or_else(|| D::Error::custom(format!("expected a time such as 2026-01-31T12:00:00.5Z, got `{text}`")))
     }
 }
 

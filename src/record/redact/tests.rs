@@ -102,11 +102,17 @@ fn redis_commands_with_passwords() {
     let cases = [
         (command(&["AUTH", "pw"]), command(&["AUTH", "[redacted]"])),
         (command(&["auth", "me", "pw"]), command(&["auth", "me", "[redacted]"])),
-        (command(&["HELLO", "3", "AUTH", "me", "pw", "SETNAME", "x"]), command(&["HELLO", "3", "AUTH", "me", "[redacted]", "SETNAME", "x"])),
+        (
+            command(&["HELLO", "3", "AUTH", "me", "pw", "SETNAME", "x"]),
+            command(&["HELLO", "3", "AUTH", "me", "[redacted]", "SETNAME", "x"]),
+        ),
         (command(&["CONFIG", "SET", "requirepass", "pw"]), command(&["CONFIG", "SET", "requirepass", "[redacted]"])),
         (command(&["SET", "AUTH", "pw"]), command(&["SET", "AUTH", "pw"])),
         (b"AUTH pw\r\n".to_vec(), command(&["AUTH", "[redacted]"])),
-        ([command(&["GET", "a"]), command(&["AUTH", "pw"])].concat(), [command(&["GET", "a"]), command(&["AUTH", "[redacted]"])].concat()),
+        (
+            [command(&["GET", "a"]), command(&["AUTH", "pw"])].concat(),
+            [command(&["GET", "a"]), command(&["AUTH", "[redacted]"])].concat(),
+        ),
         (b"*2\r\n$4\r\nAUTH".to_vec(), b"*2\r\n$4\r\nAUTH".to_vec()),
     ];
     for (asked, expected) in cases {
@@ -125,7 +131,9 @@ fn other_databases() {
     assert_eq!(said(Protocol::MySql, false, b"\x05\0\0\x01abcde"), b"\x05\0\0\x01abcde");
     assert_eq!(said(Protocol::MySql, false, b"\x09\0\0\0\x11me\0\x02pwdb\0"), b"\x09\0\0\0\x11me\0\x02\0\0db\0");
 
-    let sasl = |secret: &[u8]| [&[0; 21][..], b"\x10saslStart\0\x01\0\0\0\x05payload\0", &[3, 0, 0, 0, 0], secret, b"\0"].concat();
+    let sasl = |secret: &[u8]| {
+        [&[0; 21][..], b"\x10saslStart\0\x01\0\0\0\x05payload\0", &[3, 0, 0, 0, 0], secret, b"\0"].concat()
+    };
     assert_eq!(said(Protocol::Mongo, true, &sasl(b"abc")), sasl(&[0; 3]));
     let cut = sasl(b"abc");
     for end in 0..cut.len() {

@@ -154,7 +154,8 @@ fn after_name(body: &mut [u8], from: usize, counted: bool) -> Option<&mut [u8]> 
 
 /// `payload` of the commands of SASL, and passwords of commands about users. Lengths stay, so documents stay whole.
 fn mongo(message: &mut Message) {
-    const COMMANDS: [&[u8]; 5] = [b"saslStart\0", b"saslContinue\0", b"speculativeAuthenticate\0", b"createUser\0", b"updateUser\0"];
+    const COMMANDS: [&[u8]; 5] =
+        [b"saslStart\0", b"saslContinue\0", b"speculativeAuthenticate\0", b"createUser\0", b"updateUser\0"];
     let bytes = &mut message.bytes;
     if !COMMANDS.iter().any(|command| memchr::memmem::find(bytes, command).is_some()) {
         return;
@@ -166,7 +167,8 @@ fn mongo(message: &mut Message) {
             let Some(length) = bytes.get(at..).and_then(|rest| rest.first_chunk()) else { continue };
             let length = u32::from_le_bytes(*length) as usize;
             let start = at + 4 + skipped;
-            if let Some(secret) = start.checked_add(length).and_then(|end| bytes.get_mut(start..end.checked_sub(kept)?)) {
+            if let Some(secret) = start.checked_add(length).and_then(|end| bytes.get_mut(start..end.checked_sub(kept)?))
+            {
                 secret.fill(if kept == 1 { b'x' } else { 0 });
             }
         }

@@ -1,9 +1,9 @@
 //! gRPC: bodies are length-prefixed messages (<https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md>).
 
+use super::super::Problem;
 use super::super::kinds::{GrpcBody, GrpcHeaders, GrpcSide, GrpcSpec};
 use super::super::protoscope;
 use super::super::values::{Ordered, Raw};
-use super::super::Problem;
 use super::http::{from_map, to_map};
 use super::{Base, Part, is_ours, key};
 use crate::record::exchange::{Content, Http, HttpRequest, HttpResponse, HttpVersion, Target};
@@ -123,9 +123,8 @@ fn body(side: &GrpcSide) -> Result<Vec<u8>, Problem> {
     if let Some(Raw(raw)) = &side.raw {
         return Ok(raw.clone());
     }
-    let message = protoscope::read(&side.body.decoded_data).map_err(|reason| {
-        Problem::new(0, reason).inside("decoded_data", 0).inside("body", 0)
-    })?;
+    let message = protoscope::read(&side.body.decoded_data)
+        .map_err(|reason| Problem::new(0, reason).inside("decoded_data", 0).inside("body", 0))?;
     // The length follows from the text; the field only says what it was.
     let mut bytes = vec![side.body.compression_flag];
     bytes.extend_from_slice(&u32::try_from(message.len()).unwrap_or(u32::MAX).to_be_bytes());

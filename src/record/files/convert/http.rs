@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
+use super::super::Problem;
 use super::super::document::Spec;
 use super::super::kinds::{BodyRef, Http2Req, Http2Resp, Http2Spec, HttpReq, HttpResp, HttpSpec};
 use super::super::values::{Blob, Ordered};
-use super::super::Problem;
 use super::{Base, Bodies, Part, is_ours, key};
 use crate::record::exchange::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Target};
 
@@ -17,8 +17,7 @@ pub(super) fn to_spec(mut base: Base, http: &Http, exchange: &Exchange) -> Spec 
     let both = http.response.as_ref().is_none_or(|it| it.version == HttpVersion::Http2 && it.reason.is_empty());
     let is_http2 = request.version == HttpVersion::Http2 && both;
     let name = if is_http2 { "Http2" } else { "Http" };
-    let mut metadata =
-        base.metadata(&[("name", name), (key::TYPE, "HTTP_CLIENT"), ("operation", &request.method)]);
+    let mut metadata = base.metadata(&[("name", name), (key::TYPE, "HTTP_CLIENT"), ("operation", &request.method)]);
     if !is_http2 {
         if request.scheme != scheme(exchange.tls) {
             metadata.add(key::SCHEME, request.scheme.as_str());
@@ -204,9 +203,9 @@ fn body(
             let message = format!("the body is in `{}`, which cannot be read", reference.path.escape_debug());
             Problem::new(0, message).inside("body_ref", 0).inside(side, 0)
         }),
-        None if is_skipped => {
-            Err(Problem::new(0, "the body was too large and was not recorded".to_owned()).inside("body_skipped", 0).inside(side, 0))
-        }
+        None if is_skipped => Err(Problem::new(0, "the body was too large and was not recorded".to_owned())
+            .inside("body_skipped", 0)
+            .inside(side, 0)),
         None => Ok(inline.0.clone()),
     }
 }

@@ -60,15 +60,30 @@ pub fn recording(document: &Document, bodies: Bodies<'_>) -> Result<Recording, P
         Spec::Http2(spec) => http::from_http2(spec),
         Spec::Grpc(spec) => grpc::from_spec(spec),
         Spec::Dns(spec) => wires::from_dns(spec),
-        Spec::Generic(spec) => {
-            wires::from_turns(Protocol::Generic, &spec.metadata, &spec.requests, &spec.responses, spec.sent, spec.answered)
-        }
-        Spec::Redis(spec) => {
-            wires::from_turns(Protocol::Redis, &spec.metadata, &spec.requests, &spec.responses, spec.sent, spec.answered)
-        }
-        Spec::Kafka(spec) => {
-            wires::from_turns(Protocol::Generic, &spec.metadata, &spec.requests, &spec.responses, spec.sent, spec.answered)
-        }
+        Spec::Generic(spec) => wires::from_turns(
+            Protocol::Generic,
+            &spec.metadata,
+            &spec.requests,
+            &spec.responses,
+            spec.sent,
+            spec.answered,
+        ),
+        Spec::Redis(spec) => wires::from_turns(
+            Protocol::Redis,
+            &spec.metadata,
+            &spec.requests,
+            &spec.responses,
+            spec.sent,
+            spec.answered,
+        ),
+        Spec::Kafka(spec) => wires::from_turns(
+            Protocol::Generic,
+            &spec.metadata,
+            &spec.requests,
+            &spec.responses,
+            spec.sent,
+            spec.answered,
+        ),
         Spec::MySql(spec) => mysql::from_spec(spec),
         Spec::Mongo(spec) => mongo::from_spec(spec),
         Spec::Postgres(spec) => postgres::from_spec(spec),

@@ -4,10 +4,10 @@
 
 use serde_json::{Map, Value, json};
 
+use super::super::Problem;
 use super::super::bson;
 use super::super::databases::{MongoHeader, MongoMessage, MongoSpec};
 use super::super::values::Raw;
-use super::super::Problem;
 use super::wires::{joined, sides};
 use super::{Base, Part};
 use crate::record::exchange::{Content, Message, Protocol, Wire};
@@ -52,7 +52,8 @@ fn all(messages: &[MongoMessage]) -> Result<Vec<Vec<u8>>, Problem> {
 
 fn message(message: &Message) -> MongoMessage {
     let bytes = message.bytes.as_slice();
-    let number = |at: usize| bytes.get(at..at + 4).and_then(|it| it.first_chunk()).map_or(0, |it| i32::from_le_bytes(*it));
+    let number =
+        |at: usize| bytes.get(at..at + 4).and_then(|it| it.first_chunk()).map_or(0, |it| i32::from_le_bytes(*it));
     let opcode = number(12);
     let body = bytes.get(HEAD_BYTES..).unwrap_or_default();
     let fields = match opcode {
@@ -226,7 +227,11 @@ fn section_bytes(section: &str, out: &mut Vec<u8>) -> Result<(), String> {
     let unknown = || format!("a section that is not read: `{}`", shown.escape_debug());
     let bson_of = |value: &Value| bson::write(value).ok_or_else(unknown);
     let inner = section.trim().strip_prefix('{').and_then(|it| it.strip_suffix('}')).ok_or_else(unknown)?.trim();
-    let inner = inner.strip_prefix("SectionSingle").or_else(|| inner.strip_prefix("SectionSequence")).ok_or_else(unknown)?.trim();
+    let inner = inner
+        .strip_prefix("SectionSingle")
+        .or_else(|| inner.strip_prefix("SectionSequence"))
+        .ok_or_else(unknown)?
+        .trim();
     if let Some(json) = inner.strip_prefix("msg:") {
         let value: Value = serde_json::from_str(json).map_err(|_| unknown())?;
         out.push(0);

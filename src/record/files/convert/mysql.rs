@@ -4,9 +4,9 @@
 
 use serde_json::{Value, json};
 
+use super::super::Problem;
 use super::super::databases::{MySqlHead, MySqlHeader, MySqlPacket, MySqlSpec};
 use super::super::values::Raw;
-use super::super::Problem;
 use super::wires::{joined, sides};
 use super::{Base, Part, key};
 use crate::record::exchange::{Content, Message, Protocol, Side, Wire};
@@ -35,8 +35,8 @@ pub(super) fn to_spec(mut base: Base, wire: &Wire) -> MySqlSpec {
     let answered = answer.map_or("", |message| name(message, wire.session));
     let mut metadata =
         base.metadata(&[(key::TYPE, "mocks"), ("requestOperation", asked), ("responseOperation", answered)]);
-    let [requests, responses] = sides(wire, &mut metadata)
-        .map(|side| side.into_iter().map(|message| packet(message, wire.session)).collect());
+    let [requests, responses] =
+        sides(wire, &mut metadata).map(|side| side.into_iter().map(|message| packet(message, wire.session)).collect());
     MySqlSpec {
         metadata,
         requests,
@@ -67,7 +67,10 @@ fn all(packets: &[MySqlPacket]) -> Result<Vec<Vec<u8>>, Problem> {
             _ => built(packet).map(|bytes| vec![bytes]),
         };
         messages.extend(built.ok_or_else(|| {
-            let what = format!("`{}` without its bytes (`raw`) cannot be sent again", packet.header.packet_type.escape_debug());
+            let what = format!(
+                "`{}` without its bytes (`raw`) cannot be sent again",
+                packet.header.packet_type.escape_debug()
+            );
             Problem::new(0, what).inside(&format!("[{index}]"), 0)
         })?);
     }

@@ -6,8 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use super::super::databases::{PostgresMessage, PostgresSpec};
 use super::super::Problem;
+use super::super::databases::{PostgresMessage, PostgresSpec};
 use super::wires::{joined, sides};
 use super::{Base, Part, is_ours, key};
 use crate::record::exchange::{Content, Message, Protocol, Side, Wire};
@@ -24,8 +24,10 @@ pub(super) fn to_spec(mut base: Base, wire: &Wire) -> PostgresSpec {
 pub(super) fn from_spec(spec: &PostgresSpec) -> Result<Part, Problem> {
     // Others put all that was sent at once into one item.
     let take_apart = !is_ours(&spec.metadata);
-    let requests = all(&spec.requests, Side::Client, take_apart).map_err(|problem| problem.inside("postgresrequests", 0))?;
-    let responses = all(&spec.responses, Side::Server, take_apart).map_err(|problem| problem.inside("postgresresponses", 0))?;
+    let requests =
+        all(&spec.requests, Side::Client, take_apart).map_err(|problem| problem.inside("postgresrequests", 0))?;
+    let responses =
+        all(&spec.responses, Side::Server, take_apart).map_err(|problem| problem.inside("postgresresponses", 0))?;
     let content = Content::Wire(Protocol::Postgres, joined(requests, responses, &spec.metadata)?);
     Ok(Part::new(&spec.metadata, spec.sent, spec.answered, content))
 }
@@ -219,7 +221,10 @@ fn bytes(item: &PostgresMessage, from: Side) -> Result<Vec<u8>, Problem> {
             Side::Client => built_request(*kind, &fields, index),
         };
         let body = body.ok_or_else(|| {
-            let what = format!("no payload, and no fields that message `{}` could be made of", char::from(*kind).escape_debug());
+            let what = format!(
+                "no payload, and no fields that message `{}` could be made of",
+                char::from(*kind).escape_debug()
+            );
             Problem::new(0, what)
         })?;
         out.push(*kind);
@@ -265,7 +270,9 @@ fn built_request(kind: u8, fields: &Value, index: usize) -> Option<Vec<u8>> {
         }
         b'E' => {
             let execute = fields.get("execute")?.get(index)?;
-            Some([text_of(&execute["portal"])?, number_of::<u32>(&execute["max_rows"])?.to_be_bytes().to_vec()].concat())
+            Some(
+                [text_of(&execute["portal"])?, number_of::<u32>(&execute["max_rows"])?.to_be_bytes().to_vec()].concat(),
+            )
         }
         _ => None,
     }

@@ -4,9 +4,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Map;
 
+use super::super::Problem;
 use super::super::kinds::{DnsRequest, DnsResponse, DnsSpec, GenericSpec, Payload, RedisSpec, Turn};
 use super::super::values::{Blob, Ordered, Stamp};
-use super::super::Problem;
 use super::{Base, Part, is_session, key};
 use crate::record::exchange::{Content, Dns, Message, Protocol, Side, Wire};
 
@@ -55,12 +55,8 @@ pub(super) fn from_dns(spec: &DnsSpec) -> Result<Part, Problem> {
     let kind = spec.request.qtype.as_str();
     let kind = TYPES.iter().find(|(number, _)| *number == kind).map_or(kind, |(_, name)| name);
     let name = spec.request.name.strip_suffix('.').unwrap_or(&spec.request.name);
-    let dns = Dns {
-        name: name.to_ascii_lowercase(),
-        kind: kind.to_owned(),
-        code,
-        answers: spec.response.answers.clone(),
-    };
+    let dns =
+        Dns { name: name.to_ascii_lowercase(), kind: kind.to_owned(), code, answers: spec.response.answers.clone() };
     Ok(Part::new(&spec.metadata, spec.sent, spec.answered, Content::Dns(dns)))
 }
 
@@ -146,7 +142,10 @@ pub(super) fn joined(
     let mut messages = Vec::with_capacity(count);
     if let Some(order) = metadata.get(key::ORDER) {
         let wrong = || {
-            let message = format!("expected the order of {first} requests and {second} responses, as `c1s2`, got `{}`", order.escape_debug());
+            let message = format!(
+                "expected the order of {first} requests and {second} responses, as `c1s2`, got `{}`",
+                order.escape_debug()
+            );
             Problem::new(0, message).inside(key::ORDER, 0).inside("metadata", 0)
         };
         let mut rest = order.as_str();
