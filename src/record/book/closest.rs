@@ -56,7 +56,7 @@ impl Index {
         let compared = ranked.into_iter().map(|(rank, index)| {
             let (name, recorded, used) = entry(index);
             let differences = differences(recorded, asked, &fields);
-            let score = differences.len() as i64 - common(recorded, asked);
+            let score = i64::try_from(differences.len()).unwrap_or(i64::MAX) - common(recorded, asked);
             ((rank, score, used, index), name, differences)
         });
         let (_, name, mut differences) = compared.min_by_key(|(order, ..)| *order)?;
@@ -205,7 +205,7 @@ fn fields(a: Vec<Leaf>, b: Vec<Leaf>, skip: &dyn Fn(&str) -> bool, lines: &mut V
         match theirs.get_mut(&leaf.name).and_then(Vec::pop) {
             Some(other) if other == leaf.value => {}
             Some(other) => {
-                lines.push(format!("{}: recorded {}, asked {}", leaf.name, value(&leaf.value), value(&other)))
+                lines.push(format!("{}: recorded {}, asked {}", leaf.name, value(&leaf.value), value(&other)));
             }
             None => lines.push(format!("{}: recorded {}, not asked", leaf.name, value(&leaf.value))),
         }

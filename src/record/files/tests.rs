@@ -30,7 +30,9 @@ fn golden(name: &str) -> Vec<Document> {
 }
 
 fn without_lines(mut documents: Vec<Document>) -> Vec<Document> {
-    documents.iter_mut().for_each(|document| document.line = 0);
+    for document in &mut documents {
+        document.line = 0;
+    }
     documents
 }
 

@@ -1,6 +1,6 @@
 //! `MySQL`. The bytes of a packet stand beside its fields (`raw`).
 //!
-//! Source of the formats: "MySQL Internals", <https://dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html>.
+//! Source of the formats: "`MySQL` Internals", <https://dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html>.
 
 use serde_json::{Value, json};
 
