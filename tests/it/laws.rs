@@ -174,6 +174,38 @@ fn conversations() -> impl Strategy<Value = Vec<u8>> {
         (any::<bool>(), vec(said, 0..16))
             .prop_map(move |(relay, said)| [&[protocol, u8::from(relay)], &said.concat()[..]].concat())
     })
+/// Files of calls, whole and broken: hand-made ones cut anywhere and put together anew, with bytes that mean something.
+fn files_of_calls() -> impl Strategy<Value = Vec<u8>> {
+    const FILES: [&str; 6] = [
+        include_str!("../../testdata/calls/http.yaml"),
+        include_str!("../../testdata/calls/grpc.yaml"),
+        include_str!("../../testdata/calls/dns.yaml"),
+        include_str!("../../testdata/calls/mongo.yaml"),
+        include_str!("../../testdata/calls/mysql.yaml"),
+        include_str!("../../testdata/calls/postgres.yaml"),
+    ];
+    let lines: Vec<&str> = FILES.iter().flat_map(|file| file.split_inclusive('\n')).collect();
+    let piece = prop_oneof![
+        4 => proptest::sample::select(FILES.to_vec()).prop_map(|file| file.as_bytes().to_vec()),
+        6 => proptest::sample::select(lines).prop_map(|line| line.as_bytes().to_vec()),
+        1 => vec(any::<u8>(), 0..10),
+    ];
+    let cut = (piece, 0..2000_usize).prop_map(|(piece, end)| piece[..end.min(piece.len())].to_vec());
+    vec(cut, 0..4).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_file_of_calls_is_read_or_refused(bytes in files_of_calls()) {
+        bodies::a_file_of_calls_is_read_or_refused(&bytes);
+    }
+
+    #[test]
+    fn any_call_comes_back(bytes in vec(any::<u8>(), 0..300)) {
+        bodies::a_call_comes_back(&bytes);
+    }
 }
 
 proptest! {

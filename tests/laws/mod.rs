@@ -8,6 +8,7 @@
     reason = "a law lays out trees, and is broken by a panic"
 )]
 
+mod calls;
 mod edits;
 mod globs;
 mod lines;
@@ -16,6 +17,7 @@ mod patterns;
 mod walls;
 mod wires;
 
+pub use calls::{a_call_comes_back, a_file_of_calls_is_read_or_refused};
 pub use edits::an_edit_changes_what_it_says;
 pub use globs::globs_agree_with_each_other;
 pub use lines::a_line_has_at_most_one_answer;

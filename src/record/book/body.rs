@@ -85,12 +85,18 @@ impl<'a> Body<'a> {
                         || noise.has(&format!("{prefix}.{shown}"))
                         || noise.has_value(&String::from_utf8_lossy(value));
                     counted(name, out);
-                    if left_out { out.extend_from_slice(LEFT_OUT) } else { counted(value, out) }
+                    if left_out {
+                        out.extend_from_slice(LEFT_OUT);
+                    } else {
+                        counted(value, out);
+                    }
                 }
             }
             Self::Parts(parts) => {
                 out.push(b'm');
-                parts.iter().for_each(|part| counted(part, out));
+                for part in parts {
+                    counted(part, out);
+                }
             }
             Self::Bytes(bytes) => {
                 out.push(b'b');
@@ -181,7 +187,9 @@ fn canonical_json(json: &Json, path: &mut String, noise: &Fields, out: &mut Vec<
         }
         Json::List(items) => {
             out.push(b'[');
-            items.iter().for_each(|item| canonical_json(item, path, noise, out));
+            for item in items {
+                canonical_json(item, path, noise, out);
+            }
             out.push(b']');
         }
         Json::Map(members) => {
@@ -192,9 +200,9 @@ fn canonical_json(json: &Json, path: &mut String, noise: &Fields, out: &mut Vec<
                 path.push_str(key);
                 counted(key.as_bytes(), out);
                 if noise.has(path) {
-                    out.extend_from_slice(LEFT_OUT)
+                    out.extend_from_slice(LEFT_OUT);
                 } else {
-                    canonical_json(value, path, noise, out)
+                    canonical_json(value, path, noise, out);
                 }
                 path.truncate(length);
             }
@@ -207,9 +215,15 @@ fn json_leaves(json: &Json, path: &str, leaves: &mut Vec<Leaf>) {
     match json {
         Json::Word(value) => leaves.push(Leaf { name: path.to_owned(), value: value.clone() }),
         Json::Text(value) => leaves.push(Leaf { name: path.to_owned(), value: format!("\"{value}\"") }),
-        Json::List(items) => items.iter().for_each(|item| json_leaves(item, path, leaves)),
+        Json::List(items) => {
+            for item in items {
+                json_leaves(item, path, leaves);
+            }
+        }
         Json::Map(members) => {
-            members.iter().for_each(|(key, value)| json_leaves(value, &format!("{path}.{key}"), leaves));
+            for (key, value) in members {
+                json_leaves(value, &format!("{path}.{key}"), leaves);
+            }
         }
     }
 }

@@ -56,7 +56,8 @@ impl Index {
         let compared = ranked.into_iter().map(|(rank, index)| {
             let (name, recorded, used) = entry(index);
             let differences = differences(recorded, asked, &fields);
-            ((rank, differences.len(), used, index), name, differences)
+            let score = i64::try_from(differences.len()).unwrap_or(i64::MAX) - common(recorded, asked);
+            ((rank, score, used, index), name, differences)
         });
         let (_, name, mut differences) = compared.min_by_key(|(order, ..)| *order)?;
         if differences.len() > MAX_DIFFERENCES {
@@ -83,6 +84,18 @@ fn likeness(asked: &Exchange, recorded: &Exchange) -> i64 {
         }
         _ => 0,
     }
+}
+
+/// How many fields of two bodies have the same name, and how many of those the same value.
+fn common(recorded: &Exchange, asked: &Exchange) -> i64 {
+    let (Content::Http(a), Content::Http(b)) = (&recorded.content, &asked.content) else { return 0 };
+    let (ours, theirs) = (Body::of(&a.request).leaves("body"), Body::of(&b.request).leaves("body"));
+    let mut values: HashMap<&str, Vec<&str>> = HashMap::new();
+    for leaf in &theirs {
+        values.entry(&leaf.name).or_default().push(&leaf.value);
+    }
+    let shared = ours.iter().filter_map(|leaf| values.get(leaf.name.as_str()).map(|values| (leaf, values)));
+    shared.map(|(leaf, values)| 1 + i64::from(values.contains(&leaf.value.as_str()))).sum()
 }
 
 /// A call in a line, without secrets: `POST http://api.example.com:80/orders`.
@@ -192,7 +205,7 @@ fn fields(a: Vec<Leaf>, b: Vec<Leaf>, skip: &dyn Fn(&str) -> bool, lines: &mut V
         match theirs.get_mut(&leaf.name).and_then(Vec::pop) {
             Some(other) if other == leaf.value => {}
             Some(other) => {
-                lines.push(format!("{}: recorded {}, asked {}", leaf.name, value(&leaf.value), value(&other)))
+                lines.push(format!("{}: recorded {}, asked {}", leaf.name, value(&leaf.value), value(&other)));
             }
             None => lines.push(format!("{}: recorded {}, not asked", leaf.name, value(&leaf.value))),
         }

@@ -118,7 +118,7 @@ impl Reader<'_> {
         }
         self.at += 1;
         loop {
-            let rest = &self.text.as_bytes()[self.at..];
+            let rest = self.text.as_bytes().get(self.at..)?;
             let found = memchr::memchr2(b'"', b'\\', rest)?;
             self.at += found + if rest[found] == b'\\' { 2 } else { 1 };
             if rest[found] == b'"' {

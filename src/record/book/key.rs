@@ -62,9 +62,10 @@ pub fn header_fields(request: &HttpRequest) -> Vec<(&'static str, String)> {
     found
 }
 
-/// The key of a call as if it went to this target.
-pub fn key(exchange: &Exchange, target: &Target, noise: &Fields) -> Key {
+/// The key of a call as if it went to this target; `named` where that is only what the request names, not where it went.
+pub fn key(exchange: &Exchange, target: &Target, named: bool, noise: &Fields) -> Key {
     let mut parts = Parts(Sha256::new());
+    parts.add(&[u8::from(named)]);
     parts.add(format!("{:?}", exchange.content.protocol()).as_bytes());
     // A name is the same whichever server is asked for it.
     if !matches!(exchange.content, Content::Dns(_)) {

@@ -36,6 +36,8 @@ pub struct Recording {
     pub reusable: bool,
     /// What of it changes from run to run.
     pub noise: Option<DeclaredNoise>,
+    /// Whether its target is only what the request names, as in files that do not say where a call went.
+    pub named: bool,
 }
 
 impl Recording {
@@ -46,6 +48,7 @@ impl Recording {
             reusable: is_session(&exchange),
             exchange,
             noise: None,
+            named: false,
         });
         named.collect()
     }
@@ -194,7 +197,7 @@ impl Book {
         let exchange = Arc::new(recording.exchange);
         let protocol = exchange.content.protocol();
         let target = &exchange.target;
-        let key = self.key(&exchange, target);
+        let key = self.key(&exchange, target, recording.named);
         self.queues.entry(key).or_default().entries.push(index);
         if protocol != Protocol::Dns {
             self.protocols.entry(target.clone()).or_insert(protocol);
@@ -209,20 +212,20 @@ impl Book {
         self.entries.push(Entry { name: recording.name, exchange, reusable, used: AtomicBool::new(false) });
     }
 
-    fn key(&self, exchange: &Exchange, target: &Target) -> Key {
+    fn key(&self, exchange: &Exchange, target: &Target, named: bool) -> Key {
         let noise = self.noise.at(&key::place(exchange, target));
-        key::key(exchange, target, &noise)
+        key::key(exchange, target, named, &noise)
     }
 
     /// The recording that answers a call, which is given without its answer. Each is given out once, in their order, but
     /// those that belong to connections, names and reusable ones, of which the last is given again.
     ///
-    /// Recordings that say where they went answer only calls that go there; those of files that do not say it (calls.md of
-    /// other recorders: host or port lost) answer where nothing else does.
+    /// Recordings that say where they went answer only calls that go there; those of files that do not say it, or say
+    /// only what the request names, answer where nothing else does.
     pub fn find(&self, asked: &Exchange) -> Result<Arc<Exchange>, Miss> {
         let mut used = None;
-        for target in targets(asked) {
-            let Some(queue) = self.queues.get(&self.key(asked, &target)) else { continue };
+        for (target, named) in targets(asked) {
+            let Some(queue) = self.queues.get(&self.key(asked, &target, named)) else { continue };
             if let Some(index) = self.take(queue) {
                 let entry = &self.entries[index];
                 entry.used.store(true, Ordering::Relaxed);
@@ -333,21 +336,20 @@ fn is_session(exchange: &Exchange) -> bool {
     matches!(&exchange.content, Content::Wire(_, wire) if wire.session)
 }
 
-/// The targets under which the recordings of a call may stand, from the most exact one: where it goes; there without a
-/// port; the host that it names; nowhere.
-fn targets(asked: &Exchange) -> Vec<Target> {
-    let mut targets = places(&asked.target);
+/// The targets under which the recordings of a call may stand, from the most exact one, and whether they are only named:
+/// where it goes; there without a port; the host that it names; nowhere.
+fn targets(asked: &Exchange) -> Vec<(Target, bool)> {
+    let mut targets: Vec<(Target, bool)> = places(&asked.target).into_iter().map(|target| (target, false)).collect();
     if let Content::Http(http) | Content::Grpc(http) = &asked.content {
+        targets.extend(places(&asked.target).into_iter().map(|target| (target, true)));
         let mut named = Target::of_authority(&http.request.authority);
         if named.host != asked.target.host && !named.host.is_empty() {
             named.port = if named.port == 0 { asked.target.port } else { named.port };
-            targets.extend(places(&named));
+            targets.extend(places(&named).into_iter().map(|target| (target, true)));
         }
+        targets.push((Target { host: String::new(), port: 0 }, true));
     }
-    targets.push(Target { host: String::new(), port: asked.target.port });
-    targets.push(Target { host: String::new(), port: 0 });
-    let mut seen = HashSet::new();
-    targets.retain(|target| seen.insert(target.clone()));
+    targets.push((Target { host: String::new(), port: 0 }, false));
     targets
 }
 

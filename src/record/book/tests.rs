@@ -279,6 +279,10 @@ fn recordings_that_do_not_say_where_they_went_answer_last() {
     let book = Book::new(calls, Noise::default());
     let answers: Vec<_> = (0..3).map(|_| ask(&book, &at("shop", 80, "")).unwrap()).collect();
     assert_eq!(answers, ["exact", "port unknown", "anywhere"]);
+    let mut named = Recording::number(vec![at("shop", 80, "named")]);
+    named[0].named = true;
+    let book = Book::of(named, Noise::default());
+    assert_eq!(ask(&book, &at("127.0.0.1", 80, "")), Ok("named".to_owned()));
     assert!(book.find(&at("shop", 80, "")).is_err());
 
     let foreign =

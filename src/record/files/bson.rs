@@ -1,8 +1,10 @@
-//! BSON (<https://bsonspec.org/spec.html>) <-> canonical extended JSON (specification "MongoDB Extended JSON (v2)").
+//! BSON (<https://bsonspec.org/spec.html>) <-> canonical extended JSON (specification "`MongoDB` Extended JSON (v2)").
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
+
+use super::hex;
 
 /// Deepest nesting, the server's own limit.
 const MAX_DEPTH: usize = 100;
@@ -60,10 +62,6 @@ fn string(rest: &mut &[u8]) -> Option<String> {
     let length = usize::try_from(take_i32(rest)?).ok()?;
     let text = take(rest, length)?.strip_suffix(&[0])?;
     std::str::from_utf8(text).ok().map(str::to_owned)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn read_value(kind: u8, rest: &mut &[u8], depth: usize) -> Option<Value> {
@@ -168,21 +166,39 @@ fn write_value(value: &Value, depth: usize) -> Option<(u8, Vec<u8>)> {
             let members = items.iter().enumerate().map(|(index, item)| (index.to_string(), item));
             (0x04, write_document(members, depth + 1)?)
         }
-        Value::Object(members) => match special(members) {
-            Some(written) => written?,
-            None => {
-                let members = members.iter().map(|(name, value)| (name.clone(), value));
-                (0x03, write_document(members, depth + 1)?)
-            }
-        },
+        Value::Object(members) if is_special(members) => special(members)?,
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, value)| (name.clone(), value));
+            (0x03, write_document(members, depth + 1)?)
+        }
     })
 }
 
-/// A value that is written as an object with one `$` key; the inner `None` is one that is not well-formed.
-fn special(members: &Map<String, Value>) -> Option<Option<(u8, Vec<u8>)>> {
-    let (key, value) = members.iter().next().filter(|(key, _)| members.len() == 1 && key.starts_with('$'))?;
+/// Whether an object with one `$` key is a value. An operator of a query, such as `$gt`, is a document like any other.
+fn is_special(members: &Map<String, Value>) -> bool {
+    const KEYS: [&str; 13] = [
+        "$numberInt",
+        "$numberLong",
+        "$numberDouble",
+        "$oid",
+        "$undefined",
+        "$minKey",
+        "$maxKey",
+        "$code",
+        "$symbol",
+        "$date",
+        "$timestamp",
+        "$binary",
+        "$regularExpression",
+    ];
+    members.len() == 1 && members.keys().all(|key| KEYS.contains(&key.as_str()))
+}
+
+/// A value that is written as an object with one `$` key; `None` if it is not well-formed.
+fn special(members: &Map<String, Value>) -> Option<(u8, Vec<u8>)> {
+    let (key, value) = members.iter().next()?;
     let text = value.as_str();
-    Some(match key.as_str() {
+    match key.as_str() {
         "$numberInt" => text.and_then(|it| it.parse::<i32>().ok()).map(|it| (0x10, it.to_le_bytes().to_vec())),
         "$numberLong" => text.and_then(|it| it.parse::<i64>().ok()).map(|it| (0x12, it.to_le_bytes().to_vec())),
         "$numberDouble" => text.and_then(|it| it.parse::<f64>().ok()).map(|it| (0x01, it.to_le_bytes().to_vec())),
@@ -207,9 +223,8 @@ fn special(members: &Map<String, Value>) -> Option<Option<(u8, Vec<u8>)>> {
                 .zip(options)
                 .and_then(|(pattern, options)| Some((0x0b, [zero_ended(pattern)?, zero_ended(options)?].concat())))
         }
-        // An operator of a query, such as `$gt`, is a document like any other.
-        _ => return None,
-    })
+        _ => None,
+    }
 }
 
 fn binary(value: &Value) -> Option<(u8, Vec<u8>)> {

@@ -185,9 +185,9 @@ pub struct PostgresV2Head {
     /// Its length.
     #[serde(default)]
     pub payload_length: u64,
-    /// Its number.
+    /// Its number, or its letter.
     #[serde(default)]
-    pub packet_id: u64,
+    pub packet_id: Value,
 }
 
 /// The `spec` of kind `PostgresV3`.

@@ -2,6 +2,8 @@
 //!
 //! A text is only written without quotes when no reader of YAML 1.1 or 1.2 could take it for something else.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use super::values::{BINARY, PLAIN};
@@ -170,8 +172,13 @@ fn scalar_on_a_line(text: &str) -> String {
             '\r' => quoted.push_str("\\r"),
             '\t' => quoted.push_str("\\t"),
             c if is_printable(c) => quoted.push(c),
-            c if u32::from(c) < 0x100 => quoted.push_str(&format!("\\x{:02X}", u32::from(c))),
-            c => quoted.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c if u32::from(c) < 0x100 => {
+                // Writing into a string cannot fail.
+                let _ = write!(quoted, "\\x{:02X}", u32::from(c));
+            }
+            c => {
+                let _ = write!(quoted, "\\u{:04X}", u32::from(c));
+            }
         }
     }
     quoted.push('"');

@@ -18,7 +18,7 @@ mod values;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 pub use convert::{Bodies, mongo_text, recording};
 pub use databases::{
@@ -187,6 +187,15 @@ pub fn write(file: &str, documents: &[Document]) -> Result<Vec<u8>, FileError> {
         }
     }
     Ok(out.into_bytes())
+}
+
+/// Bytes as digits.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        // Writing into a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// The documents with the number of their first line. The separating line belongs to what follows it.

@@ -160,7 +160,7 @@ mod tests {
         let Kind::Map(members) = node.kind else { panic!() };
         let scalar = |text: &str, plain, binary| Kind::Scalar(Scalar { text: text.to_owned(), plain, binary });
         let kinds: Vec<_> = members.into_iter().map(|(_, node)| (node.line, node.kind)).collect();
-        let expected = vec![
+        let expected = [
             (1, scalar("007", true, false)),
             (2, scalar("007", false, false)),
             (3, scalar("aGk=", false, true)),

@@ -2,6 +2,10 @@
 //! as far as a message without its schema needs it: numbers, `3:` tags, texts, `{...}` with a length, `!{...}` groups,
 //! `i32`, `i64` and `z` numbers, hexadecimal in backticks.
 
+use std::fmt::Write as _;
+
+use super::hex;
+
 /// Deepest nesting that is read or written.
 const MAX_DEPTH: usize = 100;
 const VARINT: u64 = 0;
@@ -17,7 +21,7 @@ pub fn write(bytes: &[u8]) -> String {
     if fields(bytes, 0, &mut text) && read(&text).is_ok_and(|back| back == bytes) {
         return text;
     }
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = hex(bytes);
     if hex.is_empty() { hex } else { format!("`{hex}`\n") }
 }
 
@@ -59,7 +63,8 @@ fn fields(mut bytes: &[u8], depth: usize, out: &mut String) -> bool {
             }
             _ => return false,
         };
-        out.push_str(&format!("{pad}{number}: {value}\n"));
+        // Writing into a string cannot fail.
+        let _ = writeln!(out, "{pad}{number}: {value}");
     }
     true
 }
@@ -76,8 +81,7 @@ fn length_prefixed(inner: &[u8], depth: usize, pad: &str) -> String {
     if fields(inner, depth + 1, &mut nested) {
         return format!("{{\n{nested}{pad}}}");
     }
-    let hex: String = inner.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{{`{hex}`}}")
+    format!("{{`{}`}}", hex(inner))
 }
 
 fn varint(bytes: &mut &[u8]) -> Option<u64> {
@@ -228,19 +232,18 @@ impl Reader<'_> {
                 put_tag(tag.take(), VARINT, out);
                 put_varint((value << 1 ^ value >> 63).cast_unsigned(), out);
             }
-            (_, "") => match integer(digits) {
-                Some(value) => {
+            (_, "") => {
+                if let Some(value) = integer(digits) {
                     let value = u64::try_from(value).or_else(|_| i64::try_from(value).map(i64::cast_unsigned));
                     put_tag(tag.take(), VARINT, out);
                     put_varint(value.map_err(|_| unknown)?, out);
-                }
-                // A number with a point is a double.
-                None => {
+                } else {
+                    // A number with a point is a double.
                     let value: f64 = digits.parse().map_err(|_| unknown)?;
                     put_tag(tag.take(), I64, out);
                     out.extend(value.to_le_bytes());
                 }
-            },
+            }
             _ => return Err(unknown),
         }
         Ok(())

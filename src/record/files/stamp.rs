@@ -1,4 +1,4 @@
-//! Times as Go writes them (RFC3339Nano), from year 0 on: Go's zero time is a legal value of a field that was not set.
+//! Times as Go writes them (`RFC3339Nano`), from year 0 on: Go's zero time is a legal value of a field that was not set.
 
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -102,7 +102,7 @@ pub fn recording(document: &Document, bodies: Bodies<'_>) -> Result<Recording, P
         content: part.content,
     };
     let noise = document.tail.noise.clone();
-    Ok(Recording { name: document.name.clone(), exchange, reusable: part.reusable, noise })
+    Ok(Recording { name: document.name.clone(), exchange, reusable: part.reusable, noise, named: part.named })
 }
 
 impl Document {
@@ -134,6 +134,7 @@ struct Part {
     sent_at: SystemTime,
     answered_at: SystemTime,
     reusable: bool,
+    named: bool,
     content: Content,
 }
 
@@ -148,6 +149,7 @@ impl Part {
             sent_at,
             answered_at: answered.map_or(sent_at, |stamp| stamp.0),
             reusable: is_session(metadata),
+            named: !is_ours(metadata) && matches!(content, Content::Http(_) | Content::Grpc(_)),
             content,
         }
     }

@@ -1,6 +1,6 @@
 //! `MongoDB`. The bytes of a message stand beside its fields (`raw`).
 //!
-//! Source of the formats: "MongoDB Wire Protocol" of the manual; documents as canonical extended JSON.
+//! Source of the formats: "`MongoDB` Wire Protocol" of the manual; documents as canonical extended JSON.
 
 use serde_json::{Map, Value, json};
 
@@ -174,6 +174,8 @@ fn op_reply(mut rest: &[u8]) -> Option<Value> {
 fn built(message: &MongoMessage) -> Result<Vec<u8>, String> {
     let fields = &message.message;
     let number = |key: &str| fields[key].as_i64().unwrap_or(0);
+    // Flags stand in files with and without a sign.
+    let flags = |key: &str| (number(key) as i32).to_le_bytes();
     let json = |text: &str| -> Result<Vec<u8>, String> {
         let value: Value = serde_json::from_str(text).map_err(|error| format!("a document is not JSON: {error}"))?;
         bson::write(&value).ok_or_else(|| "a document is not canonical extended JSON".to_owned())
@@ -190,7 +192,7 @@ fn built(message: &MongoMessage) -> Result<Vec<u8>, String> {
             }
         }
         OP_QUERY => {
-            body.extend((number("flags") as u32).to_le_bytes());
+            body.extend(flags("flags"));
             body.extend(word("collection_name").as_bytes());
             body.push(0);
             body.extend((number("number_to_skip") as i32).to_le_bytes());
@@ -202,7 +204,7 @@ fn built(message: &MongoMessage) -> Result<Vec<u8>, String> {
         }
         OP_REPLY => {
             let documents = fields["documents"].as_array().cloned().unwrap_or_default();
-            body.extend((number("response_flags") as u32).to_le_bytes());
+            body.extend(flags("response_flags"));
             body.extend(number("cursor_id").to_le_bytes());
             body.extend((number("starting_from") as i32).to_le_bytes());
             body.extend((documents.len() as u32).to_le_bytes());
@@ -259,7 +261,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     fn sent(request: i32, opcode: i32, body: &[u8]) -> Vec<u8> {
-        let head = [16 + body.len() as i32, request, 0, opcode].map(i32::to_le_bytes).concat();
+        let head = [16 + i32::try_from(body.len()).unwrap(), request, 0, opcode].map(i32::to_le_bytes).concat();
         [head, body.to_vec()].concat()
     }
 

@@ -1,6 +1,6 @@
 //! `MySQL`. The bytes of a packet stand beside its fields (`raw`).
 //!
-//! Source of the formats: "MySQL Internals", <https://dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html>.
+//! Source of the formats: "`MySQL` Internals", <https://dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html>.
 
 use serde_json::{Value, json};
 
@@ -56,19 +56,25 @@ pub(super) fn from_spec(spec: &MySqlSpec) -> Result<Part, Problem> {
 }
 
 fn all(packets: &[MySqlPacket]) -> Result<Vec<Vec<u8>>, Problem> {
-    let bytes = packets.iter().enumerate().map(|(index, packet)| {
+    let mut messages = Vec::new();
+    for (index, packet) in packets.iter().enumerate() {
         if let Some(Raw(raw)) = &packet.raw {
-            return Ok(raw.clone());
+            messages.push(raw.clone());
+            continue;
         }
-        built(packet).ok_or_else(|| {
+        let built = match packet.header.packet_type.as_str() {
+            "TextResultSet" => text_result_set(packet),
+            _ => built(packet).map(|bytes| vec![bytes]),
+        };
+        messages.extend(built.ok_or_else(|| {
             let what = format!(
                 "`{}` without its bytes (`raw`) cannot be sent again",
                 packet.header.packet_type.escape_debug()
             );
             Problem::new(0, what).inside(&format!("[{index}]"), 0)
-        })
-    });
-    bytes.collect()
+        })?);
+    }
+    Ok(messages)
 }
 
 fn packet(message: &Message, is_session: bool) -> MySqlPacket {
@@ -200,9 +206,64 @@ fn built(packet: &MySqlPacket) -> Option<Vec<u8>> {
         "EOF" => [vec![0xfe], short("warnings")?.to_vec(), short("status_flags")?.to_vec()].concat(),
         _ => return None,
     };
+    framed(packet.header.header.sequence_id, &body)
+}
+
+/// The packets of a result set of another recorder: their number, the columns, the rows, and what ends each list.
+fn text_result_set(packet: &MySqlPacket) -> Option<Vec<Vec<u8>>> {
+    let message = &packet.message;
+    let list = |key: &str| message[key].as_array().cloned().unwrap_or_default();
+    let bytes = |value: &Value| -> Option<Vec<u8>> {
+        value.as_array()?.iter().map(|byte| u8::try_from(byte.as_u64()?).ok()).collect()
+    };
+    let mut count = Vec::new();
+    put_lenenc(message["columnCount"].as_u64()?, &mut count);
+    let mut packets = vec![framed(packet.header.header.sequence_id, &count)?];
+    for column in list("columns") {
+        let mut body = Vec::new();
+        for key in ["catalog", "schema", "table", "org_table", "name", "org_name"] {
+            let text = column[key].as_str().unwrap_or_default();
+            put_lenenc(text.len() as u64, &mut body);
+            body.extend(text.as_bytes());
+        }
+        let number = |key: &str| column[key].as_u64().unwrap_or(0);
+        put_lenenc(0x0c, &mut body);
+        body.extend(u16::try_from(number("character_set")).ok()?.to_le_bytes());
+        body.extend(u32::try_from(number("column_length")).ok()?.to_le_bytes());
+        body.push(u8::try_from(number("type")).ok()?);
+        body.extend(u16::try_from(number("flags")).ok()?.to_le_bytes());
+        body.extend([u8::try_from(number("decimals")).ok()?, 0, 0]);
+        packets.push(framed(sequence(&column)?, &body)?);
+    }
+    packets.extend(bytes(&message["eofAfterColumns"]).filter(|bytes| !bytes.is_empty()));
+    for row in list("rows") {
+        let mut body = Vec::new();
+        for value in row["values"].as_array()? {
+            let text = match &value["value"] {
+                Value::Null => {
+                    body.push(0xfb);
+                    continue;
+                }
+                Value::String(text) => text.clone(),
+                Value::Number(number) => number.to_string(),
+                _ => return None,
+            };
+            put_lenenc(text.len() as u64, &mut body);
+            body.extend(text.as_bytes());
+        }
+        packets.push(framed(sequence(&row)?, &body)?);
+    }
+    packets.extend(bytes(&message["FinalResponse"]["data"]).filter(|bytes| !bytes.is_empty()));
+    Some(packets)
+}
+
+fn sequence(item: &Value) -> Option<u8> {
+    u8::try_from(item["header"]["sequence_id"].as_u64()?).ok()
+}
+
+fn framed(sequence_id: u8, body: &[u8]) -> Option<Vec<u8>> {
     let length = u32::try_from(body.len()).ok().filter(|length| *length < 1 << 24)?;
-    let head = [&length.to_le_bytes()[..3], &[packet.header.header.sequence_id]].concat();
-    Some([head, body].concat())
+    Some([&length.to_le_bytes()[..3], &[sequence_id], body].concat())
 }
 
 fn put_lenenc(value: u64, out: &mut Vec<u8>) {

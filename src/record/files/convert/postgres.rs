@@ -113,6 +113,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A value with its length before it; -1 is NULL.
+    #[expect(clippy::option_option, reason = "the outer one is a message that ends too early, the inner one is NULL")]
     fn value(&mut self) -> Option<Option<&'a [u8]>> {
         match usize::try_from(self.i32()?) {
             Ok(length) => self.take(length).map(Some),
