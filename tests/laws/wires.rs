@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use replay::record::book::{Book, Noise};
 use replay::record::{Exchange, Origin, PlayStep, Protocol, RecordStep, Side, Target, player, recorder};
 
-use crate::Source;
+use super::Source;
 
 const PROTOCOLS: [Protocol; 4] = [Protocol::Redis, Protocol::Postgres, Protocol::MySql, Protocol::Mongo];
 

@@ -41,6 +41,8 @@ enum Slot {
     Sync,
     /// `Query`, up to `ReadyForQuery`.
     Query(Draft),
+    /// Data that came before it was asked for, and what ended it.
+    Data(Vec<u8>, Vec<u8>),
     /// What comes after data was copied in; whether it was a `Query` that asked for it.
     Copied(Draft, bool),
 }
@@ -171,19 +173,37 @@ impl Recording {
         }
     }
 
+    /// The server asks for data, which may have come already.
+    fn copies(&mut self, mut draft: Draft, simple: bool) {
+        if let Some(Slot::Data(data, end)) = self.slots.front_mut() {
+            draft.push(Side::Client, message::message(b'd', &[data]));
+            draft.push(Side::Client, std::mem::take(end));
+            self.slots.pop_front();
+        }
+        self.slots.push_front(Slot::Copied(draft, simple));
+    }
+
     /// The client has sent all data, or gave up.
     fn copied_in(&mut self, end: Vec<u8>) {
         let data = std::mem::take(&mut self.data);
         self.kept += end.len() + 2 * size_of::<Message>();
-        if let Some(Slot::Copied(draft, _)) = self.slots.front_mut() {
-            draft.push(Side::Client, message::message(b'd', &[&data]));
-            draft.push(Side::Client, end);
+        match self.slots.front_mut() {
+            Some(Slot::Copied(draft, _)) => {
+                draft.push(Side::Client, message::message(b'd', &[&data]));
+                draft.push(Side::Client, end);
+            }
+            _ => self.slots.push_back(Slot::Data(data, end)),
         }
     }
 
     fn answered(&mut self, bytes: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) -> Result<(), Fault> {
         let kind = bytes[0];
         self.kept += bytes.len() + size_of::<Message>();
+        // Data that nothing asked for is ignored by the server.
+        while let Some(Slot::Data(data, end)) = self.slots.front() {
+            self.kept = self.kept.saturating_sub(data.len() + end.len() + 2 * size_of::<Message>());
+            self.slots.pop_front();
+        }
         if kind == b'W' {
             return Err("it became a stream of another kind (replication)");
         }
@@ -232,7 +252,7 @@ impl Recording {
                 self.executed(draft, bytes);
             }
             Slot::Execute(draft) => self.executed(draft, bytes),
-            Slot::Close => {}
+            Slot::Close | Slot::Data(..) => {}
             Slot::Sync if kind == b'Z' => self.synchronised(bytes, at, made),
             Slot::Sync => {
                 // What was deferred to the end of the transaction failed.
@@ -292,7 +312,7 @@ impl Recording {
                 while let Some(Slot::Sync) = self.slots.front() {
                     self.slots.pop_front();
                 }
-                self.slots.push_front(Slot::Copied(next, false));
+                self.copies(next, false);
             }
             _ => self.slots.push_front(Slot::Execute(draft)),
         }
@@ -309,7 +329,7 @@ impl Recording {
             b'G' => {
                 let next = copy_of(&draft);
                 self.done.push(draft);
-                self.slots.push_front(Slot::Copied(next, true));
+                self.copies(next, true);
             }
             _ => self.slots.push_front(Slot::Query(draft)),
         }
@@ -321,6 +341,9 @@ impl Recording {
             match slot {
                 Slot::Sync => return,
                 Slot::Close => {}
+                Slot::Data(data, end) => {
+                    self.kept = self.kept.saturating_sub(data.len() + end.len() + 2 * size_of::<Message>());
+                }
                 Slot::Joined(question) => self.kept = self.kept.saturating_sub(question.len() + size_of::<Message>()),
                 Slot::Prepare(draft)
                 | Slot::Bind(draft)
@@ -433,7 +456,7 @@ impl Dialogue for Recording {
                 Slot::Execute(_) | Slot::Query(_) | Slot::Copied(..) | Slot::Bind(_) => {
                     made.push(unanswered(&self.origin));
                 }
-                Slot::Prepare(_) | Slot::Joined(_) | Slot::Close | Slot::Sync => {}
+                Slot::Prepare(_) | Slot::Joined(_) | Slot::Close | Slot::Sync | Slot::Data(..) => {}
             }
         }
     }

@@ -235,6 +235,13 @@ fn data_is_copied_in_and_out() {
         server([only(b'1'), only(b'2'), asks()].concat()),
         client([data("4\n"), only(b'c'), only(b'S')].concat()),
         server([complete("COPY 1"), ready(b'I')].concat()),
+        // Data that does not wait until it is asked for.
+        client([query("COPY u FROM STDIN"), data("5\n"), only(b'c'), query("SELECT 5")].concat()),
+        server([asks(), complete("COPY 1"), ready(b'I')].concat()),
+        server([columns(), row("5"), complete("SELECT 1"), ready(b'I')].concat()),
+        client([query("COPY v FROM STDIN"), data("6\n"), only(b'c'), query("SELECT 5")].concat()),
+        server([error("ERROR", "no such table"), ready(b'I')].concat()),
+        server([columns(), row("6"), complete("SELECT 1"), ready(b'I')].concat()),
     ];
     let (_, outcome) = recorded(&conversation);
     plays(&conversation, &outcome.calls);
