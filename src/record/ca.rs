@@ -20,7 +20,7 @@ use tokio_rustls::rustls::sign::CertifiedKey;
 use super::trust_store;
 use crate::limits::{CERTIFICATE_DAYS, MAX_CERTIFICATES};
 
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const DAY: Duration = Duration::from_hours(24);
 
 /// Why there is no authority or no certificate.
 #[derive(Debug, Error)]
@@ -28,7 +28,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct CaError(String);
 
 impl CaError {
-    fn new(reason: impl ToString) -> Self {
+    fn new(reason: impl std::fmt::Display) -> Self {
         Self(reason.to_string())
     }
 }

@@ -176,7 +176,7 @@ fn a_stream_is_passed_on_as_it_comes_and_ends_when_the_program_leaves() {
         let _ = stream.read(&mut [0]);
     });
     let go = Mutex::new(go);
-    let (_, recorded) = both(server, b"", move |setup| {
+    let ((), recorded) = both(server, b"", move |setup| {
         let mut stream = connect(setup.address);
         stream.write_all(b"GET /events HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
         until(&mut stream, b"data: 1\n\n");
@@ -357,7 +357,7 @@ fn a_call_that_nobody_recorded_is_told_so_at_once_and_the_connection_goes_on() {
     drop(stream);
     let recorded = setup.proxy.finish();
     drop(server);
-    let (_, report) = played(recorded.exchanges, to, |setup| {
+    let ((), report) = played(recorded.exchanges, to, |setup| {
         let mut stream = connect(setup.address);
         stream.write_all(b"GET /unknown HTTP/1.1\r\nHost: h\r\n\r\nGET /known HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
         let missed = text(&until(&mut stream, b"}\n"));
@@ -403,7 +403,7 @@ fn five_hundred_connections_at_once_miss_nothing() {
         let line = line.to_owned();
         format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{line}", line.len()).into_bytes()
     });
-    let (_, recorded) = both(server, b"", |setup| {
+    let ((), recorded) = both(server, b"", |setup| {
         let to = setup.address;
         let mut streams: Vec<_> = (0..500).map(|_| connect(to)).collect();
         for (at, stream) in streams.iter_mut().enumerate() {
@@ -420,13 +420,14 @@ fn five_hundred_connections_at_once_miss_nothing() {
 
 #[test]
 fn who_is_refused_is_refused_again() {
-    let gone = TcpListener::bind("127.0.0.1:0").unwrap();
-    let to = gone.local_addr().unwrap();
-    drop(gone);
+    // Bound and not listened at: nobody else gets the port meanwhile.
+    let unused = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    rustix::net::bind(&unused, &"127.0.0.1:0".parse::<std::net::SocketAddrV4>().unwrap()).unwrap();
+    let to: SocketAddr = std::net::TcpListener::from(unused.try_clone().unwrap()).local_addr().unwrap();
     let reset = |setup: &Setup| {
         let mut stream = connect(setup.address);
-        let _ = stream.write_all(b"GET / HTTP/1.1\r\n\r\n");
-        stream.read(&mut [0]).map_err(|error| error.kind())
+        let said = stream.write_all(b"GET / HTTP/1.1\r\n\r\n").and_then(|()| stream.read(&mut [0]));
+        said.map_err(|error| error.kind())
     };
     let recording = setup(Mode::Record, to, b"");
     assert_eq!(reset(&recording), Err(io::ErrorKind::ConnectionReset));
