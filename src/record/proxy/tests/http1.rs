@@ -437,3 +437,37 @@ fn who_is_refused_is_refused_again() {
     assert_eq!(got, (Err(io::ErrorKind::ConnectionReset), Err(io::ErrorKind::ConnectionReset)));
     assert_eq!(report.missed, vec![]);
 }
+
+#[test]
+fn a_program_may_be_told_to_use_it_as_its_proxy() {
+    let server = server(|line| {
+        let line = line.to_owned();
+        format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{line}", line.len()).into_bytes()
+    });
+    let to = server.address;
+    let run = |mode: Mode| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let sockets = Sockets { forward: vec![listener], ..Sockets::default() };
+        let authority = Arc::new(Authority::new().unwrap());
+        let proxy = Proxy::start(sockets, Arc::new(Net::default()), mode, authority, b"").unwrap();
+        let mut stream = connect(address);
+        write!(stream, "GET http://{to}/direct HTTP/1.1\r\nHost: {to}\r\n\r\n").unwrap();
+        let mut got = until(&mut stream, b"GET /direct HTTP/1.1");
+        write!(stream, "CONNECT {to} HTTP/1.1\r\nHost: {to}\r\n\r\n").unwrap();
+        got.extend(until(&mut stream, b"established\r\n\r\n"));
+        write!(stream, "GET /inside HTTP/1.1\r\nHost: {to}\r\n\r\n").unwrap();
+        got.extend(until(&mut stream, b"GET /inside HTTP/1.1"));
+        drop(stream);
+        (text(&got), proxy.finish())
+    };
+    let (live, recorded) = run(Mode::Record);
+    let seen: Vec<_> =
+        recorded.exchanges.iter().map(|call| (call.target.to_string(), http(call).request.path.clone())).collect();
+    assert_eq!(seen, [(to.to_string(), "/direct".to_owned()), (to.to_string(), "/inside".to_owned())]);
+    drop(server);
+    let replay = replay_of(recorded.exchanges);
+    let (again, _) = run(Mode::Replay { replay: Arc::clone(&replay), on_miss: OnMiss::Fail });
+    assert_eq!(again, live);
+    assert_eq!((replay.book.report().missed, replay.book.report().unused), (vec![], vec![]));
+}
