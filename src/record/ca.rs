@@ -20,7 +20,7 @@ use tokio_rustls::rustls::sign::CertifiedKey;
 use super::trust_store;
 use crate::limits::{CERTIFICATE_DAYS, MAX_CERTIFICATES};
 
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const DAY: Duration = Duration::from_hours(24);
 
 /// Why there is no authority or no certificate.
 #[derive(Debug, Error)]
@@ -28,7 +28,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct CaError(String);
 
 impl CaError {
-    fn new(reason: impl ToString) -> Self {
+    fn new(reason: impl std::fmt::Display) -> Self {
         Self(reason.to_string())
     }
 }
@@ -193,5 +193,48 @@ pub fn leaf_name<'a>(asked: Option<&'a str>, host: &'a str) -> &'a str {
         Some(asked) => asked,
         None if host.is_empty() && !address => "localhost",
         None => host,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leaves_are_made_for_names_and_addresses_and_kept() {
+        let authority = Authority::new().unwrap();
+        for host in ["api.example.com", "127.0.0.1", "::1", "under_score.example", &"a".repeat(200)] {
+            let leaf = authority.leaf(host).unwrap();
+            assert_eq!(leaf.cert.len(), 2, "{host}");
+            assert!(Arc::ptr_eq(&leaf, &authority.leaf(host).unwrap()), "{host}");
+        }
+        assert!(authority.leaf("näme.example").is_err());
+    }
+
+    #[test]
+    fn the_bundle_has_the_systems_authorities_too() {
+        let (system, own) = (Authority::new().unwrap(), Authority::new().unwrap());
+        let bundle = own.bundle(system.pem().trim_end().as_bytes());
+        assert_eq!(certificates(&bundle), [system.certificate.clone(), own.certificate.clone()]);
+        assert_eq!((roots(&bundle).len(), roots(b"no pem").len()), (2, 0));
+        let store = own.trust_store(system.pem().as_bytes());
+        for certificate in [&system.certificate, &own.certificate] {
+            assert!(memchr::memmem::find(&store, certificate).is_some());
+        }
+        // The length of everything stands in its head.
+        assert_eq!(store.len(), 4 + usize::from(u16::from_be_bytes([store[2], store[3]])));
+    }
+
+    #[test]
+    fn variables_name_the_file_that_their_reader_needs() {
+        let variables = environment(TrustFiles { bundle: "/b.pem", authority: "/a.pem", java: "/j.p12" });
+        let value = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_str());
+        assert_eq!(value("SSL_CERT_FILE"), Some("/b.pem"));
+        assert_eq!(value("CURL_CA_BUNDLE"), Some("/b.pem"));
+        assert_eq!(value("NODE_EXTRA_CA_CERTS"), Some("/a.pem"));
+        assert_eq!(
+            value("JAVA_TOOL_OPTIONS"),
+            Some("-Djavax.net.ssl.trustStore=/j.p12 -Djavax.net.ssl.trustStoreType=PKCS12")
+        );
     }
 }

@@ -79,7 +79,7 @@ mod tests {
         if payload.len() < 126 {
             out.push(0x80 | payload.len() as u8);
         } else {
-            out.push(0x80 | 126);
+            out.push(0xFE);
             out.extend((payload.len() as u16).to_be_bytes());
         }
         out.extend(mask);

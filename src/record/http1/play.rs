@@ -24,6 +24,24 @@ pub struct Asked {
     pub raw: Vec<u8>,
 }
 
+impl Asked {
+    /// Its bytes as a server itself gets them: a proxy is asked with the whole address (absolute-form, RFC 9112, 3.2.2), which
+    /// not every server understands.
+    pub fn origin_form(&self) -> Vec<u8> {
+        let end = memchr::memchr(b'\n', &self.raw).unwrap_or(0);
+        let line = String::from_utf8_lossy(&self.raw[..end]);
+        let mut words = line.split_ascii_whitespace();
+        match (words.next(), words.next(), words.next()) {
+            (Some(method), Some(path), Some(version)) if path != self.request.path && self.tunnel.is_none() => {
+                let mut out = format!("{method} {} {version}\r", self.request.path).into_bytes();
+                out.extend_from_slice(&self.raw[end..]);
+                out
+            }
+            _ => self.raw.clone(),
+        }
+    }
+}
+
 /// What is to be done next.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {

@@ -33,7 +33,7 @@ pub fn render(request: &HttpRequest, response: &HttpResponse) -> Vec<u8> {
         && (is_chunked(response) || closes(request, response));
 
     let mut head = String::new();
-    let minor = if response.version == HttpVersion::Http10 { 0 } else { 1 };
+    let minor = u8::from(response.version != HttpVersion::Http10);
     let reason = if response.version == HttpVersion::Http2 {
         http::StatusCode::from_u16(response.status).ok().and_then(|status| status.canonical_reason()).unwrap_or("")
     } else {
@@ -45,9 +45,9 @@ pub fn render(request: &HttpRequest, response: &HttpResponse) -> Vec<u8> {
     for (name, value) in &response.headers {
         let lower = name.to_ascii_lowercase();
         match lower.as_str() {
-            _ if name.eq_ignore_ascii_case(BODY_NOTE) || name.starts_with(':') => continue,
-            "transfer-encoding" if !chunked && !bodiless => continue,
-            "content-length" if chunked || sized => continue,
+            _ if name.eq_ignore_ascii_case(BODY_NOTE) || name.starts_with(':') => {}
+            "transfer-encoding" if !chunked && !bodiless => {}
+            "content-length" if chunked || sized => {}
             "content-length" if !bodiless && !truncated => {
                 sized = true;
                 put(&mut out, name, body.len().to_string().as_bytes());

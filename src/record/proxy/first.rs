@@ -28,9 +28,8 @@ const LONGEST_METHOD: usize = 18;
 /// See [`First`].
 pub fn first(bytes: &[u8], port: u16) -> First {
     match bytes {
-        [] => return First::More,
         // handshake, then a version of SSL 3.0 to TLS 1.x (RFC 8446, 5.1).
-        [0x16] => return First::More,
+        [] | [0x16] => return First::More,
         [0x16, 3, ..] => return First::Tls,
         _ => {}
     }

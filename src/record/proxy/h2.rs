@@ -94,7 +94,8 @@ pub async fn record(context: Context, client: Stream, server: Stream) -> io::Res
         let Some(Ok((request, respond))) = next else { break };
         streams.spawn(stream(context.clone(), request, respond, send.clone()));
     }
-    // Without the program's connection each ends soon.
+    // Without the program's connection each ends soon, with what has passed.
+    drop(accepted);
     let ending = async { while streams.join_next().await.is_some() {} };
     let _ = timeout(Duration::from_millis(PROXY_END_MS), ending).await;
     Ok(())
@@ -208,6 +209,8 @@ async fn pump(mut body: RecvStream, mut to: SendStream<Bytes>, kept: &mut Body, 
             data = body.data() => data,
             _ = poll_fn(|context| to.poll_reset(context)), if wanted => {
                 if !drains {
+                    // A program that has seen enough of a stream leaves; then what it saw is all there was to it.
+                    kept.whole = true;
                     return;
                 }
                 wanted = false;

@@ -4,6 +4,7 @@
 //! that fails, also by a panic, ends alone.
 
 mod first;
+mod forward;
 mod h2;
 mod h2_play;
 mod miss;
@@ -90,6 +91,9 @@ pub struct Sockets {
     pub tcp: Vec<TcpListener>,
     /// Of questions of names.
     pub udp: Vec<UdpSocket>,
+    /// Of programs that were told to use this as their HTTP proxy (RFC 9112, 3.2.2 and 3.2.3), where connections cannot be
+    /// turned here without their knowing.
+    pub forward: Vec<TcpListener>,
 }
 
 /// What was recorded.
@@ -192,9 +196,12 @@ impl Proxy {
         let shared = Arc::new(Shared::new(wires, mode, authority, roots(system), stopped));
         let entered = runtime.enter();
         let mut listeners = Vec::new();
-        for listener in sockets.tcp {
+        let kinds = [(sockets.tcp, false), (sockets.forward, true)];
+        for (listener, forward) in
+            kinds.into_iter().flat_map(|(list, forward)| list.into_iter().map(move |listener| (listener, forward)))
+        {
             listener.set_nonblocking(true)?;
-            listeners.push(tokio::net::TcpListener::from_std(listener)?);
+            listeners.push((tokio::net::TcpListener::from_std(listener)?, forward));
         }
         let mut datagrams = Vec::new();
         for socket in sockets.udp {
@@ -236,11 +243,15 @@ impl Drop for Proxy {
 }
 
 /// Until all is to end, and every connection has.
-async fn serve(shared: Arc<Shared>, listeners: Vec<tokio::net::TcpListener>, datagrams: Vec<tokio::net::UdpSocket>) {
+async fn serve(
+    shared: Arc<Shared>,
+    listeners: Vec<(tokio::net::TcpListener, bool)>,
+    datagrams: Vec<tokio::net::UdpSocket>,
+) {
     let places = Arc::new(Semaphore::new(MAX_RECORDED_CONNECTIONS));
     let mut tasks = JoinSet::new();
-    for listener in listeners {
-        tasks.spawn(accept(Arc::clone(&shared), listener, Arc::clone(&places)));
+    for (listener, forward) in listeners {
+        tasks.spawn(accept(Arc::clone(&shared), listener, forward, Arc::clone(&places)));
     }
     for socket in datagrams {
         tasks.spawn(names::serve_udp(Arc::clone(&shared), socket));
@@ -248,7 +259,7 @@ async fn serve(shared: Arc<Shared>, listeners: Vec<tokio::net::TcpListener>, dat
     while tasks.join_next().await.is_some() {}
 }
 
-async fn accept(shared: Arc<Shared>, listener: tokio::net::TcpListener, places: Arc<Semaphore>) {
+async fn accept(shared: Arc<Shared>, listener: tokio::net::TcpListener, forward: bool, places: Arc<Semaphore>) {
     let mut stop = shared.stop.clone();
     let mut connections = JoinSet::new();
     loop {
@@ -276,7 +287,7 @@ async fn accept(shared: Arc<Shared>, listener: tokio::net::TcpListener, places: 
                 connections.spawn(async move {
                     let _place = place;
                     // A broken connection is the program's to notice, and it does.
-                    if let Err(error) = connection(shared, client, peer).await {
+                    if let Err(error) = connection(shared, client, peer, forward).await {
                         tracing::debug!(%error, "a recorded connection broke");
                     }
                 });
@@ -289,7 +300,11 @@ async fn accept(shared: Arc<Shared>, listener: tokio::net::TcpListener, places: 
     let _ = timeout(Duration::from_millis(PROXY_END_MS), ending).await;
 }
 
-async fn connection(shared: Arc<Shared>, client: TcpStream, peer: SocketAddr) -> io::Result<()> {
+async fn connection(shared: Arc<Shared>, client: TcpStream, peer: SocketAddr, forward: bool) -> io::Result<()> {
+    if forward {
+        let _ = client.set_nodelay(true);
+        return forward::serve(shared, Stream::new(client)).await;
+    }
     let Some(to) = shared.wires.destination(client.local_addr()?, peer) else {
         shared.count(|counts| counts.strays += 1);
         record::refuse(client);

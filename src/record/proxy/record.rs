@@ -194,8 +194,9 @@ pub async fn beyond(context: &Context, asked: &http1::Asked, client: &mut Stream
     let mut tap = http1::Tap::new(inner.link.clone());
     let mut done = Vec::new();
     let now = std::time::SystemTime::now;
-    tap.take(crate::record::exchange::Side::Client, &asked.raw, now(), &mut done);
-    server.write_all(&asked.raw).await?;
+    let raw = asked.origin_form();
+    tap.take(crate::record::exchange::Side::Client, &raw, now(), &mut done);
+    server.write_all(&raw).await?;
     server.flush().await?;
     let mut buffer = vec![0; RELAY_BUFFER_BYTES];
     let mut goes_on = true;

@@ -225,10 +225,13 @@ pub async fn relay(
             read = from_client.read(&mut client_bytes), if reads && up.takes() => (Side::Client, read),
             read = from_server.read(&mut server_bytes), if reads && down.takes() => (Side::Server, read),
             // Who does not read any more may still answer.
-            did = carry_out(up.due(), &mut to_server, &up.waiting), if up.due().is_some() => match did {
-                Ok((due, count)) => { up.did(due, count); continue; }
-                Err(_) => { up.give_up(); continue; }
-            },
+            did = carry_out(up.due(), &mut to_server, &up.waiting), if up.due().is_some() => {
+                match did {
+                    Ok((due, count)) => up.did(due, count),
+                    Err(_) => up.give_up(),
+                }
+                continue;
+            }
             did = carry_out(down.due(), &mut to_client, &down.waiting), if down.due().is_some() => match did {
                 Ok((due, count)) => { down.did(due, count); continue; }
                 Err(error) => { first_end.get_or_insert(Side::Client); break Err(error); }

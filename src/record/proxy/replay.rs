@@ -111,7 +111,7 @@ async fn encrypted(context: Context, replay: Arc<Replay>, client: Stream) -> io:
     }
 }
 
-async fn http(context: Context, replay: Arc<Replay>, mut client: Stream) -> io::Result<()> {
+pub async fn http(context: Context, replay: Arc<Replay>, mut client: Stream) -> io::Result<()> {
     let mut questions = Questions::new(context.link.clone(), context.shared.beyond().is_some());
     let mut buffer = Vec::new();
     loop {

@@ -95,7 +95,7 @@ pub fn setup(mode: Mode, to: SocketAddr, system: &[u8]) -> Setup {
     let net = Net::default();
     net.routes.lock().unwrap().insert(address, to);
     let authority = Arc::new(Authority::new().unwrap());
-    let sockets = Sockets { tcp: vec![listener], udp: Vec::new() };
+    let sockets = Sockets { tcp: vec![listener], ..Sockets::default() };
     let proxy = Proxy::start(sockets, Arc::new(net), mode, Arc::clone(&authority), system).unwrap();
     Setup { proxy, address, authority }
 }

@@ -176,7 +176,7 @@ fn a_stream_is_passed_on_as_it_comes_and_ends_when_the_program_leaves() {
         let _ = stream.read(&mut [0]);
     });
     let go = Mutex::new(go);
-    let (_, recorded) = both(server, b"", move |setup| {
+    let ((), recorded) = both(server, b"", move |setup| {
         let mut stream = connect(setup.address);
         stream.write_all(b"GET /events HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
         until(&mut stream, b"data: 1\n\n");
@@ -357,7 +357,7 @@ fn a_call_that_nobody_recorded_is_told_so_at_once_and_the_connection_goes_on() {
     drop(stream);
     let recorded = setup.proxy.finish();
     drop(server);
-    let (_, report) = played(recorded.exchanges, to, |setup| {
+    let ((), report) = played(recorded.exchanges, to, |setup| {
         let mut stream = connect(setup.address);
         stream.write_all(b"GET /unknown HTTP/1.1\r\nHost: h\r\n\r\nGET /known HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
         let missed = text(&until(&mut stream, b"}\n"));
@@ -403,7 +403,7 @@ fn five_hundred_connections_at_once_miss_nothing() {
         let line = line.to_owned();
         format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{line}", line.len()).into_bytes()
     });
-    let (_, recorded) = both(server, b"", |setup| {
+    let ((), recorded) = both(server, b"", |setup| {
         let to = setup.address;
         let mut streams: Vec<_> = (0..500).map(|_| connect(to)).collect();
         for (at, stream) in streams.iter_mut().enumerate() {
@@ -420,13 +420,14 @@ fn five_hundred_connections_at_once_miss_nothing() {
 
 #[test]
 fn who_is_refused_is_refused_again() {
-    let gone = TcpListener::bind("127.0.0.1:0").unwrap();
-    let to = gone.local_addr().unwrap();
-    drop(gone);
+    // Bound and not listened at: nobody else gets the port meanwhile.
+    let unused = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    rustix::net::bind(&unused, &"127.0.0.1:0".parse::<std::net::SocketAddrV4>().unwrap()).unwrap();
+    let to: SocketAddr = std::net::TcpListener::from(unused.try_clone().unwrap()).local_addr().unwrap();
     let reset = |setup: &Setup| {
         let mut stream = connect(setup.address);
-        let _ = stream.write_all(b"GET / HTTP/1.1\r\n\r\n");
-        stream.read(&mut [0]).map_err(|error| error.kind())
+        let said = stream.write_all(b"GET / HTTP/1.1\r\n\r\n").and_then(|()| stream.read(&mut [0]));
+        said.map_err(|error| error.kind())
     };
     let recording = setup(Mode::Record, to, b"");
     assert_eq!(reset(&recording), Err(io::ErrorKind::ConnectionReset));
@@ -435,4 +436,38 @@ fn who_is_refused_is_refused_again() {
     let (got, report) = played(recorded.exchanges, to, |setup| (reset(setup), reset(setup)));
     assert_eq!(got, (Err(io::ErrorKind::ConnectionReset), Err(io::ErrorKind::ConnectionReset)));
     assert_eq!(report.missed, vec![]);
+}
+
+#[test]
+fn a_program_may_be_told_to_use_it_as_its_proxy() {
+    let server = server(|line| {
+        let line = line.to_owned();
+        format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{line}", line.len()).into_bytes()
+    });
+    let to = server.address;
+    let run = |mode: Mode| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let sockets = Sockets { forward: vec![listener], ..Sockets::default() };
+        let authority = Arc::new(Authority::new().unwrap());
+        let proxy = Proxy::start(sockets, Arc::new(Net::default()), mode, authority, b"").unwrap();
+        let mut stream = connect(address);
+        write!(stream, "GET http://{to}/direct HTTP/1.1\r\nHost: {to}\r\n\r\n").unwrap();
+        let mut got = until(&mut stream, b"GET /direct HTTP/1.1");
+        write!(stream, "CONNECT {to} HTTP/1.1\r\nHost: {to}\r\n\r\n").unwrap();
+        got.extend(until(&mut stream, b"established\r\n\r\n"));
+        write!(stream, "GET /inside HTTP/1.1\r\nHost: {to}\r\n\r\n").unwrap();
+        got.extend(until(&mut stream, b"GET /inside HTTP/1.1"));
+        drop(stream);
+        (text(&got), proxy.finish())
+    };
+    let (live, recorded) = run(Mode::Record);
+    let seen: Vec<_> =
+        recorded.exchanges.iter().map(|call| (call.target.to_string(), http(call).request.path.clone())).collect();
+    assert_eq!(seen, [(to.to_string(), "/direct".to_owned()), (to.to_string(), "/inside".to_owned())]);
+    drop(server);
+    let replay = replay_of(recorded.exchanges);
+    let (again, _) = run(Mode::Replay { replay: Arc::clone(&replay), on_miss: OnMiss::Fail });
+    assert_eq!(again, live);
+    assert_eq!((replay.book.report().missed, replay.book.report().unused), (vec![], vec![]));
 }

@@ -217,5 +217,7 @@ fn a_stream_that_the_program_takes_back_is_taken_back_from_the_server() {
     });
     let recorded = setup.proxy.finish();
     let Content::Http(http) = &recorded.exchanges[0].content else { panic!("{:?}", recorded.exchanges) };
-    assert_eq!(http.response.as_ref().unwrap().body, b"first");
+    let response = http.response.as_ref().unwrap();
+    assert_eq!(response.body, b"first");
+    assert!(response.headers.iter().all(|(name, _)| name != "X-Replay-Body"), "{response:?}");
 }

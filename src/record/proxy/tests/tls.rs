@@ -151,7 +151,7 @@ fn a_panic_costs_one_connection() {
     let to = listener.local_addr().unwrap();
     let wires = Arc::new(Panics(AtomicUsize::new(0), server.address));
     let authority = Arc::new(Authority::new().unwrap());
-    let sockets = Sockets { tcp: vec![listener], udp: Vec::new() };
+    let sockets = Sockets { tcp: vec![listener], ..Sockets::default() };
     let proxy = Proxy::start(sockets, wires, Mode::Record, authority, b"").unwrap();
     assert_eq!(ask_or_nothing(to), b"");
     assert_eq!(ask_or_nothing(to), b"!");
@@ -196,7 +196,7 @@ fn names_have_addresses_that_lead_to_them() {
             hosts: HashMap::from([("db.example", vec![IpAddr::from([127, 0, 0, 1])])]),
             ..Net::default()
         });
-        let sockets = Sockets { tcp: vec![listener], udp: vec![datagrams] };
+        let sockets = Sockets { tcp: vec![listener], udp: vec![datagrams], ..Sockets::default() };
         let authority = Arc::new(Authority::new().unwrap());
         let proxy = Proxy::start(sockets, Arc::clone(&net) as Arc<dyn Wires>, mode, authority, b"").unwrap();
         let known = ask("db.example", names);
