@@ -1,5 +1,6 @@
 //! One file for each kind of row.
 
+mod cold;
 mod edits;
 mod grep;
 mod memory;
@@ -17,7 +18,7 @@ use crate::samples::Row;
 /// Runs what is wanted, in the order of the table.
 pub fn all(args: &Args) -> Result<Vec<Row>> {
     type Part = (&'static str, fn(&Args) -> Result<Vec<Row>>);
-    const PARTS: [Part; 14] = [
+    const PARTS: [Part; 15] = [
         ("start", start::rows),
         ("read", reads::small),
         ("read10", reads::large),
@@ -29,6 +30,7 @@ pub fn all(args: &Args) -> Result<Vec<Row>> {
         ("grep", grep::rows),
         ("first500", grep::begin),
         ("sizes", grep::sizes),
+        ("cold", cold::rows),
         ("walls", walls::rows),
         ("walled-start", start::walled),
         ("walled-work", walled::rows),
