@@ -18,15 +18,7 @@ pub struct Beside {
 impl Beside {
     /// Joins the two. Fails, naming it, when a tool of the manifest is called like one of the server.
     pub fn new(server: Arc<Server>, mock: Arc<Mock>) -> Result<Self, String> {
-        let catalog = mock.catalog();
-        let later = catalog.later.as_ref().map(|later| &later.catalog);
-        for catalog in [Some(&catalog), later].into_iter().flatten() {
-            if let Some(name) = server.names().find(|name| catalog.tool(name).is_some()) {
-                return Err(format!(
-                    "the manifest has a tool `{name}`, and so has the server; rename the one of the manifest"
-                ));
-            }
-        }
+        mock.reserve(server.names().map(str::to_owned))?;
         Ok(Self { server, mock })
     }
 
@@ -56,17 +48,22 @@ impl Service for Beside {
             return self.mock.serve(exchange);
         }
         let outcome = self.server.serve(exchange)?;
-        let both = match &*exchange.request.method {
-            "tools/list" => |ours: &mut Value, theirs: Value| {
+        let changing = self.mock.reloads;
+        let both: &dyn Fn(&mut Value, Value) = match &*exchange.request.method {
+            "tools/list" => &|ours: &mut Value, theirs: Value| {
                 if let (Some(ours), Value::Array(theirs)) = (ours["tools"].as_array_mut(), theirs["tools"].clone()) {
                     ours.extend(theirs);
                 }
             },
-            "initialize" | "server/discover" => |ours: &mut Value, theirs: Value| {
+            "initialize" | "server/discover" => &|ours: &mut Value, theirs: Value| {
                 for (key, value) in theirs["capabilities"].as_object().into_iter().flatten() {
                     if key != "tools" || value != &json!({}) {
                         ours["capabilities"][key] = value.clone();
                     }
+                }
+                if changing {
+                    // Also when the manifest has no tools yet.
+                    ours["capabilities"]["tools"]["listChanged"] = true.into();
                 }
             },
             _ => return Some(outcome),

@@ -151,6 +151,13 @@ fn against_schema(source: &Source, value: &Value, whole: &Value) -> Vec<Problem>
 
 fn unknown(path: &str, key: &str, valid: &[String]) -> String {
     let whose = if path.is_empty() { "the manifest".to_owned() } else { format!("`{path}`") };
+    if key == "when" && valid.iter().any(|known| known == "match") {
+        return format!(
+            "{whose} has a `when`, which is not evaluated; say it with `match:`, as in \
+             match: {{ city: {{ regex: \"^A\" }} }}; valid: {}",
+            valid.join(", ")
+        );
+    }
     let near = valid.iter().map(|known| (strsim::damerau_levenshtein(known, key), known)).min();
     let near = near.filter(|(distance, known)| *distance <= known.len() / 2);
     let near = near.map(|(_, known)| format!("; the nearest one is `{known}`")).unwrap_or_default();

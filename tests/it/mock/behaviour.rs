@@ -263,9 +263,10 @@ fn a_manifest_beside_the_tools() {
     assert_eq!(replies[1]["result"]["content"][0]["text"], "hi\n");
     assert_eq!(replies[2]["result"], text("It is 72 F and sunny in Rome."));
     assert_eq!(replies[3]["result"]["prompts"][0]["name"], "bug_triage");
+    let changing = json!({"listChanged": true});
     assert_eq!(
         replies[4]["result"]["capabilities"],
-        json!({"tools": {}, "logging": {}, "resources": {}, "prompts": {}})
+        json!({"tools": changing, "logging": {}, "resources": changing, "prompts": changing})
     );
     tree.file("clash.yaml", "mock_server: {tools: [{name: read_file}]}");
     let clash = ask(&tree, &["--mcp-server", "--mock", "clash.yaml"], &[]);
