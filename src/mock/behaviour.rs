@@ -100,6 +100,14 @@ impl Body {
         matches!(self, Self::Generic)
     }
 
+    fn counts(&self) -> bool {
+        match self {
+            Self::Generic => false,
+            Self::Result { template, .. } => template.counts(),
+            Self::Error { message, data, .. } => message.counts() || data.as_ref().is_some_and(Template::counts),
+        }
+    }
+
     fn result(value: &Value) -> Self {
         let template = Template::new(value);
         let text = template.as_fixed().map(|value| value.to_string().into());
@@ -297,10 +305,9 @@ impl Reply {
     }
 
     fn counts(&self) -> bool {
-        let same = |body: &Body| matches!(body, Body::Generic | Body::Result { text: Some(_), .. });
         self.error_rate > 0.0
             || matches!(self.fault, Some(Fault::RecoverAfter(_)))
-            || !matches!(&*self.bodies, [one] if same(one))
+            || !matches!(&*self.bodies, [one] if !one.counts())
     }
 
     /// Whether the client is told something before the answer.

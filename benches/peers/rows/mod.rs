@@ -3,6 +3,7 @@
 mod edits;
 mod grep;
 mod memory;
+mod mock;
 mod reads;
 mod start;
 mod tree;
@@ -17,7 +18,7 @@ use crate::samples::Row;
 /// Runs what is wanted, in the order of the table.
 pub fn all(args: &Args) -> Result<Vec<Row>> {
     type Part = (&'static str, fn(&Args) -> Result<Vec<Row>>);
-    const PARTS: [Part; 14] = [
+    const PARTS: [Part; 15] = [
         ("start", start::rows),
         ("read", reads::small),
         ("read10", reads::large),
@@ -32,6 +33,7 @@ pub fn all(args: &Args) -> Result<Vec<Row>> {
         ("walls", walls::rows),
         ("walled-start", start::walled),
         ("walled-work", walled::rows),
+        ("mock", mock::rows),
     ];
     let mut rows = Vec::new();
     for (name, part) in PARTS {
