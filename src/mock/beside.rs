@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::service::Mock;
+use super::turns::called;
 use crate::protocol::{Body, Outcome, Request, Response};
 use crate::server::{Exchange, Outbox, Server, Service};
 use crate::tools::Weight;
@@ -26,10 +27,7 @@ impl Beside {
     fn is_mocked(&self, request: &Request<'_>) -> bool {
         let catalog = self.mock.catalog();
         match &*request.method {
-            "tools/call" => {
-                let params = request.params.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
-                params.is_some_and(|params| params["name"].as_str().is_some_and(|name| catalog.tool(name).is_some()))
-            }
+            "tools/call" => called(request).is_some_and(|name| catalog.tool(&name).is_some()),
             "tools/list" | "initialize" | "server/discover" | "ping" | "logging/setLevel" => {
                 catalog.methods.contains_key(&*request.method)
             }

@@ -67,8 +67,9 @@ impl Source {
         Problem { place, path: schema::dotted("", &pointer), message: message.into() }
     }
 
-    /// Problems as the error of this file.
-    pub fn error(&self, problems: Vec<Problem>) -> LoadError {
+    /// Problems as the error of this file, which tells the first of them.
+    pub fn error(&self, mut problems: Vec<Problem>) -> LoadError {
+        problems.truncate(MAX_PROBLEMS);
         LoadError { file: self.file.clone(), problems }
     }
 }
@@ -130,7 +131,7 @@ fn against_schema(source: &Source, value: &Value, whole: &Value) -> Vec<Problem>
         let pointer = error.instance_path().as_str();
         let path = schema::dotted("", pointer);
         if let jsonschema::error::ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() {
-            for key in unexpected {
+            for key in unexpected.iter().take(MAX_PROBLEMS.saturating_sub(problems.len())) {
                 let place = Some(node.key_place(pointer, key));
                 let valid = valid_keys(whole, error.schema_path().as_str());
                 let message = unknown(&path, key, &valid);

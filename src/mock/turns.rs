@@ -30,11 +30,6 @@ pub struct Turn {
 impl Mock {
     /// Gives a request its turn, and says whether its answer takes time.
     pub(super) fn arrive(&self, request: &Request<'_>) -> bool {
-        #[derive(Deserialize)]
-        struct Params<'a> {
-            #[serde(borrow)]
-            name: Cow<'a, str>,
-        }
         let catalog = self.catalog();
         let is_call = request.method == "tools/call";
         let method = catalog.methods.get(&*request.method);
@@ -43,9 +38,7 @@ impl Mock {
         }
         let number = if is_call { self.calls.fetch_add(1, Relaxed) + 1 } else { 0 };
         let fault = if is_call { self.fault_of(&catalog, number) } else { Fault::None };
-        let named =
-            request.params.filter(|_| is_call).and_then(|raw| serde_json::from_str::<Params<'_>>(raw.get()).ok());
-        let tool = named.and_then(|params| catalog.tool(&params.name));
+        let tool = called(request).and_then(|name| catalog.tool(&name));
         let behaviours = method.into_iter().chain(tool.map(|tool| &tool.behaviour));
         let mut turn = Turn { number, catalog: Arc::clone(&catalog), of_method: None, of_tool: None };
         if behaviours.clone().any(Behaviour::counts) {
@@ -94,6 +87,17 @@ impl Turn {
             self.of_tool = tool.behaviour.pick(arguments, |reply| asks(&tool.name, reply));
         }
     }
+}
+
+/// The tool that a request calls.
+pub fn called<'a>(request: &Request<'a>) -> Option<Cow<'a, str>> {
+    #[derive(Deserialize)]
+    struct Params<'a> {
+        #[serde(borrow)]
+        name: Cow<'a, str>,
+    }
+    let raw = request.params.filter(|_| request.method == "tools/call")?;
+    serde_json::from_str::<Params<'a>>(raw.get()).ok().map(|params| params.name)
 }
 
 /// The arguments of a call; none are an empty object.

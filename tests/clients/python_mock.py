@@ -7,6 +7,7 @@ Prints one line per check; exits with 1 if one failed.
 
 import pathlib
 import sys
+import tempfile
 
 import anyio
 from mcp.client import Client
@@ -30,8 +31,31 @@ async def roots(context) -> ListRootsResult:
     return ListRootsResult(roots=[Root(uri="file:///home/ada", name="home")])
 
 
-async def session(binary: str, manifest: str, expectations: str, mode: str) -> None:
-    args = ["mock", "--tools-from", manifest, "--expect", expectations]
+async def listening(client: Client, manifest: pathlib.Path) -> None:
+    """What a client of 2026-07-28 hears: a resource that changes, and a manifest that is edited."""
+    log = "file:///w/log"
+    async with client.listen(tools_list_changed=True, resource_subscriptions=[log]) as subscription:
+        events = aiter(subscription)
+        updated = await anext(events)
+        check("mock listens: a resource", type(updated).__name__ == "ResourceUpdated" and updated.uri == log, updated)
+        read = await client.read_resource(log)
+        check("mock listens: and reads it", read.contents[0].text == "two", read)
+        manifest.write_text(manifest.read_text().replace("name: fails", "name: fails_still"))
+        changed = await anext(events)
+        check("mock listens: a list", type(changed).__name__ == "ToolsListChanged", changed)
+        tools = [tool.name for tool in (await client.list_tools()).tools]
+        check("mock listens: and asks for it", "fails_still" in tools, tools)
+
+
+async def session(binary: str, written: str, expectations: str, mode: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="replay-mock-") as name:
+        manifest = pathlib.Path(name) / "mock.yaml"
+        manifest.write_text(pathlib.Path(written).read_text())
+        await served(binary, manifest, expectations, mode)
+
+
+async def served(binary: str, manifest: pathlib.Path, expectations: str, mode: str) -> None:
+    args = ["mock", "--tools-from", str(manifest), "--expect", expectations]
     server = StdioServerParameters(command=binary, args=args)
     callbacks = {"elicitation_callback": elicited, "sampling_callback": sampled, "list_roots_callback": roots}
     async with Client(stdio_client(server), mode=mode, **callbacks) as client:
@@ -56,6 +80,8 @@ async def session(binary: str, manifest: str, expectations: str, mode: str) -> N
         check(f"mock {mode}: reads", read.contents[0].text == "user 7", read)
         prompt = await client.get_prompt("triage", {"severity": "high"})
         check(f"mock {mode}: gets a prompt", prompt.messages[0].content.text == "Severity high.", prompt)
+        if mode == "auto":
+            await listening(client, manifest)
 
 
 async def main(*args: str) -> None:

@@ -45,6 +45,11 @@ fn what_is_wrong_is_said_with_its_place() {
             "mock_server:\n  tools:\n    - name: a\n      responses:\n        - when: args.x > 1",
             "m.yaml:5:11: `mock_server.tools[0].responses[0]` has a `when`, which is not evaluated; say it with `match:`",
         ),
+        (
+            "mock_server: {}\n---\nmock_server: {}",
+            "m.yaml:3:1: the file holds more than one document (`---`); it must be one",
+        ),
+        ("mock_server: { tools: [{ name: a, error_rate: .nan }] }", "m.yaml:1:47: JSON has no such number"),
         ("tools: []", "m.yaml:1:1: the manifest lacks `mock_server`"),
         ("mock_server:\n  name: a\n  name: b", "m.yaml:3:3: "),
         (
@@ -60,6 +65,19 @@ fn what_is_wrong_is_said_with_its_place() {
         assert_eq!((found, checked.status), (true, Some(1)), "{manifest}: {:?}", checked.lines);
         let served = run(&tree, &["mock", "--tools-from", "m.yaml"], &[]);
         assert_eq!((served.stderr.contains(expected), served.status), (true, Some(2)), "{}", served.stderr);
+    }
+}
+
+#[test]
+fn only_the_first_of_very_many_faults_are_told() {
+    let tree = Tree::new();
+    let keys: Vec<String> = (0..20_000).map(|number| format!("k{number}: 1")).collect();
+    let twice = "{name: t}, ".repeat(2000);
+    for manifest in [format!("mock_server: {{ {} }}", keys.join(", ")), format!("mock_server: {{ tools: [{twice}] }}")]
+    {
+        tree.file("m.yaml", manifest);
+        let checked = run(&tree, &["mock", "check", "m.yaml"], &[]);
+        assert_eq!((checked.lines.len(), checked.status), (20, Some(1)), "{:?}", checked.lines.first());
     }
 }
 
