@@ -50,7 +50,7 @@ pub fn record(target: &str, recorder: Recorder, client: (File, File), signals: B
     thread::Builder::new().name("client".to_owned()).spawn(move || {
         let mut lines = BufReader::new(from_client);
         while let Some(line) = next_line(&mut lines) {
-            lock(&sent).from_client(&line);
+            lock(&sent).hear_client(&line);
             if to_server.write_all(&line).is_err() {
                 return;
             }
@@ -60,11 +60,13 @@ pub fn record(target: &str, recorder: Recorder, client: (File, File), signals: B
         let mut lines = BufReader::new(from_server);
         while let Some(line) = next_line(&mut lines) {
             // Before it leaves: the client's answer may be quick.
-            let entry = lock(&ledger).from_server(&line);
+            let entry = lock(&ledger).hear_server(&line);
             if to_client.write_all(&line).is_err() {
                 return;
             }
-            entry.iter().for_each(|entry| recorder.record(entry));
+            if let Some(entry) = entry {
+                recorder.record(&entry);
+            }
         }
     })?;
     let mut fds = [PollFd::new(&pidfd, PollFlags::IN), PollFd::from_borrowed_fd(signals, PollFlags::IN)];
@@ -112,7 +114,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Ledger {
-    fn from_client(&mut self, line: &[u8]) {
+    fn hear_client(&mut self, line: &[u8]) {
         let Ok(mut message) = serde_json::from_slice::<Value>(line) else { return };
         let Some(id) = message.get("id").map(Value::to_string) else { return };
         if let Some(method) = message["method"].as_str() {
@@ -130,7 +132,7 @@ impl Ledger {
     }
 
     /// The exchange that ends with this line, if one does.
-    fn from_server(&mut self, line: &[u8]) -> Option<Entry> {
+    fn hear_server(&mut self, line: &[u8]) -> Option<Entry> {
         let mut message = serde_json::from_slice::<Value>(line).ok()?;
         if message.get("method").is_some() {
             self.before(&message);

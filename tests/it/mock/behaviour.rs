@@ -179,7 +179,7 @@ fn answers_are_given_in_the_order_of_arrival() {
 
 #[test]
 fn a_call_that_is_refused_or_asks_first_takes_no_turn() {
-    let manifest = r#"
+    let manifest = r"
 mock_server:
   tools:
     - name: a
@@ -188,7 +188,7 @@ mock_server:
     - name: b
       roots_list: true
       sequence: [{ content: [], n: 1 }, { content: [], n: 2 }]
-"#;
+";
     let tree = Tree::new();
     tree.file("m.yaml", manifest);
     let asks = |id: i64, more: Value| {

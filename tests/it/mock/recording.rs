@@ -274,3 +274,24 @@ fn a_recording_that_was_cut_short_is_played_and_gone_on_with() {
         assert_eq!((refused.status, refused.stderr.contains(reason)), (Some(2), true), "{}", refused.stderr);
     }
 }
+
+#[test]
+fn what_is_distilled_reads_back_whatever_was_said() {
+    let tree = Tree::new();
+    let odd = "${args.x} $${ \u{7f}\u{85}\u{a0}\u{2028}\u{feff}\u{fffe}\u{e0043} \t\r\n\0 'x' \"y\": # & * - ";
+    let long = "k".repeat(2000);
+    let arguments = json!({"s": odd, odd: 1, long.as_str(): {"~": null, "": [1.5, -0.0, 1e300, u64::MAX]}});
+    let result = json!({"content": [{"type": "text", "text": odd}], long.as_str(): odd, "yes": "no", "1": "0x1f"});
+    let exchanges = [
+        json!({"method": "tools/call", "params": {"name": odd, "arguments": arguments}, "result": result}),
+        json!({"method": "resources/list", "params": {}, "result": {"resources": [{"uri": odd, "name": odd}]}}),
+        json!({"method": "resources/read", "params": {"uri": odd}, "result": {"contents": [{"uri": odd, "text": odd}]}}),
+    ];
+    tree.file("c.jsonl", exchanges.map(|exchange| exchange.to_string()).join("\n"));
+    tree.file("d.yaml", ask(&tree, &["mock", "distill", "c.jsonl"], &[]).lines.join("\n"));
+    let asked = [call(1, odd, arguments), request(2, "resources/read", json!({"uri": odd}))];
+    let ended = ask(&tree, &["mock", "--tools-from", "d.yaml"], &asked);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    assert_eq!(ended.messages()[0]["result"], result);
+    assert_eq!(ended.messages()[1]["result"]["contents"][0]["text"], odd);
+}
