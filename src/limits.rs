@@ -310,6 +310,8 @@ pub const MAX_MOCK_NODES: usize = 1_000_000;
 pub const MAX_MOCK_ANCHOR_EVENTS: usize = 50_000;
 /// Most messages that are remembered for a comparison with what is expected.
 pub const MAX_MOCK_SEEN: usize = 1_000_000;
+/// Most messages between a request and its answer that a cassette holds; those that follow are left out.
+pub const MAX_RECORDED_MESSAGES: usize = 10_000;
 /// Most tools of a manifest, copies included.
 pub const MAX_MOCK_TOOLS: usize = 100_000;
 /// Most bytes that one `${repeat...}` stands for.

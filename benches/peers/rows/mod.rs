@@ -4,6 +4,7 @@ mod cold;
 mod edits;
 mod grep;
 mod memory;
+mod mock;
 mod reads;
 mod start;
 mod tree;
@@ -34,6 +35,7 @@ pub fn all(args: &Args) -> Result<Vec<Row>> {
         ("walls", walls::rows),
         ("walled-start", start::walled),
         ("walled-work", walled::rows),
+        ("mock", mock::rows),
     ];
     let mut rows = Vec::new();
     for (name, part) in PARTS {
