@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= sandbox= network= allow-network env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= max-commands= max-background-commands= background-output-bytes= tools= errors= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= no-fsync search-memory-mib= max-line-bytes= log-level= h/help V/version
+    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= sandbox= network= allow-network env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= max-commands= max-background-commands= background-output-bytes= tools= errors= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= no-fsync search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -61,6 +61,7 @@ complete -c replay -n "__fish_replay_needs_command" -l max-command-timeout-secs 
 complete -c replay -n "__fish_replay_needs_command" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_needs_command" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
 complete -c replay -n "__fish_replay_needs_command" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
@@ -115,6 +116,7 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l max-command-timeo
 complete -c replay -n "__fish_replay_using_subcommand call" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
@@ -161,6 +163,7 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l max-command-time
 complete -c replay -n "__fish_replay_using_subcommand tools" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
@@ -210,6 +213,7 @@ complete -c replay -n "__fish_replay_using_subcommand bench" -l max-command-time
 complete -c replay -n "__fish_replay_using_subcommand bench" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
@@ -274,6 +278,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
@@ -328,6 +333,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
@@ -373,6 +379,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
@@ -418,6 +425,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
@@ -463,6 +471,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
@@ -512,6 +521,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
@@ -557,6 +567,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
@@ -609,6 +620,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
@@ -658,6 +670,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
@@ -703,6 +716,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
@@ -748,6 +762,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
@@ -797,6 +812,7 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l max-command-t
 complete -c replay -n "__fish_replay_using_subcommand generate" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'

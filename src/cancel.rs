@@ -14,6 +14,10 @@ pub struct CancelToken(Arc<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     cancelled: AtomicBool,
+    /// The work has begun.
+    begun: AtomicBool,
+    /// Set by every look at the token since [`CancelToken::is_stuck`] was asked.
+    looked: AtomicBool,
     /// Made only for work that waits in `poll`; readable once the token is cancelled.
     wake: OnceLock<OwnedFd>,
 }
@@ -26,7 +30,30 @@ impl CancelToken {
 
     /// Whether the work should stop. Cheap enough for inner loops.
     pub fn is_cancelled(&self) -> bool {
+        // Stored only if that changes something: many threads look, and a line of the cache is cheap as long as it is only read.
+        if !self.0.looked.load(Ordering::Relaxed) {
+            self.0.looked.store(true, Ordering::Relaxed);
+        }
         self.0.cancelled.load(Ordering::SeqCst)
+    }
+
+    /// Whether both are the same token.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The work begins; before that it waits for its turn and is never stuck.
+    pub fn begin(&self) {
+        self.0.looked.store(true, Ordering::Relaxed);
+        self.0.begun.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the work has not looked at the token since this was asked before, and does not wait for it either: it
+    /// hangs in one call of the kernel, as on a filesystem that does not answer.
+    pub fn is_stuck(&self) -> bool {
+        self.0.begun.load(Ordering::Relaxed)
+            && !self.0.looked.swap(false, Ordering::Relaxed)
+            && self.0.wake.get().is_none()
     }
 
     /// Asks the work to stop; a second call changes nothing.
@@ -86,6 +113,18 @@ mod tests {
         let fd = token.wake_fd().unwrap();
         let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
         poll(&mut fds, Some(&Timespec::default())).unwrap() == 1
+    }
+
+    #[test]
+    fn work_that_neither_looks_nor_waits_is_stuck() {
+        let token = CancelToken::new();
+        assert!(!token.is_stuck());
+        token.begin();
+        assert_eq!([token.is_stuck(), token.is_stuck()], [false, true]);
+        assert!(!token.is_cancelled());
+        assert_eq!([token.is_stuck(), token.is_stuck()], [false, true]);
+        token.wake_fd().unwrap();
+        assert!(!token.is_stuck());
     }
 
     #[test]

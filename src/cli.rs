@@ -140,6 +140,10 @@ pub struct Options {
     /// Longest message accepted on stdin, in bytes
     #[arg(long, global = true, value_name = "BYTES", default_value_t = limits::MAX_LINE_BYTES)]
     pub max_line_bytes: usize,
+    /// A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered
+    /// with an error
+    #[arg(long, global = true, value_name = "SECS", default_value_t = limits::STALL_TIMEOUT_SECS, value_parser = clap::value_parser!(u64).range(1..))]
+    pub stall_timeout_secs: u64,
     /// Least severity of the log on stderr
     #[arg(long, global = true, value_enum, default_value_t = LogLevel::Info, value_name = "LEVEL")]
     pub log_level: LogLevel,

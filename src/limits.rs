@@ -17,7 +17,11 @@ pub const MAX_OPEN_BYTES: usize = 256 * 1024 * 1024;
 /// What the reply to one batch may come to before its other members are refused, in bytes: it is held until it is whole.
 pub const MAX_BATCH_REPLY_BYTES: usize = 64 * 1024 * 1024;
 /// How long a cheap call may hold stdin before another thread takes over reading, in milliseconds.
-pub const TAKEOVER_MS: i64 = 5;
+pub const TAKEOVER_MS: u64 = 5;
+/// A call that hangs in the kernel for so many seconds is given up.
+pub const STALL_TIMEOUT_SECS: u64 = 60;
+/// Threads that hang are made up for up to this number.
+pub const MAX_STUCK_REQUESTS: usize = 1024;
 
 /// Largest file that `read_file` returns whole, in bytes.
 pub const MAX_READ_BYTES: u64 = 10 * 1024 * 1024;
@@ -306,6 +310,8 @@ pub const MAX_MOCK_NODES: usize = 1_000_000;
 pub const MAX_MOCK_ANCHOR_EVENTS: usize = 50_000;
 /// Most messages that are remembered for a comparison with what is expected.
 pub const MAX_MOCK_SEEN: usize = 1_000_000;
+/// Most messages between a request and its answer that a cassette holds; those that follow are left out.
+pub const MAX_RECORDED_MESSAGES: usize = 10_000;
 /// Most tools of a manifest, copies included.
 pub const MAX_MOCK_TOOLS: usize = 100_000;
 /// Most bytes that one `${repeat...}` stands for.

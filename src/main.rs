@@ -82,7 +82,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
             raise_open_files();
             let mock = mocking::serve(&serve)?;
             let session = Session::new(mock.service);
-            let door = Door::new(session, stdin()?, Writer::new(stdout()?), cli.options.max_line_bytes)?;
+            let door = Door::new(session, stdin()?, Writer::new(stdout()?), config::client_limits(&cli.options))?;
             door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
             let Some(verifier) = mock.verifier else { return Ok(ExitCode::SUCCESS) };
             let (report, good) = verifier.verdict();
@@ -150,7 +150,7 @@ fn serve(config: &Config, cli: &Cli) -> Result<ExitCode> {
         None => service,
     };
     announce(&server, &own_walls(&server));
-    let door = Door::new(Session::new(service), stdin()?, Writer::new(stdout()?), config.max_line_bytes)?;
+    let door = Door::new(Session::new(service), stdin()?, Writer::new(stdout()?), config.client_limits)?;
     let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
     let ended = server.services().commands.end_all();
     tracing::debug!(ended, "{}", if end == End::Served { "stdin has ended" } else { "stopped by a signal" });

@@ -69,7 +69,8 @@ pub fn serve(asked: &MockServe) -> Result<Served> {
 }
 
 fn player(path: &Path, asked: &MockServe) -> Result<Player> {
-    let cassette = Cassette::read(&path.display().to_string(), &read(path)?)?;
+    let bytes = read(path)?;
+    let cassette = Cassette::read(&path.display().to_string(), &bytes)?;
     let upstream = |way: &str| {
         let target = asked.target.as_ref().with_context(|| format!("--on-miss {way} needs --target"))?;
         Ok::<_, anyhow::Error>(Box::new(proxy::Target::start(target)?))
@@ -80,7 +81,13 @@ fn player(path: &Path, asked: &MockServe) -> Result<Player> {
         OnMissArg::Record => {
             let target = upstream("record")?;
             let cannot = || format!("`{}` cannot be written", path.display());
-            let end = OpenOptions::new().append(true).open(path).with_context(cannot)?;
+            let mut end = OpenOptions::new().append(true).open(path).with_context(cannot)?;
+            // Half an exchange at the end, of a recorder that was killed, would spoil the next one.
+            let whole = Cassette::whole_bytes(&bytes);
+            end.set_len(whole as u64).with_context(cannot)?;
+            if !bytes[..whole].ends_with(b"\n") {
+                end.write_all(b"\n").with_context(cannot)?;
+            }
             OnMiss::Record(target, Recorder::behind(Box::new(end), redactor(&asked.redact)?))
         }
     };
@@ -121,10 +128,10 @@ fn follow(path: &Path, mut last: Vec<u8>, mock: &Arc<Mock>) {
             return;
         }
         match catalog(&file, &bytes) {
-            Ok(catalog) => {
-                tracing::info!("{} has changed and is served anew", file.display());
-                mock.reload(catalog);
-            }
+            Ok(catalog) => match mock.reload(catalog) {
+                Ok(()) => tracing::info!("{} has changed and is served anew", file.display()),
+                Err(reason) => tracing::error!("the manifest is served as it was: {}: {reason}", file.display()),
+            },
             Err(error) => tracing::error!("the manifest is served as it was: {error:#}"),
         }
         last = bytes;
@@ -138,9 +145,13 @@ fn create(path: &Path) -> Result<File> {
     File::create(path).with_context(|| format!("`{}` cannot be created", path.display()))
 }
 
-/// The mock that is served beside the tools. Its file is read once: later the server may be behind its own walls.
+/// The mock that is served beside the tools. The thread that watches its file must be started before the server enters
+/// its own walls: it alone stays outside, and opens nothing but this file.
 pub fn beside(path: &Path) -> Result<Arc<Mock>> {
-    Ok(Mock::new(catalog(path, &read(path)?)?, None, false))
+    let bytes = read(path)?;
+    let mock = Mock::new(catalog(path, &bytes)?, None, true);
+    follow(path, bytes, &mock);
+    Ok(mock)
 }
 
 /// What `replay mock ACTION` prints, and whether all is well.

@@ -5,37 +5,52 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::os::fd::BorrowedFd;
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 use serde_json::{Value, json};
 
-use crate::limits::MAX_LINE_BYTES;
+use crate::limits::{MAX_LINE_BYTES, MAX_RECORDED_MESSAGES, MOCK_END_GRACE_MS};
 use crate::mock::{Entry, Recorder, Upstream};
 use crate::protocol::Revision;
 
-/// Requests without an answer: method, parameters, when they came, what came before the answer.
-type Open = Mutex<HashMap<String, (String, Value, Instant, Vec<Value>)>>;
+/// What is under way between a client and a server.
+#[derive(Default)]
+struct Ledger {
+    /// Requests of the client without an answer, by their ids as JSON.
+    open: HashMap<String, Open>,
+    /// Requests of the server without an answer: whose they are, and their places in what came before the answer.
+    asked: HashMap<String, (String, usize)>,
+}
+
+struct Open {
+    method: String,
+    params: Value,
+    since: Instant,
+    /// What the server sent before the answer.
+    before: Vec<Value>,
+}
 
 /// Starts a server, and carries lines between it and a client, recording each request with its answer. Ends with the
 /// server, or with a signal; returns the exit status of the server.
 pub fn record(target: &str, recorder: Recorder, client: (File, File), signals: BorrowedFd<'_>) -> Result<u8> {
-    let (mut child, mut to_server, from_server) = start(target)?;
+    let (mut child, mut to_server, from_server) = start(target, false)?;
     let (from_client, mut to_client) = client;
-    let open = Arc::new(Open::default());
-    let pid = rustix::process::Pid::from_child(&child);
+    let ledger = Arc::new(Mutex::new(Ledger::default()));
+    let pid = Pid::from_child(&child);
     let pidfd = pidfd_open(pid, PidfdFlags::empty()).context("the server cannot be watched")?;
-    let asked = Arc::clone(&open);
+    let sent = Arc::clone(&ledger);
     // Not waited for: it reads for as long as the client writes, which may be longer than the server lives.
     thread::Builder::new().name("client".to_owned()).spawn(move || {
         let mut lines = BufReader::new(from_client);
         while let Some(line) = next_line(&mut lines) {
-            note_request(&asked, &line);
+            lock(&sent).hear_client(&line);
             if to_server.write_all(&line).is_err() {
                 return;
             }
@@ -44,10 +59,14 @@ pub fn record(target: &str, recorder: Recorder, client: (File, File), signals: B
     let answers = thread::Builder::new().name("server".to_owned()).spawn(move || {
         let mut lines = BufReader::new(from_server);
         while let Some(line) = next_line(&mut lines) {
+            // Before it leaves: the client's answer may be quick.
+            let entry = lock(&ledger).hear_server(&line);
             if to_client.write_all(&line).is_err() {
                 return;
             }
-            note_answer(&open, &recorder, &line);
+            if let Some(entry) = entry {
+                recorder.record(&entry);
+            }
         }
     })?;
     let mut fds = [PollFd::new(&pidfd, PollFlags::IN), PollFd::from_borrowed_fd(signals, PollFlags::IN)];
@@ -64,8 +83,12 @@ pub fn record(target: &str, recorder: Recorder, client: (File, File), signals: B
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
-fn start(target: &str) -> Result<(Child, ChildStdin, ChildStdout)> {
-    let mut child = Command::new("/bin/sh")
+fn start(target: &str, own_group: bool) -> Result<(Child, ChildStdin, ChildStdout)> {
+    let mut command = Command::new("/bin/sh");
+    if own_group {
+        command.process_group(0);
+    }
+    let mut child = command
         .args(["-c", target])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -86,47 +109,73 @@ fn next_line(lines: &mut impl BufRead) -> Option<Vec<u8>> {
     }
 }
 
-fn note_request(open: &Open, line: &[u8]) {
-    let Ok(message) = serde_json::from_slice::<Value>(line) else { return };
-    if let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) {
-        let params = message.get("params").cloned().unwrap_or_else(|| json!({}));
-        let entry = (method.to_owned(), params, Instant::now(), Vec::new());
-        open.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_string(), entry);
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn note_answer(open: &Open, recorder: &Recorder, line: &[u8]) {
-    let Ok(mut message) = serde_json::from_slice::<Value>(line) else { return };
-    let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
-    if message.get("method").is_some() {
-        if message.get("id").is_some() {
-            tracing::warn!("a request of the server is not recorded: {}", message["method"]);
+impl Ledger {
+    fn hear_client(&mut self, line: &[u8]) {
+        let Ok(mut message) = serde_json::from_slice::<Value>(line) else { return };
+        let Some(id) = message.get("id").map(Value::to_string) else { return };
+        if let Some(method) = message["method"].as_str() {
+            let params = message.get("params").cloned().unwrap_or_else(|| json!({}));
+            let open = Open { method: method.to_owned(), params, since: Instant::now(), before: Vec::new() };
+            self.open.insert(id, open);
+        } else if let Some((whose, index)) = self.asked.remove(&id)
+            && let Some(asked) = self.open.get_mut(&whose).and_then(|open| open.before.get_mut(index))
+        {
+            asked["answer"] = match message.get_mut("result") {
+                Some(result) => result.take(),
+                None => json!({"error": message["error"].take()}),
+            };
+        }
+    }
+
+    /// The exchange that ends with this line, if one does.
+    fn hear_server(&mut self, line: &[u8]) -> Option<Entry> {
+        let mut message = serde_json::from_slice::<Value>(line).ok()?;
+        if message.get("method").is_some() {
+            self.before(&message);
+            return None;
+        }
+        let Open { method, params, since, before } = self.open.remove(&message["id"].to_string())?;
+        let mut part = |key: &str| message.get_mut(key).map(Value::take);
+        let (result, error) = (part("result"), part("error"));
+        let ms = since.elapsed().as_micros() as f64 / 1000.0;
+        (result.is_some() != error.is_some()).then_some(Entry { method, params, result, error, before, ms })
+    }
+
+    /// Progress names its request; anything else belongs to the only one there is, or to none.
+    fn before(&mut self, message: &Value) {
+        let token = &message["params"]["progressToken"];
+        let alone = self.open.len() == 1;
+        let belongs =
+            |open: &Open| if token.is_null() { alone } else { open.params["_meta"]["progressToken"] == *token };
+        let Some((whose, open)) = self.open.iter_mut().find(|(_, open)| belongs(open)) else {
+            tracing::debug!("not recorded, since it belongs to no request: {}", message["method"]);
+            return;
+        };
+        if open.before.len() >= MAX_RECORDED_MESSAGES {
             return;
         }
-        let token = &message["params"]["progressToken"];
-        let notification = json!({"method": message["method"], "params": message["params"]});
-        // Progress names its request; anything else belongs to the only one there is, or to none.
-        let alone = open.len() == 1;
-        let whose = open
-            .values_mut()
-            .find(|(_, params, ..)| if token.is_null() { alone } else { params["_meta"]["progressToken"] == *token });
-        if let Some((.., before)) = whose {
-            before.push(notification);
+        let mut kept = json!({"method": message["method"]});
+        if let Some(params) = message.get("params") {
+            kept["params"] = params.clone();
         }
-        return;
-    }
-    let Some((method, params, since, before)) = open.remove(&message["id"].to_string()) else { return };
-    drop(open);
-    let mut part = |key: &str| message.get_mut(key).map(Value::take);
-    let (result, error) = (part("result"), part("error"));
-    if result.is_some() != error.is_some() {
-        let ms = since.elapsed().as_micros() as f64 / 1000.0;
-        recorder.record(&Entry { method, params, result, error, before, ms });
+        if let Some(id) = message.get("id") {
+            kept["answer"] = Value::Null;
+            self.asked.insert(id.to_string(), (whose.clone(), open.before.len()));
+        }
+        open.before.push(kept);
     }
 }
 
 /// A server that is asked for what a cassette does not have, one question after another.
-pub struct Target(Mutex<Conversation>);
+pub struct Target {
+    conversation: Mutex<Conversation>,
+    /// Its process group is its own, so that what a shell leaves behind goes with it.
+    group: Pid,
+}
 
 struct Conversation {
     child: Child,
@@ -139,22 +188,37 @@ struct Conversation {
 impl Target {
     /// Starts it. It is opened as a client opens a server when the first question comes.
     pub fn start(command: &str) -> Result<Self> {
-        let (child, stdin, stdout) = start(command)?;
-        Ok(Self(Mutex::new(Conversation { child, stdin, stdout: BufReader::new(stdout), asked: 0, opened: false })))
+        let (child, stdin, stdout) = start(command, true)?;
+        let group = Pid::from_child(&child);
+        let stdout = BufReader::new(stdout);
+        let conversation = Mutex::new(Conversation { child, stdin, stdout, asked: 0, opened: false });
+        Ok(Self { conversation, group })
     }
 }
 
 impl Upstream for Target {
     fn ask(&self, method: &str, params: &Value) -> Result<Value, String> {
-        let mut conversation = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut conversation = lock(&self.conversation);
         if !conversation.opened && method != "initialize" {
             let client = json!({"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")});
             let revision = Revision::NEWEST_HANDSHAKE.as_str();
             conversation
                 .ask("initialize", &json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": client}))?;
         }
-        let answer = conversation.ask(method, params)?;
-        Ok(answer)
+        conversation.ask(method, params)
+    }
+
+    fn ended(&self) {
+        // Not before the grace is over: whoever sends all at once and closes its side still reads.
+        let group = self.group;
+        let spawned = thread::Builder::new().name("end".to_owned()).spawn(move || {
+            thread::sleep(Duration::from_millis(MOCK_END_GRACE_MS));
+            // The child is not reaped before this process ends, so the number is still its own.
+            let _ = kill_process_group(group, Signal::KILL);
+        });
+        if let Err(error) = spawned {
+            tracing::warn!("no thread to end the server behind the cassette: {error}");
+        }
     }
 }
 
@@ -188,7 +252,7 @@ impl Conversation {
 impl Drop for Conversation {
     fn drop(&mut self) {
         // A server that does not end with its input is ended.
-        let _ = self.child.kill();
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.wait();
     }
 }

@@ -54,8 +54,9 @@ fn calls(config: &Config, standing: &Standing) -> Calls {
     calls
 }
 
-/// Puts this process behind walls of its own. Before it starts a thread, and after the launcher, which must stay outside:
-/// what descends from a process in a Landlock domain can never mount anything.
+/// Puts this process behind walls of its own. Before it starts a thread, but for the one that watches a manifest, which
+/// must open its file, and after the launcher, which must stay outside: what descends from a process in a Landlock domain
+/// can never mount anything.
 ///
 /// The version of Landlock, or why there is no domain.
 pub fn wall_in(services: &Services) -> Result<u32, Fault> {

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs every test of the project, installing what they need: Rust's own, and the official clients against the program.
+# Runs every test of the project, installing what they need: Rust's own, the official clients, and the official
+# conformance suite against the program.
 #
 # usage: sh tests/run.sh
 #
@@ -34,6 +35,8 @@ failed=0
 { cargo test --locked --no-fail-fast 2>&1 || echo failed >"$log.status"; } | tee "$log"
 [ ! -e "$log.status" ] || { failed=1; rm -f "$log.status"; }
 { sh tests/clients/run.sh target/debug/replay 2>&1 || echo failed >"$log.status"; } | tee -a "$log"
+[ ! -e "$log.status" ] || { failed=1; rm -f "$log.status"; }
+{ sh tests/conformance/run.sh target/debug/replay 2>&1 || echo failed >"$log.status"; } | tee -a "$log"
 [ ! -e "$log.status" ] || { failed=1; rm -f "$log.status"; }
 
 awk '

@@ -15,6 +15,9 @@ fi
 cargo install --quiet --root target/peers rust-mcp-filesystem
 cargo install --quiet --root target/peers --features pcre2 ripgrep
 
+# Another server from a manifest, from crates.io.
+cargo install --quiet --root target/peers mcptest
+
 # Programs on PATH: Debian's packages ripgrep (rg), fd-find (fdfind), sed, grep, findutils (find), bubblewrap (bwrap),
 # gcc, perl.
 for program in rg fdfind sed grep find bwrap gcc perl; do

@@ -20,9 +20,15 @@ pub fn description() -> Vec<(&'static str, String)> {
         ("memory", memory.map_or_else(|| "unknown".to_owned(), |kb| format!("{:.0} GiB", kb / 1024.0 / 1024.0))),
         ("kernel", format!("Linux {}", read("/proc/sys/kernel/osrelease").trim())),
         ("filesystem", crate::trees::filesystem(&crate::trees::home())),
-        ("cache", "warm".to_owned()),
+        ("cache", "warm, but for the rows that say cold".to_owned()),
         ("load average before", load.split(' ').take(3).collect::<Vec<_>>().join(" ")),
     ]
+}
+
+/// Writes everything out and lets the kernel forget all that it holds of files (proc(5), `drop_caches`).
+pub fn forget_files() -> Result<()> {
+    rustix::fs::sync();
+    fs::write("/proc/sys/vm/drop_caches", "3").context("only root can empty the cache of files")
 }
 
 /// A memory figure of a process and all below it, in bytes: `VmRSS` (now) or `VmHWM` (the most ever).

@@ -8,6 +8,7 @@ pub const REPLAY: &str = "replay";
 pub const FLOOR: &str = "floor";
 pub const NPM: &str = "npm server";
 pub const RUST: &str = "Rust peer";
+pub const MCPTEST: &str = "mcptest";
 pub const OFF: &str = "off";
 pub const LANDLOCK: &str = "landlock";
 pub const NAMESPACES: &str = "namespaces";
@@ -73,6 +74,21 @@ impl Server {
     }
 }
 
+impl Server {
+    /// `replay mock` with this manifest.
+    pub fn mock(manifest: &Path) -> Self {
+        let args = ["mock", "--tools-from", &manifest.display().to_string()].map(str::to_owned).to_vec();
+        let how = "replay mock --tools-from FILE".to_owned();
+        Self { name: REPLAY, how, program: env!("CARGO_BIN_EXE_replay").into(), args }
+    }
+
+    /// Another server from a manifest, from crates.io.
+    pub fn mcptest(manifest: &Path) -> Result<Self, String> {
+        let program = on_path("mcptest").ok_or("not installed (cargo install mcptest)")?;
+        Ok(Self { name: MCPTEST, how: "mcptest mock --tools-from FILE".to_owned(), program, ..Self::mock(manifest) })
+    }
+}
+
 fn npm_package() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     root.join("target/peers/node_modules/@modelcontextprotocol/server-filesystem")
@@ -111,6 +127,7 @@ pub fn versions() -> Vec<(&'static str, String)> {
         ("rustc", first_line("rustc")),
         ("npm server", npm()),
         ("Rust peer", first_line("rust-mcp-filesystem")),
+        ("mcptest", first_line("mcptest")),
         ("node", first_line("node")),
         ("sed", first_line("sed")),
         ("grep", first_line("grep")),

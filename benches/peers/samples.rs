@@ -2,6 +2,8 @@
 
 use anyhow::{Context as _, Result};
 
+use crate::machine;
+
 /// What a figure is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -87,6 +89,18 @@ impl<'a> Contender<'a> {
 
     pub fn missing(name: &'static str, reason: impl Into<String>) -> Self {
         Self { name, how: String::new(), rounds: 0, measure: Err(reason.into()) }
+    }
+
+    /// Starts each round with nothing of any file in memory, which only root can arrange.
+    #[must_use]
+    pub fn cold(mut self) -> Self {
+        self.measure = self.measure.map(|mut measure| -> Measure<'a> {
+            Box::new(move || {
+                machine::forget_files()?;
+                measure()
+            })
+        });
+        self
     }
 
     /// Takes part in the first rounds only, because it is slow.

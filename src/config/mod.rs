@@ -25,6 +25,7 @@ use crate::limits;
 use crate::policy::{Access, Grant};
 use crate::server::ErrorStyle;
 use crate::tools::{TOOLS, Toolset};
+use crate::transport::Limits;
 
 /// Everything the program needs to know, with nothing left to look up.
 #[derive(Debug)]
@@ -57,10 +58,10 @@ pub struct Config {
     pub durability: Durability,
     /// What may be remembered of files between searches; 0 for nothing.
     pub search_memory_bytes: usize,
-    /// Longest message.
-    pub max_line_bytes: usize,
     /// How calls are recorded and answered.
     pub calls: CallsConfig,
+    /// What the client is held to.
+    pub client_limits: Limits,
     /// Least severity logged.
     pub log_level: LevelFilter,
 }
@@ -95,6 +96,11 @@ impl CallsConfig {
         let roots = places.find_map(|place| std::fs::read(place).ok()).unwrap_or_default();
         Self { roots, ..Self::default() }
     }
+}
+
+/// What a client is held to, be it one of the tools or of a mock.
+pub fn client_limits(options: &Options) -> Limits {
+    Limits { max_line_bytes: options.max_line_bytes, stall_timeout: Duration::from_secs(options.stall_timeout_secs) }
 }
 
 impl Config {
@@ -146,7 +152,7 @@ impl Config {
             background_output_bytes: background_output_bytes.unwrap_or(limits::BACKGROUND_OUTPUT_BYTES),
             durability: if options.no_fsync { Durability::Kernel } else { Durability::Disk },
             search_memory_bytes: (options.search_memory_mib * 1024 * 1024) as usize,
-            max_line_bytes: options.max_line_bytes,
+            client_limits: client_limits(options),
             log_level: level_filter(options.log_level),
         })
     }

@@ -3,10 +3,13 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::perform::wait;
 use crate::cancel::CancelToken;
+use crate::limits::MAX_MOCK_HANG_MS;
 use crate::protocol::{Id, Response};
 use crate::server::Outbox;
 
@@ -19,29 +22,34 @@ pub struct Asks {
 
 /// One of them.
 #[derive(Debug, Default)]
-pub struct Waiting {
+struct Waiting {
     /// Cancelled once the answer is there.
-    pub done: CancelToken,
+    done: CancelToken,
     answer: Mutex<Option<Value>>,
 }
 
-impl Waiting {
-    /// The client's result, or an object with its `error`.
-    pub fn answer(&self) -> Value {
-        self.answer.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
-    }
-}
-
 impl Asks {
-    /// Sends a request. What is returned is forgotten with [`Asks::forget`].
-    pub fn send(&self, outbox: &dyn Outbox, method: &str, params: &Value) -> (Id, Arc<Waiting>) {
+    /// Sends a request and waits for the answer: the client's result, or an object with its `error`. `None` when one of
+    /// `ends` comes first, or nothing within the longest time that anything is waited for.
+    pub fn ask(
+        &self,
+        outbox: &dyn Outbox,
+        method: &str,
+        params: Option<&Value>,
+        ends: &[&CancelToken],
+    ) -> Option<Value> {
         let text = format!("mock-{}", self.next.fetch_add(1, Relaxed) + 1);
         let id = Id::text(&text);
         let waiting = Arc::new(Waiting::default());
         self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), Arc::clone(&waiting));
-        let message = json!({"jsonrpc": "2.0", "id": text, "method": method, "params": params});
+        let mut message = json!({"jsonrpc": "2.0", "id": text, "method": method});
+        if let Some(params) = params {
+            message["params"] = params.clone();
+        }
         outbox.send(message.to_string().as_bytes());
-        (id, waiting)
+        wait(Duration::from_millis(MAX_MOCK_HANG_MS), &[&[&waiting.done], ends].concat());
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        waiting.answer.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Hands an answer to whoever waits for it; one to nobody is ignored.
@@ -49,17 +57,16 @@ impl Asks {
         let Some(id) = &response.id else { return };
         let waiting = self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
         let Some(waiting) = waiting else { return };
-        let read = |raw: &serde_json::value::RawValue| serde_json::from_str::<Value>(raw.get()).unwrap_or_default();
-        let answer = match (response.result, response.error) {
-            (Some(result), _) => read(result),
-            (None, error) => json!({"error": error.map(read)}),
-        };
-        *waiting.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+        *waiting.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer_of(response));
         waiting.done.cancel();
     }
+}
 
-    /// Waits no longer for an answer.
-    pub fn forget(&self, id: &Id) {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+/// What a client has answered: its result, or an object with its `error`.
+pub fn answer_of(response: &Response<'_>) -> Value {
+    let read = |raw: &serde_json::value::RawValue| serde_json::from_str::<Value>(raw.get()).unwrap_or_default();
+    match (response.result, response.error) {
+        (Some(result), _) => read(result),
+        (None, error) => json!({"error": error.map(read)}),
     }
 }

@@ -29,12 +29,21 @@ struct Arm {
     reply: Reply,
 }
 
+/// An answer that a call gets. It is decided when the call arrives, since threads may take calls up in another order.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    /// `None` when no arm fits.
+    arm: Option<usize>,
+    /// Calls that got this answer, this one included.
+    pub count: u64,
+}
+
 /// One answer, and what happens before it.
 #[derive(Debug)]
 pub struct Reply {
     bodies: Vec<Body>,
     /// Calls that got this answer.
-    count: AtomicU64,
+    given: AtomicU64,
     /// How long it takes.
     pub delay: Duration,
     /// Which part is an error instead.
@@ -86,6 +95,19 @@ pub enum Body {
 }
 
 impl Body {
+    /// Whether the manifest says nothing about it.
+    pub fn is_generic(&self) -> bool {
+        matches!(self, Self::Generic)
+    }
+
+    fn counts(&self) -> bool {
+        match self {
+            Self::Generic => false,
+            Self::Result { template, .. } => template.counts(),
+            Self::Error { message, data, .. } => message.counts() || data.as_ref().is_some_and(Template::counts),
+        }
+    }
+
     fn result(value: &Value) -> Self {
         let template = Template::new(value);
         let text = template.as_fixed().map(|value| value.to_string().into());
@@ -167,16 +189,40 @@ impl Behaviour {
         behaviour
     }
 
-    /// The answer to a call with these arguments.
-    pub fn pick(&self, arguments: &Value) -> Option<&Reply> {
-        let fits = |arm: &&Arm| {
+    /// Picks the answer to a call with these arguments, and counts it. A call that `asks` its client something first, and
+    /// comes again with what was asked for, is counted when it comes again.
+    pub fn pick(&self, arguments: &Value, asks: impl Fn(&Reply) -> bool) -> Option<Choice> {
+        let fits = |arm: &Arm| {
             arm.matches.as_ref().is_none_or(|matches| matches.is_valid(arguments))
                 && arm.times.is_none_or(|times| {
+                    if asks(&arm.reply) {
+                        return arm.used.load(Relaxed) < times;
+                    }
                     let next = |used| (used < times).then_some(used + 1);
                     arm.used.fetch_update(Relaxed, Relaxed, next).is_ok()
                 })
         };
-        self.arms.iter().find(fits).map(|arm| &arm.reply).or(self.fallback.as_ref())
+        let arm = self.arms.iter().position(fits);
+        let reply = self.at(arm)?;
+        let before = if asks(reply) { reply.given.load(Relaxed) } else { reply.given.fetch_add(1, Relaxed) };
+        Some(Choice { arm, count: before + 1 })
+    }
+
+    /// The answer that was picked.
+    pub fn reply(&self, choice: Choice) -> Option<(&Reply, u64)> {
+        self.at(choice.arm).map(|reply| (reply, choice.count))
+    }
+
+    fn at(&self, arm: Option<usize>) -> Option<&Reply> {
+        match arm {
+            Some(index) => self.arms.get(index).map(|arm| &arm.reply),
+            None => self.fallback.as_ref(),
+        }
+    }
+
+    /// Whether an answer depends on the calls before it.
+    pub fn counts(&self) -> bool {
+        self.arms.iter().any(|arm| arm.times.is_some()) || self.replies().any(Reply::counts)
     }
 
     /// Whether some answer takes time.
@@ -241,7 +287,7 @@ impl Reply {
         }
         Self {
             bodies,
-            count: AtomicU64::new(0),
+            given: AtomicU64::new(0),
             delay: Duration::from_millis(from.delay_ms.unwrap_or_default()),
             error_rate: from.error_rate.unwrap_or_default(),
             fault: from.fault,
@@ -252,11 +298,16 @@ impl Reply {
         }
     }
 
-    /// The next body, and how many calls got this answer, this one included.
-    pub fn next(&self) -> (&Body, u64) {
-        let before = self.count.fetch_add(1, Relaxed);
-        let index = usize::try_from(before).unwrap_or(usize::MAX).min(self.bodies.len().saturating_sub(1));
-        (self.bodies.get(index).unwrap_or(&Body::Generic), before + 1)
+    /// The body for the call that is the `count`th to get this answer.
+    pub fn body(&self, count: u64) -> &Body {
+        let index = usize::try_from(count.saturating_sub(1)).unwrap_or(usize::MAX);
+        self.bodies.get(index.min(self.bodies.len().saturating_sub(1))).unwrap_or(&Body::Generic)
+    }
+
+    fn counts(&self) -> bool {
+        self.error_rate > 0.0
+            || matches!(self.fault, Some(Fault::RecoverAfter(_)))
+            || !matches!(&*self.bodies, [one] if !one.counts())
     }
 
     /// Whether the client is told something before the answer.

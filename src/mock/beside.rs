@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::service::Mock;
+use super::turns::called;
 use crate::protocol::{Body, Outcome, Request, Response};
 use crate::server::{Exchange, Outbox, Server, Service};
 use crate::tools::Weight;
@@ -18,15 +19,7 @@ pub struct Beside {
 impl Beside {
     /// Joins the two. Fails, naming it, when a tool of the manifest is called like one of the server.
     pub fn new(server: Arc<Server>, mock: Arc<Mock>) -> Result<Self, String> {
-        let catalog = mock.catalog();
-        let later = catalog.later.as_ref().map(|later| &later.catalog);
-        for catalog in [Some(&catalog), later].into_iter().flatten() {
-            if let Some(name) = server.names().find(|name| catalog.tool(name).is_some()) {
-                return Err(format!(
-                    "the manifest has a tool `{name}`, and so has the server; rename the one of the manifest"
-                ));
-            }
-        }
+        mock.reserve(server.names().map(str::to_owned))?;
         Ok(Self { server, mock })
     }
 
@@ -34,10 +27,7 @@ impl Beside {
     fn is_mocked(&self, request: &Request<'_>) -> bool {
         let catalog = self.mock.catalog();
         match &*request.method {
-            "tools/call" => {
-                let params = request.params.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
-                params.is_some_and(|params| params["name"].as_str().is_some_and(|name| catalog.tool(name).is_some()))
-            }
+            "tools/call" => called(request).is_some_and(|name| catalog.tool(&name).is_some()),
             "tools/list" | "initialize" | "server/discover" | "ping" | "logging/setLevel" => {
                 catalog.methods.contains_key(&*request.method)
             }
@@ -56,17 +46,22 @@ impl Service for Beside {
             return self.mock.serve(exchange);
         }
         let outcome = self.server.serve(exchange)?;
-        let both = match &*exchange.request.method {
-            "tools/list" => |ours: &mut Value, theirs: Value| {
+        let changing = self.mock.reloads;
+        let both: &dyn Fn(&mut Value, Value) = match &*exchange.request.method {
+            "tools/list" => &|ours: &mut Value, theirs: Value| {
                 if let (Some(ours), Value::Array(theirs)) = (ours["tools"].as_array_mut(), theirs["tools"].clone()) {
                     ours.extend(theirs);
                 }
             },
-            "initialize" | "server/discover" => |ours: &mut Value, theirs: Value| {
+            "initialize" | "server/discover" => &|ours: &mut Value, theirs: Value| {
                 for (key, value) in theirs["capabilities"].as_object().into_iter().flatten() {
                     if key != "tools" || value != &json!({}) {
                         ours["capabilities"][key] = value.clone();
                     }
+                }
+                if changing {
+                    // Also when the manifest has no tools yet.
+                    ours["capabilities"]["tools"]["listChanged"] = true.into();
                 }
             },
             _ => return Some(outcome),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::sync::Mutex;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::load::{LoadError, Problem};
 use super::observe::{Observer, Seen};
 use super::redact::Redactor;
-use super::service::lock;
+use super::sink::Sink;
 use super::spans::Place;
 
 /// The first line of a cassette.
@@ -30,7 +30,7 @@ pub struct Entry {
     /// the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Value>,
-    /// Notifications that came between the request and its answer.
+    /// What the server sent between the request and its answer: notifications, and requests with the client's `answer`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<Value>,
     /// How long it took, in milliseconds.
@@ -38,15 +38,22 @@ pub struct Entry {
     pub ms: f64,
 }
 
+impl Entry {
+    /// Whether the client must answer something first.
+    pub fn asks(&self) -> bool {
+        self.before.iter().any(|message| message.get("answer").is_some())
+    }
+}
+
 /// Everything that was recorded, in order for each key.
 #[derive(Debug, Default)]
 pub struct Cassette {
-    entries: Vec<Entry>,
+    entries: Vec<Arc<Entry>>,
     by_key: HashMap<String, (Vec<usize>, usize)>,
 }
 
 impl Cassette {
-    /// Reads one. Fails, with the line, when it is none.
+    /// Reads one. A last line that was not written to its end is left out. Fails, with the line, when it is none.
     pub fn read(file: &str, bytes: &[u8]) -> Result<Self, LoadError> {
         let problem = |line: usize, message: String| LoadError {
             file: file.to_owned(),
@@ -57,15 +64,21 @@ impl Cassette {
             }],
         };
         let mut cassette = Self::default();
-        for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-            if line.iter().all(u8::is_ascii_whitespace) {
+        for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            let whole = line.ends_with(b"\n");
+            let line = line.trim_ascii();
+            if line.is_empty() {
                 continue;
             }
-            if cassette.entries.is_empty() && line == HEADER.trim_end().as_bytes() {
+            if number == 0 && line == HEADER.trim_end().as_bytes() {
                 continue;
             }
-            let entry: Entry = serde_json::from_slice(line)
-                .map_err(|error| problem(number, format!("the line is no recorded exchange: {error}")))?;
+            let read = serde_json::from_slice::<Entry>(line);
+            if read.is_err() && number > 0 && !whole {
+                tracing::warn!("{file}:{}: the last exchange was not written to its end, and is left out", number + 1);
+                break;
+            }
+            let entry = read.map_err(|error| problem(number, format!("the line is no recorded exchange: {error}")))?;
             if entry.result.is_some() == entry.error.is_some() {
                 return Err(problem(number, "an exchange has a `result` or an `error`".to_owned()));
             }
@@ -77,23 +90,29 @@ impl Cassette {
         Ok(cassette)
     }
 
+    /// How much of a cassette is left when a last line that was not written to its end is taken away.
+    pub fn whole_bytes(bytes: &[u8]) -> usize {
+        let last = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+        if serde_json::from_slice::<Entry>(&bytes[last..]).is_ok() { bytes.len() } else { last }
+    }
+
     /// Adds an exchange behind the others.
     pub fn add(&mut self, entry: Entry) {
         let key = key(&entry.method, &entry.params);
         self.by_key.entry(key).or_default().0.push(self.entries.len());
-        self.entries.push(entry);
+        self.entries.push(Arc::new(entry));
     }
 
     /// The next exchange for a request; the last one is given for good.
-    pub fn next(&mut self, method: &str, params: &Value) -> Option<&Entry> {
+    pub fn next(&mut self, method: &str, params: &Value) -> Option<Arc<Entry>> {
         let (indices, used) = self.by_key.get_mut(&key(method, params))?;
         let index = indices[(*used).min(indices.len() - 1)];
         *used += 1;
-        self.entries.get(index)
+        self.entries.get(index).cloned()
     }
 
     /// All exchanges in the order of the file.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[Arc<Entry>] {
         &self.entries
     }
 }
@@ -135,7 +154,7 @@ fn canonical(value: &Value) -> Value {
 
 /// Writes exchanges as they come.
 pub struct Recorder {
-    sink: Mutex<Box<dyn Write + Send>>,
+    sink: Sink,
     redactor: Redactor,
 }
 
@@ -148,7 +167,7 @@ impl Recorder {
 
     /// A recorder that goes on where another one has stopped.
     pub fn behind(sink: Box<dyn Write + Send>, redactor: Redactor) -> Self {
-        Self { sink: Mutex::new(sink), redactor }
+        Self { sink: Sink::new("the cassette", sink), redactor }
     }
 
     /// Writes one exchange, without its secrets.
@@ -162,15 +181,15 @@ impl Recorder {
             before: entry.before.iter().map(hide).collect(),
             ms: entry.ms,
         };
-        let Ok(mut line) = serde_json::to_vec(&entry) else { return };
-        line.push(b'\n');
-        if let Err(error) = lock(&self.sink).write_all(&line) {
-            tracing::error!("the cassette cannot be written: {error}");
-        }
+        self.sink.write(&entry);
     }
 }
 
 impl Observer for Recorder {
+    fn wants_messages(&self) -> bool {
+        true
+    }
+
     fn answered(&self, seen: &Seen) {
         let Some(reply) = &seen.reply else { return };
         let (result, error) = (reply.get("result").cloned(), reply.get("error").cloned());
@@ -178,7 +197,7 @@ impl Observer for Recorder {
             return;
         }
         let ms = seen.time.as_micros() as f64 / 1000.0;
-        let (method, params) = (seen.method.clone(), seen.params.clone());
-        self.record(&Entry { method, params, result, error, before: Vec::new(), ms });
+        let (method, params, before) = (seen.method.clone(), seen.params.clone(), seen.before.clone());
+        self.record(&Entry { method, params, result, error, before, ms });
     }
 }

@@ -1,6 +1,6 @@
 //! A manifest made ready to be served: entries written, schemas compiled, names looked up.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use jsonschema::Validator;
@@ -144,7 +144,7 @@ impl Catalog {
                 let message = format!("there are two resources at `{}`", resource.uri);
                 faults.add(&format!("{pointer}/resources/{index}/uri"), message);
             }
-            if resource.text.is_some() && resource.blob.is_some() {
+            if resource.content.text.is_some() && resource.content.blob.is_some() {
                 faults.add(&format!("{pointer}/resources/{index}"), "a resource has a `text` or a `blob`, not both");
             }
         }
@@ -223,6 +223,20 @@ impl Catalog {
     /// The tool of this name.
     pub fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
         self.by_name.get(name).map(|&index| &self.tools[index])
+    }
+
+    /// Fails when a tool, of now or later, has one of these names.
+    pub fn avoids(&self, names: &HashSet<String>) -> Result<(), String> {
+        let later = self.later.as_ref().map(|later| &*later.catalog);
+        for catalog in [Some(self), later].into_iter().flatten() {
+            if let Some(tool) = catalog.tools.iter().find(|tool| names.contains(&tool.name)) {
+                return Err(format!(
+                    "the manifest has a tool `{}`, and so has the server; rename the one of the manifest",
+                    tool.name
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// What the manifest declares, and nothing else. With `reload` the list of tools may change.

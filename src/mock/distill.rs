@@ -15,9 +15,9 @@ pub fn distill(cassette: &Cassette) -> String {
     };
     let opened = last("initialize");
     let name = opened["serverInfo"]["name"].as_str().unwrap_or("distilled");
-    let mut text = format!("# Distilled from a cassette.\nmock_server:\n  name: {}\n", Value::from(name));
+    let mut text = format!("# Distilled from a cassette.\nmock_server:\n  name: {}\n", yaml(&Value::from(name)));
     if let Some(instructions) = opened["instructions"].as_str() {
-        let _ = writeln!(text, "  instructions: {}", Value::from(instructions));
+        let _ = writeln!(text, "  instructions: {}", yaml(&Value::from(instructions)));
     }
     let mut calls: BTreeMap<String, Vec<(Value, Value)>> = BTreeMap::new();
     for entry in cassette.entries().iter().filter(|entry| entry.method == "tools/call") {
@@ -46,7 +46,7 @@ pub fn distill(cassette: &Cassette) -> String {
     for tool in &tools {
         let mut members = tool.as_object().cloned().unwrap_or_default();
         let name = members.shift_remove("name").unwrap_or_default();
-        let _ = writeln!(text, "    - name: {name}");
+        let _ = writeln!(text, "    - name: {}", yaml(&name));
         for (from, to) in [
             ("title", "title"),
             ("description", "description"),
@@ -55,28 +55,28 @@ pub fn distill(cassette: &Cassette) -> String {
             ("annotations", "annotations"),
         ] {
             if let Some(value) = members.shift_remove(from) {
-                let _ = writeln!(text, "      {to}: {value}");
+                let _ = writeln!(text, "      {to}: {}", yaml(&value));
             }
         }
         if !members.is_empty() {
-            let _ = writeln!(text, "      extra: {}", Value::Object(members));
+            let _ = writeln!(text, "      extra: {}", yaml(&Value::Object(members)));
         }
         let arms = arms(calls.get(name.as_str().unwrap_or_default()).map_or(&[][..], Vec::as_slice));
         if !arms.is_empty() {
             text.push_str("      responses:\n");
         }
         for (arguments, replies) in arms {
-            let _ = writeln!(text, "        - match: {{ equals: {arguments} }}");
+            let _ = writeln!(text, "        - match: {{ equals: {} }}", yaml(&arguments));
             match replies.as_slice() {
                 [only] => {
                     for (key, value) in only.as_object().into_iter().flatten() {
-                        let _ = writeln!(text, "          {key}: {}", escaped(value));
+                        let _ = writeln!(text, "          {key}: {}", yaml(&escaped(value)));
                     }
                 }
                 some => {
                     text.push_str("          sequence:\n");
                     for reply in some {
-                        let _ = writeln!(text, "            - {}", escaped(reply));
+                        let _ = writeln!(text, "            - {}", yaml(&escaped(reply)));
                     }
                 }
             }
@@ -107,21 +107,21 @@ fn resources(text: &mut String, cassette: &Cassette, listed: &Value) {
     for entry in entries {
         let mut members = entry.as_object().cloned().unwrap_or_default();
         let uri = members.shift_remove("uri").unwrap_or_default();
-        let _ = writeln!(text, "    - uri: {uri}");
+        let _ = writeln!(text, "    - uri: {}", yaml(&uri));
         for (from, to) in [("name", "name"), ("description", "description"), ("mimeType", "mime_type")] {
             if let Some(value) = members.shift_remove(from) {
-                let _ = writeln!(text, "      {to}: {value}");
+                let _ = writeln!(text, "      {to}: {}", yaml(&value));
             }
         }
         let read = cassette.entries().iter().find(|read| read.method == "resources/read" && read.params["uri"] == uri);
         let content = read.and_then(|read| read.result.as_ref()?["contents"].get(0).cloned()).unwrap_or_default();
         for key in ["text", "blob"] {
             if let Some(value) = content.get(key) {
-                let _ = writeln!(text, "      {key}: {value}");
+                let _ = writeln!(text, "      {key}: {}", yaml(value));
             }
         }
         if !members.is_empty() {
-            let _ = writeln!(text, "      extra: {}", Value::Object(members));
+            let _ = writeln!(text, "      extra: {}", yaml(&Value::Object(members)));
         }
     }
 }
@@ -134,15 +134,44 @@ fn prompts(text: &mut String, cassette: &Cassette, listed: &Value) {
     for entry in entries {
         let mut members = entry.as_object().cloned().unwrap_or_default();
         let name = members.shift_remove("name").unwrap_or_default();
-        let _ = writeln!(text, "    - name: {name}");
+        let _ = writeln!(text, "    - name: {}", yaml(&name));
         for key in ["description", "arguments"] {
             if let Some(value) = members.shift_remove(key) {
-                let _ = writeln!(text, "      {key}: {value}");
+                let _ = writeln!(text, "      {key}: {}", yaml(&value));
             }
         }
         let got = cassette.entries().iter().find(|got| got.method == "prompts/get" && got.params["name"] == name);
         if let Some(messages) = got.and_then(|got| got.result.as_ref()?.get("messages").cloned()) {
-            let _ = writeln!(text, "      messages: {}", escaped(&messages));
+            let _ = writeln!(text, "      messages: {}", yaml(&escaped(&messages)));
+        }
+    }
+}
+
+/// A value in the flow style of YAML, as JSON has it but for two things: what YAML does not count as printable (1.2.2, 5.1)
+/// is escaped, and a long key has its mark, without which it may have 1,024 characters (7.4.2).
+fn yaml(value: &Value) -> String {
+    const LONG_KEY_BYTES: usize = 1000;
+    match value {
+        Value::Array(items) => format!("[{}]", items.iter().map(yaml).collect::<Vec<_>>().join(", ")),
+        Value::Object(members) => {
+            let member = |(key, value): (&String, &Value)| {
+                let mark = if key.len() > LONG_KEY_BYTES { "? " } else { "" };
+                format!("{mark}{}: {}", yaml(&key.as_str().into()), yaml(value))
+            };
+            format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(", "))
+        }
+        scalar => {
+            let mut text = String::new();
+            for character in scalar.to_string().chars() {
+                match character {
+                    '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+                        // Writing to a String cannot fail.
+                        let _ = write!(text, "\\u{:04x}", u32::from(character));
+                    }
+                    other => text.push(other),
+                }
+            }
+            text
         }
     }
 }

@@ -49,6 +49,11 @@ impl Fault {
     pub const NAMES: &'static str = "none, hang, wedged, slow:MS, recover-after:N, reply-after-cancel:MS, silent, \
         badjson, truncated, wrong-id, duplicate, slowloris, stdout-noise, exit";
 
+    /// Whether a call with this fault gets no answer, whatever it asks.
+    pub fn is_deaf(self) -> bool {
+        matches!(self, Self::Hang | Self::Wedged | Self::Silent | Self::Exit)
+    }
+
     /// Whether a call with this fault takes time.
     pub fn waits(self) -> bool {
         matches!(

@@ -1,20 +1,19 @@
 //! What a client did, a JSON line each.
 
 use std::io::Write;
-use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
 use super::observe::{Observer, Seen};
-use super::service::lock;
+use super::sink::Sink;
 
 /// Writes every message and its answer, in the order of the answers; `number` is the order of arrival.
-pub struct Journal(Mutex<Box<dyn Write + Send>>);
+pub struct Journal(Sink);
 
 impl Journal {
     /// A journal on `sink`, which should not buffer.
     pub fn new(sink: Box<dyn Write + Send>) -> Self {
-        Self(Mutex::new(sink))
+        Self(Sink::new("the journal", sink))
     }
 }
 
@@ -34,9 +33,6 @@ impl Observer for Journal {
             (None, Value::Object(entry)) if seen.id.is_some() => drop(entry.insert("silent".to_owned(), true.into())),
             _ => {}
         }
-        let line = format!("{entry}\n");
-        if let Err(error) = lock(&self.0).write_all(line.as_bytes()) {
-            tracing::error!("the journal cannot be written: {error}");
-        }
+        self.0.write(&entry);
     }
 }

@@ -67,8 +67,9 @@ impl Source {
         Problem { place, path: schema::dotted("", &pointer), message: message.into() }
     }
 
-    /// Problems as the error of this file.
-    pub fn error(&self, problems: Vec<Problem>) -> LoadError {
+    /// Problems as the error of this file, which tells the first of them.
+    pub fn error(&self, mut problems: Vec<Problem>) -> LoadError {
+        problems.truncate(MAX_PROBLEMS);
         LoadError { file: self.file.clone(), problems }
     }
 }
@@ -130,7 +131,7 @@ fn against_schema(source: &Source, value: &Value, whole: &Value) -> Vec<Problem>
         let pointer = error.instance_path().as_str();
         let path = schema::dotted("", pointer);
         if let jsonschema::error::ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() {
-            for key in unexpected {
+            for key in unexpected.iter().take(MAX_PROBLEMS.saturating_sub(problems.len())) {
                 let place = Some(node.key_place(pointer, key));
                 let valid = valid_keys(whole, error.schema_path().as_str());
                 let message = unknown(&path, key, &valid);
@@ -151,6 +152,13 @@ fn against_schema(source: &Source, value: &Value, whole: &Value) -> Vec<Problem>
 
 fn unknown(path: &str, key: &str, valid: &[String]) -> String {
     let whose = if path.is_empty() { "the manifest".to_owned() } else { format!("`{path}`") };
+    if key == "when" && valid.iter().any(|known| known == "match") {
+        return format!(
+            "{whose} has a `when`, which is not evaluated; say it with `match:`, as in \
+             match: {{ city: {{ regex: \"^A\" }} }}; valid: {}",
+            valid.join(", ")
+        );
+    }
     let near = valid.iter().map(|known| (strsim::damerau_levenshtein(known, key), known)).min();
     let near = near.filter(|(distance, known)| *distance <= known.len() / 2);
     let near = near.map(|(_, known)| format!("; the nearest one is `{known}`")).unwrap_or_default();

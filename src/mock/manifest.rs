@@ -174,34 +174,36 @@ pub struct ErrorReply {
     pub data: Option<Value>,
 }
 
-/// A resource.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Resource {
-    /// Its name on the wire.
-    pub uri: String,
+/// What a resource and a family of them have in common.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Content {
     /// The name for people and programs.
-    #[serde(default)]
     pub name: Option<String>,
-    /// What it holds.
-    #[serde(default)]
+    /// What is in it.
     pub description: Option<String>,
     /// Such as `text/plain`.
-    #[serde(default, alias = "mimeType")]
+    #[serde(alias = "mimeType")]
     #[schemars(extend("x-aliases" = ["mimeType"]))]
     pub mime_type: Option<String>,
     /// What resources/read answers.
-    #[serde(default)]
     pub text: Option<String>,
     /// The same for bytes, in base64.
-    #[serde(default)]
     pub blob: Option<String>,
+    /// More members of the entry in the list, sent as they stand.
+    pub extra: Map<String, Value>,
+}
+
+/// A resource. Unknown keys are refused by the schema, as those of a tool.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct Resource {
+    /// Its name on the wire.
+    pub uri: String,
     /// Texts that follow while a client is subscribed; it is told of each.
     #[serde(default)]
     pub updates: Vec<Update>,
-    /// More members of the entry in resources/list, sent as they stand.
-    #[serde(default)]
-    pub extra: Map<String, Value>,
+    #[serde(flatten)]
+    pub content: Content,
 }
 
 /// A change of a resource.
@@ -215,36 +217,18 @@ pub struct Update {
     pub text: String,
 }
 
-/// A family of resources.
+/// A family of resources. Unknown keys are refused by the schema, as those of a tool.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct ResourceTemplate {
     /// Such as `file:///users/{id}.json`; what a name in braces stands for is `${uri.NAME}` in the text.
     #[serde(alias = "uriTemplate")]
     #[schemars(extend("x-aliases" = ["uriTemplate"]))]
     pub uri_template: String,
-    /// The name for people and programs.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// What they hold.
-    #[serde(default)]
-    pub description: Option<String>,
-    /// Such as `text/plain`.
-    #[serde(default, alias = "mimeType")]
-    #[schemars(extend("x-aliases" = ["mimeType"]))]
-    pub mime_type: Option<String>,
-    /// What resources/read answers.
-    #[serde(default)]
-    pub text: Option<String>,
-    /// The same for bytes, in base64.
-    #[serde(default)]
-    pub blob: Option<String>,
     /// Values that completion/complete offers, by the name in braces.
     #[serde(default)]
     pub complete: std::collections::BTreeMap<String, Vec<String>>,
-    /// More members of the entry in resources/templates/list, sent as they stand.
-    #[serde(default)]
-    pub extra: Map<String, Value>,
+    #[serde(flatten)]
+    pub content: Content,
 }
 
 /// A prompt.

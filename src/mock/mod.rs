@@ -25,9 +25,11 @@ mod redact;
 mod resources;
 mod schema;
 mod service;
+mod sink;
 mod spans;
 mod subscriptions;
 mod template;
+mod turns;
 mod wire;
 
 pub use beside::Beside;

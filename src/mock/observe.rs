@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::asks::answer_of;
 use super::service::lock;
+use crate::limits::MAX_RECORDED_MESSAGES;
 use crate::protocol::{Body, Id, Outcome, Request, Response, Revision, render};
-use crate::server::{Exchange, Outbox, Service};
+use crate::server::{Exchange, ExclusiveWork, Outbox, Service};
 use crate::tools::Weight;
 
 /// One message of a client and what came of it.
@@ -27,12 +29,19 @@ pub struct Seen {
     pub revision: Option<Revision>,
     /// An object with `result` or `error`, or with the `line` that was sent; `None` for silence.
     pub reply: Option<Value>,
+    /// What was sent to the client between the two, if somebody wants it: notifications, and requests with the client's
+    /// `answer`.
+    pub before: Vec<Value>,
     /// How long it took.
     pub time: Duration,
 }
 
 /// Somebody who looks on.
 pub trait Observer: Send + Sync {
+    /// Whether `before` is to be filled in.
+    fn wants_messages(&self) -> bool {
+        false
+    }
     /// A message has come.
     fn came(&self, _seen: &Seen) {}
     /// It was answered, or will not be.
@@ -46,12 +55,19 @@ pub struct Observed {
     count: AtomicU64,
     /// Numbers of the requests in flight: threads may take them up in another order than that of arrival.
     numbers: Mutex<HashMap<Id, u64>>,
+    /// Requests that are answered, but whose answers have not left.
+    leaving: Mutex<HashMap<Id, Seen>>,
+    /// Answers of the client, by the ids of what it was asked.
+    asked: Mutex<HashMap<Id, Value>>,
+    wants_messages: bool,
 }
 
 impl Observed {
     /// Lets them look on.
     pub fn new(inner: Arc<dyn Service>, observers: Vec<Arc<dyn Observer>>) -> Self {
-        Self { inner, observers, count: AtomicU64::new(0), numbers: Mutex::default() }
+        let wants_messages = observers.iter().any(|observer| observer.wants_messages());
+        let (numbers, leaving, asked) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { inner, observers, count: AtomicU64::new(0), numbers, leaving, asked, wants_messages }
     }
 
     fn came(&self, request: &Request<'_>, revision: Option<Revision>) -> Seen {
@@ -64,10 +80,62 @@ impl Observed {
             params: params.unwrap_or_else(|| json!({})),
             revision,
             reply: None,
+            before: Vec::new(),
             time: Duration::ZERO,
         };
         self.observers.iter().for_each(|observer| observer.came(&seen));
         seen
+    }
+
+    /// Lets `work` send its messages through a tap, if somebody wants them.
+    fn tapped<T>(&self, exchange: &Exchange<'_>, seen: &mut Seen, work: impl FnOnce(&Exchange<'_>) -> T) -> T {
+        if !self.wants_messages {
+            return work(exchange);
+        }
+        let tap = Tap { outbox: exchange.outbox, asked: &self.asked, messages: Mutex::default() };
+        let done = work(&Exchange { outbox: &tap, ..*exchange });
+        for mut message in tap.messages.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            let id = message.as_object_mut().and_then(|members| members.shift_remove("id"));
+            if let Some(id) = id.and_then(|id| serde_json::from_value::<Id>(id).ok()) {
+                message["answer"] = lock(&self.asked).remove(&id).unwrap_or_default();
+            }
+            seen.before.push(message);
+        }
+        done
+    }
+
+    fn tell(&self, mut seen: Seen) {
+        seen.before.truncate(MAX_RECORDED_MESSAGES);
+        self.observers.iter().for_each(|observer| observer.answered(&seen));
+    }
+}
+
+/// Keeps what passes to the client.
+struct Tap<'a> {
+    outbox: &'a dyn Outbox,
+    asked: &'a Mutex<HashMap<Id, Value>>,
+    messages: Mutex<Vec<Value>>,
+}
+
+impl Outbox for Tap<'_> {
+    fn send(&self, message: &[u8]) {
+        let read = serde_json::from_slice::<Value>(message).ok().filter(|read| read.get("method").is_some());
+        if let Some(Value::Object(mut read)) = read {
+            read.shift_remove("jsonrpc");
+            if let Some(id) = read.get("id").and_then(|id| serde_json::from_value::<Id>(id.clone()).ok()) {
+                // Before it leaves: the answer may be quick.
+                lock(self.asked).insert(id, Value::Null);
+            }
+            let mut messages = lock(&self.messages);
+            if messages.len() < MAX_RECORDED_MESSAGES {
+                messages.push(read.into());
+            }
+        }
+        self.outbox.send(message);
+    }
+
+    fn exclusively(&self, work: &mut ExclusiveWork<'_>) {
+        self.outbox.exclusively(work);
     }
 }
 
@@ -97,15 +165,24 @@ impl Service for Observed {
         let revision = exchange.ticket.revision;
         let mut seen = self.came(exchange.request, Some(revision));
         let begun = Instant::now();
-        let outcome = self.inner.serve(exchange);
+        let outcome = self.tapped(exchange, &mut seen, |exchange| self.inner.serve(exchange));
         seen.time = begun.elapsed();
-        seen.reply = outcome.as_ref().map(|outcome| reply(outcome, revision));
-        self.observers.iter().for_each(|observer| observer.answered(&seen));
+        match &outcome {
+            // What else is sent before the answer comes in `served`.
+            Some(outcome) => {
+                seen.reply = Some(reply(outcome, revision));
+                lock(&self.leaving).insert(exchange.ticket.id.clone(), seen);
+            }
+            None => self.tell(seen),
+        }
         outcome
     }
 
     fn served(&self, exchange: &Exchange<'_>, outcome: &Outcome) {
-        self.inner.served(exchange, outcome);
+        let seen = lock(&self.leaving).remove(&exchange.ticket.id);
+        let Some(mut seen) = seen else { return self.inner.served(exchange, outcome) };
+        self.tapped(exchange, &mut seen, |exchange| self.inner.served(exchange, outcome));
+        self.tell(seen);
     }
 
     fn notified(&self, request: &Request<'_>) {
@@ -115,6 +192,11 @@ impl Service for Observed {
     }
 
     fn answered(&self, response: &Response<'_>) {
+        if let Some(id) = &response.id
+            && let Some(answer) = lock(&self.asked).get_mut(id)
+        {
+            *answer = answer_of(response);
+        }
         self.inner.answered(response);
     }
 

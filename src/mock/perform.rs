@@ -11,6 +11,7 @@ use super::faker::{hash, splitmix};
 use super::fault::Fault;
 use super::service::Mock;
 use super::template::{Scope, Template};
+use super::turns::{has_answers, request_state};
 use super::wire::spoil;
 use crate::cancel::CancelToken;
 use crate::limits::{MAX_MOCK_HANG_MS, MOCK_END_GRACE_MS};
@@ -42,10 +43,16 @@ enum Woken {
 }
 
 impl Performance<'_> {
-    /// Answers with `reply`. `fault` is that of all calls, which counts before the answer's own; `generic` says what is
-    /// answered when the manifest does not.
-    pub fn run(&self, reply: Option<&Reply>, fault: Fault, generic: impl FnOnce() -> Outcome) -> Option<Outcome> {
-        let (answer, count) = reply.map_or((&Answer::Generic, 0), Reply::next);
+    /// Answers with `picked`: the answer, and how often it was given, this time included. `fault` is that of all calls,
+    /// which counts before the answer's own; `generic` says what is answered when the manifest does not.
+    pub fn run(
+        &self,
+        picked: Option<(&Reply, u64)>,
+        fault: Fault,
+        generic: impl FnOnce() -> Outcome,
+    ) -> Option<Outcome> {
+        let (reply, count) = picked.map_or((None, 0), |(reply, count)| (Some(reply), count));
+        let answer = reply.map_or(&Answer::Generic, |reply| reply.body(count));
         let own = reply.and_then(|reply| reply.fault).unwrap_or_default();
         let fault = if fault == Fault::None { own } else { fault };
         let cancel = &self.exchange.ticket.cancel;
@@ -154,15 +161,10 @@ impl Performance<'_> {
         }
         let mut answers = serde_json::Map::new();
         for ask in &reply.asks {
-            let (id, waiting) = self.mock.asks.send(self.exchange.outbox, ask.method, &ask.params.fill(&scope));
-            let cancelled = &self.exchange.ticket.cancel;
-            let limit = Duration::from_millis(MAX_MOCK_HANG_MS);
-            wait(limit, &[&waiting.done, cancelled, &self.mock.over]);
-            self.mock.asks.forget(&id);
-            if cancelled.is_cancelled() || !waiting.done.is_cancelled() {
-                return Err(None);
-            }
-            answers.insert(ask.name.to_owned(), waiting.answer());
+            let ends = [&self.exchange.ticket.cancel, &self.mock.over];
+            let params = ask.params.fill(&scope);
+            let answer = self.mock.asks.ask(self.exchange.outbox, ask.method, Some(&params), &ends);
+            answers.insert(ask.name.to_owned(), answer.ok_or(None)?);
         }
         Err(Some(Value::Object(answers)))
     }
@@ -170,12 +172,10 @@ impl Performance<'_> {
     /// The way of 2026-07-28 (basic/patterns/mrtr): a result that asks, and the same request again with the answers.
     fn ask_by_result(&self, reply: &Reply, scope: &Scope<'_>) -> Result<Option<Body>, Option<Value>> {
         let name = self.tool.map_or(&*self.exchange.request.method, |tool| &tool.name);
-        let state = format!("{:016x}", splitmix(hash(name) ^ self.catalog.seed));
-        let given = &self.params["inputResponses"];
-        let trusted = self.params.get("requestState").is_none_or(|sent| *sent == state);
-        if trusted && reply.asks.iter().all(|ask| given.get(ask.name).is_some()) {
-            return Err(Some(given.clone()));
+        if has_answers(self.catalog, name, reply, self.params) {
+            return Err(Some(self.params["inputResponses"].clone()));
         }
+        let state = request_state(self.catalog, name);
         let requests: serde_json::Map<String, Value> = reply
             .asks
             .iter()

@@ -1,13 +1,16 @@
 //! Serves a cassette.
 
-use std::sync::Mutex;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
+use super::asks::Asks;
 use super::cassette::{Cassette, Entry, Recorder, plain};
 use super::redact::Redactor;
 use super::service::lock;
-use crate::protocol::{Body, Code, Outcome, Request, RpcError, notification};
+use crate::cancel::CancelToken;
+use crate::protocol::{Body, Code, Id, Outcome, Request, Response, RpcError, notification};
 use crate::server::{Exchange, Service, stateless_revisions};
 use crate::tools::Weight;
 
@@ -25,6 +28,8 @@ pub enum OnMiss {
 pub trait Upstream: Send + Sync {
     /// Its answer: an object with `result` or `error`. Fails, with the reason, when there is none.
     fn ask(&self, method: &str, params: &Value) -> Result<Value, String>;
+    /// The client sends nothing more: what has no answer soon gets none.
+    fn ended(&self);
 }
 
 /// A cassette as a service.
@@ -33,16 +38,61 @@ pub struct Player {
     on_miss: OnMiss,
     /// What is looked up must be without the secrets that the cassette is without.
     redactor: Redactor,
+    /// What requests get that are not taken up yet, found when they arrived: threads may take them up in another order.
+    found: Mutex<HashMap<Id, Option<Arc<Entry>>>>,
+    /// What the client declared when it opened the session.
+    client: Mutex<Value>,
+    asks: Asks,
+    /// Cancelled when the client sends nothing more.
+    over: CancelToken,
 }
 
 impl Player {
     /// Serves this cassette.
     pub fn new(cassette: Cassette, on_miss: OnMiss, redactor: Redactor) -> Self {
-        Self { cassette: Mutex::new(cassette), on_miss, redactor }
+        Self {
+            cassette: Mutex::new(cassette),
+            on_miss,
+            redactor,
+            found: Mutex::default(),
+            client: Mutex::default(),
+            asks: Asks::default(),
+            over: CancelToken::new(),
+        }
     }
 
-    fn find(&self, method: &str, params: &Value) -> Option<Entry> {
-        lock(&self.cassette).next(method, &self.redactor.redact(&plain(params))).cloned()
+    fn find(&self, method: &str, params: &Value) -> Option<Arc<Entry>> {
+        lock(&self.cassette).next(method, &self.redactor.redact(&plain(params)))
+    }
+
+    /// Sends what the server sent before this answer. `None` when the client does not want the answer any more.
+    fn prelude(&self, entry: &Entry, exchange: &Exchange<'_>) -> Option<()> {
+        let ticket = exchange.ticket;
+        let token = ticket.progress_token.as_ref().and_then(|id| serde_json::from_str::<Value>(id.as_json()).ok());
+        for message in &entry.before {
+            let method = message["method"].as_str().unwrap_or_default();
+            if message.get("answer").is_some() {
+                // 2026-07-28 has no requests of servers.
+                if !ticket.revision.is_stateless() && self.may_ask(method) {
+                    self.asks.ask(exchange.outbox, method, message.get("params"), &[&ticket.cancel, &self.over])?;
+                }
+                continue;
+            }
+            let mut params = message.get("params").cloned().unwrap_or_else(|| json!({}));
+            if method == "notifications/progress" {
+                // The token is this client's.
+                let Some(token) = &token else { continue };
+                params["progressToken"] = token.clone();
+            }
+            exchange.outbox.send(&notification(method, &params));
+        }
+        Some(())
+    }
+
+    /// Whether the client has declared what a request of the server needs.
+    fn may_ask(&self, method: &str) -> bool {
+        let capability = method.split('/').next().unwrap_or_default();
+        capability == "ping" || lock(&self.client).get(capability).is_some()
     }
 
     fn miss(&self, method: &str, params: &Value) -> Outcome {
@@ -71,8 +121,9 @@ impl Player {
     }
 
     /// What a stateless client asks first, put together from what a session was opened with.
-    fn discovered(&self) -> Option<Entry> {
-        let opened = self.find("initialize", &Value::Null)?.result?;
+    fn discovered(&self) -> Option<Arc<Entry>> {
+        let entry = self.find("initialize", &Value::Null)?;
+        let opened = entry.result.as_ref()?;
         let supported: Vec<&str> = stateless_revisions().collect();
         let mut result = json!({"supportedVersions": supported, "capabilities": opened["capabilities"],
             "ttlMs": 0, "cacheScope": "private"});
@@ -80,7 +131,7 @@ impl Player {
             result["instructions"] = text.clone();
         }
         let (method, params) = ("server/discover".to_owned(), json!({}));
-        Some(Entry { method, params, result: Some(result), error: None, before: Vec::new(), ms: 0.0 })
+        Some(Arc::new(Entry { method, params, result: Some(result), error: None, before: Vec::new(), ms: 0.0 }))
     }
 }
 
@@ -91,45 +142,50 @@ fn outcome(entry: &Entry) -> Outcome {
             message: error["message"].as_str().unwrap_or_default().to_owned(),
             data: error.get("data").cloned(),
         }),
-        (result, None) => Ok(Body::Raw(result.clone().unwrap_or_else(|| json!({})).to_string().into())),
+        (result, None) => Ok(Body::Raw(result.as_ref().map_or_else(|| "{}".to_owned(), Value::to_string).into())),
     }
 }
 
+fn params(request: &Request<'_>) -> Value {
+    request.params.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+}
+
 impl Service for Player {
-    fn weight(&self, _: &Request<'_>) -> Weight {
-        if matches!(self.on_miss, OnMiss::Fail) { Weight::Light } else { Weight::Waits }
+    fn weight(&self, request: &Request<'_>) -> Weight {
+        let found = self.find(&request.method, &params(request));
+        let waits = found.as_ref().map_or(!matches!(self.on_miss, OnMiss::Fail), |entry| entry.asks());
+        if let Some(id) = &request.id {
+            lock(&self.found).insert(id.clone(), found);
+        }
+        if waits { Weight::Waits } else { Weight::Light }
     }
 
     fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
         let method = &*exchange.request.method;
         let revision = exchange.ticket.revision;
-        let params: Value =
-            exchange.request.params.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
-        let mut found = self.find(method, &params);
+        let params = params(exchange.request);
+        let known = lock(&self.found).remove(&exchange.ticket.id);
+        let mut found = known.unwrap_or_else(|| self.find(method, &params));
         if found.is_none() && method == "server/discover" && revision.is_stateless() {
             found = self.discovered();
         }
-        let Some(mut entry) = found else {
+        let opens = method == "initialize";
+        if opens {
+            *lock(&self.client) = params["capabilities"].clone();
+        }
+        let Some(entry) = found else {
             return Some(match method {
                 "ping" | "logging/setLevel" if !revision.is_stateless() => Ok(Body::Raw("{}".into())),
                 _ => self.miss(method, &params),
             });
         };
-        if method == "initialize"
-            && let Some(result) = &mut entry.result
-        {
-            result["protocolVersion"] = exchange.session.negotiate_with(exchange.request.params).as_str().into();
+        self.prelude(&entry, exchange)?;
+        if !opens && !revision.is_stateless() {
+            return Some(outcome(&entry));
         }
-        let token =
-            exchange.ticket.progress_token.as_ref().and_then(|id| serde_json::from_str::<Value>(id.as_json()).ok());
-        for message in &entry.before {
-            let (sent, mut params) = (message["method"].as_str().unwrap_or_default(), message["params"].clone());
-            if sent == "notifications/progress" {
-                // The token is this client's.
-                let Some(token) = &token else { continue };
-                params["progressToken"] = token.clone();
-            }
-            exchange.outbox.send(&notification(sent, &params));
+        let mut entry = Entry::clone(&entry);
+        if opens && let Some(result) = &mut entry.result {
+            result["protocolVersion"] = exchange.session.negotiate_with(exchange.request.params).as_str().into();
         }
         if revision.is_stateless()
             && let Some(Value::Object(result)) = &mut entry.result
@@ -137,5 +193,16 @@ impl Service for Player {
             result.entry("resultType").or_insert_with(|| "complete".into());
         }
         Some(outcome(&entry))
+    }
+
+    fn answered(&self, response: &Response<'_>) {
+        self.asks.answered(response);
+    }
+
+    fn ended(&self) {
+        self.over.cancel();
+        if let OnMiss::Ask(upstream) | OnMiss::Record(upstream, _) = &self.on_miss {
+            upstream.ended();
+        }
     }
 }

@@ -24,23 +24,14 @@ pub struct Resource {
 impl Resource {
     /// Makes one ready.
     pub fn new(from: &manifest::Resource) -> Self {
-        let mut entry = Map::new();
-        entry.insert("uri".to_owned(), from.uri.clone().into());
-        // The specification requires a name.
-        entry.insert("name".to_owned(), from.name.clone().unwrap_or_else(|| from.uri.clone()).into());
-        put(&mut entry, "description", from.description.as_ref());
-        put(&mut entry, "mimeType", from.mime_type.as_ref());
-        entry.extend(from.extra.clone());
         let mut content = Map::new();
         content.insert("uri".to_owned(), from.uri.clone().into());
-        put(&mut content, "mimeType", from.mime_type.as_ref());
-        match &from.blob {
-            Some(blob) => content.insert("blob".to_owned(), blob.clone().into()),
-            None => content.insert("text".to_owned(), from.text.clone().unwrap_or_default().into()),
-        };
+        put(&mut content, "mimeType", from.content.mime_type.as_ref());
+        let (key, text) = held(&from.content);
+        content.insert(key.to_owned(), text.into());
         Self {
             uri: from.uri.clone(),
-            entry: Value::Object(entry).to_string(),
+            entry: entry("uri", &from.uri, &from.content),
             updates: from.updates.clone(),
             content: Mutex::new(Value::Object(content)),
         }
@@ -75,23 +66,14 @@ pub struct Template {
 impl Template {
     /// Makes one ready.
     pub fn new(from: &manifest::ResourceTemplate, pattern: Pattern) -> Self {
-        let mut entry = Map::new();
-        entry.insert("uriTemplate".to_owned(), from.uri_template.clone().into());
-        entry.insert("name".to_owned(), from.name.clone().unwrap_or_else(|| from.uri_template.clone()).into());
-        put(&mut entry, "description", from.description.as_ref());
-        put(&mut entry, "mimeType", from.mime_type.as_ref());
-        entry.extend(from.extra.clone());
-        let content = match &from.blob {
-            Some(blob) => ("blob", blob.clone()),
-            None => ("text", from.text.clone().unwrap_or_default()),
-        };
+        let (key, text) = held(&from.content);
         Self {
             uri: from.uri_template.clone(),
-            entry: Value::Object(entry).to_string(),
+            entry: entry("uriTemplate", &from.uri_template, &from.content),
             complete: from.complete.clone(),
             pattern,
-            mime_type: from.mime_type.clone(),
-            content: (content.0, Filled::new(&content.1.into())),
+            mime_type: from.content.mime_type.clone(),
+            content: (key, Filled::new(&text.into())),
         }
     }
 
@@ -109,6 +91,25 @@ impl Template {
         };
         content.insert((*key).to_owned(), text.into());
         Some(json!({ "contents": [content] }))
+    }
+}
+
+/// The entry of a list, under the member that names it. The specification requires a name.
+fn entry(member: &str, named: &str, from: &manifest::Content) -> String {
+    let mut entry = Map::new();
+    entry.insert(member.to_owned(), named.into());
+    entry.insert("name".to_owned(), from.name.as_deref().unwrap_or(named).into());
+    put(&mut entry, "description", from.description.as_ref());
+    put(&mut entry, "mimeType", from.mime_type.as_ref());
+    entry.extend(from.extra.clone());
+    Value::Object(entry).to_string()
+}
+
+/// What is read: under which member, and the text or the base64 of it.
+fn held(from: &manifest::Content) -> (&'static str, String) {
+    match &from.blob {
+        Some(blob) => ("blob", blob.clone()),
+        None => ("text", from.text.clone().unwrap_or_default()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! A mock as a service: which method does what.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 
 use serde_json::{Value, json};
 
@@ -12,6 +12,7 @@ use super::fault::Fault;
 use super::perform::Performance;
 use super::schema;
 use super::subscriptions::Subscriptions;
+use super::turns::{Turn, arguments};
 use crate::cancel::CancelToken;
 use crate::protocol::{Body, Code, Id, Outcome, Request, Response, RpcError};
 use crate::server::{Exchange, Outbox, Service, stateless_revisions};
@@ -22,13 +23,15 @@ pub struct Mock {
     me: Weak<Self>,
     catalog: RwLock<Arc<Catalog>>,
     /// Of the command line, which counts before the manifest's.
-    fault: Option<Fault>,
+    pub(super) fault: Option<Fault>,
     /// Whether the manifest may change while it is served.
-    reloads: bool,
+    pub(super) reloads: bool,
+    /// Names that its tools must not have.
+    reserved: OnceLock<HashSet<String>>,
     /// Calls of tools so far, and those of them that were answered.
-    calls: AtomicU64,
-    /// The place of each call in flight in the order of arrival: threads may take them up in another one.
-    turns: Mutex<HashMap<Id, u64>>,
+    pub(super) calls: AtomicU64,
+    /// Of requests that are not taken up yet.
+    pub(super) turns: Mutex<HashMap<Id, Turn>>,
     answered: AtomicU64,
     /// Whether the client has opened a session, and hears of changes unasked.
     pub(super) handshake: AtomicBool,
@@ -51,6 +54,7 @@ impl Mock {
             catalog: RwLock::new(Arc::new(catalog)),
             fault,
             reloads,
+            reserved: OnceLock::new(),
             calls: AtomicU64::new(0),
             turns: Mutex::default(),
             answered: AtomicU64::new(0),
@@ -81,8 +85,19 @@ impl Mock {
         }
     }
 
-    /// Serves another state of the manifest's file, and tells the client.
-    pub fn reload(&self, catalog: Catalog) {
+    /// Keeps these names for somebody else, now and after every change. Fails, naming it, when a tool has one of them.
+    pub fn reserve(&self, names: impl Iterator<Item = String>) -> Result<(), String> {
+        let names = self.reserved.get_or_init(|| names.collect());
+        // A change that comes in between finds them.
+        self.catalog().avoids(names)
+    }
+
+    /// Serves another state of the manifest's file, and tells the client. Fails when a tool has a name that is kept for
+    /// somebody else; then all stays as it was.
+    pub fn reload(&self, catalog: Catalog) -> Result<(), String> {
+        if let Some(names) = self.reserved.get() {
+            catalog.avoids(names)?;
+        }
         let old = self.catalog();
         // A client cannot see why a tool answers differently, so it is told in any case.
         let mut changes = vec!["tools"];
@@ -98,6 +113,7 @@ impl Mock {
             changes.push("prompts");
         }
         self.replace(Arc::new(catalog), &changes);
+        Ok(())
     }
 
     /// Swaps the catalog for the one that the manifest has for later, if it has one.
@@ -116,22 +132,13 @@ impl Mock {
         }
     }
 
-    fn call(&self, catalog: &Catalog, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
-        let count = lock(&self.turns).remove(&exchange.ticket.id).unwrap_or_default();
-        let fault = match self.fault.or(catalog.fault).unwrap_or_default() {
-            Fault::RecoverAfter(calls) => {
-                if count <= calls {
-                    Fault::Hang
-                } else {
-                    Fault::None
-                }
-            }
-            fault => fault,
-        };
+    fn call(&self, turn: &Turn, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
+        let catalog = &*turn.catalog;
+        let fault = self.fault_of(catalog, turn.number);
         let invalid = |message: String| Some(Err(RpcError::new(Code::InvalidParams, message)));
         let performance = |arguments| Performance { mock: self, catalog, exchange, params, arguments, tool: None };
         // A server that does not respond does not look at arguments either.
-        if matches!(fault, Fault::Hang | Fault::Wedged | Fault::Silent | Fault::Exit) {
+        if fault.is_deaf() {
             return performance(&Value::Null).run(None, fault, || Ok(Body::Raw("{}".into())));
         }
         let Some(name) = params["name"].as_str() else {
@@ -141,19 +148,22 @@ impl Mock {
             return invalid(format!("no tool `{name}`; tools/list has the names"));
         };
         let none = json!({});
-        let arguments = match &params["arguments"] {
-            Value::Null => &none,
-            given => given,
+        let arguments = arguments(params, &none);
+        // What was decided when the call came was valid then.
+        let choice = match turn.of_tool {
+            Some(choice) => Some(choice),
+            None => match tool.input.as_ref().and_then(|input| input.iter_errors(arguments).next()) {
+                Some(error) => return invalid(schema::describe(&error, "arguments")),
+                None => tool.behaviour.pick(arguments, |_| false),
+            },
         };
-        if let Some(error) = tool.input.as_ref().and_then(|input| input.iter_errors(arguments).next()) {
-            return invalid(schema::describe(&error, "arguments"));
-        }
         let performance = Performance { tool: Some(tool), ..performance(arguments) };
         let generic = || {
             let result = json!({"content": [{"type": "text", "text": format!("mock {name}")}]});
             Ok(Body::Raw(performance.finish(result).to_string().into()))
         };
-        let outcome = performance.run(tool.behaviour.pick(arguments), fault, generic);
+        let picked = choice.and_then(|choice| tool.behaviour.reply(choice));
+        let outcome = performance.run(picked, fault, generic);
         let answered = self.answered.fetch_add(1, Relaxed) + 1;
         if catalog.later.as_ref().is_some_and(|later| later.after_calls == Some(answered)) {
             self.rotate();
@@ -161,12 +171,13 @@ impl Mock {
         outcome
     }
 
-    fn dispatch(&self, catalog: &Catalog, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
+    fn dispatch(&self, turn: &Turn, exchange: &Exchange<'_>, params: &Value) -> Option<Outcome> {
+        let catalog = &*turn.catalog;
         let revision = exchange.ticket.revision;
         let handshake = !revision.is_stateless();
         let raw = |value: Value| Ok(Body::Raw(value.to_string().into()));
         Some(match &*exchange.request.method {
-            "tools/call" => return self.call(catalog, exchange, params),
+            "tools/call" => return self.call(turn, exchange, params),
             "ping" if handshake => Ok(Body::Raw("{}".into())),
             "initialize" if handshake => {
                 let agreed = exchange.session.negotiate_with(exchange.request.params);
@@ -191,6 +202,10 @@ impl Mock {
                 }
                 raw(catalog.finished(exchange, result, true))
             }
+            "server/discover" => Err(RpcError::new(
+                Code::InvalidParams,
+                "server/discover needs `_meta` with `io.modelcontextprotocol/protocolVersion`",
+            )),
             "logging/setLevel" if handshake && catalog.capabilities(false).get("logging").is_some() => {
                 exchange.session.set_level(exchange.request.params)
             }
@@ -213,32 +228,12 @@ impl Mock {
 
 impl Service for Mock {
     fn weight(&self, request: &Request<'_>) -> Weight {
-        #[derive(serde::Deserialize)]
-        struct Params<'a> {
-            #[serde(borrow)]
-            name: std::borrow::Cow<'a, str>,
-        }
-        let catalog = self.catalog();
-        let mut waits = request.method == "subscriptions/listen";
-        if let Some(behaviour) = catalog.methods.get(&*request.method) {
-            waits |= behaviour.waits();
-        }
-        if request.method == "tools/call" {
-            waits |= self.fault.or(catalog.fault).is_some_and(Fault::waits);
-            if let Some(id) = &request.id {
-                // Asked once for each request, by the thread that reads them.
-                let turn = self.calls.fetch_add(1, Relaxed) + 1;
-                lock(&self.turns).insert(id.clone(), turn);
-            }
-            let params = request.params.and_then(|raw| serde_json::from_str::<Params<'_>>(raw.get()).ok());
-            let tool = params.and_then(|params| catalog.tool(&params.name));
-            waits |= tool.is_some_and(|tool| tool.behaviour.waits());
-        }
-        if waits { Weight::Waits } else { Weight::Light }
+        if self.arrive(request) { Weight::Waits } else { Weight::Light }
     }
 
     fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
-        let catalog = self.catalog();
+        let turn = lock(&self.turns).remove(&exchange.ticket.id).unwrap_or_else(|| self.late());
+        let catalog = &*turn.catalog;
         let params: Value = match exchange.request.params.map(|raw| serde_json::from_str(raw.get())) {
             Some(Err(error)) => {
                 return Some(Err(RpcError::new(Code::InvalidParams, format!("`params` cannot be read: {error}"))));
@@ -247,13 +242,14 @@ impl Service for Mock {
             None => json!({}),
         };
         let Some(behaviour) = catalog.methods.get(&*exchange.request.method) else {
-            return self.dispatch(&catalog, exchange, &params);
+            return self.dispatch(&turn, exchange, &params);
         };
         let performance =
-            Performance { mock: self, catalog: &catalog, exchange, params: &params, arguments: &params, tool: None };
+            Performance { mock: self, catalog, exchange, params: &params, arguments: &params, tool: None };
         let silent = Err(RpcError::new(Code::Internal, "the method has no answer"));
-        let generic = || self.dispatch(&catalog, exchange, &params).unwrap_or(silent);
-        performance.run(behaviour.pick(&params), Fault::None, generic)
+        let generic = || self.dispatch(&turn, exchange, &params).unwrap_or(silent);
+        let choice = turn.of_method.or_else(|| behaviour.pick(&params, |_| false));
+        performance.run(choice.and_then(|choice| behaviour.reply(choice)), Fault::None, generic)
     }
 
     fn notified(&self, request: &Request<'_>) {

@@ -60,6 +60,12 @@ impl Node {
                 let most = format!("at most {MAX_MOCK_NODES} values, {MAX_MOCK_DEPTH} levels deep");
                 return (place, format!("the manifest, or what its anchors stand for, is too large: {most}"));
             }
+            // The words of the parser are for programmers.
+            let reason = match reason.split([',', ';', '`']).next().unwrap_or(reason).trim() {
+                "multiple YAML documents detected" => "the file holds more than one document (`---`); it must be one",
+                "non-finite float" => "JSON has no such number",
+                _ => reason,
+            };
             (place, reason.to_owned())
         })
     }

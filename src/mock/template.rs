@@ -110,6 +110,18 @@ impl Template {
         }
     }
 
+    /// Whether a place stands for something else in each call, whatever the call says.
+    pub fn counts(&self) -> bool {
+        match self {
+            Self::Fixed(_) => false,
+            Self::Text(parts) => parts.iter().any(|part| {
+                matches!(part, Part::Place(path, _) if matches!(path.first().map(String::as_str), Some("call" | "faker")))
+            }),
+            Self::Array(items) => items.iter().any(Self::counts),
+            Self::Object(members) => members.iter().any(|(_, member)| member.counts()),
+        }
+    }
+
     /// Fills in the places.
     pub fn fill(&self, scope: &Scope<'_>) -> Value {
         match self {

@@ -3,41 +3,90 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::cancel::CancelToken;
-use crate::protocol::Id;
+use crate::protocol::{Id, Revision};
 
 /// Ids in flight, each with the token that stops its work.
 #[derive(Debug, Default)]
-pub struct InFlight(Mutex<HashMap<Id, CancelToken>>);
+pub struct InFlight(Mutex<HashMap<Id, Work>>);
+
+/// What became of a request while it was served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removed {
+    /// Its answer is wanted.
+    Wanted,
+    /// Nobody wants it any more.
+    Cancelled,
+    /// It took so long that it has been answered without its work.
+    GivenUp,
+}
+
+/// What is known of one request.
+#[derive(Debug)]
+struct Work {
+    token: CancelToken,
+    revision: Revision,
+    /// When it was last seen to make a step.
+    moved: Instant,
+}
 
 impl InFlight {
     /// Takes the id; `None` if it is taken already.
-    pub fn add(&self, id: &Id) -> Option<CancelToken> {
+    pub fn add(&self, id: &Id, revision: Revision) -> Option<CancelToken> {
         match self.lock().entry(id.clone()) {
             Entry::Occupied(_) => None,
-            Entry::Vacant(place) => Some(place.insert(CancelToken::new()).clone()),
+            Entry::Vacant(place) => {
+                let work = Work { token: CancelToken::new(), revision, moved: Instant::now() };
+                Some(place.insert(work).token.clone())
+            }
         }
     }
 
-    /// Frees the id; whether it may still be answered, that is, nobody has cancelled it.
-    pub fn remove(&self, id: &Id) -> bool {
-        self.lock().remove(id).is_some_and(|token| !token.is_cancelled())
+    /// Frees the id, if it is still taken by the work with this token.
+    pub fn remove(&self, id: &Id, token: &CancelToken) -> Removed {
+        let mut all = self.lock();
+        if all.get(id).is_none_or(|work| !work.token.is_same(token)) {
+            return Removed::GivenUp;
+        }
+        all.remove(id);
+        if token.is_cancelled() { Removed::Cancelled } else { Removed::Wanted }
+    }
+
+    /// Takes out those that have made no step for `limit`; with each, whether an answer is still wanted.
+    pub fn give_up(&self, limit: Duration) -> Vec<(Id, Revision, bool)> {
+        let mut all = self.lock();
+        for work in all.values_mut().filter(|work| !work.token.is_stuck()) {
+            work.moved = Instant::now();
+        }
+        let stuck = all.extract_if(|_, work| work.moved.elapsed() >= limit);
+        let given_up = |(id, work): (Id, Work)| {
+            let is_wanted = !work.token.is_cancelled();
+            work.token.cancel();
+            (id, work.revision, is_wanted)
+        };
+        stuck.map(given_up).collect()
     }
 
     /// Cancels one; an unknown id is ignored, since a cancellation may cross the reply.
     pub fn cancel(&self, id: &Id) {
-        if let Some(token) = self.lock().get(id) {
-            token.cancel();
+        if let Some(work) = self.lock().get(id) {
+            work.token.cancel();
         }
     }
 
     /// Cancels all.
     pub fn cancel_all(&self) {
-        self.lock().values().for_each(CancelToken::cancel);
+        self.lock().values().for_each(|work| work.token.cancel());
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Id, CancelToken>> {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Id, Work>> {
         // The map is whole after any panic: each operation on it is one call.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,14 +1,15 @@
 //! One client: its negotiated revision, what it has in flight, and what it wants logged.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::in_flight::InFlight;
+use super::in_flight::{InFlight, Removed};
 use super::level::Level;
 use super::service::{Exchange, Outbox, Service};
 use crate::cancel::CancelToken;
@@ -21,6 +22,8 @@ pub struct Session {
     /// Index into [`Revision::ALL`] of what `initialize` agreed on.
     negotiated: AtomicU8,
     in_flight: InFlight,
+    /// Requests that were given up and still hold a thread.
+    stuck: AtomicUsize,
     level: Mutex<Option<Level>>,
 }
 
@@ -66,8 +69,13 @@ pub struct Ticket {
 impl Session {
     /// A session that has negotiated nothing yet.
     pub fn new(service: Arc<dyn Service>) -> Self {
-        let session =
-            Self { service, negotiated: AtomicU8::new(0), in_flight: InFlight::default(), level: Mutex::new(None) };
+        let session = Self {
+            service,
+            negotiated: AtomicU8::new(0),
+            in_flight: InFlight::default(),
+            stuck: AtomicUsize::new(0),
+            level: Mutex::new(None),
+        };
         session.negotiate(Revision::NEWEST_HANDSHAKE);
         session
     }
@@ -102,7 +110,7 @@ impl Session {
             Ok(revision) => revision.unwrap_or_else(|| self.revision()),
             Err(error) => return refuse(Revision::V2026_07_28, error),
         };
-        let Some(cancel) = self.in_flight.add(&id) else {
+        let Some(cancel) = self.in_flight.add(&id, revision) else {
             let message = format!("`id` {id} is in flight; use a new one");
             return refuse(revision, RpcError::new(Code::InvalidRequest, message));
         };
@@ -120,6 +128,7 @@ impl Session {
         let span = tracing::info_span!("request", id = %ticket.id, method = %request.method);
         let _entered = span.enter();
         let exchange = Exchange { session: self, ticket, request, outbox };
+        ticket.cancel.begin();
         let served = catch_unwind(AssertUnwindSafe(|| self.service.serve(&exchange)));
         let outcome = served.unwrap_or_else(|_| {
             tracing::error!("panicked");
@@ -131,8 +140,42 @@ impl Session {
             self.service.served(&exchange, outcome);
         }
         // Freed before the reply is written: a client may use the id again as soon as it has read it.
-        let answerable = self.in_flight.remove(&ticket.id);
-        outcome.filter(|_| answerable)
+        match self.in_flight.remove(&ticket.id, &ticket.cancel) {
+            Removed::Wanted => outcome,
+            Removed::Cancelled => None,
+            Removed::GivenUp => {
+                self.stuck.fetch_sub(1, Ordering::SeqCst);
+                None
+            }
+        }
+    }
+
+    /// Whether nothing is in flight.
+    pub fn is_idle(&self) -> bool {
+        self.in_flight.is_empty()
+    }
+
+    /// How many requests that were given up still hold a thread.
+    pub fn stuck(&self) -> usize {
+        self.stuck.load(Ordering::SeqCst)
+    }
+
+    /// Gives up the requests whose work hangs in the kernel since `limit`; the answers that are owed for it. No thread can
+    /// be taken out of a call on a filesystem that does not answer, so it stays there, and its own answer is dropped.
+    pub fn give_up(&self, limit: Duration) -> Vec<Refused> {
+        let given_up = self.in_flight.give_up(limit);
+        self.stuck.fetch_add(given_up.len(), Ordering::SeqCst);
+        let refuse = |(id, revision, is_wanted): (Id, Revision, bool)| {
+            tracing::warn!(%id, "given up: the filesystem does not answer");
+            let seconds = limit.as_secs();
+            let message = format!(
+                "the filesystem has not answered for {seconds} s (--stall-timeout-secs), and the call was given up; what it \
+                 was to change may still be changed. A mount below the directory may hang: ask for another place, or look \
+                 before you try again"
+            );
+            is_wanted.then_some(Refused { id, error: RpcError::new(Code::Internal, message), revision })
+        };
+        given_up.into_iter().filter_map(refuse).collect()
     }
 
     /// Agrees on a revision with a client that opens a session, and returns it.

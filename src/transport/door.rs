@@ -12,6 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -36,12 +37,21 @@ pub enum End {
     Stopped,
 }
 
+/// What one client is held to.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Longest message, in bytes.
+    pub max_line_bytes: usize,
+    /// A call that hangs in the kernel for so long is given up.
+    pub stall_timeout: Duration,
+}
+
 /// One client's stream, served until it ends.
 pub struct Door {
     session: Session,
     writer: Arc<Writer>,
     lines: Mutex<Lines<Box<dyn Read + Send>>>,
-    max_line_bytes: usize,
+    limits: Limits,
     pool: Pool,
     /// For calls that only wait.
     waiting: Pool,
@@ -61,7 +71,7 @@ impl Door {
         session: Session,
         source: impl Read + Send + 'static,
         writer: Writer,
-        max_line_bytes: usize,
+        limits: Limits,
     ) -> std::io::Result<Arc<Self>> {
         let wake = Wake::new()?;
         writer.ring_when_broken(wake.clone());
@@ -70,8 +80,8 @@ impl Door {
         Ok(Arc::new(Self {
             session,
             writer,
-            lines: Mutex::new(Lines::new(Box::new(source), max_line_bytes)),
-            max_line_bytes,
+            lines: Mutex::new(Lines::new(Box::new(source), limits.max_line_bytes)),
+            limits,
             pool: Pool::new(MAX_RUNNING_REQUESTS, wake.clone()),
             waiting: Pool::new(MAX_WAITING_REQUESTS, wake.clone()),
             lead: AtomicU64::new(0),
@@ -88,12 +98,17 @@ impl Door {
         let mut last_seen = 0;
         let mut last_taken = 0;
         let mut idle_looks = 0;
+        // Four looks to a time limit: what is given up has hung for that time, and at most a quarter more.
+        let pace = self.limits.stall_timeout / 4;
+        let mut last_stall_look = Instant::now();
         loop {
             let watched = self.watched.load(SeqCst);
-            let timeout = Timespec { tv_sec: 0, tv_nsec: TAKEOVER_MS * 1_000_000 };
+            let pause = if watched { Duration::from_millis(TAKEOVER_MS) } else { pace };
+            let timeout = Timespec::try_from(pause).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
+            let waits = watched || !self.session.is_idle() || self.session.stuck() > 0;
             let mut fds = vec![PollFd::new(&self.wake, PollFlags::IN)];
             fds.extend(stop.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
-            match poll(&mut fds, watched.then_some(&timeout)) {
+            match poll(&mut fds, waits.then_some(&timeout)) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -107,7 +122,11 @@ impl Door {
                 self.session.cancel_all();
                 return Ok(End::Stopped);
             }
-            if self.ended.load(SeqCst) && self.pool.is_empty() && self.waiting.is_empty() {
+            if last_stall_look.elapsed() >= pace {
+                last_stall_look = Instant::now();
+                self.give_up();
+            }
+            if self.ended.load(SeqCst) && self.pool.open() + self.waiting.open() <= self.session.stuck() {
                 return Ok(End::Served);
             }
             let seen = self.lead.load(SeqCst);
@@ -129,6 +148,17 @@ impl Door {
                 }
             }
         }
+    }
+
+    /// Answers for the calls that hang, and lets others run in their place.
+    fn give_up(&self) {
+        let mut out = Vec::new();
+        for refused in self.session.give_up(self.limits.stall_timeout) {
+            out.clear();
+            render(&mut out, Some(&refused.id), &Err(refused.error), refused.revision);
+            self.flush(&mut out);
+        }
+        self.pool.replace(self.session.stuck());
     }
 
     /// Puts a new leader in the place of one that has served the same call since the last look; whether it could.
@@ -177,7 +207,7 @@ impl Door {
                 Ok(Line::TooLong) => {
                     let message = format!(
                         "the line is longer than {} bytes (--max-line-bytes); split the message",
-                        self.max_line_bytes
+                        self.limits.max_line_bytes
                     );
                     self.refuse(&mut out, Refusal { id: None, code: Code::InvalidRequest, message });
                     continue;

@@ -6,5 +6,5 @@ mod pool;
 mod wake;
 mod writer;
 
-pub use door::{Door, End};
+pub use door::{Door, End, Limits};
 pub use writer::Writer;

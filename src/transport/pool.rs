@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::wake::Wake;
-use crate::limits::{MAX_OPEN_BYTES, MAX_QUEUED_REQUESTS, MAX_RUNNING_REQUESTS};
+use crate::limits::{MAX_OPEN_BYTES, MAX_QUEUED_REQUESTS, MAX_RUNNING_REQUESTS, MAX_STUCK_REQUESTS};
 
 /// A thread without work goes after this time.
 const LINGER: Duration = Duration::from_secs(5);
@@ -37,6 +37,8 @@ struct State {
     entered: usize,
     /// Bytes of the requests behind all of these.
     bytes: usize,
+    /// Threads that hang and will not be missed: as many more may be made.
+    stuck: usize,
 }
 
 impl Pool {
@@ -56,12 +58,17 @@ impl Pool {
         state.queue.push_back((bytes, job));
         state.open += 1;
         state.bytes += bytes;
-        if state.idle >= state.queue.len() || state.threads >= self.0.max_threads {
+        if state.idle >= state.queue.len() || state.threads >= self.0.max_threads + state.stuck {
             self.0.work.notify_one();
             return;
         }
         state.threads += 1;
         drop(state);
+        self.spawn();
+    }
+
+    /// Makes a thread, which is counted already.
+    fn spawn(&self) {
         let pool = self.clone();
         if let Err(error) = thread::Builder::new().name("worker".to_owned()).spawn(move || pool.work()) {
             tracing::error!("no thread to be had: {error}");
@@ -76,7 +83,7 @@ impl Pool {
     /// Counts a call that runs on a thread of the caller's, if there are not too many of them.
     pub fn enter(&self, bytes: usize) -> bool {
         let mut state = self.lock();
-        let room = state.entered < MAX_RUNNING_REQUESTS && state.bytes + bytes <= MAX_OPEN_BYTES;
+        let room = state.entered < MAX_RUNNING_REQUESTS + state.stuck && state.bytes + bytes <= MAX_OPEN_BYTES;
         if room {
             state.entered += 1;
             state.bytes += bytes;
@@ -94,10 +101,26 @@ impl Pool {
         self.0.empty.ring();
     }
 
-    /// Whether no call waits or runs.
-    pub fn is_empty(&self) -> bool {
+    /// Calls that wait or run.
+    pub fn open(&self) -> usize {
         let state = self.lock();
-        state.open == 0 && state.entered == 0
+        state.open + state.entered
+    }
+
+    /// Makes up for threads that hang, up to a bound: so many more may run.
+    pub fn replace(&self, stuck: usize) {
+        let stuck = stuck.min(MAX_STUCK_REQUESTS);
+        let waiting = {
+            let mut state = self.lock();
+            let grown = stuck > state.stuck;
+            state.stuck = stuck;
+            let wanted = grown && state.idle == 0 && !state.queue.is_empty();
+            state.threads += usize::from(wanted);
+            wanted
+        };
+        if waiting {
+            self.spawn();
+        }
     }
 
     fn work(&self) {

@@ -16,13 +16,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 
-failures = 0
-
-
-def check(what: str, good: bool, seen: object = "") -> None:
-    global failures
-    failures += not good
-    print(f"{'ok  ' if good else 'FAIL'} python {what}" + ("" if good else f": {seen!r}"))
+from checks import check, status
 
 
 def text(result) -> str:
@@ -88,4 +82,4 @@ async def main(binary: str, walls: str) -> None:
 
 
 anyio.run(main, str(pathlib.Path(sys.argv[1]).resolve()), sys.argv[2])
-sys.exit(1 if failures else 0)
+sys.exit(status())

@@ -24,7 +24,7 @@ if ! cmp -s "$here/package-lock.json" "$place/installed-lock.json"; then
     cp "$here/package-lock.json" "$place/installed-lock.json"
 fi
 # Imports are looked for beside the script.
-cp "$here/ts_client.mjs" "$here/ts_mock.mjs" "$place/"
+cp "$here/checks.mjs" "$here/ts_client.mjs" "$here/ts_mock.mjs" "$place/"
 
 walls=require
 if [ "${REPLAY_TEST_REQUIRE_SANDBOX:-}" != 1 ] && ! "$binary" sandbox run --allow "$here" -- true; then

@@ -14,12 +14,7 @@ import process from "node:process";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 
-let failures = 0;
-
-function check(what, good, seen) {
-  if (!good) failures += 1;
-  console.log(`${good ? "ok  " : "FAIL"} typescript ${what}${good ? "" : `: ${JSON.stringify(seen)}`}`);
-}
+import { check, deadline, status } from "./checks.mjs";
 
 const text = (result) => result.content.filter((block) => block.type === "text").map((block) => block.text).join("\n");
 
@@ -31,10 +26,7 @@ fs.mkdirSync(work);
 fs.writeFileSync(secret, "TOPSECRET");
 fs.writeFileSync(file, "hello world\nsecond line\n");
 
-const deadline = setTimeout(() => {
-  console.log("FAIL typescript: not done within 60 s");
-  process.exit(1);
-}, 60_000);
+const timer = deadline("client");
 
 const walls = process.argv[3];
 const transport = new StdioClientTransport({
@@ -76,7 +68,7 @@ try {
   check("does not throw", false, String(error?.stack ?? error));
 } finally {
   await client.close();
-  clearTimeout(deadline);
+  clearTimeout(timer);
   fs.rmSync(root, { recursive: true, force: true });
 }
-process.exitCode = failures ? 1 : 0;
+process.exitCode = status();

@@ -174,6 +174,8 @@ fn conversations() -> impl Strategy<Value = Vec<u8>> {
         (any::<bool>(), vec(said, 0..16))
             .prop_map(move |(relay, said)| [&[protocol, u8::from(relay)], &said.concat()[..]].concat())
     })
+}
+
 /// Files of calls, whole and broken: hand-made ones cut anywhere and put together anew, with bytes that mean something.
 fn files_of_calls() -> impl Strategy<Value = Vec<u8>> {
     const FILES: [&str; 6] = [

@@ -12,14 +12,14 @@ use replay::config::Config;
 use replay::protocol::{Incoming, parse};
 use replay::server::{Server, Session};
 use replay::start;
-use replay::transport::{Door, End, Writer};
+use replay::transport::{Door, End, Limits, Writer};
 use serde_json::Value;
 use tempfile::TempDir;
 
 /// No session over a small stream takes longer, on a slow machine either.
 const BOUND: Duration = Duration::from_secs(30);
 
-const MAX_LINE_BYTES: usize = 64 * 1024;
+const LIMITS: Limits = Limits { max_line_bytes: 64 * 1024, stall_timeout: BOUND };
 
 /// A server with one small directory, writable: what an agent does in there harms nobody. Commands are refused.
 fn server(dir: &TempDir) -> Arc<Server> {
@@ -54,7 +54,7 @@ pub fn a_line_has_at_most_one_answer(bytes: &[u8]) {
     let sink = Sink::default();
     let dir = tempfile::tempdir().unwrap();
     let stdin = Cursor::new(bytes.to_vec());
-    let door = Door::new(Session::new(server(&dir)), stdin, Writer::new(sink.clone()), MAX_LINE_BYTES);
+    let door = Door::new(Session::new(server(&dir)), stdin, Writer::new(sink.clone()), LIMITS);
     let (done, end) = std::sync::mpsc::channel();
     thread::spawn(move || done.send(door.unwrap().run(None).unwrap()));
     assert_eq!(end.recv_timeout(BOUND), Ok(End::Served), "the session does not end");

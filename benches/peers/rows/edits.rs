@@ -101,7 +101,7 @@ pub fn many(args: &Args) -> Result<Vec<Row>> {
         unit: Unit::Seconds,
         counted: "files changed and compared",
         base: None,
-        goals: vec![Goal::Ratio { of: SED, must: 0.5, excellent: 0.15 }],
+        goals: vec![Goal::Ratio { of: SED, must: 1.0, excellent: 0.75 }],
         note: NOTE,
     };
     let files = |name: &str| Files::new(&format!("edit1000-{name}"), FILES, FILE_BYTES);

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
@@ -181,8 +182,10 @@ pub fn sizes(args: &Args) -> Result<Vec<Row>> {
     Ok(all)
 }
 
-/// The first thousand files of the tree's `net`, copied once: what was changed just now is not remembered.
+/// The first thousand files of the tree's `net`, copied once. What was changed in the last minute is not remembered between
+/// searches, so a copy that was made just now is left alone for longer than that.
 fn project(tree: &Path) -> Result<PathBuf> {
+    const QUIET: Duration = Duration::from_secs(70);
     let dir = trees::home().join("project-1000");
     if !dir.is_dir() {
         let beside = trees::fresh("project-1000.new")?;
@@ -192,6 +195,7 @@ fn project(tree: &Path) -> Result<PathBuf> {
             fs::copy(&file, folder.join(format!("{index:03}.c")))?;
         }
         fs::rename(beside, &dir)?;
+        thread::sleep(QUIET);
     }
     Ok(dir.canonicalize()?)
 }

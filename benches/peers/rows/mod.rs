@@ -1,8 +1,10 @@
 //! One file for each kind of row.
 
+mod cold;
 mod edits;
 mod grep;
 mod memory;
+mod mock;
 mod reads;
 mod start;
 mod tree;
@@ -17,7 +19,7 @@ use crate::samples::Row;
 /// Runs what is wanted, in the order of the table.
 pub fn all(args: &Args) -> Result<Vec<Row>> {
     type Part = (&'static str, fn(&Args) -> Result<Vec<Row>>);
-    const PARTS: [Part; 14] = [
+    const PARTS: [Part; 15] = [
         ("start", start::rows),
         ("read", reads::small),
         ("read10", reads::large),
@@ -29,9 +31,11 @@ pub fn all(args: &Args) -> Result<Vec<Row>> {
         ("grep", grep::rows),
         ("first500", grep::begin),
         ("sizes", grep::sizes),
+        ("cold", cold::rows),
         ("walls", walls::rows),
         ("walled-start", start::walled),
         ("walled-work", walled::rows),
+        ("mock", mock::rows),
     ];
     let mut rows = Vec::new();
     for (name, part) in PARTS {

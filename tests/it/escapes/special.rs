@@ -1,5 +1,6 @@
 //! 3. Hard links, special files, procfs, mounts.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::process::Command;
@@ -270,6 +271,45 @@ fn e57_a_full_disk_loses_nothing() {
     stage.works("write_file", json!({"path": file, "content": "short\n"}));
     assert_eq!(stage.works("read_file", json!({"path": file})), "short\n");
     stage.end();
+}
+
+#[test]
+fn a_filesystem_that_does_not_answer_holds_up_only_its_own_calls() {
+    let tree = Stage::layout(|tree| {
+        tree.dir("work/hung").file("work/f", "fine\n");
+    });
+    // The server itself keeps the other side of the mount open, and nobody ever reads from it.
+    let script = format!(
+        "exec 3<>/dev/fuse; mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 none '{}'",
+        tree.text("work/hung")
+    );
+    let Some(wrapper) = with_mounts(&script) else { return };
+    let allow = format!("{}:rw", tree.text("work"));
+    let mut stage = mounted(tree, &wrapper, &["--allow", &allow, "--sandbox", "off", "--stall-timeout-secs", "1"]);
+    let (dir, file) = (stage.tree.text("work"), stage.tree.text("work/f"));
+    let hung = [
+        ("grep_files", json!({"regex": "fine", "directory": dir})),
+        ("glob_search", json!({"globs": ["**/*"], "directory": dir})),
+        ("directory_tree", json!({"path": dir})),
+        ("read_file", json!({"path": stage.tree.text("work/hung/x")})),
+    ];
+    // More than may run at a time.
+    let mut waiting = BTreeSet::new();
+    for (tool, arguments) in hung.iter().cycle().take(100) {
+        let id = stage.server.send("tools/call", json!({"name": tool, "arguments": arguments}));
+        waiting.insert(id.to_string());
+    }
+    assert_eq!(stage.works("read_file", json!({"path": file})), "fine\n");
+    while !waiting.is_empty() {
+        let reply = stage.server.recv();
+        let message = reply["error"]["message"].as_str().unwrap_or_default();
+        assert!(message.starts_with("the filesystem has not answered for 1 s (--stall-timeout-secs)"), "{reply}");
+        assert!(waiting.remove(&reply["id"].to_string()), "answered twice: {reply}");
+    }
+    assert_eq!(stage.works("read_file", json!({"path": file})), "fine\n");
+    // Threads that hang do not keep the server from ending.
+    stage.server.close_stdin();
+    assert!(stage.server.wait_exit().success());
 }
 
 #[test]

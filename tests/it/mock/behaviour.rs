@@ -152,6 +152,68 @@ fn the_first_arm_that_fits_answers() {
     assert_eq!(outcome(19)["code"], -32602);
 }
 
+#[test]
+fn answers_are_given_in_the_order_of_arrival() {
+    // Each of these calls waits in a thread of its own.
+    let turns: Vec<Value> = (0..50).map(|turn| text(&turn.to_string())).collect();
+    let tools = json!([
+        {"name": "turns", "delay_ms": 1, "sequence": turns},
+        {"name": "times", "delay_ms": 1, "responses": [
+            {"times": 20, "result": text("early")}, {"match": {"x": {"type": "integer"}}, "times": 20, "result": text("later")},
+            {"default": true, "result": text("last ${call.count}")}]},
+        {"name": "recovers", "fault": "recover-after:25", "response": text("good")},
+    ]);
+    let tree = Tree::new();
+    let mut mock = open(&tree, "2025-06-18", &json!({"mock_server": {"tools": tools}}).to_string(), &[]);
+    let mut told = |tool: &str, ids: std::ops::Range<usize>| -> Vec<String> {
+        for id in 0..50 {
+            mock.send_as(&json!(format!("{tool} {id}")), "tools/call", json!({"name": tool, "arguments": {"x": id}}));
+        }
+        ids.map(|id| mock.reply_to(&json!(format!("{tool} {id}"))).text()).collect()
+    };
+    assert_eq!(told("turns", 0..50), (0..50).map(|turn| turn.to_string()).collect::<Vec<_>>());
+    let early = std::iter::repeat_n("early".to_owned(), 20).chain(std::iter::repeat_n("later".to_owned(), 20));
+    assert_eq!(told("times", 0..50), early.chain((1..=10).map(|count| format!("last {count}"))).collect::<Vec<_>>());
+    assert_eq!(told("recovers", 25..50), vec!["good"; 25]);
+}
+
+#[test]
+fn a_call_that_is_refused_or_asks_first_takes_no_turn() {
+    let manifest = r"
+mock_server:
+  tools:
+    - name: a
+      input_schema: { type: object, properties: { x: { type: integer } } }
+      sequence: [{ content: [], n: 1 }, { content: [], n: 2 }]
+    - name: b
+      roots_list: true
+      sequence: [{ content: [], n: 1 }, { content: [], n: 2 }]
+";
+    let tree = Tree::new();
+    tree.file("m.yaml", manifest);
+    let asks = |id: i64, more: Value| {
+        let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {"roots": {}}});
+        let mut params = json!({"name": "b", "_meta": meta});
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        request(id, "tools/call", params)
+    };
+    let answered = json!({"inputResponses": {"roots": {"roots": []}}});
+    let asked = [
+        call(1, "a", json!({"x": "no"})),
+        call(2, "a", json!({})),
+        asks(3, json!({})),
+        asks(4, answered.clone()),
+        asks(5, json!({})),
+        asks(6, answered),
+    ];
+    let replies = ask(&tree, &["mock", "--tools-from", "m.yaml"], &asked).messages();
+    let told: Vec<Value> = replies
+        .iter()
+        .map(|reply| reply["result"].get("n").or(reply["result"].get("resultType")).cloned().unwrap_or_default())
+        .collect();
+    assert_eq!(told, [Value::Null, json!(1), json!("input_required"), json!(1), json!("input_required"), json!(2)]);
+}
+
 const ASKING: &str = r#"
 mock_server:
   tools:
@@ -263,9 +325,10 @@ fn a_manifest_beside_the_tools() {
     assert_eq!(replies[1]["result"]["content"][0]["text"], "hi\n");
     assert_eq!(replies[2]["result"], text("It is 72 F and sunny in Rome."));
     assert_eq!(replies[3]["result"]["prompts"][0]["name"], "bug_triage");
+    let changing = json!({"listChanged": true});
     assert_eq!(
         replies[4]["result"]["capabilities"],
-        json!({"tools": {}, "logging": {}, "resources": {}, "prompts": {}})
+        json!({"tools": changing, "logging": {}, "resources": changing, "prompts": changing})
     );
     tree.file("clash.yaml", "mock_server: {tools: [{name: read_file}]}");
     let clash = ask(&tree, &["--mcp-server", "--mock", "clash.yaml"], &[]);

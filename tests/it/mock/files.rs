@@ -41,6 +41,15 @@ fn what_is_wrong_is_said_with_its_place() {
             "mock_server:\n  tools:\n    - name: a\n      responses:\n        - match: { x: { regex: '(' } }",
             "m.yaml:5:18: `match` cannot be used: ",
         ),
+        (
+            "mock_server:\n  tools:\n    - name: a\n      responses:\n        - when: args.x > 1",
+            "m.yaml:5:11: `mock_server.tools[0].responses[0]` has a `when`, which is not evaluated; say it with `match:`",
+        ),
+        (
+            "mock_server: {}\n---\nmock_server: {}",
+            "m.yaml:3:1: the file holds more than one document (`---`); it must be one",
+        ),
+        ("mock_server: { tools: [{ name: a, error_rate: .nan }] }", "m.yaml:1:47: JSON has no such number"),
         ("tools: []", "m.yaml:1:1: the manifest lacks `mock_server`"),
         ("mock_server:\n  name: a\n  name: b", "m.yaml:3:3: "),
         (
@@ -56,6 +65,19 @@ fn what_is_wrong_is_said_with_its_place() {
         assert_eq!((found, checked.status), (true, Some(1)), "{manifest}: {:?}", checked.lines);
         let served = run(&tree, &["mock", "--tools-from", "m.yaml"], &[]);
         assert_eq!((served.stderr.contains(expected), served.status), (true, Some(2)), "{}", served.stderr);
+    }
+}
+
+#[test]
+fn only_the_first_of_very_many_faults_are_told() {
+    let tree = Tree::new();
+    let keys: Vec<String> = (0..20_000).map(|number| format!("k{number}: 1")).collect();
+    let twice = "{name: t}, ".repeat(2000);
+    for manifest in [format!("mock_server: {{ {} }}", keys.join(", ")), format!("mock_server: {{ tools: [{twice}] }}")]
+    {
+        tree.file("m.yaml", manifest);
+        let checked = run(&tree, &["mock", "check", "m.yaml"], &[]);
+        assert_eq!((checked.lines.len(), checked.status), (20, Some(1)), "{:?}", checked.lines.first());
     }
 }
 
@@ -127,6 +149,36 @@ fn a_manifest_that_changes_is_served_anew_unless_it_is_bad() {
     put("mock_server: {tools: [{name: third}], prompts: [{name: p}]}");
     assert_eq!(changed(&mut mock), "third");
     assert_eq!(mock.recv()["method"], "notifications/prompts/list_changed");
+}
+
+#[test]
+fn a_manifest_beside_the_tools_that_changes_is_served_anew_unless_it_is_bad() {
+    let tree = Tree::new();
+    tree.file("d/a", "hi\n");
+    // Outside of what the server itself may open.
+    tree.file("apart/mock.yaml", "mock_server: {}");
+    let args = ["--allow", "d", "--tools", "files", "--mock", "apart/mock.yaml"];
+    let mut server = crate::harness::Server::open(&tree, "2025-06-18", &args);
+    let put = |text: &str| {
+        tree.file("apart/new", text);
+        std::fs::rename(tree.path("apart/new"), tree.path("apart/mock.yaml")).unwrap();
+    };
+    let told = |server: &crate::harness::Server, text: &str| {
+        let until = std::time::Instant::now() + crate::harness::DEADLINE;
+        while !server.stderr().contains(text) {
+            assert!(std::time::Instant::now() < until, "{}", server.stderr());
+        }
+    };
+    put("mock_server: {tools: [{name: first}]}");
+    assert_eq!(server.recv()["method"], "notifications/tools/list_changed");
+    assert_eq!(server.call("first", json!({})).texts(), ["mock first"]);
+    assert_eq!(server.call("read_file", json!({"path": "a"})).texts(), ["hi\n"]);
+    put("mock_server: {tools: [{nam: bad}]}");
+    told(&server, "apart/mock.yaml:1:24: `mock_server.tools[0]` has no key `nam`");
+    put("mock_server: {tools: [{name: read_file}]}");
+    told(&server, "the manifest has a tool `read_file`, and so has the server");
+    assert_eq!(server.call("first", json!({})).texts(), ["mock first"]);
+    assert_eq!(server.settle(), Vec::<serde_json::Value>::new());
 }
 
 #[test]

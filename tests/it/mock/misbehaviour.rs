@@ -158,3 +158,50 @@ fn a_rug_is_pulled_after_the_first_call() {
     let told: Vec<Value> = mock.settle().iter().map(|message| message["method"].clone()).collect();
     assert_eq!(told, ["notifications/tools/list_changed"]);
 }
+
+#[test]
+fn faults_are_the_same_on_every_revision_and_the_next_call_is_good() {
+    let manifest = r"
+mock_server:
+  tools:
+    - { name: good }
+    - { name: silent, fault: silent }
+    - { name: badjson, fault: badjson }
+    - { name: truncated, fault: truncated }
+    - { name: wrong-id, fault: wrong-id }
+    - { name: duplicate, fault: duplicate }
+    - { name: stdout-noise, fault: stdout-noise }
+";
+    let tree = Tree::new();
+    tree.file("m.yaml", manifest);
+    let stateless = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
+    for revision in crate::schema::REVISIONS {
+        let is_stateless = revision == crate::schema::STATELESS;
+        let call = |id: i64, name: &str| {
+            let meta = if is_stateless { stateless.clone() } else { json!({}) };
+            request(id, "tools/call", json!({"name": name, "_meta": meta}))
+        };
+        let opening = request(0, "initialize", json!({"protocolVersion": revision, "capabilities": {}}));
+        let asked = |name: &str| {
+            let opening = (!is_stateless).then(|| opening.clone());
+            let calls = [call(1, name), call(2, "good")];
+            let asked: Vec<Value> = opening.into_iter().chain(calls).collect();
+            let lines = run(&tree, &["mock", "--tools-from", "m.yaml"], &asked).lines;
+            lines.into_iter().skip(usize::from(!is_stateless)).collect::<Vec<_>>()
+        };
+        let good = asked("good");
+        let (first, next) = (&good[0], &good[1]);
+        assert_eq!(asked("silent"), std::slice::from_ref(next), "{revision}");
+        let bad = asked("badjson");
+        assert!(bad.len() == 2 && bad[1] == *next && serde_json::from_str::<Value>(&bad[0]).is_err(), "{bad:?}");
+        let half = asked("truncated");
+        assert!(half.len() == 2 && half[1] == *next && half[0].len() < first.len(), "{half:?}");
+        assert!(serde_json::from_str::<Value>(&half[0]).is_err(), "{half:?}");
+        let wrong = asked("wrong-id");
+        assert_eq!(serde_json::from_str::<Value>(&wrong[0]).unwrap()["id"], "an id that nobody has asked with");
+        assert_eq!(&wrong[1..], std::slice::from_ref(next));
+        let twice = asked("duplicate");
+        assert_eq!((twice.len(), &twice[0], &twice[2]), (3, &twice[1], next), "{revision}");
+        assert_eq!(asked("stdout-noise")[0], "DEBUG handling a request");
+    }
+}

@@ -4,6 +4,7 @@ use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use super::{BINARY, WEATHER, ask, call, request, text};
+use crate::harness::Server;
 use crate::tree::Tree;
 
 fn opening(id: i64) -> Value {
@@ -143,4 +144,154 @@ fn the_servers_own_session_is_recorded_and_played() {
     tree.file("bad.jsonl", "{\"cassette\":1}\n{}\n");
     let bad = ask(&tree, &["mock", "--cassette", "bad.jsonl"], &[]);
     assert_eq!((bad.status, bad.stderr.contains("bad.jsonl:2:1: ")), (Some(2), true), "{}", bad.stderr);
+}
+
+const TALKATIVE: &str = r#"
+mock_server:
+  tools:
+    - name: ask
+      progress: [{ progress: 1 }]
+      notifications: [{ method: notifications/message, params: { level: info, data: asking } }]
+      elicitation: { message: "Who?", requestedSchema: { type: object, properties: {} } }
+      roots_list: true
+      response: { content: [{ type: text, text: "hello ${elicitation.content.name}" }] }
+"#;
+
+/// Opens a session, calls `ask` and answers what it is asked; what the server sent, in order.
+fn talk(tree: &Tree, line: &[&str], name: &str) -> Vec<Value> {
+    let mut server = Server::start_program(tree, line, &[]).unchecked();
+    let capabilities = json!({"elicitation": {}, "roots": {}});
+    let opening = json!({"protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": {"name": "it", "version": "0"}});
+    server.send_raw(&request(1, "initialize", opening).to_string());
+    assert_eq!(server.recv()["id"], 1);
+    let params = json!({"name": "ask", "arguments": {}, "_meta": {"progressToken": name}});
+    server.send_raw(&request(2, "tools/call", params).to_string());
+    let mut heard = Vec::new();
+    loop {
+        let mut message = server.recv();
+        let answer = match message["method"].as_str() {
+            Some("elicitation/create") => json!({"action": "accept", "content": {"name": name}}),
+            Some("roots/list") => json!({"roots": []}),
+            Some(_) => {
+                heard.push(message);
+                continue;
+            }
+            None => {
+                heard.push(message);
+                server.close_stdin();
+                assert!(server.wait_exit().success());
+                return heard;
+            }
+        };
+        let id = message["id"].take();
+        heard.push(message);
+        server.send_raw(&json!({"jsonrpc": "2.0", "id": id, "result": answer}).to_string());
+    }
+}
+
+#[test]
+fn what_a_server_asks_and_tells_before_its_answer_is_recorded_and_played() {
+    let tree = Tree::new();
+    tree.file("m.yaml", TALKATIVE);
+    let target = format!("{BINARY} mock --tools-from m.yaml --log-level error");
+    let recorded = talk(&tree, &[BINARY, "mock", "record", "--target", &target, "-o", "c.jsonl"], "Ada");
+    let methods: Vec<Value> = recorded.iter().map(|message| message["method"].clone()).collect();
+    let before = ["notifications/progress", "notifications/message", "elicitation/create", "roots/list"];
+    assert_eq!(methods, [&before.map(Value::from)[..], &[Value::Null]].concat());
+    assert_eq!(recorded[4]["result"], text("hello Ada"));
+    let cassette = tree.read("c.jsonl");
+    assert!(cassette.contains("\"answer\":{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}"), "{cassette}");
+
+    // The answer is what was recorded, whatever the client says now; the token is the client's own.
+    let mut expected = recorded;
+    expected[0]["params"]["progressToken"] = "Bob".into();
+    assert_eq!(talk(&tree, &[BINARY, "mock", "--cassette", "c.jsonl"], "Bob"), expected);
+    // A client that cannot be asked is not.
+    let quiet = [opening(1), call(2, "ask", json!({}))];
+    let heard = ask(&tree, &["mock", "--cassette", "c.jsonl"], &quiet).messages();
+    assert_eq!(
+        heard.iter().map(|message| message["id"].clone()).collect::<Vec<_>>(),
+        [json!(1), Value::Null, json!(2)]
+    );
+
+    // The same by the program's own recorder.
+    let args = [BINARY, "--mcp-server", "--tools", "files", "--mock", "m.yaml", "--record", "own.jsonl"];
+    expected[0]["params"]["progressToken"] = "Ada".into();
+    assert_eq!(talk(&tree, &args, "Ada"), expected);
+    let own = |file: &str| {
+        let last = tree.read(file).lines().last().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        last.unwrap()["before"].clone()
+    };
+    assert_eq!(own("own.jsonl"), own("c.jsonl"));
+}
+
+#[test]
+fn notifications_of_the_server_are_recorded_before_the_answer() {
+    let tree = Tree::new();
+    tree.file("d/a", "hi\n");
+    let level = request(2, "logging/setLevel", json!({"level": "debug"}));
+    let asked = [opening(1), level, call(3, "read_file", json!({"path": "none"}))];
+    let args = ["--mcp-server", "--allow", "d", "--tools", "files", "--record", "c.jsonl"];
+    let mut recorded = Server::start(&tree, &args[1..]);
+    for message in &asked {
+        recorded.send_raw(&message.to_string());
+    }
+    recorded.close_stdin();
+    let heard = recorded.recv_to_end();
+    let told: Vec<&Value> = heard.iter().filter(|message| message["params"]["level"] == "warning").collect();
+    let cassette = tree.read("c.jsonl");
+    let last: Value = serde_json::from_str(cassette.lines().last().unwrap()).unwrap();
+    let kept = last["before"].as_array().unwrap();
+    assert_eq!((kept.len(), &kept[0]["params"]), (1, &told[0]["params"]), "{cassette}");
+}
+
+#[test]
+fn a_recording_that_was_cut_short_is_played_and_gone_on_with() {
+    let tree = Tree::new();
+    tree.file("m.yaml", "mock_server: {tools: [{name: a}, {name: b}]}");
+    let target = format!("{BINARY} mock --tools-from m.yaml");
+    let asked = [call(1, "a", json!({})), call(2, "b", json!({}))];
+    ask(&tree, &["mock", "record", "--target", &target, "-o", "c.jsonl"], &asked);
+    let whole = tree.read("c.jsonl");
+    tree.file("c.jsonl", &whole[..whole.len() - 9]);
+    let played = ask(&tree, &["mock", "--cassette", "c.jsonl"], &asked);
+    assert_eq!(played.messages()[0]["result"], text("mock a"));
+    assert_eq!(played.messages()[1]["error"]["code"], -32603);
+    assert!(played.stderr.contains("c.jsonl:3: the last exchange was not written to its end"), "{}", played.stderr);
+    let on = ["mock", "--cassette", "c.jsonl", "--on-miss", "record", "--target", &target];
+    assert_eq!(ask(&tree, &on, &asked[1..]).messages()[0]["result"], text("mock b"));
+    let again = ask(&tree, &["mock", "--cassette", "c.jsonl"], &asked);
+    assert_eq!(again.messages()[1]["result"], text("mock b"));
+    assert!(!again.stderr.contains("not written to its end"), "{}", again.stderr);
+    for (foreign, reason) in [
+        ("{\"cassette\":2}\n", "c.jsonl:1:1: "),
+        ("interactions:\n- a\n", "c.jsonl:1:1: the line is no recorded exchange"),
+        ("", "c.jsonl:1:1: the cassette holds no exchange"),
+        ("{\"cassette\":1}\n{\"method\":\"a\",\"result\":{}}\n{\"method\":5}\n", "c.jsonl:3:1: "),
+    ] {
+        tree.file("c.jsonl", foreign);
+        let refused = ask(&tree, &["mock", "--cassette", "c.jsonl"], &[]);
+        assert_eq!((refused.status, refused.stderr.contains(reason)), (Some(2), true), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn what_is_distilled_reads_back_whatever_was_said() {
+    let tree = Tree::new();
+    let odd = "${args.x} $${ \u{7f}\u{85}\u{a0}\u{2028}\u{feff}\u{fffe}\u{e0043} \t\r\n\0 'x' \"y\": # & * - ";
+    let long = "k".repeat(2000);
+    let arguments = json!({"s": odd, odd: 1, long.as_str(): {"~": null, "": [1.5, -0.0, 1e300, u64::MAX]}});
+    let result = json!({"content": [{"type": "text", "text": odd}], long.as_str(): odd, "yes": "no", "1": "0x1f"});
+    let exchanges = [
+        json!({"method": "tools/call", "params": {"name": odd, "arguments": arguments}, "result": result}),
+        json!({"method": "resources/list", "params": {}, "result": {"resources": [{"uri": odd, "name": odd}]}}),
+        json!({"method": "resources/read", "params": {"uri": odd}, "result": {"contents": [{"uri": odd, "text": odd}]}}),
+    ];
+    tree.file("c.jsonl", exchanges.map(|exchange| exchange.to_string()).join("\n"));
+    tree.file("d.yaml", ask(&tree, &["mock", "distill", "c.jsonl"], &[]).lines.join("\n"));
+    let asked = [call(1, odd, arguments), request(2, "resources/read", json!({"uri": odd}))];
+    let ended = ask(&tree, &["mock", "--tools-from", "d.yaml"], &asked);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    assert_eq!(ended.messages()[0]["result"], result);
+    assert_eq!(ended.messages()[1]["result"]["contents"][0]["text"], odd);
 }

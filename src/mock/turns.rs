@@ -1,0 +1,121 @@
+//! What is decided about a request when it arrives: threads may take requests up in another order.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::behaviour::{Behaviour, Choice, Reply};
+use super::catalog::{Catalog, Tool};
+use super::faker::{hash, splitmix};
+use super::fault::Fault;
+use super::service::{Mock, lock};
+use crate::protocol::{Meta, Request};
+
+/// One request's place in the order of arrival.
+#[derive(Debug)]
+pub struct Turn {
+    /// Its place among the calls of tools, from 1; 0 for anything else.
+    pub number: u64,
+    /// What was served when it came.
+    pub catalog: Arc<Catalog>,
+    /// The answer of its method, if that depends on the requests before it.
+    pub of_method: Option<Choice>,
+    /// The answer of its tool, if that does.
+    pub of_tool: Option<Choice>,
+}
+
+impl Mock {
+    /// Gives a request its turn, and says whether its answer takes time.
+    pub(super) fn arrive(&self, request: &Request<'_>) -> bool {
+        let catalog = self.catalog();
+        let is_call = request.method == "tools/call";
+        let method = catalog.methods.get(&*request.method);
+        if !is_call && method.is_none() {
+            return request.method == "subscriptions/listen";
+        }
+        let number = if is_call { self.calls.fetch_add(1, Relaxed) + 1 } else { 0 };
+        let fault = if is_call { self.fault_of(&catalog, number) } else { Fault::None };
+        let tool = called(request).and_then(|name| catalog.tool(&name));
+        let behaviours = method.into_iter().chain(tool.map(|tool| &tool.behaviour));
+        let mut turn = Turn { number, catalog: Arc::clone(&catalog), of_method: None, of_tool: None };
+        if behaviours.clone().any(Behaviour::counts) {
+            turn.decide(request, fault, tool);
+        }
+        if let Some(id) = &request.id {
+            lock(&self.turns).insert(id.clone(), turn);
+        }
+        fault.waits() || behaviours.into_iter().any(Behaviour::waits)
+    }
+
+    /// What goes wrong with the call of this number, whatever is called.
+    pub(super) fn fault_of(&self, catalog: &Catalog, number: u64) -> Fault {
+        match self.fault.or(catalog.fault).unwrap_or_default() {
+            Fault::RecoverAfter(calls) if number <= calls => Fault::Hang,
+            Fault::RecoverAfter(_) => Fault::None,
+            fault => fault,
+        }
+    }
+
+    /// What a request gets that was given no turn.
+    pub(super) fn late(&self) -> Turn {
+        Turn { number: 0, catalog: self.catalog(), of_method: None, of_tool: None }
+    }
+}
+
+impl Turn {
+    fn decide(&mut self, request: &Request<'_>, fault: Fault, tool: Option<&Arc<Tool>>) {
+        let params = request.params.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
+        let params = params.unwrap_or_else(|| json!({}));
+        let stateless = Meta::of(request.params).is_ok_and(|meta| meta.protocol_version.is_some());
+        let asks = |name: &str, reply: &Reply| {
+            stateless && !reply.asks.is_empty() && !has_answers(&self.catalog, name, reply, &params)
+        };
+        if let Some(behaviour) = self.catalog.methods.get(&*request.method) {
+            self.of_method = behaviour.pick(&params, |reply| asks(&request.method, reply));
+            let own = self.of_method.and_then(|choice| behaviour.reply(choice));
+            if own.is_some_and(|(reply, count)| !reply.body(count).is_generic()) {
+                return;
+            }
+        }
+        let Some(tool) = tool.filter(|_| !fault.is_deaf()) else { return };
+        let none = json!({});
+        let arguments = arguments(&params, &none);
+        if tool.input.as_ref().is_none_or(|input| input.is_valid(arguments)) {
+            self.of_tool = tool.behaviour.pick(arguments, |reply| asks(&tool.name, reply));
+        }
+    }
+}
+
+/// The tool that a request calls.
+pub fn called<'a>(request: &Request<'a>) -> Option<Cow<'a, str>> {
+    #[derive(Deserialize)]
+    struct Params<'a> {
+        #[serde(borrow)]
+        name: Cow<'a, str>,
+    }
+    let raw = request.params.filter(|_| request.method == "tools/call")?;
+    serde_json::from_str::<Params<'a>>(raw.get()).ok().map(|params| params.name)
+}
+
+/// The arguments of a call; none are an empty object.
+pub fn arguments<'a>(params: &'a Value, none: &'a Value) -> &'a Value {
+    match &params["arguments"] {
+        Value::Null => none,
+        given => given,
+    }
+}
+
+/// What a client sends back with the answers that it was asked for.
+pub fn request_state(catalog: &Catalog, name: &str) -> String {
+    format!("{:016x}", splitmix(hash(name) ^ catalog.seed))
+}
+
+/// Whether a request of 2026-07-28 holds all that its answer asks for (basic/patterns/mrtr).
+pub fn has_answers(catalog: &Catalog, name: &str, reply: &Reply, params: &Value) -> bool {
+    let state = params.get("requestState");
+    state.is_none_or(|sent| *sent == request_state(catalog, name))
+        && reply.asks.iter().all(|ask| params["inputResponses"].get(ask.name).is_some())
+}
