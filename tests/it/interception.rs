@@ -27,7 +27,7 @@ use replay::exec::{
 use replay::sandbox::{Limits, Network, Place, Plan, PlannedRoot, Scratch, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 const NOBODY: u32 = 65534;
 /// An address that every name has.
 const NAMED: [u8; 4] = [198, 18, 0, 7];
@@ -161,7 +161,7 @@ impl Net {
 
     fn sh_with(&self, line: &str, how: &Intercepted<'_>) -> Ran {
         let mut proxy = None;
-        let (outcome, _) = self.run(line, how, &mut |interception| proxy = Some(Proxy::start(interception, answer)));
+        let (outcome, _) = self.run(line, how, &mut |interception| proxy = Some(Proxy::start(interception)));
         let outcome = outcome.unwrap();
         let (flows, names, counts) = proxy.unwrap().end();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -203,13 +203,6 @@ impl Net {
     }
 }
 
-/// What the stand-in says of a destination; `None` to say nothing at all.
-type Answers = fn(SocketAddr) -> Option<String>;
-
-fn answer(to: SocketAddr) -> Option<String> {
-    Some(format!("to={to}"))
-}
-
 /// The stand-in for what records and replays.
 struct Proxy {
     interception: Arc<Interception>,
@@ -219,7 +212,7 @@ struct Proxy {
 }
 
 impl Proxy {
-    fn start(mut interception: Interception, answers: Answers) -> Self {
+    fn start(mut interception: Interception) -> Self {
         let sockets = interception.sockets().unwrap();
         let interception = Arc::new(interception);
         let (stop, seen) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new((Vec::new(), Vec::new()))));
@@ -238,7 +231,7 @@ impl Proxy {
                         let local = stream.local_addr().unwrap();
                         let Some(to) = inside.destination(local, peer) else { continue };
                         log.lock().unwrap().0.push(to);
-                        thread::spawn(move || serve(stream, answers(to)));
+                        thread::spawn(move || serve(stream, &format!("to={to}")));
                     }
                 }
                 for socket in &udp {
@@ -264,7 +257,7 @@ impl Proxy {
 }
 
 /// Answers one HTTP request.
-fn serve(mut stream: TcpStream, text: Option<String>) {
+fn serve(mut stream: TcpStream, text: &str) {
     stream.set_nonblocking(false).unwrap();
     stream.set_read_timeout(Some(LONG)).unwrap();
     let (mut request, mut piece) = (Vec::<u8>::new(), [0; 4096]);
@@ -274,10 +267,9 @@ fn serve(mut stream: TcpStream, text: Option<String>) {
             _ => return,
         }
     }
-    let Some(text) = text else { return };
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", text.len());
     // In one piece, for who reads once.
-    let _ = stream.write_all((head + &text).as_bytes());
+    let _ = stream.write_all((head + text).as_bytes());
 }
 
 /// The name that is asked for, and an answer (RFC 1035, 4.1).

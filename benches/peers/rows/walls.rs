@@ -128,7 +128,15 @@ fn direct(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'stat
         let root = services.policy.project().context("no directory")?;
         let dir = place_of(root)?;
         let argv = ["/bin/sh", "-c", "true"].map(Into::into).to_vec();
-        let request = Request { argv, dir, environment: Vec::new(), stdin: false, terminal: None, announce: false };
+        let request = Request {
+            argv,
+            dir,
+            environment: Vec::new(),
+            stdin: false,
+            terminal: None,
+            announce: false,
+            intercept: None,
+        };
         let null = File::options().write(true).open("/dev/null")?;
         times(|| run(launcher, &request, &null))
     })

@@ -38,9 +38,11 @@ fn a_race_over_the_address_or_the_descriptor_reaches_nobody_else() {
         }
         let (tcp_at, udp_at) = (tcp.local_addr().unwrap(), udp.local_addr().unwrap());
         let ran = net.works(&format!("./race {} {}", tcp_at.port(), udp_at.port()));
-        let refused = |to: &std::net::SocketAddr| *to != tcp_at && *to != "192.0.2.1:81".parse().unwrap();
-        assert_eq!(ran.flows.iter().find(|to| refused(to)), None, "{:?}", net.setting);
-        assert!(ran.counts.flows > 0 && ran.counts.own > 0, "{:?}: {ran:?}", net.setting);
+        // What is read while it is written may be half of each.
+        let known = |to: &std::net::SocketAddr| ["127.0.0.1", "192.0.2.1"].contains(&to.ip().to_string().as_str());
+        assert_eq!(ran.flows.iter().find(|to| !known(to)), None, "{:?}", net.setting);
+        // Every attempt is one or the other, and the server heard of all of them.
+        assert_eq!(ran.counts.flows + ran.counts.own, 150, "{:?}: {ran:?}", net.setting);
         let mut came = [0; 64];
         let shared = net.setting.tier != Tier::Namespaces || net.setting.network == Network::Host;
         let allowed = net.setting.tier == Tier::Off || net.setting.network == Network::Host;

@@ -9,7 +9,7 @@ use replay::exec::{Exit, Intercepted};
 use replay::sandbox::{Network, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::{NAMED, Proxy, Setting, answer, everywhere, installed, variable};
+use super::{NAMED, Proxy, Setting, everywhere, installed, variable};
 
 const PYTHON: &str = "/usr/bin/python3";
 const NODE: &str = "/usr/bin/node";
@@ -232,7 +232,7 @@ fn streams_are_passed_through_when_they_are_given() {
         let how = Intercepted { streams, ..Intercepted::default() };
         let mut proxy = None;
         let line = "cat; curl -sS http://192.0.2.1/";
-        let (outcome, _) = net.run(line, &how, &mut |interception| proxy = Some(Proxy::start(interception, answer)));
+        let (outcome, _) = net.run(line, &how, &mut |interception| proxy = Some(Proxy::start(interception)));
         assert_eq!(outcome.unwrap().stdout.bytes, b"");
         drop(write);
         let mut out = String::new();
