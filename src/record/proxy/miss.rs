@@ -20,7 +20,7 @@ pub fn in_words(call: &str) -> Value {
 /// The real server could not be reached.
 pub fn unreachable(target: &Target, error: &std::io::Error) -> Value {
     json!({
-        "error": "no recording answers this call, and the real server cannot be reached",
+        "error": "the server cannot be reached",
         "target": target.to_string(),
         "reason": error.to_string(),
     })

@@ -143,6 +143,15 @@ pub async fn http(context: Context, replay: Arc<Replay>, mut client: Stream) -> 
                 return client.shutdown().await;
             }
         };
+        // Through a proxy a refusal is an answer of the proxy.
+        let named = asked.tunnel.as_ref().unwrap_or(&asked.target);
+        if *named != context.link.target && replay.outline.refused(named, u64::MAX) == Some(Refusal::Connect) {
+            let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
+            let answer = http1::refusal(502, &miss::unreachable(named, &refused));
+            client.write_all(&http1::render(&asked.request, &answer)).await?;
+            client.flush().await?;
+            continue;
+        }
         if let Some(tunnel) = &asked.tunnel
             && (replay.outline.knows(tunnel)
                 || context.shared.beyond().is_none() && !replay.outline.knows(&asked.target))
