@@ -65,7 +65,9 @@ pub fn a_call_comes_back(bytes: &[u8]) {
     }
 
     let mut redacted = recordings.clone();
-    redacted.iter_mut().for_each(|it| redact::exchange(&mut it.exchange));
+    for recording in &mut redacted {
+        redact::exchange(&mut recording.exchange);
+    }
     let book = Book::of(redacted, Noise::default());
     for recording in &recordings {
         book.find(&recording.exchange).unwrap_or_else(|miss| panic!("{miss}"));

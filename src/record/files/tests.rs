@@ -321,6 +321,13 @@ fn what_we_record_comes_back_exactly() {
 }
 
 #[test]
+fn the_layout_of_our_files() {
+    let file = String::from_utf8(our_file()).unwrap();
+    // The first line has the program's version.
+    insta::assert_snapshot!("ours", file.split_once('\n').unwrap().1);
+}
+
+#[test]
 fn a_file_that_ends_anywhere_is_known_to() {
     // One of each way to hold bytes: a parse for each byte of all of them takes long.
     let documents: Vec<_> = ours()[3..10].iter().step_by(2).map(Document::of).collect();
