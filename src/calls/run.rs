@@ -155,7 +155,13 @@ fn start(
     let tcp = [Some(taken.tcp_4), taken.tcp_6].into_iter().flatten().map(TcpListener::from).collect();
     let udp = [Some(taken.udp_4), taken.udp_6].into_iter().flatten().map(UdpSocket::from).collect();
     let ways = Arc::new(Ways { interception, reach: ground.reach, resolves: ground.resolves });
-    let proxy = Proxy::start(Sockets { tcp, udp }, Arc::clone(&ways) as _, mode, Arc::clone(authority), ground.roots)?;
+    let proxy = Proxy::start(
+        Sockets { tcp, udp, forward: Vec::new() },
+        Arc::clone(&ways) as _,
+        mode,
+        Arc::clone(authority),
+        ground.roots,
+    )?;
     Ok((proxy, ways))
 }
 

@@ -19,7 +19,7 @@ use crate::samples::Row;
 /// Runs what is wanted, in the order of the table.
 pub fn all(args: &Args) -> Result<Vec<Row>> {
     type Part = (&'static str, fn(&Args) -> Result<Vec<Row>>);
-    const PARTS: [Part; 15] = [
+    const PARTS: [Part; 16] = [
         ("start", start::rows),
         ("read", reads::small),
         ("read10", reads::large),

@@ -43,7 +43,7 @@ use crate::limits::{MAX_DIAL_THREADS, MAX_RECORDED_CONNECTIONS, PROXY_END_MS};
 pub trait Wires: Send + Sync + 'static {
     /// Where the connection was going that was accepted at this local address from this peer; `None` if nobody knows it.
     fn destination(&self, accepted_local: SocketAddr, peer: SocketAddr) -> Option<SocketAddr>;
-    /// A TCP socket of the right family that is not connected yet, or why nobody may call there.
+    /// A TCP connection to there, which may still be on its way; or why nobody may call there.
     fn dial(&self, to: SocketAddr) -> io::Result<OwnedFd>;
     /// The real addresses of a name. `NotFound` says that there is no such name.
     fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;

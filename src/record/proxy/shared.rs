@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_rustls::rustls::RootCertStore;
@@ -220,7 +220,12 @@ impl Shared {
         let socket = tokio::task::spawn_blocking(move || wires.dial(to)).await.map_err(io::Error::other)??;
         let socket = std::net::TcpStream::from(socket);
         socket.set_nonblocking(true)?;
-        let stream = TcpSocket::from_std_stream(socket).connect(to).await?;
+        let stream = TcpStream::from_std(socket)?;
+        // connect(2): that it can be written to says that it is decided, and the error says how.
+        stream.writable().await?;
+        if let Some(error) = stream.take_error()? {
+            return Err(error);
+        }
         // Small messages go on as they come.
         let _ = stream.set_nodelay(true);
         Ok(stream)

@@ -34,7 +34,11 @@ impl Wires for Net {
 
     fn dial(&self, to: SocketAddr) -> io::Result<OwnedFd> {
         let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        Ok(socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
+        let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
+        match rustix::net::connect(&socket, &to) {
+            Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(socket),
+            Err(errno) => Err(errno.into()),
+        }
     }
 
     fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
@@ -102,7 +106,7 @@ pub fn setup(mode: Mode, to: SocketAddr, system: &[u8]) -> Setup {
 
 pub fn replay_of(exchanges: Vec<Exchange>) -> Arc<Replay> {
     let outline = Outline::of(&exchanges);
-    Arc::new(Replay { book: Arc::new(Book::new(exchanges, Noise)), outline })
+    Arc::new(Replay { book: Arc::new(Book::new(exchanges, Noise::default())), outline })
 }
 
 /// What recordings answer a client.
