@@ -27,7 +27,6 @@ pub use walls::{
     a_call_is_read, a_frame_is_read_or_refused, a_network_call_is_read, a_packet_is_read_or_refused,
     an_address_is_read_or_refused,
 };
-pub use walls::{a_call_is_read, a_frame_is_read_or_refused, a_packet_is_read_or_refused};
 pub use wires::a_call_to_a_database_is_taken_apart;
 
 /// Choices read from bytes; when they are used up, every choice is the first.

@@ -48,7 +48,7 @@ fn a_call_that_differs_is_missed_and_never_answered() {
         told,
         "replay: replayed 1 calls of shop-http, 2 missed, 1 recordings were not used\n\
          replay: missed: GET URL/b?x=2: no recording of this call; the closest is `mock-2`\n  \
-         query.x: recorded 1, asked 2\n\
+         query.x: recorded `1`, asked `2`\n\
          replay: missed: GET URL/a: the one recording of this call was used\n"
     );
 }
@@ -96,7 +96,7 @@ fn a_set_that_is_broken_or_not_there_is_said() {
     tree.file("keploy/one/mocks.yaml", "version: api.keploy.io/v1beta1\nkind: Http\nname: mock-1\nspec:\n    req: 5\n");
     let broken = replay(&tree, &["calls", "show", "one"]);
     assert_eq!(broken.status, 2);
-    assert!(broken.err.starts_with("replay: keploy/one/mocks.yaml:5: `spec.req`:"), "{}", broken.err);
+    assert!(broken.err.starts_with("replay: ./keploy/one/mocks.yaml:5: `spec.req`: expected a mapping, got `5`"), "{}", broken.err);
     let unknown = replay(&tree, &["calls", "test", "--mock", "two", "--", "true"]);
     assert_eq!(unknown.err, "replay: there is no mock set `two` in ./keploy; there are: one\n");
     let odd = replay(&tree, &["calls", "test", "--mock", "../x", "--", "true"]);

@@ -1,10 +1,12 @@
 //! The three tools.
 
+use std::time::Instant;
+
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use super::{Upstream, client};
-use crate::harness::{Reply, Server};
+use crate::harness::{DEADLINE, Reply, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
@@ -140,7 +142,13 @@ fn what_a_cancelled_application_has_called_is_kept() {
         assert_eq!(server.recv()["params"]["progressToken"], "p");
     }
     server.notify("notifications/cancelled", json!({"requestId": id}));
-    server.settle();
-    let listed = said(&server.call("keploy_list_mocks", json!({})));
-    assert_eq!(listed["mockSets"], json!(["order-http"]));
+    // Nothing says when it has been written.
+    let until = Instant::now() + DEADLINE;
+    let sets = loop {
+        let listed = said(&server.call("keploy_list_mocks", json!({})));
+        if listed["count"] != 0 || Instant::now() >= until {
+            break listed["mockSets"].clone();
+        }
+    };
+    assert_eq!(sets, json!(["order-http"]));
 }
