@@ -53,6 +53,7 @@ complete -c replay -n "__fish_replay_needs_command" -l max-background-commands -
 complete -c replay -n "__fish_replay_needs_command" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_needs_command" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -78,6 +79,7 @@ complete -c replay -n "__fish_replay_needs_command" -f -a "call" -d 'Run one too
 complete -c replay -n "__fish_replay_needs_command" -f -a "tools" -d 'List the tools'
 complete -c replay -n "__fish_replay_needs_command" -f -a "bench" -d 'Search a tree with the tools and with what is installed here (rg, grep, fd, find), and print how long each took. Nothing is written to it'
 complete -c replay -n "__fish_replay_needs_command" -f -a "mock" -d 'Serve an MCP server that exists only in a manifest, until stdin closes'
+complete -c replay -n "__fish_replay_needs_command" -f -a "calls" -d 'Record what a program calls over the network, and answer it from the recording'
 complete -c replay -n "__fish_replay_needs_command" -f -a "sandbox" -d 'Look at the walls around commands'
 complete -c replay -n "__fish_replay_needs_command" -f -a "generate" -d 'Print a document that is derived from the declarations'
 complete -c replay -n "__fish_replay_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -108,6 +110,7 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l max-background-co
 complete -c replay -n "__fish_replay_using_subcommand call" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -155,6 +158,7 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l max-background-c
 complete -c replay -n "__fish_replay_using_subcommand tools" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -205,6 +209,7 @@ complete -c replay -n "__fish_replay_using_subcommand bench" -l max-background-c
 complete -c replay -n "__fish_replay_using_subcommand bench" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -270,6 +275,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -325,6 +331,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -371,6 +378,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -417,6 +425,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -463,6 +472,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -513,6 +523,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -559,6 +570,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -585,6 +597,267 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from help" -f -a "record" -d 'Stand between a client and a real server, and record what they say'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from help" -f -a "distill" -d 'Print a manifest that answers as a cassette does, to be edited'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
+namespaces\t'A root of its own in namespaces, or no command'
+landlock\t'Landlock on the system\'s own root, or no command'
+off\t'Run commands without a wall'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+loopback\t'A loopback of their own'
+host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
+read-only\t'The real one; whatever it holds can be read'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l git-identity -d 'Author and committer of the commits that commands make' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
+all\t'Every set'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+error\t'The server\'s own faults'
+warn\t'What an operator should know'
+info\t'The start-up line'
+debug\t'Every call, and cancellations'
+trace\t'Everything'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -f -a "record" -d 'Run a program, and keep what it calls as a new mock set. Real servers are reached unless --network says otherwise'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -f -a "test" -d 'Run a program whose calls are answered from a mock set; the exit status is its own, or 1 when a call was missed'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -f -a "list" -d 'List the mock sets, the latest first'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -f -a "show" -d 'Show what a mock set holds: what was called, how often, how long it took'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l timeout-secs -d 'Seconds after which the program is ended; what it called is kept' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l isolation -d '`seccomp` looks at the program\'s system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
+namespaces\t'A root of its own in namespaces, or no command'
+landlock\t'Landlock on the system\'s own root, or no command'
+off\t'Run commands without a wall'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+loopback\t'A loopback of their own'
+host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
+read-only\t'The real one; whatever it holds can be read'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l git-identity -d 'Author and committer of the commits that commands make' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
+all\t'Every set'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+error\t'The server\'s own faults'
+warn\t'What an operator should know'
+info\t'The start-up line'
+debug\t'Every call, and cancellations'
+trace\t'Everything'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l keep-secrets -d 'Keep the values of headers and parameters that carry secrets'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l mock -d 'The mock set (default: the latest)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l on-miss -d 'What becomes of a call that no recording answers: it fails, goes to the real server, or does and is kept as another set' -r -f -a "fail\t'An error that says so'
+passthrough\t'The answer of the real server'
+record\t'The same, added to the cassette'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l timeout-secs -d 'Seconds after which the program is ended; what it called is kept' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l isolation -d '`seccomp` looks at the program\'s system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
+namespaces\t'A root of its own in namespaces, or no command'
+landlock\t'Landlock on the system\'s own root, or no command'
+off\t'Run commands without a wall'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+loopback\t'A loopback of their own'
+host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
+read-only\t'The real one; whatever it holds can be read'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l git-identity -d 'Author and committer of the commits that commands make' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
+all\t'Every set'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+error\t'The server\'s own faults'
+warn\t'What an operator should know'
+info\t'The start-up line'
+debug\t'Every call, and cancellations'
+trace\t'Everything'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
+namespaces\t'A root of its own in namespaces, or no command'
+landlock\t'Landlock on the system\'s own root, or no command'
+off\t'Run commands without a wall'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+loopback\t'A loopback of their own'
+host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
+read-only\t'The real one; whatever it holds can be read'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l git-identity -d 'Author and committer of the commits that commands make' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
+all\t'Every set'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+error\t'The server\'s own faults'
+warn\t'What an operator should know'
+info\t'The start-up line'
+debug\t'Every call, and cancellations'
+trace\t'Everything'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
+namespaces\t'A root of its own in namespaces, or no command'
+landlock\t'Landlock on the system\'s own root, or no command'
+off\t'Run commands without a wall'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+loopback\t'A loopback of their own'
+host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
+read-only\t'The real one; whatever it holds can be read'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l git-identity -d 'Author and committer of the commits that commands make' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
+all\t'Every set'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+error\t'The server\'s own faults'
+warn\t'What an operator should know'
+info\t'The start-up line'
+debug\t'Every call, and cancellations'
+trace\t'Everything'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l html -d 'Print a page for a browser, with every call on a line of time'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from help" -f -a "record" -d 'Run a program, and keep what it calls as a new mock set. Real servers are reached unless --network says otherwise'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from help" -f -a "test" -d 'Run a program whose calls are answered from a mock set; the exit status is its own, or 1 when a call was missed'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the mock sets, the latest first'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show what a mock set holds: what was called, how often, how long it took'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -612,6 +885,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -662,6 +936,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -708,6 +983,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -754,6 +1030,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -804,6 +1081,7 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l max-backgroun
 complete -c replay -n "__fish_replay_using_subcommand generate" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -823,19 +1101,24 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-network
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock sandbox generate help" -f -a "call" -d 'Run one tool and print what it answers; the exit status is 1 when the tool failed'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock sandbox generate help" -f -a "tools" -d 'List the tools'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock sandbox generate help" -f -a "bench" -d 'Search a tree with the tools and with what is installed here (rg, grep, fd, find), and print how long each took. Nothing is written to it'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock sandbox generate help" -f -a "mock" -d 'Serve an MCP server that exists only in a manifest, until stdin closes'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock sandbox generate help" -f -a "sandbox" -d 'Look at the walls around commands'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock sandbox generate help" -f -a "generate" -d 'Print a document that is derived from the declarations'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock sandbox generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox generate help" -f -a "call" -d 'Run one tool and print what it answers; the exit status is 1 when the tool failed'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox generate help" -f -a "tools" -d 'List the tools'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox generate help" -f -a "bench" -d 'Search a tree with the tools and with what is installed here (rg, grep, fd, find), and print how long each took. Nothing is written to it'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox generate help" -f -a "mock" -d 'Serve an MCP server that exists only in a manifest, until stdin closes'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox generate help" -f -a "calls" -d 'Record what a program calls over the network, and answer it from the recording'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox generate help" -f -a "sandbox" -d 'Look at the walls around commands'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox generate help" -f -a "generate" -d 'Print a document that is derived from the declarations'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "check" -d 'Say what is wrong with a manifest, by file, line and column; the exit status is 1 if something is'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "init" -d 'Write a commented manifest to start from'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "presets" -d 'List the built-in servers, and the attack that each models'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "schema" -d 'Print the JSON schema of manifests, for editors'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "record" -d 'Stand between a client and a real server, and record what they say'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "distill" -d 'Print a manifest that answers as a cassette does, to be edited'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from calls" -f -a "record" -d 'Run a program, and keep what it calls as a new mock set. Real servers are reached unless --network says otherwise'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from calls" -f -a "test" -d 'Run a program whose calls are answered from a mock set; the exit status is its own, or 1 when a call was missed'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from calls" -f -a "list" -d 'List the mock sets, the latest first'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from calls" -f -a "show" -d 'Show what a mock set holds: what was called, how often, how long it took'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from sandbox" -f -a "explain" -d 'Print what holds commands and what does not: every rule and why it is there, limits, environment, gaps'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from sandbox" -f -a "probe" -d 'Attack the walls on this machine, and print what held; the exit status is 1 if something got through that is promised to hold. Flags such as --sandbox and --network say which walls'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from sandbox" -f -a "run" -d 'Run a program inside the walls, with this terminal or these pipes as its own; the exit status is the program\'s'

@@ -1,10 +1,11 @@
 //! Config -> server: opens the allowed directories, builds the walls and puts the parts together.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
+use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
 use crate::calls::Reach;
@@ -39,6 +40,25 @@ pub fn server(config: &Config) -> Result<Arc<Server>> {
     Ok(Server::new(registry, services, config.errors))
 }
 
+/// What the C library reads when it looks up a name (nsswitch.conf(5), resolver(5)), as far as it is there.
+#[expect(clippy::disallowed_methods, reason = "files of the system, for rules of the server's own domain")]
+fn open_resolver() -> Vec<OwnedFd> {
+    const PLACES: [&str; 10] = [
+        "/etc/hosts",
+        "/etc/resolv.conf",
+        "/etc/nsswitch.conf",
+        "/etc/host.conf",
+        "/etc/gai.conf",
+        "/etc/services",
+        "/run/systemd/resolve",
+        "/usr/lib",
+        "/lib",
+        "/lib64",
+    ];
+    let open = |place| open(place, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok();
+    PLACES.into_iter().filter_map(open).collect()
+}
+
 /// What recordings of calls may reach: what the operator lets commands reach, unless it was said otherwise.
 fn calls(config: &Config, standing: &Standing) -> Calls {
     let reach = match (config.calls.reach, standing.effective_network()) {
@@ -63,7 +83,9 @@ pub fn wall_in(services: &Services) -> Result<u32, Fault> {
     // Both only make it harder to look into this process: nothing depends on them.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
-    let roots: Vec<_> = services.policy.roots().iter().map(|root| (root.as_fd(), root.writable())).collect();
+    let resolver = if services.calls.resolves { open_resolver() } else { Vec::new() };
+    let roots = services.policy.roots().iter().map(|root| (root.as_fd(), root.writable()));
+    let roots: Vec<_> = roots.chain(resolver.iter().map(|file| (file.as_fd(), false))).collect();
     hold_server(&roots, services.commands.scratch.as_ref().map(AsFd::as_fd))
 }
 

@@ -50,8 +50,8 @@ pub struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     app_exit_code: Option<i32>,
     /// The end of what a failed application wrote.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    app_output: Option<String>,
+    #[serde(rename = "appOutput", skip_serializing_if = "Option::is_none")]
+    last_words: Option<String>,
     /// What could not be recorded, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
@@ -86,7 +86,7 @@ impl Tool for KeployMockRecord {
                 message: format!("Recording failed: {reason}"),
                 configuration,
                 app_exit_code: None,
-                app_output: None,
+                last_words: None,
                 notes: Vec::new(),
             },
         };
@@ -137,7 +137,7 @@ fn told(configuration: Configuration, path: &Path, exchanges: &[Exchange], ran: 
         message,
         configuration,
         app_exit_code: Some(exit_code(ran.outcome.exit)),
-        app_output: last_words(ran),
+        last_words: last_words(ran),
         notes: notes(ran),
     }
 }

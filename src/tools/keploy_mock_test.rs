@@ -1,5 +1,7 @@
 //! `keploy_mock_test`: runs a command whose outgoing calls are answered from a mock set.
 
+use std::fmt::Write as _;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +23,7 @@ pub struct KeployMockTest;
 pub struct Params {
     /// Test command to run (e.g. 'go test -v' or 'npm test')
     command: String,
-    /// Mock set to replay, as keploy_list_mocks shows it (default: the latest)
+    /// Mock set to replay, as `keploy_list_mocks` shows it (default: the latest)
     #[schemars(extend("x-aliases" = ["mock_name"]))]
     mock_name: Option<String>,
     /// Whether calls that no mock matches go to the real server (default false)
@@ -61,8 +63,8 @@ pub struct Output {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     misses: Vec<String>,
     /// The end of what a failed command wrote.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    app_output: Option<String>,
+    #[serde(rename = "appOutput", skip_serializing_if = "Option::is_none")]
+    last_words: Option<String>,
     /// What there is to tell besides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
@@ -99,7 +101,7 @@ impl Tool for KeployMockTest {
                 mocks_unused: 0,
                 isolated: false,
                 misses: Vec::new(),
-                app_output: None,
+                last_words: None,
                 notes: Vec::new(),
             },
         };
@@ -154,10 +156,10 @@ fn told(configuration: Configuration, ran: &Ran, torn: Option<String>) -> Output
     let (replayed, missed, code) = (report.replayed, report.missed_count, exit_code(ran.outcome.exit));
     let mut message = format!("Replayed {replayed} mocks");
     if missed > 0 {
-        message += &format!(", {missed} mocks missed");
+        let _ = write!(message, ", {missed} mocks missed");
     }
     if code != 0 {
-        message += &format!(", app exited with code {code}");
+        let _ = write!(message, ", app exited with code {code}");
     }
     Output {
         success: missed == 0 && code == 0,
@@ -169,7 +171,7 @@ fn told(configuration: Configuration, ran: &Ran, torn: Option<String>) -> Output
         mocks_unused: report.unused.len(),
         isolated: report.is_isolated() && ran.recorded.counts.passed == 0,
         misses: misses(&report),
-        app_output: last_words(ran),
+        last_words: last_words(ran),
         notes: notes(ran).into_iter().chain(torn).collect(),
     }
 }

@@ -96,7 +96,11 @@ fn a_set_that_is_broken_or_not_there_is_said() {
     tree.file("keploy/one/mocks.yaml", "version: api.keploy.io/v1beta1\nkind: Http\nname: mock-1\nspec:\n    req: 5\n");
     let broken = replay(&tree, &["calls", "show", "one"]);
     assert_eq!(broken.status, 2);
-    assert!(broken.err.starts_with("replay: ./keploy/one/mocks.yaml:5: `spec.req`: expected a mapping, got `5`"), "{}", broken.err);
+    assert!(
+        broken.err.starts_with("replay: ./keploy/one/mocks.yaml:5: `spec.req`: expected a mapping, got `5`"),
+        "{}",
+        broken.err
+    );
     let unknown = replay(&tree, &["calls", "test", "--mock", "two", "--", "true"]);
     assert_eq!(unknown.err, "replay: there is no mock set `two` in ./keploy; there are: one\n");
     let odd = replay(&tree, &["calls", "test", "--mock", "../x", "--", "true"]);
