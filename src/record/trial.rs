@@ -72,8 +72,8 @@ impl Outcome {
 }
 
 /// Records a conversation in pieces of this many bytes.
-pub(super) fn record_in(protocol: Protocol, origin: Origin, conversation: &[Said], pieces: usize) -> Outcome {
-    let mut recorder = recorder(protocol, &origin).unwrap();
+pub(super) fn record_in(protocol: Protocol, origin: &Origin, conversation: &[Said], pieces: usize) -> Outcome {
+    let mut recorder = recorder(protocol, origin).unwrap();
     let mut outcome = Outcome::default();
     for (second, (from, bytes)) in conversation.iter().enumerate() {
         for piece in bytes.chunks(pieces) {
@@ -86,9 +86,9 @@ pub(super) fn record_in(protocol: Protocol, origin: Origin, conversation: &[Said
 
 /// Records a conversation, in whole and cut at every byte, and checks that it makes no difference.
 pub(super) fn record(protocol: Protocol, conversation: &[Said]) -> Outcome {
-    let whole = record_in(protocol, origin(), conversation, usize::MAX);
+    let whole = record_in(protocol, &origin(), conversation, usize::MAX);
     for pieces in [1, 2, 3, 7] {
-        assert_eq!(record_in(protocol, origin(), conversation, pieces), whole, "in pieces of {pieces}");
+        assert_eq!(record_in(protocol, &origin(), conversation, pieces), whole, "in pieces of {pieces}");
     }
     // Each message cut once, at each of its bytes.
     let longest = conversation.iter().map(|(_, bytes)| bytes.len()).max().unwrap_or(0);

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
+use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
 /// An HTTP server on the loopback device that counts its answers. Stopped, it is as if it had never been there.
@@ -136,7 +136,7 @@ pub fn replay(tree: &Tree, args: &[&str]) -> Ended {
     let process = rustix::process::Pid::from_child(&child);
     let (ended, end) = channel::<()>();
     let guard = std::thread::spawn(move || {
-        if end.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
+        if end.recv_timeout(DEADLINE * 3) == Err(RecvTimeoutError::Timeout) {
             let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
         }
     });

@@ -135,7 +135,7 @@ fn a_login_is_recorded_without_its_password_and_what_cannot_be_followed_is_not_o
         client(hello(CAPABILITIES | 1 << 11, 2)),
         server(ok(3, 2)),
     ];
-    let outcome = record_in(Protocol::MySql, relay, &conversation, usize::MAX);
+    let outcome = record_in(Protocol::MySql, &relay, &conversation, usize::MAX);
     assert_eq!(outcome.encrypted, [b"\x16\x03\x01"]);
     assert_eq!(offered(&outcome.to_client) & 1 << 11, 1 << 11);
     let book = book(&outcome.calls);

@@ -282,7 +282,7 @@ fn encryption_is_declined_here_or_relayed() {
 
     let relay = || crate::record::Origin { relay_tls: true, ..origin() };
     let conversation: Vec<_> = [client(ask(80_877_103)), server("S")].into_iter().chain(login()).collect();
-    let outcome = record_in(Protocol::Postgres, relay(), &conversation, usize::MAX);
+    let outcome = record_in(Protocol::Postgres, &relay(), &conversation, usize::MAX);
     assert_eq!(outcome.encrypted, [b""]);
     assert!(outcome.to_server.starts_with(&ask(80_877_103)));
     assert!(outcome.calls[0].tls);
@@ -293,7 +293,7 @@ fn encryption_is_declined_here_or_relayed() {
     assert_eq!(played.ask(&login()[0].1), expected(&[]));
 
     let conversation: Vec<_> = [client(ask(80_877_103)), server("N")].into_iter().chain(login()).collect();
-    let outcome = record_in(Protocol::Postgres, relay(), &conversation, 1);
+    let outcome = record_in(Protocol::Postgres, &relay(), &conversation, 1);
     assert_eq!((outcome.encrypted.len(), outcome.calls.len()), (0, 1));
 }
 
