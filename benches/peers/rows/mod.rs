@@ -1,5 +1,6 @@
 //! One file for each kind of row.
 
+mod calls;
 mod cold;
 mod edits;
 mod grep;
@@ -19,7 +20,7 @@ use crate::samples::Row;
 /// Runs what is wanted, in the order of the table.
 pub fn all(args: &Args) -> Result<Vec<Row>> {
     type Part = (&'static str, fn(&Args) -> Result<Vec<Row>>);
-    const PARTS: [Part; 16] = [
+    const PARTS: [Part; 17] = [
         ("start", start::rows),
         ("read", reads::small),
         ("read10", reads::large),
@@ -32,6 +33,7 @@ pub fn all(args: &Args) -> Result<Vec<Row>> {
         ("first500", grep::begin),
         ("sizes", grep::sizes),
         ("cold", cold::rows),
+        ("calls", calls::rows),
         ("walls", walls::rows),
         ("walled-start", start::walled),
         ("walled-work", walled::rows),

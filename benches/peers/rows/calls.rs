@@ -1,0 +1,129 @@
+//! What it costs a program that its calls are recorded, or answered from a recording: its own clock, around its own calls.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::args::Args;
+use crate::peers::first_on_path;
+use crate::samples::{Contender, Goal, Row, Spec, Trial, Unit, rounds};
+use crate::trees;
+
+const PLAIN: &str = "plain";
+const RECORDED: &str = "recorded";
+const REPLAYED: &str = "replayed";
+const BYTES: usize = 100_000_000;
+const CALLS: usize = 500;
+
+/// Prints how long the calls took, and how many bytes came.
+const CLIENT: &str = "import sys, time, urllib.request
+url, count = sys.argv[1], int(sys.argv[2])
+begin, total = time.perf_counter(), 0
+for _ in range(count):
+    answer = urllib.request.urlopen(url)
+    while part := answer.read(1 << 18):
+        total += len(part)
+print(time.perf_counter() - begin, total)
+";
+
+pub fn rows(args: &Args) -> Result<Vec<Row>> {
+    let spec = |title: &str, goals| Spec {
+        name: "calls",
+        title: title.to_owned(),
+        unit: Unit::Seconds,
+        counted: "bytes received",
+        base: Some(PLAIN),
+        goals,
+        note: "The server and the program are on this machine; everybody shares its processors.",
+    };
+    let start = spec("`true`, its start and end included", Vec::new());
+    let many = spec("500 HTTP requests, each on a connection of its own", Vec::new());
+    let goal = Goal::Multiple { who: RECORDED, must: 1.1, excellent: 1.0 };
+    let large = spec("download of 100 MB", vec![goal]);
+    let python = match first_on_path(&["python3"]) {
+        Ok(python) => python,
+        Err(reason) => return rounds(vec![many], vec![Contender::missing(PLAIN, reason)], 1),
+    };
+    let dir = trees::fresh("calls")?;
+    std::fs::write(dir.join("client.py"), CLIENT)?;
+    let server = serve()?;
+    let python = python.to_string_lossy().into_owned();
+    let work = |bytes: usize, count: usize| {
+        vec![python.clone(), "client.py".to_owned(), format!("http://{server}/{bytes}"), count.to_string()]
+    };
+    let mut all = Vec::new();
+    for (spec, words, times) in [
+        (start, vec!["true".to_owned()], args.rounds * 3),
+        (many, work(100, CALLS), args.rounds),
+        (large, work(BYTES, 1), args.rounds),
+    ] {
+        let mut contenders = vec![contender(PLAIN, &dir, &[], &words)];
+        contenders.push(contender(RECORDED, &dir, &["record", "--path", "sets"], &words));
+        // The newest set is what was just recorded.
+        let mut replayed = contender(REPLAYED, &dir, &["test", "--path", "sets"], &words);
+        if words.len() > 1 && words[2].ends_with(&BYTES.to_string()) {
+            replayed = replayed.at_most(3);
+        }
+        contenders.push(replayed);
+        std::fs::remove_dir_all(dir.join("sets")).ok();
+        all.extend(rounds(vec![spec], contenders, times)?);
+    }
+    Ok(all)
+}
+
+fn contender(name: &'static str, dir: &Path, how: &[&str], words: &[String]) -> Contender<'static> {
+    let shown = if how.is_empty() { "PROGRAM".to_owned() } else { format!("replay calls {} -- PROGRAM", how[0]) };
+    let (dir, words) = (dir.to_path_buf(), words.to_vec());
+    let how: Vec<String> = how.iter().map(|&word| word.to_owned()).collect();
+    Contender::new(name, shown, move || {
+        let mut line = words.clone();
+        if !how.is_empty() {
+            let wrapper = [vec![env!("CARGO_BIN_EXE_replay").to_owned(), "calls".to_owned()], how.clone(), vec!["--".to_owned()]];
+            line = [wrapper.concat(), line].concat();
+        }
+        let begin = Instant::now();
+        let output = Command::new(&line[0]).args(&line[1..]).current_dir(&dir).stdin(Stdio::null()).output()?;
+        let whole = begin.elapsed().as_secs_f64();
+        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout)?;
+        let mut told = text.split_whitespace();
+        let (time, bytes) = match (told.next(), told.next()) {
+            (Some(time), Some(bytes)) => (time.parse()?, bytes.parse()?),
+            _ => (whole, 0),
+        };
+        Ok(Trial::of(time, bytes, bytes))
+    })
+}
+
+/// An HTTP server that answers `/N` with N bytes, for as long as this program runs.
+fn serve() -> Result<SocketAddr> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || drop(answer(stream)));
+        }
+    });
+    Ok(address)
+}
+
+fn answer(mut stream: TcpStream) -> Result<()> {
+    let mut lines = BufReader::new(stream.try_clone()?).lines();
+    let first = lines.next().context("no request")??;
+    while lines.next().context("half a request")??.len() > 0 {}
+    let bytes: usize = first.split(['/', ' ']).nth(2).context("no path")?.parse()?;
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {bytes}\r\nConnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes())?;
+    let part = vec![b'x'; 1 << 18];
+    let mut left = bytes;
+    while left > 0 {
+        let next = left.min(part.len());
+        stream.write_all(&part[..next])?;
+        left -= next;
+    }
+    Ok(())
+}
