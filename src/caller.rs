@@ -17,7 +17,7 @@ use crate::record::summary::Summary;
 use crate::record::{Exchange, Report, names};
 use crate::sandbox::Exit;
 use crate::tools::Services;
-use crate::tools::calling::{Wanted, folder, notes, run_command};
+use crate::tools::calling::{Wanted, folder, left_out, notes, run_command};
 
 /// Carries it out; the exit status. What is told goes to stderr where stdout is the program's.
 pub fn act(services: &Services, action: &CallsAction, signals: BorrowedFd<'_>) -> Result<u8> {
@@ -43,7 +43,7 @@ pub fn act(services: &Services, action: &CallsAction, signals: BorrowedFd<'_>) -
 }
 
 fn record(services: &Services, path: &str, run: &CallsRun, signals: BorrowedFd<'_>) -> Result<u8> {
-    sets::check_writable(&services.policy, path)?;
+    sets::prepare(&services.policy, path)?;
     let line = shell_line(&run.program)?;
     let mut ran = run_here(services, &line, run, Play::Record, signals)?;
     let exchanges = std::mem::take(&mut ran.recorded.exchanges);
@@ -57,7 +57,7 @@ fn record(services: &Services, path: &str, run: &CallsRun, signals: BorrowedFd<'
         count => format!("recorded {count} calls ({protocols})"),
     };
     let _ = write!(text, " as {}: {}", kept.name, kept.path.display());
-    tell(&text, &notes(&ran));
+    tell(&text, &[left_out(&kept), notes(services, &ran)].concat());
     Ok(status(&ran))
 }
 
@@ -75,7 +75,7 @@ fn test(
             names::check(name).map_err(|error| anyhow::anyhow!("{error}"))?;
             name.to_owned()
         }
-        None => known.first().with_context(|| format!("there is no mock set in {path}"))?.name.clone(),
+        None => sets::latest(known.clone()).with_context(|| format!("there is no mock set in {path}"))?.name,
     };
     let Some(loaded) = load(&services.policy, path, &name)? else {
         let known: Vec<&str> = known.iter().map(|set| set.name.as_str()).collect();
@@ -104,7 +104,7 @@ fn test(
         let (kept, new) = keep(&services.policy, &services.writer, path, named, new, services.calls.keep_secrets)?;
         let _ = write!(text, "; {} new calls are in {}", new.len(), kept.path.display());
     }
-    let mut more = notes(&ran);
+    let mut more = notes(services, &ran);
     more.extend(loaded.torn);
     more.extend(missed(&report));
     tell(&text, &more);

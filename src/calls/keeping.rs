@@ -7,7 +7,7 @@ use super::{CallsError, sets};
 use crate::fs::Writer;
 use crate::policy::Policy;
 use crate::record::files::{self, Document, FileError, Problem, recording};
-use crate::record::{Exchange, Noise, Recording, names, redact};
+use crate::record::{Content, Exchange, Noise, Recording, names, redact};
 
 /// A set that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct Kept {
     pub path: PathBuf,
     /// Its name.
     pub name: String,
+    /// How many calls are not in it, because the file would be larger than what is read again.
+    pub left_out: usize,
 }
 
 /// Writes calls as a new set. `command` and `folder`, the last part of where it ran, are what its name begins with.
@@ -29,17 +31,52 @@ pub fn keep(
     mut exchanges: Vec<Exchange>,
     keep_secrets: bool,
 ) -> Result<(Kept, Vec<Exchange>), CallsError> {
-    let taken = sets::names(policy, directory)?;
+    let mut taken = sets::names(policy, directory)?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let name = names::choose(named.0, named.1, &exchanges, now, |name| taken.contains(name));
+    let name = loop {
+        let name = names::choose(named.0, named.1, &exchanges, now, |name| taken.contains(name));
+        if sets::claim(policy, directory, &name)? {
+            break name;
+        }
+        // Somebody else has just taken it.
+        taken.insert(name);
+    };
     if !keep_secrets {
         exchanges.iter_mut().for_each(redact::exchange);
     }
-    let recordings = Recording::number(exchanges);
-    let documents: Vec<Document> = recordings.iter().map(Document::of).collect();
-    let bytes = files::write(sets::MOCK_FILES[0], &documents)?;
+    let before = exchanges.len();
+    let (recordings, bytes) = written(exchanges)?;
     let path = sets::write(policy, writer, directory, &name, &bytes)?;
-    Ok((Kept { path, name }, recordings.into_iter().map(|recording| recording.exchange).collect()))
+    let exchanges: Vec<Exchange> = recordings.into_iter().map(|recording| recording.exchange).collect();
+    Ok((Kept { path, name, left_out: before - exchanges.len() }, exchanges))
+}
+
+/// The file of calls. If it were larger than what is read again, the largest calls are left out.
+fn written(mut exchanges: Vec<Exchange>) -> Result<(Vec<Recording>, Vec<u8>), CallsError> {
+    loop {
+        let recordings = Recording::number(exchanges);
+        let documents: Vec<Document> = recordings.iter().map(Document::of).collect();
+        match files::write(sets::MOCK_FILES[0], &documents) {
+            Ok(bytes) => return Ok((recordings, bytes)),
+            Err(FileError::TooLarge { .. }) if recordings.len() > 1 => {}
+            Err(error) => return Err(error.into()),
+        }
+        exchanges = recordings.into_iter().map(|recording| recording.exchange).collect();
+        if let Some((largest, _)) = exchanges.iter().enumerate().max_by_key(|(_, exchange)| size(exchange)) {
+            exchanges.remove(largest);
+        }
+    }
+}
+
+/// Bytes of what a call carries.
+fn size(exchange: &Exchange) -> usize {
+    match &exchange.content {
+        Content::Http(http) | Content::Grpc(http) => {
+            http.request.body.len() + http.response.as_ref().map_or(0, |response| response.body.len())
+        }
+        Content::Dns(_) => 0,
+        Content::Wire(_, wire) => wire.messages.iter().map(|message| message.bytes.len()).sum(),
+    }
 }
 
 fn at(line: u64, message: String) -> Problem {

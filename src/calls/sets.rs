@@ -43,10 +43,10 @@ pub fn list(policy: &Policy, directory: &str) -> Result<Vec<Set>, CallsError> {
         if entry.kind != Kind::Directory {
             continue;
         }
-        if let Some((path, file)) = file_of(policy, directory, name)? {
-            let modified = fs::info_of_open(&file)?.modified;
-            sets.push(Set { name: name.to_owned(), path, modified });
-        }
+        // What cannot be read as a set is none: it must not hide the others.
+        let Ok(Some((path, file))) = file_of(policy, directory, name) else { continue };
+        let modified = fs::info_of_open(&file)?.modified;
+        sets.push(Set { name: name.to_owned(), path, modified });
     }
     sets.sort_by(|a, b| (Reverse(a.modified), &a.name).cmp(&(Reverse(b.modified), &b.name)));
     Ok(sets)
@@ -94,9 +94,25 @@ pub fn write(
     Ok(path)
 }
 
-/// Whether a set could be written here: asked before a program runs for minutes.
-pub fn check_writable(policy: &Policy, directory: &str) -> Result<(), CallsError> {
-    policy.write(Path::new(directory).join("any").join(MOCK_FILES[0])).map(drop).map_err(CallsError::from)
+/// The set that is meant where none is named: the latest one that holds anything.
+pub fn latest(sets: Vec<Set>) -> Option<Set> {
+    let is_empty =
+        |set: &Set| set.name.strip_prefix("mock-").is_some_and(|time| time.bytes().all(|b| b.is_ascii_digit()));
+    let first = sets.first().cloned();
+    sets.into_iter().find(|set| !is_empty(set)).or(first)
+}
+
+/// Makes the directory of a new set; `false` if there is one of this name already.
+pub fn claim(policy: &Policy, directory: &str, name: &str) -> Result<bool, CallsError> {
+    let place = policy.create_dir(Path::new(directory).join(name))?;
+    Ok(fs::create_dir(&place)? > 0)
+}
+
+/// Makes the directory of the sets, and so finds out before a program runs for minutes whether it can be.
+pub fn prepare(policy: &Policy, directory: &str) -> Result<(), CallsError> {
+    drop(policy.write(Path::new(directory).join("any").join(MOCK_FILES[0]))?);
+    fs::create_dir(&policy.create_dir(directory)?)?;
+    Ok(())
 }
 
 fn file_of(policy: &Policy, directory: &str, name: &str) -> Result<Option<(PathBuf, Checked<Read>)>, CallsError> {

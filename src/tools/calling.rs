@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::command_notes::exit_code;
 use super::services::Services;
-use crate::calls::{CallsError, Ground, Play, Ran, Run, run};
+use crate::calls::{CallsError, Ground, Kept, Play, Ran, Reach, Run, run};
 use crate::cancel::CancelToken;
 use crate::exec::{self, Stage, place_of};
 use crate::limits::{CALLS_OUTPUT_BYTES, DEFAULT_CALLS_TIMEOUT_SECS};
@@ -81,8 +81,14 @@ pub(super) fn last_words(ran: &Ran) -> Option<String> {
     Some(text.chars().skip(skipped).collect::<String>()).filter(|text| !text.is_empty())
 }
 
+/// That a file does not hold all that was recorded.
+pub fn left_out(kept: &Kept) -> Vec<String> {
+    let text = format!("{} calls, the largest ones, are left out: the file would be too large", kept.left_out);
+    if kept.left_out > 0 { vec![text] } else { Vec::new() }
+}
+
 /// What there is to tell about a run beside its calls.
-pub fn notes(ran: &Ran) -> Vec<String> {
+pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
     let mut notes: Vec<String> = ran.recorded.notes.iter().map(ToString::to_string).collect();
     let (counts, more) = (&ran.recorded.counts, &ran.counts);
     let mut add = |count: u64, what: &str| {
@@ -91,9 +97,19 @@ pub fn notes(ran: &Ran) -> Vec<String> {
         }
     };
     add(counts.dropped, "calls were too long to be kept");
-    add(counts.passed, "calls went to real servers");
-    add(counts.refused, "connections were refused by the real server");
+    add(counts.passed, "calls found no recording and were passed on");
+    add(counts.refused, "connections were refused");
     add(more.datagrams_refused, "datagrams were refused: UDP other than name lookups cannot be recorded");
+    let nearness = match services.calls.reach {
+        Reach::AsCommands if !services.calls.resolves => {
+            Some("commands have a loopback of their own (--network loopback), on which servers of this machine are not")
+        }
+        Reach::Nothing if ran.report.is_none() => Some("commands have no network (--network none)"),
+        _ => None,
+    };
+    if let Some(reason) = nearness.filter(|_| counts.refused > 0) {
+        notes.push(format!("{reason}; the operator can let calls out with --network host"));
+    }
     if ran.outcome.timed_out {
         notes.push("the application was ended at the timeout".to_owned());
     }

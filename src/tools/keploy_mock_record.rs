@@ -1,11 +1,9 @@
 //! `keploy_mock_record`: runs a command and keeps its outgoing calls as a mock set.
 
-use std::path::Path;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::calling::{Wanted, folder, last_words, notes, run_command};
+use super::calling::{Wanted, folder, last_words, left_out, notes, run_command};
 use super::command_notes::exit_code;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::calls::{Kept, Play, Ran, keep, sets};
@@ -76,7 +74,7 @@ impl Tool for KeployMockRecord {
         let output = match done {
             Ok((kept, exchanges, ran)) => {
                 context.services.calls.remember(&configuration.path);
-                told(configuration, &kept.path, &exchanges, &ran)
+                told(context, configuration, &kept, &exchanges, &ran)
             }
             Err(reason) => Output {
                 success: false,
@@ -103,7 +101,7 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
     }
     let services = context.services;
     // Before a program runs for minutes.
-    sets::check_writable(&services.policy, path)?;
+    sets::prepare(&services.policy, path)?;
     let wanted = Wanted { line: command, timeout_secs: timeout, streams: None };
     let mut ran = match run_command(services, &wanted, Play::Record, context.cancel, &mut |done, all, stage| {
         context.progress.stage(done, all, stage);
@@ -113,6 +111,12 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
         Err(error) => return Err(error.into()),
     };
     let exchanges = std::mem::take(&mut ran.recorded.exchanges);
+    // sh(1): it was not found, or cannot be executed.
+    let code = exit_code(ran.outcome.exit);
+    if exchanges.is_empty() && matches!(code, 126 | 127) {
+        let words = last_words(&ran).unwrap_or_default();
+        return Ok(Err(format!("the command did not run (exit code {code}): {}", words.trim_end())));
+    }
     let folder = folder(services);
     let named = (command, folder.as_str());
     // What a cancelled application has called until then is kept, too.
@@ -123,7 +127,7 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
     }
 }
 
-fn told(configuration: Configuration, path: &Path, exchanges: &[Exchange], ran: &Ran) -> Output {
+fn told(context: &Context<'_>, configuration: Configuration, kept: &Kept, exchanges: &[Exchange], ran: &Ran) -> Output {
     let protocols: Vec<String> = Summary::of(exchanges).protocol_words().into_iter().map(str::to_owned).collect();
     let message = match exchanges.len() {
         0 => "Recording completed but no mocks were captured".to_owned(),
@@ -131,13 +135,13 @@ fn told(configuration: Configuration, path: &Path, exchanges: &[Exchange], ran: 
     };
     Output {
         success: true,
-        mock_file_path: path.display().to_string(),
+        mock_file_path: kept.path.display().to_string(),
         mock_count: exchanges.len(),
         protocols,
         message,
         configuration,
         app_exit_code: Some(exit_code(ran.outcome.exit)),
         last_words: last_words(ran),
-        notes: notes(ran),
+        notes: [left_out(kept), notes(context.services, ran)].concat(),
     }
 }

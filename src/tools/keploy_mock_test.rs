@@ -90,7 +90,7 @@ impl Tool for KeployMockTest {
             fall_back_on_miss: falls_back,
         };
         let output = match replay(context, &params, &mut configuration)? {
-            Ok((ran, torn)) => told(configuration, &ran, torn),
+            Ok((ran, torn)) => told(context, configuration, &ran, torn),
             Err(reason) => Output {
                 success: false,
                 mocks_replayed: 0,
@@ -125,7 +125,7 @@ fn replay(
             names::check(name).map_err(|error| Error::params(format!("{error}; {}", error.hint())))?;
             name.clone()
         }
-        None => match sets::list(policy, &path)?.into_iter().next() {
+        None => match sets::latest(sets::list(policy, &path)?) {
             Some(latest) => latest.name,
             None => return Ok(Err("No mock sets found. Use keploy_mock_record to create mocks first.".to_owned())),
         },
@@ -151,7 +151,7 @@ fn replay(
     }
 }
 
-fn told(configuration: Configuration, ran: &Ran, torn: Option<String>) -> Output {
+fn told(context: &Context<'_>, configuration: Configuration, ran: &Ran, torn: Option<String>) -> Output {
     let report = ran.report.clone().unwrap_or_default();
     let (replayed, missed, code) = (report.replayed, report.missed_count, exit_code(ran.outcome.exit));
     let mut message = format!("Replayed {replayed} mocks");
@@ -172,7 +172,7 @@ fn told(configuration: Configuration, ran: &Ran, torn: Option<String>) -> Output
         isolated: report.is_isolated() && ran.recorded.counts.passed == 0,
         misses: misses(&report),
         last_words: last_words(ran),
-        notes: notes(ran).into_iter().chain(torn).collect(),
+        notes: notes(context.services, ran).into_iter().chain(torn).collect(),
     }
 }
 

@@ -82,7 +82,8 @@ fn contender(name: &'static str, dir: &Path, how: &[&str], words: &[String]) -> 
     Contender::new(name, shown, move || {
         let mut line = words.clone();
         if !how.is_empty() {
-            let wrapper = [vec![env!("CARGO_BIN_EXE_replay").to_owned(), "calls".to_owned()], how.clone(), vec!["--".to_owned()]];
+            let wrapper =
+                [vec![env!("CARGO_BIN_EXE_replay").to_owned(), "calls".to_owned()], how.clone(), vec!["--".to_owned()]];
             line = [wrapper.concat(), line].concat();
         }
         let begin = Instant::now();

@@ -9,7 +9,7 @@ use super::key::{Place, header_fields, path_only, place, virtual_host};
 use super::noise::{Fields, Noise};
 use crate::limits::{MAX_CLOSEST_COMPARED, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES};
 use crate::record::exchange::{Content, Exchange, Http, Message, Protocol, Side, Target, Wire};
-use crate::record::redact::{self, REDACTED, is_secret_parameter};
+use crate::record::redact::{self, MARKED, REDACTED, is_secret_parameter};
 use crate::record::summary;
 
 /// Recordings by how near they can be to a call.
@@ -294,7 +294,7 @@ fn wires(protocol: Protocol, a: &Wire, b: &Wire, lines: &mut Vec<String>) {
     for (index, (one, other)) in a.iter().zip(&b).enumerate().filter(|(_, (one, other))| one.bytes != other.bytes) {
         let number = index + 1;
         let (recorded, asked) = (summary::text(protocol, &one.bytes), summary::text(protocol, &other.bytes));
-        if recorded == asked || recorded.contains(REDACTED) {
+        if recorded == asked || recorded.contains(REDACTED) || recorded.contains(MARKED) {
             bytes(&format!("message {number}"), &one.bytes, &other.bytes, lines);
         } else {
             compare(&format!("message {number}"), &recorded, &asked, lines);

@@ -1,6 +1,6 @@
 //! What makes two calls the same call.
 //!
-//! HTTP: protocol, target, virtual host, method, path, query by name, the fields of [`KEY_HEADERS`], the media type and what
+//! HTTP: protocol, target, encryption, virtual host, method, path, query by name, the fields of [`KEY_HEADERS`], the media type and what
 //! the body says. No other field: most change from run to run, and secrets must not be needed to replay. A name: name and
 //! type. Anything else: the program's bytes, with what a protocol numbers anew each time set to zero.
 
@@ -11,9 +11,9 @@ use super::noise::Fields;
 use crate::record::exchange::{Content, Exchange, HttpRequest, Protocol, Side, Target, Wire};
 use crate::record::redact;
 
-/// Fields that choose what is answered, where path and body do not: a part of a resource (RFC 9110, 14.2), the operation of
+/// Fields that choose what is answered, where path and body do not: a form of it (RFC 9110, 12.5.1), a part of a resource (RFC 9110, 14.2), the operation of
 /// a SOAP or an AWS request, a method in place of the method.
-pub const KEY_HEADERS: [&str; 4] = ["range", "soapaction", "x-amz-target", "x-http-method-override"];
+pub const KEY_HEADERS: [&str; 5] = ["accept", "range", "soapaction", "x-amz-target", "x-http-method-override"];
 
 /// Calls that the same noise belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,7 +73,11 @@ pub fn key(exchange: &Exchange, target: &Target, named: bool, noise: &Fields) ->
         parts.add(&target.port.to_le_bytes());
     }
     match &exchange.content {
-        Content::Http(http) | Content::Grpc(http) => request(&http.request, target, noise, &mut parts),
+        Content::Http(http) | Content::Grpc(http) => {
+            // Where it is not known where a call went, it is not known how either.
+            parts.add(&[u8::from(exchange.tls && !named)]);
+            request(&http.request, target, noise, &mut parts);
+        }
         Content::Dns(dns) => {
             parts.add(dns.name.as_bytes());
             parts.add(dns.kind.as_bytes());

@@ -12,7 +12,7 @@ mod noise;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,6 +23,7 @@ pub use noise::Noise;
 
 use super::exchange::{Content, Exchange, Protocol, Target};
 use super::files::DeclaredNoise;
+use super::redact;
 use crate::limits::MAX_MISSES_TOLD;
 
 /// A call with its name in a set.
@@ -140,7 +141,27 @@ struct Entry {
     used: AtomicBool,
 }
 
-/// The recordings of one key.
+/// The recordings of one key: all, and by the credentials that they were asked with.
+#[derive(Default)]
+struct Shelf {
+    all: Queue,
+    by_credentials: BTreeMap<String, Queue>,
+}
+
+impl Shelf {
+    /// The recordings for a call with these credentials. Where only one caller was recorded, it does not matter who calls:
+    /// a replay has other secrets, or none. Where several were, each has its own answers, and a stranger has none.
+    fn of(&self, credentials: &str) -> Option<&Queue> {
+        let mut callers = self.by_credentials.iter().filter(|(who, _)| !who.is_empty());
+        match (callers.next(), callers.next(), self.by_credentials.get("")) {
+            (Some(_), Some(_), _) => self.by_credentials.get(credentials),
+            (Some((_, known)), None, Some(nobody)) => Some(if credentials.is_empty() { nobody } else { known }),
+            _ => Some(&self.all),
+        }
+    }
+}
+
+/// Recordings in their order.
 #[derive(Default)]
 struct Queue {
     /// Places in `entries`, in order.
@@ -152,7 +173,7 @@ struct Queue {
 /// Recordings, and how they were used. All threads of a run share one.
 pub struct Book {
     entries: Vec<Entry>,
-    queues: HashMap<Key, Queue>,
+    queues: HashMap<Key, Shelf>,
     noise: Noise,
     protocols: HashMap<Target, Protocol>,
     /// Those that belong to connections.
@@ -160,6 +181,14 @@ pub struct Book {
     index: closest::Index,
     replayed: AtomicU64,
     missed: Mutex<Missed>,
+}
+
+/// Who asks, as far as a file tells.
+fn credentials(exchange: &Exchange) -> String {
+    match &exchange.content {
+        Content::Http(http) | Content::Grpc(http) => redact::credentials(&http.request),
+        Content::Dns(_) | Content::Wire(..) => String::new(),
+    }
 }
 
 #[derive(Default)]
@@ -198,7 +227,9 @@ impl Book {
         let protocol = exchange.content.protocol();
         let target = &exchange.target;
         let key = self.key(&exchange, target, recording.named);
-        self.queues.entry(key).or_default().entries.push(index);
+        let shelf = self.queues.entry(key).or_default();
+        shelf.all.entries.push(index);
+        shelf.by_credentials.entry(credentials(&exchange)).or_default().entries.push(index);
         if protocol != Protocol::Dns {
             self.protocols.entry(target.clone()).or_insert(protocol);
         }
@@ -225,7 +256,8 @@ impl Book {
     pub fn find(&self, asked: &Exchange) -> Result<Arc<Exchange>, Miss> {
         let mut used = None;
         for (target, named) in targets(asked) {
-            let Some(queue) = self.queues.get(&self.key(asked, &target, named)) else { continue };
+            let shelf = self.queues.get(&self.key(asked, &target, named));
+            let Some(queue) = shelf.and_then(|shelf| shelf.of(&credentials(asked))) else { continue };
             if let Some(index) = self.take(queue) {
                 let entry = &self.entries[index];
                 entry.used.store(true, Ordering::Relaxed);

@@ -381,3 +381,40 @@ fn only_so_many_misses_are_told() {
     let report = book.report();
     assert_eq!((report.missed.len(), report.missed_count), (MAX_MISSES_TOLD, MAX_MISSES_TOLD as u64 + 5));
 }
+
+#[test]
+fn who_asks_matters_where_several_did() {
+    let from = |who: &str, answer: &str| {
+        let mut call = get("/me");
+        if !who.is_empty() {
+            http(&mut call).request.headers.push(("Authorization".to_owned(), format!("Bearer {who}").into()));
+        }
+        let mut call = answered(call, answer);
+        redact::exchange(&mut call);
+        call
+    };
+    let ask_as = |book: &Book, who: &str| ask(book, &from(who, ""));
+    let book = Book::new(vec![from("alice", "a"), from("bob", "b"), from("", "nobody")], Noise::default());
+    assert_eq!(ask_as(&book, "bob"), Ok("b".to_owned()));
+    assert!(ask_as(&book, "eve").is_err());
+    assert_eq!(ask_as(&book, ""), Ok("nobody".to_owned()));
+    assert_eq!(ask_as(&book, "alice"), Ok("a".to_owned()));
+    // With one caller a replay may have another secret.
+    let book = Book::new(vec![from("", "nobody"), from("alice", "a")], Noise::default());
+    assert_eq!(ask_as(&book, "dummy"), Ok("a".to_owned()));
+    assert_eq!(ask_as(&book, ""), Ok("nobody".to_owned()));
+}
+
+#[test]
+fn encryption_and_the_wanted_form_are_part_of_a_call() {
+    let with = |tls: bool, accept: &str, answer: &str| {
+        let mut call = answered(get("/report"), answer);
+        http(&mut call).request.headers.push(("Accept".to_owned(), accept.into()));
+        call.tls = tls;
+        call
+    };
+    let book = Book::new(vec![with(false, "text/csv", "csv"), with(false, "text/html", "html")], Noise::default());
+    assert!(ask(&book, &with(true, "text/csv", "")).is_err());
+    assert_eq!(ask(&book, &with(false, "text/html", "")), Ok("html".to_owned()));
+    assert_eq!(ask(&book, &with(false, "text/csv", "")), Ok("csv".to_owned()));
+}

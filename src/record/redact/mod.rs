@@ -11,10 +11,15 @@ use std::borrow::Cow;
 pub(in crate::record) use wires::command;
 pub use wires::wire;
 
-use super::exchange::{Content, Exchange, Http};
+use sha2::{Digest as _, Sha256};
+
+use super::exchange::{Content, Exchange, Http, HttpRequest};
 
 /// What stands in place of a secret. Legal in fields, queries and cookies.
 pub const REDACTED: &str = "[redacted]";
+/// What it begins with where credentials of a request are told apart: four digits of their hash follow, too few to guess a
+/// secret by, and enough to see that two are not the same.
+pub const MARKED: &str = "[redacted ";
 
 /// Fields whose value is a secret, in lower case.
 const HEADERS: [&str; 16] = [
@@ -86,6 +91,20 @@ pub fn is_secret_parameter(name: &str) -> bool {
     PARAMETERS.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
+/// The credentials that a request carries, as they stand in a file: empty if it carries none. Cookies are none of them, since
+/// they change with every login.
+pub fn credentials(request: &HttpRequest) -> String {
+    let mut found = Vec::new();
+    for (name, value) in &request.headers {
+        let name = name.to_ascii_lowercase();
+        if is_secret_header(&name) && !name.contains("cookie") {
+            found.push(format!("{name}: {}", String::from_utf8_lossy(&field(&name, value, true))));
+        }
+    }
+    found.sort_unstable();
+    found.join("\n")
+}
+
 /// Takes the secrets out of a call. A second time changes nothing.
 pub fn exchange(exchange: &mut Exchange) {
     match &mut exchange.content {
@@ -100,7 +119,7 @@ fn http(http: &mut Http) {
     if let Cow::Owned(redacted) = path(&request.path) {
         request.path = redacted;
     }
-    headers(&mut request.headers);
+    headers(&mut request.headers, true);
     let is_form = request.headers.iter().any(|(name, value)| {
         let is_type = name.eq_ignore_ascii_case("content-type");
         is_type && value.to_ascii_lowercase().starts_with(b"application/x-www-form-urlencoded")
@@ -115,8 +134,8 @@ fn http(http: &mut Http) {
         }
     }
     if let Some(response) = &mut http.response {
-        headers(&mut response.headers);
-        headers(&mut response.trailers);
+        headers(&mut response.headers, false);
+        headers(&mut response.trailers, false);
     }
 }
 
@@ -145,10 +164,10 @@ fn parameters(bytes: &[u8]) -> Option<Vec<u8>> {
     found.then(|| pieces.join(&b'&'))
 }
 
-fn headers(fields: &mut [(String, Vec<u8>)]) {
+fn headers(fields: &mut [(String, Vec<u8>)], told_apart: bool) {
     for (name, value) in fields {
         if is_secret_header(name) {
-            *value = field(&name.to_ascii_lowercase(), value);
+            *value = field(&name.to_ascii_lowercase(), value, told_apart);
         } else if name.eq_ignore_ascii_case("location") || name.eq_ignore_ascii_case("referer") {
             let text = std::str::from_utf8(value).map(path);
             if let Ok(Cow::Owned(redacted)) = text {
@@ -159,8 +178,18 @@ fn headers(fields: &mut [(String, Vec<u8>)]) {
 }
 
 /// A secret value of which stays what is none: the scheme of authentication, names and attributes of cookies.
-fn field(name: &str, value: &[u8]) -> Vec<u8> {
+fn field(name: &str, value: &[u8], told_apart: bool) -> Vec<u8> {
     let text = String::from_utf8_lossy(value);
+    let credential = |secret: &str| {
+        if secret == REDACTED || secret.starts_with(MARKED) {
+            secret.to_owned()
+        } else if told_apart {
+            let hash = Sha256::digest(secret.as_bytes());
+            format!("{MARKED}{:02x}{:02x}]", hash[0], hash[1])
+        } else {
+            REDACTED.to_owned()
+        }
+    };
     let cookie = |pair: &str| match pair.split_once('=') {
         Some((name, _)) => format!("{name}={REDACTED}"),
         None => REDACTED.to_owned(),
@@ -172,12 +201,12 @@ fn field(name: &str, value: &[u8]) -> Vec<u8> {
             None => cookie(&text),
         },
         "authorization" | "proxy-authorization" => match text.trim().split_once(' ') {
-            Some((scheme, _)) if scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') => {
-                format!("{scheme} {REDACTED}")
+            Some((scheme, secret)) if scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') => {
+                format!("{scheme} {}", credential(secret))
             }
-            _ => REDACTED.to_owned(),
+            _ => credential(text.trim()),
         },
-        _ => REDACTED.to_owned(),
+        _ => credential(text.trim()),
     };
     redacted.into_bytes()
 }

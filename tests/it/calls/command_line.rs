@@ -30,7 +30,7 @@ fn what_was_recorded_is_answered_without_the_server_in_order() {
     }
     assert_eq!(upstream.answered(), 4);
     let file = tree.read("keploy/shop-http/mocks.yaml");
-    assert!(!file.contains("s3cr3t"), "a secret was kept: {file}");
+    assert!(!file.contains("s3cr3t") && file.contains("Bearer [redacted "), "a secret was kept: {file}");
     assert_eq!(file.matches("\nname: mock-").count(), 4, "{file}");
 }
 
@@ -101,6 +101,8 @@ fn a_set_that_is_broken_or_not_there_is_said() {
         "{}",
         broken.err
     );
+    // Nor does one that cannot be read hide the others.
+    tree.dir("keploy/odd").fifo("keploy/odd/mocks.yaml");
     let unknown = replay(&tree, &["calls", "test", "--mock", "two", "--", "true"]);
     assert_eq!(unknown.err, "replay: there is no mock set `two` in ./keploy; there are: one\n");
     let odd = replay(&tree, &["calls", "test", "--mock", "../x", "--", "true"]);
@@ -131,4 +133,16 @@ fn a_set_is_shown_as_a_table_and_as_a_page() {
     for outside in ["http-equiv", "src=", "href=", "@import", "<script"] {
         assert!(!page.contains(outside), "the page asks for something: {outside}");
     }
+}
+
+#[test]
+fn recordings_at_the_same_time_have_sets_of_their_own() {
+    let (tree, upstream) = (Tree::new(), Upstream::start());
+    tree.file("shop.py", client(&urls(&upstream, &["/a"])));
+    std::thread::scope(|scope| {
+        let one = || assert_eq!(replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status, 0);
+        let threads: Vec<_> = (0..6).map(|_| scope.spawn(one)).collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+    assert_eq!(replay(&tree, &["calls", "list"]).out.lines().count(), 6);
 }
