@@ -404,7 +404,7 @@ pub const UPSTREAM_TLS_MS: u64 = 10_000;
 /// long the rest of the bytes that tell a protocol may take.
 pub const SERVER_FIRST_MS: u64 = 300;
 /// How long what may be the beginning of a longer recorded message waits for the rest, in milliseconds.
-pub const TURN_QUIET_MS: u64 = 100;
+pub const TURN_QUIET_MS: u64 = 300;
 /// How long a played HTTP/2 server waits for more of a request before it takes it for one that waits for an answer first,
 /// in milliseconds.
 pub const PLAYED_BODY_MS: u64 = 10_000;
