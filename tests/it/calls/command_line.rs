@@ -142,7 +142,9 @@ fn recordings_at_the_same_time_have_sets_of_their_own() {
     std::thread::scope(|scope| {
         let one = || assert_eq!(replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status, 0);
         let threads: Vec<_> = (0..6).map(|_| scope.spawn(one)).collect();
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
     });
     assert_eq!(replay(&tree, &["calls", "list"]).out.lines().count(), 6);
 }
