@@ -149,16 +149,41 @@ fn of_command(command: &str, depth: usize) -> Option<String> {
     let commands = split(command);
     // What comes before only prepares: `cd x && npm start`.
     let prepares = |words: &[String]| {
-        matches!(words.first().map(String::as_str), None | Some("cd" | "export" | "source" | "." | "set" | "sleep"))
+        matches!(
+            words.first().map(String::as_str),
+            None | Some(
+                "cd" | "export"
+                    | "source"
+                    | "."
+                    | "set"
+                    | "sleep"
+                    | "for"
+                    | "while"
+                    | "until"
+                    | "if"
+                    | "case"
+                    | "{"
+                    | "("
+            )
+        )
     };
     let words = commands.iter().find(|words| !prepares(words))?;
-    let mut words = without_wrappers(words);
+    let joint = matches!(words.first().map(String::as_str), Some("do" | "then" | "else" | "!"));
+    let mut words = without_wrappers(&words[usize::from(joint)..]);
     let program = base(words.first()?).to_owned();
     words = &words[1..];
+    let is_shell = matches!(program.as_str(), "sh" | "bash" | "zsh" | "dash" | "ash");
+    let is_script =
+        matches!(program.as_str(), "node" | "nodejs" | "ruby" | "php" | "perl" | "deno" | "bun" | "tsx" | "ts-node");
     let argument = |skipped: &[&str]| first_argument(words, skipped).map(|word| stem(word).to_owned());
     let python = program.starts_with("python") || program.starts_with("pypy");
+    // A program on the command line itself has no name.
+    let is_text = |word: &String| matches!(word.as_str(), "-c" | "-e" | "-p" | "--eval" | "--print");
+    if (python || is_script) && words.iter().take_while(|word| word.starts_with('-')).any(is_text) {
+        return None;
+    }
     match program.as_str() {
-        "sh" | "bash" | "zsh" | "dash" | "ash" if depth < 4 => {
+        _ if is_shell && depth < 4 => {
             let at = words.iter().position(|word| word.starts_with('-') && word.contains('c'));
             match at.and_then(|at| words.get(at + 1)) {
                 Some(inner) => of_command(inner, depth + 1),
@@ -188,7 +213,7 @@ fn of_command(command: &str, depth: usize) -> Option<String> {
             Some(at) => words.get(at + 1).filter(|module| !is_runner(module)).cloned(),
             None => argument(&["-W", "-X"]),
         },
-        "node" | "nodejs" | "ruby" | "php" | "perl" | "deno" | "bun" | "tsx" | "ts-node" => {
+        _ if is_script => {
             let words =
                 if matches!(words.first().map(String::as_str), Some("run" | "test")) { &words[1..] } else { words };
             let file = first_argument(words, &["-r", "--require", "--import", "--loader"])?;
@@ -350,6 +375,9 @@ mod tests {
             ("python3 -u app/order_service.py", "order-service"),
             ("python -m uvicorn main:app", "uvicorn"),
             ("python3 -m pytest -q", "shop"),
+            ("python3 -c 'import app.main'", "shop"),
+            ("node --no-warnings -e 'x.y()'", "shop"),
+            ("for i in 1 2; do ./bin/shop-worker; done", "shop-worker"),
             ("npm start", "shop"),
             ("yarn run test", "shop"),
             ("cd api && PORT=1 npm test", "shop"),
