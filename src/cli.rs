@@ -4,8 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
-use clap::error::{ContextKind, ContextValue};
-use clap::{Arg, ArgGroup, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use serde::Deserialize;
 
@@ -35,29 +34,6 @@ pub struct Cli {
     #[command(subcommand)]
     #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
     pub command: Option<Command>,
-}
-
-/// Flags of every mode that mean something to a mock.
-const OF_MOCKS: [&str; 4] = ["errors", "max_line_bytes", "stall_timeout_secs", "log_level"];
-
-/// The command line of this process; a wrong one ends it, as does a wish for help. Mocks accept every flag, and their help
-/// shows those that mean something to them.
-pub fn parse() -> Cli {
-    let command = Cli::command();
-    let others = command.get_arguments().filter(|arg| arg.is_global_set() && !OF_MOCKS.contains(&arg.get_id().as_str()));
-    let hidden: Vec<Arg> = others.map(|arg| arg.clone().hide(true)).collect();
-    let command = command.mut_subcommand("mock", |mock| mock.args(hidden));
-    let parsed = command.try_get_matches().and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
-    parsed.unwrap_or_else(|mut error| {
-        let typed = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg].into_iter().find_map(|kind| error.get(kind));
-        if let Some(ContextValue::String(file)) = typed
-            && [".yaml", ".yml", ".json"].iter().any(|end| file.ends_with(end))
-        {
-            let tip = format!("a manifest is served with '--tools-from {file}'");
-            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
-        }
-        error.exit()
-    })
 }
 
 /// Flags that every mode understands.

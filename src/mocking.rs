@@ -187,11 +187,8 @@ pub fn act(action: &MockAction) -> Result<(String, bool)> {
     match action {
         MockAction::Check { manifest } => check(manifest),
         MockAction::Init { file } => {
-            let mut new = OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .open(file)
-                .map_err(|error| match error.kind() {
+            let mut new =
+                OpenOptions::new().write(true).create_new(true).open(file).map_err(|error| match error.kind() {
                     ErrorKind::AlreadyExists => {
                         anyhow!("`{}` is there already and was left as it is; name another file", file.display())
                     }

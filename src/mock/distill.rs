@@ -19,7 +19,8 @@ pub fn distill(cassette: &Cassette) -> String {
     let instructions = opened.get("instructions").or_else(|| discovered.get("instructions"));
     let name = info["name"].as_str().unwrap_or("distilled");
     let mut text = format!("# Distilled from a cassette.\nmock_server:\n  name: {}\n", yaml(&Value::from(name)));
-    for (key, value) in [("title", info.get("title")), ("version", info.get("version")), ("instructions", instructions)] {
+    for (key, value) in [("title", info.get("title")), ("version", info.get("version")), ("instructions", instructions)]
+    {
         if let Some(value) = value.filter(|value| value.is_string()) {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "  {key}: {}", yaml(value));

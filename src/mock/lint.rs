@@ -31,10 +31,9 @@ pub fn look(manifest: &Manifest, pointer: &str, faults: &mut Faults<'_>) {
         lint.behaviour(behaviour, &format!("{pointer}/methods/{}", escape(method)));
     }
     for (index, prompt) in manifest.prompts.iter().enumerate() {
-        for (key, value) in [
-            ("text", prompt.text.clone().map(Value::from)),
-            ("messages", prompt.messages.clone().map(Value::from)),
-        ] {
+        for (key, value) in
+            [("text", prompt.text.clone().map(Value::from)), ("messages", prompt.messages.clone().map(Value::from))]
+        {
             lint.places(&value.unwrap_or_default(), &format!("{pointer}/prompts/{index}/{key}"));
         }
     }
@@ -66,7 +65,8 @@ impl Lint<'_, '_> {
         for (index, arm) in behaviour.responses.iter().enumerate() {
             let pointer = format!("{pointer}/responses/{index}");
             if let Some(pattern) = &arm.matches {
-                let is_operator = |members: &Map<String, Value>| members.len() == 1 && members.keys().any(is_operator);
+                let is_operator =
+                    |members: &Map<String, Value>| members.len() == 1 && members.keys().any(|key| is_operator(key));
                 if let Some(members) = pattern.as_object().filter(|members| !is_operator(members)) {
                     self.names(members, &format!("{pointer}/match"));
                 }
@@ -74,8 +74,9 @@ impl Lint<'_, '_> {
             }
             if !arm.default {
                 if let Some(before) = catches_all {
-                    let message =
-                        format!("this arm is never reached: `responses[{before}]` has no `match`, so that it fits every call");
+                    let message = format!(
+                        "this arm is never reached: `responses[{before}]` has no `match`, so that it fits every call"
+                    );
                     self.faults.warn(&pointer, message);
                 } else if arm.matches.is_none() && arm.times.is_none() {
                     catches_all = Some(index);
@@ -99,7 +100,8 @@ impl Lint<'_, '_> {
     /// Members that look like an operator with a slip.
     fn operators(&mut self, pattern: &Value, schema: Option<&Value>, pointer: &str) {
         for (key, value) in pattern.as_object().into_iter().flatten() {
-            let (pointer, schema) = (format!("{pointer}/{}", escape(key)), schema.and_then(|schema| schema["properties"].get(key)));
+            let (pointer, schema) =
+                (format!("{pointer}/{}", escape(key)), schema.and_then(|schema| schema["properties"].get(key)));
             if let Some([slip]) = value.as_object().map(|members| members.keys().collect::<Vec<_>>()).as_deref()
                 && !is_operator(slip)
                 && OPERATORS.iter().any(|known| strsim::damerau_levenshtein(known, slip) <= known.len() / 3)
@@ -158,11 +160,13 @@ impl Lint<'_, '_> {
             let pointer = format!("{pointer}/content/{index}");
             match block.get("type") {
                 None => {
-                    self.faults.warn(&pointer, format!("a content block has no `type`; valid: {}", CONTENT_TYPES.join(", ")));
+                    self.faults
+                        .warn(&pointer, format!("a content block has no `type`; valid: {}", CONTENT_TYPES.join(", ")));
                 }
                 Some(Value::String(kind)) if !kind.contains("${") && !CONTENT_TYPES.contains(&kind.as_str()) => {
                     let valid = CONTENT_TYPES.join(", ");
-                    self.faults.warn(&format!("{pointer}/type"), format!("`{kind}` is no type of content; valid: {valid}"));
+                    self.faults
+                        .warn(&format!("{pointer}/type"), format!("`{kind}` is no type of content; valid: {valid}"));
                 }
                 Some(_) => {}
             }
@@ -203,7 +207,11 @@ impl Lint<'_, '_> {
     fn is_nothing(&self, path: &[String]) -> Option<String> {
         let [root, rest @ ..] = path else { return None };
         if !ROOTS.contains(&root.as_str()) {
-            return Some(format!("; a place begins with one of {}{}", ROOTS.join(", "), nearest(root, ROOTS.into_iter())));
+            return Some(format!(
+                "; a place begins with one of {}{}",
+                ROOTS.join(", "),
+                nearest(root, ROOTS.into_iter())
+            ));
         }
         let first = rest.first()?;
         match root.as_str() {
@@ -224,7 +232,7 @@ impl Lint<'_, '_> {
     }
 }
 
-fn is_operator(key: &String) -> bool {
+fn is_operator(key: &str) -> bool {
     OPERATORS.contains(&key.as_str())
 }
 

@@ -115,7 +115,7 @@ fn typed<T: DeserializeOwned>(
     let node = Node::parse(text).map_err(|(place, reason)| fail(place, reason))?;
     let value = node.value();
     if value.is_null() {
-        return Err(fail(Place::default(), format!("{} empty", what)));
+        return Err(fail(Place::default(), format!("{what} empty")));
     }
     let source = Source { file: file.to_owned(), node: Some(node), root };
     let problems = against_schema(&source, &value, whole);
@@ -159,7 +159,9 @@ fn against_schema(source: &Source, value: &Value, whole: &Value) -> Vec<Problem>
 
 fn next_step(pointer: &str, error: &jsonschema::ValidationError<'_>) -> &'static str {
     match error.kind() {
-        jsonschema::error::ValidationErrorKind::Required { property } if pointer.is_empty() && property == "mock_server" => {
+        jsonschema::error::ValidationErrorKind::Required { property }
+            if pointer.is_empty() && property == "mock_server" =>
+        {
             "; indent all of it below `mock_server:`"
         }
         _ => "",
@@ -192,7 +194,7 @@ fn valid_keys(schema: &Value, path: &str) -> Vec<String> {
     let properties = schema.pointer(&format!("{object}/properties")).and_then(Value::as_object);
     let mut keys: Vec<String> = properties.into_iter().flatten().map(|(key, _)| key.clone()).collect();
     // An item of a sequence is an answer or a result; what it was meant to be is not known.
-    if path.ends_with("/else/additionalProperties") || path.contains("/else/") || path.contains("/Reply/") {
+    if path.contains("/Reply/") {
         keys.extend(OF_RESULTS.map(str::to_owned));
     }
     keys

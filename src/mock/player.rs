@@ -143,8 +143,7 @@ impl Player {
         let unnamed = || json!({"name": "cassette", "version": env!("CARGO_PKG_VERSION")});
         let info = discovered["_meta"].get(SERVER_INFO_KEY).cloned().unwrap_or_else(unnamed);
         // The revision is put in when it is agreed on.
-        let mut result =
-            json!({"protocolVersion": "", "capabilities": discovered["capabilities"], "serverInfo": info});
+        let mut result = json!({"protocolVersion": "", "capabilities": discovered["capabilities"], "serverInfo": info});
         if let Some(text) = discovered.get("instructions") {
             result["instructions"] = text.clone();
         }

@@ -61,7 +61,8 @@ impl Node {
                 return (place, format!("the manifest, or what its anchors stand for, is too large: {most}"));
             }
             // The words of the parser are for programmers.
-            let key = reason.strip_prefix("duplicate mapping key").map(|rest| rest.trim_matches([':', ' ', '`', '"', '\'']));
+            let key = reason.strip_prefix("duplicate mapping key: ");
+            let key = key.map(|rest| rest.split(", set DuplicateKeyPolicy").next().unwrap_or(rest));
             if let Some(key) = key {
                 return (place, format!("the key `{key}` is there twice"));
             }

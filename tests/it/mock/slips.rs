@@ -50,7 +50,7 @@ fn expectations_that_cannot_be_meant_are_told() {
     }
     tree.file("e.yaml", "expect:\n  - { tool: get_wether, at_most: 1 }");
     let ended = ask(&tree, &args, &[]);
-    let told = "e.yaml:2:11: the manifest has no tool `get_wether`; the nearest one is `get_weather`";
+    let told = "e.yaml:2:13: the manifest has no tool `get_wether`; the nearest one is `get_weather`";
     assert_eq!((ended.status, ended.stderr.contains(told)), (Some(0), true), "{}", ended.stderr);
 }
 
@@ -90,8 +90,11 @@ mock_server:
             "{ contnt: [] }",
             "m.yaml:4:20: `mock_server.tools[0].sequence[0]` has no key `contnt`; the nearest one is `content`; valid: ",
         ),
-        ("{ fault: slowly }", "m.yaml:4:27: `mock_server.tools[0].sequence[0].fault`: `slowly` is no fault; valid: none, "),
-        ("{ content: [], delay_ms: 5 }", "m.yaml:4:33: `delay_ms` stands beside `content`; "),
+        (
+            "{ fault: slowly }",
+            "m.yaml:4:27: `mock_server.tools[0].sequence[0].fault`: `slowly` is no fault; valid: none, ",
+        ),
+        ("{ content: [], delay_ms: 5 }", "m.yaml:4:43: `delay_ms` stands beside `content`; "),
         ("{ sequence: [{ content: [] }] }", "m.yaml:4:28: "),
     ] {
         let text = format!("mock_server:\n  tools:\n    - name: a\n      sequence: [{item}]");
@@ -105,7 +108,8 @@ mock_server:
 #[test]
 fn a_call_that_fits_no_arm_is_told() {
     let tree = Tree::new();
-    let manifest = "mock_server: { tools: [{ name: a, responses: [{ match: { x: 1 }, result: { content: [] } }] }, { name: b }] }";
+    let manifest =
+        "mock_server: { tools: [{ name: a, responses: [{ match: { x: 1 }, result: { content: [] } }] }, { name: b }] }";
     tree.file("m.yaml", manifest);
     let asked = [call(1, "a", json!({"x": 1})), call(2, "a", json!({"x": 2})), call(3, "b", json!({}))];
     let replies = ask(&tree, &["mock", "--tools-from", "m.yaml"], &asked).messages();
@@ -119,11 +123,9 @@ fn a_call_that_fits_no_arm_is_told() {
 fn refusals_of_a_mock_are_results_where_those_of_the_server_are() {
     let manifest = "mock_server: { tools: [{ name: a, input_schema: { type: object, required: [x] }, responses: [{ match: { x: 1 } }] }] }";
     let tree = Tree::new();
-    for (revision, args, as_results) in [
-        ("2025-06-18", &[][..], false),
-        ("2025-06-18", &["--errors", "results"], true),
-        ("2026-07-28", &[], true),
-    ] {
+    for (revision, args, as_results) in
+        [("2025-06-18", &[][..], false), ("2025-06-18", &["--errors", "results"], true), ("2026-07-28", &[], true)]
+    {
         let mut mock = open(&tree, revision, manifest, args);
         for (arguments, message) in [
             (json!({}), "`arguments` lacks `x`"),
@@ -139,7 +141,8 @@ fn refusals_of_a_mock_are_results_where_those_of_the_server_are() {
 #[test]
 fn a_late_answer_is_in_the_journal() {
     let tree = Tree::new();
-    let manifest = "mock_server: { tools: [{ name: late, fault: 'reply-after-cancel:1' }, { name: drip, fault: slowloris }] }";
+    let manifest =
+        "mock_server: { tools: [{ name: late, fault: 'reply-after-cancel:1' }, { name: drip, fault: slowloris }] }";
     let mut mock = open(&tree, "2025-06-18", manifest, &["--journal", "j.jsonl"]).unchecked();
     mock.send_as(&json!("l"), "tools/call", json!({"name": "late"}));
     mock.notify("notifications/cancelled", json!({"requestId": "l"}));
@@ -168,7 +171,8 @@ fn a_cassette_serves_clients_of_other_revisions() {
     tree.file("m.yaml", manifest);
     let target = format!("{} mock --tools-from m.yaml --log-level error", super::BINARY);
     let list = |params: Value| request(2, "tools/list", params);
-    let old = [opening(1), list(json!({})), request(3, "resources/read", json!({"uri": "a:b"})), call(4, "a", json!({}))];
+    let old =
+        [opening(1), list(json!({})), request(3, "resources/read", json!({"uri": "a:b"})), call(4, "a", json!({}))];
     let new: Vec<Value> = old
         .iter()
         .map(|asked| {
@@ -218,16 +222,28 @@ fn what_is_odd_is_a_warning() {
             "{ name: a, input_schema: { type: object, properties: { city: {} }, additionalProperties: false }, response: { content: [{ type: text, text: '${args.x}' }] } }",
             "`${args.x}` stands for nothing: the input_schema allows no `x`",
         ),
-        ("{ name: a, response: { content: [{ type: text, text: 'x ${arg.x}' }] } }", "`${arg.x}` stands for nothing; a place begins with one of args, "),
-        ("{ name: a, response: { content: [{ type: text, text: '${faker.phonenumber}' }] } }", "`${faker.phonenumber}` stands for nothing; valid: first_name, "),
+        (
+            "{ name: a, response: { content: [{ type: text, text: 'x ${arg.x}' }] } }",
+            "`${arg.x}` stands for nothing; a place begins with one of args, ",
+        ),
+        (
+            "{ name: a, response: { content: [{ type: text, text: '${faker.phonenumber}' }] } }",
+            "`${faker.phonenumber}` stands for nothing; valid: first_name, ",
+        ),
         ("{ name: a, response: { content: [{ type: text, text: 'x ${args.x' }] } }", "`${args.x` is not closed"),
         (
             "{ name: a, input_schema: { type: object, properties: { city: {} } }, responses: [{ match: { citty: x } }] }",
             "`match` names `citty`, which is not in the input_schema; the nearest one is `city`",
         ),
-        ("{ name: a, responses: [{ match: { x: { regexp: x } } }] }", "`regexp` is no operator of `match`, so that an object with this member is wanted; the nearest one is `regex`"),
+        (
+            "{ name: a, responses: [{ match: { x: { regexp: x } } }] }",
+            "`regexp` is no operator of `match`, so that an object with this member is wanted; the nearest one is `regex`",
+        ),
         ("{ name: a, responses: [{ result: { content: [] } }, { match: { x: 1 } }] }", "this arm is never reached"),
-        ("{ name: a, response: { content: [{ type: txt, text: x }] } }", "`txt` is no type of content; valid: text, image, audio, resource, resource_link"),
+        (
+            "{ name: a, response: { content: [{ type: txt, text: x }] } }",
+            "`txt` is no type of content; valid: text, image, audio, resource, resource_link",
+        ),
         ("{ name: a, response: { content: [{ text: x }] } }", "a content block has no `type`"),
         ("{ name: '' }", "the name is empty"),
         ("{ name: 'a b' }", "the name `a b` has a space"),
@@ -258,8 +274,14 @@ fn messages_say_the_next_step() {
     tree.file("c.jsonl", "{\"cassette\":1}\n{\"method\":\"a\",\"result\":{}}\n");
     for (args, expected) in [
         (&["check", "slow.yaml"][..], "`slow` needs milliseconds, as in `slow:500`"),
-        (&["--preset", "evil", "--fault", "recover-after"], "`recover-after` needs a number of calls, as in `recover-after:2`"),
-        (&["check", "top.yaml"], "top.yaml:1:1: the manifest lacks `mock_server`; indent all of it below `mock_server:`"),
+        (
+            &["--preset", "evil", "--fault", "recover-after"],
+            "`recover-after` needs a number of calls, as in `recover-after:2`",
+        ),
+        (
+            &["check", "top.yaml"],
+            "top.yaml:1:1: the manifest lacks `mock_server`; indent all of it below `mock_server:`",
+        ),
         (&["check", "m.yaml"], "m.yaml:3:3: the key `name` is there twice"),
         (&["--tools-from", "c.jsonl"], "the file is a cassette; serve it with --cassette"),
         (&["--cassette", "good.yaml"], "the file is a manifest; serve it with --tools-from"),
