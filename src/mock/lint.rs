@@ -233,7 +233,7 @@ impl Lint<'_, '_> {
 }
 
 fn is_operator(key: &str) -> bool {
-    OPERATORS.contains(&key.as_str())
+    OPERATORS.contains(&key)
 }
 
 /// The properties of a schema, if nothing else in it can name more.

@@ -95,7 +95,7 @@ mock_server:
             "m.yaml:4:27: `mock_server.tools[0].sequence[0].fault`: `slowly` is no fault; valid: none, ",
         ),
         ("{ content: [], delay_ms: 5 }", "m.yaml:4:43: `delay_ms` stands beside `content`; "),
-        ("{ sequence: [{ content: [] }] }", "m.yaml:4:28: "),
+        ("{ sequence: [{ content: [] }] }", "m.yaml:4:30: a sequence cannot stand in another one"),
     ] {
         let text = format!("mock_server:\n  tools:\n    - name: a\n      sequence: [{item}]");
         tree.file("m.yaml", text);
