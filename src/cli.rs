@@ -242,7 +242,10 @@ pub struct MockServe {
     /// if something is missing or too much
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub expect: Option<PathBuf>,
-    /// What goes wrong with every tools/call: none, hang, wedged, slow:MS, recover-after:N, reply-after-cancel:MS,
+    /// Write the report of --expect to this file, too: for clients that hide stderr and the exit status
+    #[arg(long, requires = "expect", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+    /// What goes wrong with every tools/call (`replay mock presets --faults` says what each does): none, hang, wedged, slow:MS, recover-after:N, reply-after-cancel:MS,
     /// silent, badjson, truncated, wrong-id, duplicate, slowloris, stdout-noise or exit
     #[arg(long, value_name = "KIND")]
     pub fault: Option<Fault>,
@@ -297,6 +300,9 @@ pub enum MockAction {
         /// Print the manifest of this one instead
         #[arg(value_parser = PossibleValuesParser::new(PRESETS.map(|preset| preset.name)), hide_possible_values = true)]
         name: Option<String>,
+        /// Say what each --fault does instead
+        #[arg(long, conflicts_with = "name")]
+        faults: bool,
     },
     /// Print the JSON schema of manifests, for editors
     Schema,

@@ -103,7 +103,7 @@ fn man_commands(command: &clap::Command) -> String {
 fn man_command(text: &mut String, command: &clap::Command, path: &str) {
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
         let path = format!("{path} {}", sub.get_name());
-        if sub.has_subcommands() {
+        if sub.has_subcommands() && sub.get_arguments().next().is_none() {
             man_command(text, sub, &path);
             continue;
         }
@@ -118,6 +118,7 @@ fn man_command(text: &mut String, command: &clap::Command, path: &str) {
             let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
             let _ = writeln!(text, ".TP\n{name}\n{}", roff(&help));
         }
+        man_command(text, sub, &path);
     }
 }
 

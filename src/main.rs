@@ -6,11 +6,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use clap::Parser as _;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use tracing::level_filters::LevelFilter;
 
+use clap::error::{ContextKind, ContextValue};
+use clap::{Arg, CommandFactory as _, FromArgMatches as _};
 use replay::cli::{Cli, Command, MockAction, Redact, SandboxAction};
 use replay::config::{self, Config};
 use replay::limits::MAX_OPEN_FILES;
@@ -34,11 +35,36 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == attack::ATTACK_ARGUMENT) {
         return attack::inside(&std::env::args().nth(2).unwrap_or_default());
     }
-    let cli = Cli::parse();
+    let cli = parse();
     outlive_file_limit();
     run(cli).unwrap_or_else(|error| {
         report(&error);
         ExitCode::from(2)
+    })
+}
+
+/// Flags of every mode that mean something to a mock.
+const OF_MOCKS: [&str; 4] = ["errors", "max_line_bytes", "stall_timeout_secs", "log_level"];
+
+/// The command line of this process; a wrong one ends it, as does a wish for help. Mocks accept every flag, and their help
+/// shows those that mean something to them.
+fn parse() -> Cli {
+    let command = Cli::command();
+    let others =
+        command.get_arguments().filter(|arg| arg.is_global_set() && !OF_MOCKS.contains(&arg.get_id().as_str()));
+    let hidden: Vec<Arg> = others.map(|arg| arg.clone().hide(true)).collect();
+    let command = command.mut_subcommand("mock", |mock| mock.args(hidden));
+    let parsed = command.try_get_matches().and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
+    parsed.unwrap_or_else(|mut error| {
+        let typed =
+            [ContextKind::InvalidSubcommand, ContextKind::InvalidArg].into_iter().find_map(|kind| error.get(kind));
+        if let Some(ContextValue::String(file)) = typed
+            && [".yaml", ".yml", ".json"].iter().any(|end| file.ends_with(end))
+        {
+            let tip = format!("a manifest is served with '--tools-from {file}'");
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        }
+        error.exit()
     })
 }
 
@@ -80,13 +106,21 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let signals = catch_signals()?;
             logging(mocking::log_level(&serve, cli.options.log_level));
             raise_open_files();
-            let mock = mocking::serve(&serve)?;
+            let mock = mocking::serve(&serve, config::error_style(&cli.options))?;
+            tracing::info!(
+                "replay {} serves the mock {} on stdin and stdout",
+                env!("CARGO_PKG_VERSION"),
+                mocking::source(&serve)
+            );
             let session = Session::new(mock.service);
             let door = Door::new(session, stdin()?, Writer::new(stdout()?), config::client_limits(&cli.options))?;
             door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
             let Some(verifier) = mock.verifier else { return Ok(ExitCode::SUCCESS) };
             let (report, good) = verifier.verdict();
             std::io::stderr().write_all(report.as_bytes())?;
+            if let Some(path) = &serve.report {
+                mocking::write_report(path, &report)?;
+            }
             Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Some(Command::Mock { action: Some(MockAction::Record { target, output, redact }), .. }) => {
@@ -138,7 +172,7 @@ fn serve(config: &Config, cli: &Cli) -> Result<ExitCode> {
     logging(config.log_level);
     raise_open_files();
     // Read before the server's own walls stand: a manifest lies where the operator wants it.
-    let mock = cli.mock.as_deref().map(mocking::beside).transpose()?;
+    let mock = cli.mock.as_deref().map(|path| mocking::beside(path, config.errors)).transpose()?;
     let recorder = cli.record.as_deref().map(|path| mocking::recorder(path, &Redact::default())).transpose()?;
     let server = start::server(config)?;
     let service: Arc<dyn Service> = match mock {

@@ -3,21 +3,21 @@
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use tracing::level_filters::LevelFilter;
 
 use crate::cli::{LogLevel, MockAction, MockServe, OnMissArg, Redact};
 use crate::config::level_filter;
 use crate::limits::MAX_MANIFEST_BYTES;
 use crate::mock::{
-    Cassette, Catalog, Journal, LoadError, Mock, Observed, Observer, OnMiss, PRESETS, Player, Problem, Recorder,
+    Cassette, Catalog, Fault, Journal, LoadError, Mock, Observed, Observer, OnMiss, PRESETS, Player, Problem, Recorder,
     Redactor, STARTER, Verifier, distill, is_secret, load, load_expectations, of_manifest, preset,
 };
-use crate::server::Service;
+use crate::server::{ErrorStyle, Service};
 use crate::{proxy, watch};
 
 /// What serves a client, and what says at the end whether it did what was expected.
@@ -37,18 +37,33 @@ pub fn log_level(serve: &MockServe, level: LogLevel) -> LevelFilter {
     }
 }
 
+/// What is served, for the line at the start.
+pub fn source(asked: &MockServe) -> String {
+    let path = asked.tools_from.as_ref().or(asked.cassette.as_ref());
+    path.map(|path| path.display().to_string()).or_else(|| asked.preset.clone()).unwrap_or_default()
+}
+
+/// Keeps the report where a client that starts servers cannot lose it.
+pub fn write_report(path: &Path, report: &str) -> Result<()> {
+    create(path)?.write_all(report.as_bytes()).with_context(|| format!("`{}` cannot be written", path.display()))
+}
+
 /// Puts together what the command line asks for, which names exactly one source. The file of a manifest is watched.
-pub fn serve(asked: &MockServe) -> Result<Served> {
+pub fn serve(asked: &MockServe, errors: ErrorStyle) -> Result<Served> {
+    let mut served = None;
     let mut service: Arc<dyn Service> = match (&asked.tools_from, &asked.preset, &asked.cassette) {
         (Some(path), ..) => {
             let bytes = read(path)?;
-            let mock = Mock::new(catalog(path, &bytes)?, asked.fault, true);
+            let mock = Mock::new(catalog(path, &bytes)?, asked.fault, errors, true);
             follow(path, bytes, &mock);
+            served = Some(mock.catalog());
             mock
         }
         (_, Some(name), _) => {
             let text = preset(name).with_context(|| format!("there is no preset `{name}`"))?.text;
-            Mock::new(build(name, text.as_bytes())?.0, asked.fault, false)
+            let mock = Mock::new(build(name, text.as_bytes())?.0, asked.fault, errors, false);
+            served = Some(mock.catalog());
+            mock
         }
         (.., Some(path)) => Arc::new(player(path, asked)?),
         _ => bail!("one of --tools-from, --preset and --cassette is required"),
@@ -60,7 +75,7 @@ pub fn serve(asked: &MockServe) -> Result<Served> {
     if let Some(path) = &asked.journal {
         observers.push(Arc::new(Journal::new(Box::new(create(path)?))));
     }
-    let verifier = asked.expect.as_deref().map(verifier).transpose()?.map(Arc::new);
+    let verifier = asked.expect.as_deref().map(|path| verifier(path, served.as_deref())).transpose()?.map(Arc::new);
     observers.extend(verifier.iter().cloned().map(|verifier| verifier as Arc<dyn Observer>));
     if !observers.is_empty() {
         service = Arc::new(Observed::new(service, observers));
@@ -91,7 +106,11 @@ fn player(path: &Path, asked: &MockServe) -> Result<Player> {
             OnMiss::Record(target, Recorder::behind(Box::new(end), redactor(&asked.redact)?))
         }
     };
-    Ok(Player::new(cassette, on_miss, redactor(&asked.redact)?))
+    let mut hides = redactor(&asked.redact)?;
+    for (name, pattern) in &cassette.redacted {
+        hides.add_pattern(name, pattern).map_err(|reason| anyhow!("`{}`: {reason}", path.display()))?;
+    }
+    Ok(Player::new(cassette, on_miss, hides))
 }
 
 /// A recorder on a new file.
@@ -114,9 +133,18 @@ fn redactor(asked: &Redact) -> Result<Redactor> {
     Ok(redactor)
 }
 
-fn verifier(path: &Path) -> Result<Verifier> {
-    let (expectations, source) = load_expectations(&path.display().to_string(), &read(path)?)?;
-    Ok(Verifier::new(&expectations, &source)?)
+fn verifier(path: &Path, served: Option<&Catalog>) -> Result<Verifier> {
+    let file = path.display().to_string();
+    let (expectations, source) = load_expectations(&file, &read(path)?)?;
+    let verifier = Verifier::new(&expectations, &source)?;
+    let later = served.and_then(|catalog| catalog.later.as_ref()).map(|later| &*later.catalog);
+    let tools = served.into_iter().chain(later).flat_map(|catalog| &catalog.tools);
+    let names: Vec<&str> = tools.map(|tool| &*tool.name).collect();
+    let problems = if served.is_some() { verifier.unknown_tools(&source, &names) } else { Vec::new() };
+    if !problems.is_empty() {
+        tracing::warn!("{}", LoadError { file, problems });
+    }
+    Ok(verifier)
 }
 
 /// Serves what the file holds whenever it has changed, unless something is wrong with it.
@@ -147,9 +175,9 @@ fn create(path: &Path) -> Result<File> {
 
 /// The mock that is served beside the tools. The thread that watches its file must be started before the server enters
 /// its own walls: it alone stays outside, and opens nothing but this file.
-pub fn beside(path: &Path) -> Result<Arc<Mock>> {
+pub fn beside(path: &Path, errors: ErrorStyle) -> Result<Arc<Mock>> {
     let bytes = read(path)?;
-    let mock = Mock::new(catalog(path, &bytes)?, None, true);
+    let mock = Mock::new(catalog(path, &bytes)?, None, errors, true);
     follow(path, bytes, &mock);
     Ok(mock)
 }
@@ -159,19 +187,25 @@ pub fn act(action: &MockAction) -> Result<(String, bool)> {
     match action {
         MockAction::Check { manifest } => check(manifest),
         MockAction::Init { file } => {
-            let mut new = OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .open(file)
-                .with_context(|| format!("`{}` cannot be created", file.display()))?;
+            let mut new =
+                OpenOptions::new().write(true).create_new(true).open(file).map_err(|error| match error.kind() {
+                    ErrorKind::AlreadyExists => {
+                        anyhow!("`{}` is there already and was left as it is; name another file", file.display())
+                    }
+                    _ => anyhow!("`{}` cannot be created: {error}", file.display()),
+                })?;
             new.write_all(STARTER.as_bytes()).with_context(|| format!("`{}` cannot be written", file.display()))?;
             let file = file.display();
             Ok((format!("{file} is written; serve it with: replay mock --tools-from {file}\n"), true))
         }
-        MockAction::Presets { name: Some(name) } => {
+        MockAction::Presets { faults: true, .. } => {
+            let lines = Fault::MEANINGS.map(|(name, meaning)| format!("{name:<23}{meaning}\n"));
+            Ok((lines.concat(), true))
+        }
+        MockAction::Presets { name: Some(name), .. } => {
             Ok((preset(name).map(|preset| preset.text.to_owned()).unwrap_or_default(), true))
         }
-        MockAction::Presets { name: None } => {
+        MockAction::Presets { name: None, .. } => {
             let mut text = String::new();
             for preset in PRESETS {
                 // Writing to a String cannot fail.

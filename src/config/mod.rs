@@ -103,6 +103,14 @@ pub fn client_limits(options: &Options) -> Limits {
     Limits { max_line_bytes: options.max_line_bytes, stall_timeout: Duration::from_secs(options.stall_timeout_secs) }
 }
 
+/// How failures reach clients, be it of the tools or of a mock.
+pub fn error_style(options: &Options) -> ErrorStyle {
+    match options.errors {
+        Errors::Codes => ErrorStyle::Codes,
+        Errors::Results => ErrorStyle::Results,
+    }
+}
+
 impl Config {
     /// Resolves relative paths against the working directory and reads the profile.
     pub fn resolve(options: &Options) -> Result<Self> {
@@ -136,10 +144,7 @@ impl Config {
             temporary: std::env::temp_dir(),
             grants,
             toolsets,
-            errors: match options.errors {
-                Errors::Codes => ErrorStyle::Codes,
-                Errors::Results => ErrorStyle::Results,
-            },
+            errors: error_style(options),
             command_timeout: Duration::from_secs(timeout_secs),
             max_command_timeout: Duration::from_secs(max_timeout_secs),
             output_cap_bytes: count(output_cap_bytes, None, limits::OUTPUT_CAP_BYTES),

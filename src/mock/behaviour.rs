@@ -41,7 +41,10 @@ pub struct Choice {
 /// One answer, and what happens before it.
 #[derive(Debug)]
 pub struct Reply {
-    bodies: Vec<Body>,
+    /// What it consists of.
+    pub body: Body,
+    /// Answers in turn that take its place, the last one for good.
+    steps: Vec<Reply>,
     /// Calls that got this answer.
     given: AtomicU64,
     /// How long it takes.
@@ -92,17 +95,19 @@ pub enum Body {
     },
     /// What the tool or method does without a manifest's word.
     Generic,
+    /// There are answers, and none of them fits.
+    Unfit,
 }
 
 impl Body {
     /// Whether the manifest says nothing about it.
     pub fn is_generic(&self) -> bool {
-        matches!(self, Self::Generic)
+        matches!(self, Self::Generic | Self::Unfit)
     }
 
     fn counts(&self) -> bool {
         match self {
-            Self::Generic => false,
+            Self::Generic | Self::Unfit => false,
             Self::Result { template, .. } => template.counts(),
             Self::Error { message, data, .. } => message.counts() || data.as_ref().is_some_and(Template::counts),
         }
@@ -179,10 +184,13 @@ impl Behaviour {
             behaviour.arms.push(Arm { matches, times: arm.times, used: AtomicU64::new(0), reply });
         }
         let own = &from.reply;
-        let beside = Reply::compile(own, pointer, output, faults);
+        let mut beside = Reply::compile(own, pointer, output, faults);
         if own.result.is_some() || own.error.is_some() || !own.sequence.is_empty() || behaviour.fallback.is_none() {
             if behaviour.fallback.is_some() {
                 faults.add(pointer, "there is an answer beside the arms and a default arm; one is enough");
+            }
+            if !behaviour.arms.is_empty() && beside.steps.is_empty() && beside.body.is_generic() {
+                beside.body = Body::Unfit;
             }
             behaviour.fallback = Some(beside);
         }
@@ -195,7 +203,7 @@ impl Behaviour {
         let fits = |arm: &Arm| {
             arm.matches.as_ref().is_none_or(|matches| matches.is_valid(arguments))
                 && arm.times.is_none_or(|times| {
-                    if asks(&arm.reply) {
+                    if asks(arm.reply.next()) {
                         return arm.used.load(Relaxed) < times;
                     }
                     let next = |used| (used < times).then_some(used + 1);
@@ -204,13 +212,13 @@ impl Behaviour {
         };
         let arm = self.arms.iter().position(fits);
         let reply = self.at(arm)?;
-        let before = if asks(reply) { reply.given.load(Relaxed) } else { reply.given.fetch_add(1, Relaxed) };
+        let before = if asks(reply.next()) { reply.given.load(Relaxed) } else { reply.given.fetch_add(1, Relaxed) };
         Some(Choice { arm, count: before + 1 })
     }
 
     /// The answer that was picked.
     pub fn reply(&self, choice: Choice) -> Option<(&Reply, u64)> {
-        self.at(choice.arm).map(|reply| (reply, choice.count))
+        self.at(choice.arm).map(|reply| (reply.step(choice.count), choice.count))
     }
 
     fn at(&self, arm: Option<usize>) -> Option<&Reply> {
@@ -232,7 +240,7 @@ impl Behaviour {
 
     /// Whether some answer sends log messages.
     pub fn logs(&self) -> bool {
-        self.replies().any(|reply| !reply.log.is_empty())
+        self.replies().any(Reply::logs)
     }
 
     fn replies(&self) -> impl Iterator<Item = &Reply> {
@@ -246,34 +254,35 @@ impl Reply {
         if given.iter().filter(|given| **given).count() > 1 {
             faults.add(pointer, "an answer is one of `result`, `error` and `sequence`, not more");
         }
-        let mut bodies = Vec::new();
-        let canned = |pointer: &str, result: &Map<String, Value>, faults: &mut Faults<'_>| {
+        let mut body = Body::Generic;
+        if let Some(result) = &from.result {
             let result = Value::Object(result.clone());
             if let Some(reason) = breaks(output, &result) {
-                faults.warn(pointer, format!("the result breaks its output_schema: {reason}"));
+                faults.warn(&format!("{pointer}/result"), format!("the result breaks its output_schema: {reason}"));
             }
-            Body::result(&result)
-        };
-        if let Some(result) = &from.result {
-            bodies.push(canned(&format!("{pointer}/result"), result, faults));
+            body = Body::result(&result);
         } else if let Some(error) = &from.error {
-            bodies.push(Body::error(error));
+            body = Body::error(error);
         }
-        for (index, item) in from.sequence.iter().enumerate() {
+        let steps = from.sequence.iter().enumerate().map(|(index, item)| {
             let pointer = format!("{pointer}/sequence/{index}");
-            match (item.get("error"), item.get("result").or_else(|| item.get("response"))) {
-                (Some(error), None) => match serde_json::from_value(error.clone()) {
-                    Ok(error) => bodies.push(Body::error(&error)),
-                    Err(reason) => faults.add(&pointer, format!("`error` cannot be used: {reason}")),
-                },
-                (None, Some(Value::Object(result))) => bodies.push(canned(&pointer, result, faults)),
-                (None, None) => bodies.push(canned(&pointer, item, faults)),
-                _ => faults.add(&pointer, "each answer of a sequence has a `result` that is an object, or an `error`"),
-            }
-        }
-        if bodies.is_empty() {
-            bodies.push(Body::Generic);
-        }
+            let step = match item {
+                manifest::Item::Result(result) => {
+                    for key in result.keys().filter(|key| OF_ANSWERS.contains(&key.as_str())) {
+                        let message = "stands beside `content`; put what is the result below `result:`";
+                        faults.add(&format!("{pointer}/{key}"), format!("`{key}` {message}"));
+                    }
+                    manifest::Reply { result: Some(result.clone()), ..manifest::Reply::default() }
+                }
+                manifest::Item::Reply(reply) if reply.sequence.is_empty() => manifest::Reply::clone(reply),
+                manifest::Item::Reply(_) => {
+                    faults.add(&format!("{pointer}/sequence"), "a sequence cannot stand in another one");
+                    manifest::Reply::default()
+                }
+            };
+            Self::compile(&step.or(from), &pointer, output, faults)
+        });
+        let steps = steps.collect();
         let object = |members: &Map<String, Value>| Template::new(&Value::Object(members.clone()));
         let mut asks = Vec::new();
         if let Some(params) = &from.elicitation {
@@ -286,7 +295,8 @@ impl Reply {
             asks.push(Ask { name: "roots", method: "roots/list", params: Template::Fixed(json!({})) });
         }
         Self {
-            bodies,
+            body,
+            steps,
             given: AtomicU64::new(0),
             delay: Duration::from_millis(from.delay_ms.unwrap_or_default()),
             error_rate: from.error_rate.unwrap_or_default(),
@@ -298,16 +308,26 @@ impl Reply {
         }
     }
 
-    /// The body for the call that is the `count`th to get this answer.
-    pub fn body(&self, count: u64) -> &Body {
+    /// What the call gets that is the `count`th to get this answer.
+    fn step(&self, count: u64) -> &Self {
         let index = usize::try_from(count.saturating_sub(1)).unwrap_or(usize::MAX);
-        self.bodies.get(index.min(self.bodies.len().saturating_sub(1))).unwrap_or(&Body::Generic)
+        self.steps.get(index.min(self.steps.len().saturating_sub(1))).unwrap_or(self)
+    }
+
+    /// What the next call gets.
+    fn next(&self) -> &Self {
+        self.step(self.given.load(Relaxed) + 1)
     }
 
     fn counts(&self) -> bool {
         self.error_rate > 0.0
             || matches!(self.fault, Some(Fault::RecoverAfter(_)))
-            || !matches!(&*self.bodies, [one] if !one.counts())
+            || !self.steps.is_empty()
+            || self.body.counts()
+    }
+
+    fn logs(&self) -> bool {
+        !self.log.is_empty() || self.steps.iter().any(Self::logs)
     }
 
     /// Whether the client is told something before the answer.
@@ -317,7 +337,47 @@ impl Reply {
 
     /// Whether it takes time.
     pub fn waits(&self) -> bool {
-        !self.delay.is_zero() || !self.asks.is_empty() || self.fault.is_some_and(Fault::waits)
+        !self.delay.is_zero()
+            || !self.asks.is_empty()
+            || self.fault.is_some_and(Fault::waits)
+            || self.steps.iter().any(Self::waits)
+    }
+}
+
+/// Keys that make an item of a sequence more than a result.
+const OF_ANSWERS: [&str; 12] = [
+    "result",
+    "response",
+    "error",
+    "fault",
+    "delay_ms",
+    "error_rate",
+    "progress",
+    "log",
+    "notifications",
+    "elicitation",
+    "sampling",
+    "roots_list",
+];
+
+impl manifest::Reply {
+    /// The answer with what `around` says where it says nothing, but for the answer itself.
+    fn or(mut self, around: &Self) -> Self {
+        self.delay_ms = self.delay_ms.or(around.delay_ms);
+        self.error_rate = self.error_rate.or(around.error_rate);
+        self.fault = self.fault.or(around.fault);
+        for (own, other) in [(&mut self.progress, &around.progress), (&mut self.log, &around.log)] {
+            if own.is_empty() {
+                own.clone_from(other);
+            }
+        }
+        if self.notifications.is_empty() {
+            self.notifications.clone_from(&around.notifications);
+        }
+        self.elicitation = self.elicitation.or_else(|| around.elicitation.clone());
+        self.sampling = self.sampling.or_else(|| around.sampling.clone());
+        self.roots_list |= around.roots_list;
+        self
     }
 }
 

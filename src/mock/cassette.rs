@@ -14,7 +14,15 @@ use super::sink::Sink;
 use super::spans::Place;
 
 /// The first line of a cassette.
-const HEADER: &str = "{\"cassette\":1}\n";
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    /// The version of the format.
+    cassette: u64,
+    /// Names and patterns of what was left out: what is looked up must be without it, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    redact: Vec<(String, String)>,
+}
 
 /// A recorded exchange.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
@@ -50,6 +58,8 @@ impl Entry {
 pub struct Cassette {
     entries: Vec<Arc<Entry>>,
     by_key: HashMap<String, (Vec<usize>, usize)>,
+    /// Names and patterns of what was left out while it was recorded.
+    pub redacted: Vec<(String, String)>,
 }
 
 impl Cassette {
@@ -70,8 +80,15 @@ impl Cassette {
             if line.is_empty() {
                 continue;
             }
-            if number == 0 && line == HEADER.trim_end().as_bytes() {
+            if number == 0
+                && let Ok(header) = serde_json::from_slice::<Header>(line)
+                && header.cassette == 1
+            {
+                cassette.redacted = header.redact;
                 continue;
+            }
+            if number == 0 && line.starts_with(b"mock_server:") {
+                return Err(problem(number, "the file is a manifest; serve it with --tools-from".to_owned()));
             }
             let read = serde_json::from_slice::<Entry>(line);
             if read.is_err() && number > 0 && !whole {
@@ -161,7 +178,9 @@ pub struct Recorder {
 impl Recorder {
     /// A recorder on `sink`, which should not buffer. Fails when nothing can be written to it.
     pub fn new(mut sink: Box<dyn Write + Send>, redactor: Redactor) -> std::io::Result<Self> {
-        sink.write_all(HEADER.as_bytes())?;
+        let mut header = serde_json::to_vec(&Header { cassette: 1, redact: redactor.patterns() })?;
+        header.push(b'\n');
+        sink.write_all(&header)?;
         Ok(Self::behind(sink, redactor))
     }
 

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::behaviour::{Behaviour, Faults};
 use super::fault::Fault;
+use super::lint;
 use super::load::{LoadError, Problem, Source};
 use super::manifest::{self, Manifest};
 use super::resources::{Pattern, Resource, Template as ResourceTemplate};
@@ -93,6 +94,7 @@ impl Catalog {
     pub fn build(manifest: &Manifest, source: &Source) -> Result<(Self, Vec<Problem>), LoadError> {
         let mut faults = Faults::new(source);
         let mut catalog = Self::compile(manifest, &mut faults, "");
+        lint::look(manifest, "", &mut faults);
         if let Some(change) = &manifest.list_changed {
             let mut after = manifest.clone();
             after.list_changed = None;
@@ -109,18 +111,26 @@ impl Catalog {
                 after.prompts.clone_from(prompts);
                 changes.push("prompts");
             }
-            let after = Self::compile(&after, &mut faults, "/list_changed");
-            catalog.later = Some(Later { after_calls: change.after_calls, catalog: Arc::new(after), changes });
+            let compiled = Self::compile(&after, &mut faults, "/list_changed");
+            // The rest of it was looked at where it stands.
+            let odd = Manifest {
+                tools: change.tools.clone().unwrap_or_default(),
+                prompts: change.prompts.clone().unwrap_or_default(),
+                exact: manifest.exact,
+                ..Manifest::default()
+            };
+            lint::look(&odd, "/list_changed", &mut faults);
+            catalog.later = Some(Later { after_calls: change.after_calls, catalog: Arc::new(compiled), changes });
         }
         let Faults { problems, warnings, .. } = faults;
         if problems.is_empty() { Ok((catalog, warnings)) } else { Err(source.error(problems)) }
     }
 
     fn compile(manifest: &Manifest, faults: &mut Faults<'_>, pointer: &str) -> Self {
-        let info = json!({
-            "name": manifest.name.as_deref().unwrap_or("replay-mock"),
-            "version": manifest.version.as_deref().unwrap_or(env!("CARGO_PKG_VERSION")),
-        });
+        let mut info = Map::new();
+        info.insert("name".to_owned(), manifest.name.as_deref().unwrap_or("replay-mock").into());
+        put(&mut info, "title", manifest.title.as_ref());
+        info.insert("version".to_owned(), manifest.version.as_deref().unwrap_or(env!("CARGO_PKG_VERSION")).into());
         let mut tools: Vec<Arc<Tool>> = Vec::new();
         let mut by_name = HashMap::new();
         for (index, from) in manifest.tools.iter().enumerate() {
@@ -170,7 +180,7 @@ impl Catalog {
         };
         let methods = manifest.methods.iter().map(behaviour).collect();
         Self {
-            info,
+            info: Value::Object(info),
             instructions: manifest.instructions.clone(),
             capabilities: manifest.capabilities.clone(),
             fault: manifest.fault,

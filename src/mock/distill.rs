@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use super::cassette::Cassette;
+use crate::protocol::SERVER_INFO_KEY;
 
 /// The manifest as YAML: block style at the top, where a person edits, and JSON, which is YAML too, below.
 pub fn distill(cassette: &Cassette) -> String {
@@ -13,11 +14,17 @@ pub fn distill(cassette: &Cassette) -> String {
         let mut found = cassette.entries().iter().filter(|entry| entry.method == method);
         found.rfind(|entry| entry.result.is_some()).and_then(|entry| entry.result.clone()).unwrap_or_default()
     };
-    let opened = last("initialize");
-    let name = opened["serverInfo"]["name"].as_str().unwrap_or("distilled");
+    let (opened, discovered) = (last("initialize"), last("server/discover"));
+    let info = if opened.is_null() { &discovered["_meta"][SERVER_INFO_KEY] } else { &opened["serverInfo"] };
+    let instructions = opened.get("instructions").or_else(|| discovered.get("instructions"));
+    let name = info["name"].as_str().unwrap_or("distilled");
     let mut text = format!("# Distilled from a cassette.\nmock_server:\n  name: {}\n", yaml(&Value::from(name)));
-    if let Some(instructions) = opened["instructions"].as_str() {
-        let _ = writeln!(text, "  instructions: {}", yaml(&Value::from(instructions)));
+    for (key, value) in [("title", info.get("title")), ("version", info.get("version")), ("instructions", instructions)]
+    {
+        if let Some(value) = value.filter(|value| value.is_string()) {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "  {key}: {}", yaml(value));
+        }
     }
     let mut calls: BTreeMap<String, Vec<(Value, Value)>> = BTreeMap::new();
     for entry in cassette.entries().iter().filter(|entry| entry.method == "tools/call") {

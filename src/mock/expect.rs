@@ -1,15 +1,16 @@
 //! What a client is expected to do, and whether it did.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Mutex;
 
 use jsonschema::Validator;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::behaviour::Faults;
-use super::load::{LoadError, Source};
+use super::load::{LoadError, Problem, Source, nearest};
 use super::observe::{Observer, Seen};
 use super::schema;
 use super::service::lock;
@@ -36,9 +37,9 @@ pub struct Expectation {
     /// The tool that is called.
     #[serde(default)]
     pub tool: Option<String>,
-    /// The method; tools/call if there is a `tool`.
+    /// The method, or several of which each counts; tools/call if there is a `tool`.
     #[serde(default)]
-    pub method: Option<String>,
+    pub method: Option<Methods>,
     /// What the arguments of the tool, or the parameters of the method, must hold; as `match` of a manifest.
     #[serde(default, rename = "match")]
     pub matches: Option<Value>,
@@ -51,6 +52,35 @@ pub struct Expectation {
     /// At most so many times.
     #[serde(default)]
     pub at_most: Option<u64>,
+}
+
+/// One method, or some.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Methods {
+    /// This one.
+    One(String),
+    /// Any of these.
+    Any(Vec<String>),
+}
+
+impl Methods {
+    fn names(&self) -> &[String] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Any(names) => names,
+        }
+    }
+}
+
+impl JsonSchema for Methods {
+    fn schema_name() -> Cow<'static, str> {
+        "Methods".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["string", "array"], "items": {"type": "string"}, "minItems": 1})
+    }
 }
 
 /// Compares what comes with what is expected.
@@ -82,6 +112,12 @@ impl Verifier {
             if expectation.times.is_some() && (expectation.at_least.is_some() || expectation.at_most.is_some()) {
                 faults.add(&pointer, "an expectation has `times`, or `at_least` and `at_most`, not both");
             }
+            if let (Some(least), Some(most)) = (expectation.at_least, expectation.at_most)
+                && least > most
+            {
+                let message = format!("`at_least` is {least}, and `at_most` is {most}; it must not be less");
+                faults.add(&pointer, message);
+            }
             let matches = expectation.matches.as_ref().and_then(|pattern| {
                 let compiled = schema::compile(&schema::of_match(pattern));
                 compiled.map_err(|reason| faults.add(&pointer, format!("`match` cannot be used: {reason}"))).ok()
@@ -92,6 +128,17 @@ impl Verifier {
             return Err(source.error(faults.problems));
         }
         Ok(Self { expected, in_order: from.in_order, no_others: from.no_others, seen: Mutex::default() })
+    }
+
+    /// The tools that are expected to be called and that nobody serves, as warnings.
+    pub fn unknown_tools(&self, source: &Source, served: &[&str]) -> Vec<Problem> {
+        let tools = self.expected.iter().enumerate();
+        let tools = tools.filter_map(|(index, (expectation, _))| Some((index, expectation.tool.as_deref()?)));
+        let unknown = tools.filter(|(_, tool)| !served.contains(tool)).map(|(index, tool)| {
+            let near = nearest(tool, served.iter().copied());
+            source.problem(&format!("/expect/{index}/tool"), format!("the manifest has no tool `{tool}`{near}"))
+        });
+        unknown.collect()
     }
 
     /// The report, a line for each expectation, and whether all was as expected.
@@ -195,8 +242,8 @@ impl Observer for Verifier {
 }
 
 fn fits(expectation: &Expectation, matches: Option<&Validator>, call: &Call) -> bool {
-    let method = expectation.method.as_deref().unwrap_or("tools/call");
-    call.method == method
+    let methods = expectation.method.as_ref().map(Methods::names);
+    methods.map_or(call.method == "tools/call", |names| names.contains(&call.method))
         && expectation.tool.as_ref().is_none_or(|tool| call.tool.as_ref() == Some(tool))
         && matches.is_none_or(|matches| matches.is_valid(&call.arguments))
 }
@@ -210,10 +257,11 @@ fn bounds(expectation: &Expectation) -> (u64, Option<u64>) {
 }
 
 fn describe(expectation: &Expectation) -> String {
-    let what = expectation.tool.as_ref().or(expectation.method.as_ref()).map_or("", String::as_str);
+    let methods = || expectation.method.as_ref().map(|methods| methods.names().join(" or "));
+    let what = expectation.tool.clone().or_else(methods).unwrap_or_default();
     match &expectation.matches {
         Some(pattern) => format!("{what} with {pattern}"),
-        None => what.to_owned(),
+        None => what,
     }
 }
 

@@ -11,6 +11,9 @@ const LAST: [&str; 12] = [
 const WORDS: [&str; 12] =
     ["anchor", "basin", "cedar", "delta", "ember", "fjord", "grove", "harbor", "inlet", "juniper", "kelp", "lagoon"];
 
+/// The kinds of values.
+pub const KINDS: [&str; 7] = ["first_name", "last_name", "name", "email", "int", "word", "uuid"];
+
 /// A generator of numbers that are as good as random (Steele, Lea and Flood, Fast splittable pseudorandom number
 /// generators, 2014).
 pub fn splitmix(seed: u64) -> u64 {
@@ -54,7 +57,7 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_values() {
-        for kind in ["name", "first_name", "last_name", "email", "uuid", "int", "word"] {
+        for kind in KINDS {
             assert!(value(kind, 1).is_some(), "{kind}");
             assert_eq!(value(kind, 1), value(kind, 1));
         }

@@ -49,6 +49,24 @@ impl Fault {
     pub const NAMES: &'static str = "none, hang, wedged, slow:MS, recover-after:N, reply-after-cancel:MS, silent, \
         badjson, truncated, wrong-id, duplicate, slowloris, stdout-noise, exit";
 
+    /// What each of them does, in the words of `replay mock presets --faults`.
+    pub const MEANINGS: [(&'static str, &'static str); 14] = [
+        ("none", "nothing goes wrong, also where --fault or an answer around says otherwise"),
+        ("hang", "no answer; a cancellation ends the call"),
+        ("wedged", "no answer, and a cancellation changes nothing"),
+        ("slow:MS", "the answer comes so many milliseconds later"),
+        ("recover-after:N", "the first N calls hang, those after them are answered"),
+        ("reply-after-cancel:MS", "the call waits to be cancelled, and is answered so long after that all the same"),
+        ("silent", "the call is over at once, and never answered"),
+        ("badjson", "a line that is not JSON"),
+        ("truncated", "the first half of the answer, as a whole line"),
+        ("wrong-id", "the answer under an id that nobody has asked with"),
+        ("duplicate", "the answer twice"),
+        ("slowloris", "the answer a byte at a time"),
+        ("stdout-noise", "a line that is no message in front of the answer"),
+        ("exit", "the process ends in the middle of the call, as in a crash"),
+    ];
+
     /// Whether a call with this fault gets no answer, whatever it asks.
     pub fn is_deaf(self) -> bool {
         matches!(self, Self::Hang | Self::Wedged | Self::Silent | Self::Exit)
@@ -77,9 +95,12 @@ impl FromStr for Fault {
             None => (text, None),
         };
         let unknown = || format!("`{text}` is no fault; valid: {}", Self::NAMES);
-        let count = || number.and_then(|number| number.parse::<u64>().ok()).ok_or_else(unknown);
+        let count = |needed: &str, example: &str| {
+            let read = number.and_then(|number| number.parse::<u64>().ok());
+            read.ok_or_else(|| format!("`{text}` needs {needed}, as in `{name}:{example}`"))
+        };
         let time = || {
-            let ms = count()?;
+            let ms = count("milliseconds", "500")?;
             if ms > MAX_MOCK_HANG_MS {
                 return Err(format!("`{text}`: at most {MAX_MOCK_HANG_MS} milliseconds"));
             }
@@ -87,7 +108,7 @@ impl FromStr for Fault {
         };
         match name {
             "slow" => return time().map(Self::Slow),
-            "recover-after" => return count().map(Self::RecoverAfter),
+            "recover-after" => return count("a number of calls", "2").map(Self::RecoverAfter),
             "reply-after-cancel" => return time().map(Self::ReplyAfterCancel),
             _ if number.is_some() => return Err(unknown()),
             _ => {}
@@ -173,7 +194,8 @@ mod tests {
             "stdout-noise",
             "exit",
         ];
-        for text in all {
+        for (text, (name, _)) in all.into_iter().zip(Fault::MEANINGS) {
+            assert_eq!(text.split(':').next(), name.split(':').next());
             assert_eq!(text.parse::<Fault>().unwrap().to_string(), text);
         }
         for wrong in ["", "slow", "slow:", "slow:-1", "slow:1s", "hang:5", "slow:600001", "Hang"] {

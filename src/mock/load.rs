@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::expect::Expectations;
 use super::fault::Fault;
-use super::manifest::{File, Manifest, Tool};
+use super::manifest::{File, Manifest, OF_RESULTS, Tool};
 use super::schema;
 use super::spans::{Node, Place};
 use crate::limits::MAX_MANIFEST_BYTES;
@@ -88,13 +88,13 @@ pub fn load(file: &str, bytes: &[u8]) -> Result<(Manifest, Source), LoadError> {
     if extension(file).eq_ignore_ascii_case("json") {
         return snapshot(file, text);
     }
-    let (read, source) = typed::<File>(file, text, "/mock_server", &schema::of_manifest())?;
+    let (read, source) = typed::<File>(file, text, "/mock_server", "the manifest is", &schema::of_manifest())?;
     Ok((read.mock_server, source))
 }
 
 /// Reads a file of expectations.
 pub fn load_expectations(file: &str, bytes: &[u8]) -> Result<(Expectations, Source), LoadError> {
-    typed(file, &String::from_utf8_lossy(bytes), "", &schema::of::<Expectations>())
+    typed(file, &String::from_utf8_lossy(bytes), "", "the expectations are", &schema::of::<Expectations>())
 }
 
 /// Reads YAML, compares it with the schema of its type, and takes the type.
@@ -102,14 +102,21 @@ fn typed<T: DeserializeOwned>(
     file: &str,
     text: &str,
     root: &'static str,
+    what: &str,
     whole: &Value,
 ) -> Result<(T, Source), LoadError> {
     let fail = |place: Place, message| LoadError {
         file: file.to_owned(),
         problems: vec![Problem { place: (place.line > 0).then_some(place), path: String::new(), message }],
     };
+    if text.starts_with("{\"cassette\":") {
+        return Err(fail(Place::default(), "the file is a cassette; serve it with --cassette".to_owned()));
+    }
     let node = Node::parse(text).map_err(|(place, reason)| fail(place, reason))?;
     let value = node.value();
+    if value.is_null() {
+        return Err(fail(Place::default(), format!("{what} empty")));
+    }
     let source = Source { file: file.to_owned(), node: Some(node), root };
     let problems = against_schema(&source, &value, whole);
     if !problems.is_empty() {
@@ -142,12 +149,23 @@ fn against_schema(source: &Source, value: &Value, whole: &Value) -> Vec<Problem>
             let message = match fault.and_then(|text| text.parse::<Fault>().err()) {
                 Some(reason) => format!("`{path}`: {reason}"),
                 // The whole document has no name.
-                None => schema::describe(&error, "").replace("`` ", "the manifest "),
+                None => schema::describe(&error, "").replace("`` ", "the manifest ") + next_step(pointer, &error),
             };
             problems.push(Problem { place: Some(node.place(pointer)), path, message });
         }
     }
     problems
+}
+
+fn next_step(pointer: &str, error: &jsonschema::ValidationError<'_>) -> &'static str {
+    match error.kind() {
+        jsonschema::error::ValidationErrorKind::Required { property }
+            if pointer.is_empty() && property == "mock_server" =>
+        {
+            "; indent all of it below `mock_server:`"
+        }
+        _ => "",
+    }
 }
 
 fn unknown(path: &str, key: &str, valid: &[String]) -> String {
@@ -159,17 +177,27 @@ fn unknown(path: &str, key: &str, valid: &[String]) -> String {
             valid.join(", ")
         );
     }
-    let near = valid.iter().map(|known| (strsim::damerau_levenshtein(known, key), known)).min();
-    let near = near.filter(|(distance, known)| *distance <= known.len() / 2);
-    let near = near.map(|(_, known)| format!("; the nearest one is `{known}`")).unwrap_or_default();
+    let near = nearest(key, valid.iter().map(String::as_str));
     format!("{whose} has no key `{key}`{near}; valid: {}", valid.join(", "))
+}
+
+/// Names the known word that is nearest to one that is not known, as the end of a message; empty if none is near.
+pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let near = known.map(|known| (strsim::damerau_levenshtein(known, word), known)).min();
+    let near = near.filter(|(distance, known)| *distance <= known.len() / 2);
+    near.map(|(_, known)| format!("; the nearest one is `{known}`")).unwrap_or_default()
 }
 
 /// The keys that stand beside the keyword that a schema path leads to.
 fn valid_keys(schema: &Value, path: &str) -> Vec<String> {
     let Some((object, _)) = path.rsplit_once('/') else { return Vec::new() };
     let properties = schema.pointer(&format!("{object}/properties")).and_then(Value::as_object);
-    properties.into_iter().flatten().map(|(key, _)| key.clone()).collect()
+    let mut keys: Vec<String> = properties.into_iter().flatten().map(|(key, _)| key.clone()).collect();
+    // An item of a sequence is an answer or a result; what it was meant to be is not known.
+    if path.contains("/Reply/") {
+        keys.extend(OF_RESULTS.map(str::to_owned));
+    }
+    keys
 }
 
 /// `{"tools": [...]}`, or a whole reply to tools/list.

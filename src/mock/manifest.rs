@@ -1,7 +1,9 @@
 //! The manifest as its author writes it: the one declaration, from which the JSON schema for editors, the check at start
 //! and the errors follow. Field docs are the descriptions in that schema.
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -21,6 +23,8 @@ pub struct File {
 pub struct Manifest {
     /// The name that clients are told; `replay-mock` by default.
     pub name: Option<String>,
+    /// The name for people.
+    pub title: Option<String>,
     /// The version that clients are told; that of replay by default.
     pub version: Option<String>,
     /// Instructions for the client's model.
@@ -124,8 +128,9 @@ pub struct Reply {
     pub result: Option<Map<String, Value>>,
     /// An error: of the protocol if it has a code, of the tool (a result with isError) if not.
     pub error: Option<ErrorReply>,
-    /// Answers in turn, the last one for good; each a result, or an object with `result` or `error`.
-    pub sequence: Vec<Map<String, Value>>,
+    /// Answers in turn, the last one for good. One with `content` or `structuredContent` is a result; any other is an
+    /// answer with its own `result`, `error`, `fault`, `delay_ms`, ..., and what stands beside the sequence where it has none.
+    pub sequence: Vec<Item>,
     /// How long the answer takes, in milliseconds.
     #[schemars(range(max = 600_000))]
     pub delay_ms: Option<u64>,
@@ -147,6 +152,45 @@ pub struct Reply {
     pub sampling: Option<Map<String, Value>>,
     /// Ask the client for its roots first; `${roots...}` is its answer.
     pub roots_list: bool,
+}
+
+/// One answer of a sequence.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "Map<String, Value>")]
+pub enum Item {
+    /// A result as it stands.
+    Result(Map<String, Value>),
+    /// Anything else that an answer may be.
+    Reply(Box<Reply>),
+}
+
+/// The members by which an item of a sequence is known as a result.
+pub const OF_RESULTS: [&str; 2] = ["content", "structuredContent"];
+
+impl TryFrom<Map<String, Value>> for Item {
+    type Error = serde_json::Error;
+
+    fn try_from(members: Map<String, Value>) -> Result<Self, Self::Error> {
+        if OF_RESULTS.iter().any(|key| members.contains_key(*key)) {
+            return Ok(Self::Result(members));
+        }
+        serde_json::from_value(Value::Object(members)).map(|reply| Self::Reply(Box::new(reply)))
+    }
+}
+
+impl JsonSchema for Item {
+    fn schema_name() -> Cow<'static, str> {
+        "Item".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let reply = generator.subschema_for::<Reply>();
+        json_schema!({
+            "type": "object",
+            "if": {"anyOf": OF_RESULTS.map(|key| serde_json::json!({"required": [key]}))},
+            "else": reply,
+        })
+    }
 }
 
 /// A message without an answer.

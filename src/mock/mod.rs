@@ -14,6 +14,7 @@ mod expect;
 mod faker;
 mod fault;
 mod journal;
+mod lint;
 mod lists;
 mod load;
 mod manifest;

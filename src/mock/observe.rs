@@ -89,11 +89,12 @@ impl Observed {
 
     /// Lets `work` send its messages through a tap, if somebody wants them.
     fn tapped<T>(&self, exchange: &Exchange<'_>, seen: &mut Seen, work: impl FnOnce(&Exchange<'_>) -> T) -> T {
-        if !self.wants_messages {
-            return work(exchange);
-        }
-        let tap = Tap { outbox: exchange.outbox, asked: &self.asked, messages: Mutex::default() };
+        let (messages, reply) = (Mutex::default(), Mutex::default());
+        let (keeps, id) = (self.wants_messages, &exchange.ticket.id);
+        let tap = Tap { outbox: exchange.outbox, asked: &self.asked, keeps, id, messages, reply };
         let done = work(&Exchange { outbox: &tap, ..*exchange });
+        let late = tap.reply.into_inner().unwrap_or_else(PoisonError::into_inner);
+        seen.reply = late.or_else(|| seen.reply.take());
         for mut message in tap.messages.into_inner().unwrap_or_else(PoisonError::into_inner) {
             let id = message.as_object_mut().and_then(|members| members.shift_remove("id"));
             if let Some(id) = id.and_then(|id| serde_json::from_value::<Id>(id).ok()) {
@@ -114,28 +115,56 @@ impl Observed {
 struct Tap<'a> {
     outbox: &'a dyn Outbox,
     asked: &'a Mutex<HashMap<Id, Value>>,
+    /// Whether messages are kept.
+    keeps: bool,
+    /// Of the request.
+    id: &'a Id,
     messages: Mutex<Vec<Value>>,
+    /// An answer to the request that went this way, past the session.
+    reply: Mutex<Option<Value>>,
+}
+
+impl Tap<'_> {
+    fn note(&self, message: &[u8]) {
+        let Ok(Value::Object(mut read)) = serde_json::from_slice(message) else { return };
+        let id = read.get("id").and_then(|id| serde_json::from_value::<Id>(id.clone()).ok());
+        if !read.contains_key("method") {
+            if id.as_ref() == Some(self.id) {
+                let outcome = ["result", "error"].into_iter().find_map(|key| Some((key, read.shift_remove(key)?)));
+                *lock(&self.reply) = outcome.map(|(key, value)| json!({ key: value }));
+            }
+            return;
+        }
+        if !self.keeps {
+            return;
+        }
+        read.shift_remove("jsonrpc");
+        if let Some(id) = id {
+            // Before it leaves: the answer may be quick.
+            lock(self.asked).insert(id, Value::Null);
+        }
+        let mut messages = lock(&self.messages);
+        if messages.len() < MAX_RECORDED_MESSAGES {
+            messages.push(read.into());
+        }
+    }
 }
 
 impl Outbox for Tap<'_> {
     fn send(&self, message: &[u8]) {
-        let read = serde_json::from_slice::<Value>(message).ok().filter(|read| read.get("method").is_some());
-        if let Some(Value::Object(mut read)) = read {
-            read.shift_remove("jsonrpc");
-            if let Some(id) = read.get("id").and_then(|id| serde_json::from_value::<Id>(id.clone()).ok()) {
-                // Before it leaves: the answer may be quick.
-                lock(self.asked).insert(id, Value::Null);
-            }
-            let mut messages = lock(&self.messages);
-            if messages.len() < MAX_RECORDED_MESSAGES {
-                messages.push(read.into());
-            }
-        }
+        self.note(message);
         self.outbox.send(message);
     }
 
     fn exclusively(&self, work: &mut ExclusiveWork<'_>) {
-        self.outbox.exclusively(work);
+        let mut whole = Vec::new();
+        self.outbox.exclusively(&mut |send| {
+            work(&mut |bytes| {
+                whole.extend_from_slice(bytes);
+                send(bytes);
+            });
+        });
+        self.note(&whole);
     }
 }
 

@@ -9,6 +9,7 @@ use super::behaviour::{self, Ask, Body as Answer, Reply};
 use super::catalog::{Catalog, Tool};
 use super::faker::{hash, splitmix};
 use super::fault::Fault;
+use super::schema;
 use super::service::Mock;
 use super::template::{Scope, Template};
 use super::turns::{has_answers, request_state};
@@ -16,7 +17,7 @@ use super::wire::spoil;
 use crate::cancel::CancelToken;
 use crate::limits::{MAX_MOCK_HANG_MS, MOCK_END_GRACE_MS};
 use crate::protocol::{Body, Code, Outcome, RpcError, notification, render};
-use crate::server::{Exchange, Level};
+use crate::server::{ErrorStyle, Exchange, Level};
 
 /// One request on its way.
 pub struct Performance<'a> {
@@ -52,7 +53,7 @@ impl Performance<'_> {
         generic: impl FnOnce() -> Outcome,
     ) -> Option<Outcome> {
         let (reply, count) = picked.map_or((None, 0), |(reply, count)| (Some(reply), count));
-        let answer = reply.map_or(&Answer::Generic, |reply| reply.body(count));
+        let answer = reply.map_or(&Answer::Generic, |reply| &reply.body);
         let own = reply.and_then(|reply| reply.fault).unwrap_or_default();
         let fault = if fault == Fault::None { own } else { fault };
         let cancel = &self.exchange.ticket.cancel;
@@ -206,7 +207,12 @@ impl Performance<'_> {
             return Err(RpcError::new(Code::Internal, message));
         }
         match answer {
-            Answer::Generic => generic(),
+            Answer::Unfit if self.tool.is_some() => {
+                let name = self.tool.map_or("", |tool| &tool.name);
+                let arguments = schema::shorten(&self.arguments.to_string());
+                self.refuse(format!("no arm of `{name}` fits {arguments}; add one with `default: true`"))
+            }
+            Answer::Generic | Answer::Unfit => generic(),
             Answer::Result { text: Some(text), .. } if !self.exchange.ticket.revision.is_stateless() => {
                 Ok(Body::Raw(text.clone()))
             }
@@ -229,6 +235,15 @@ impl Performance<'_> {
                 Err(RpcError { code: Code::Other(*code), message: text(message), data })
             }
         }
+    }
+
+    /// Arguments that cannot be used: an error or a result, as the real server decides it.
+    pub fn refuse(&self, message: String) -> Outcome {
+        if self.exchange.ticket.revision.is_stateless() || self.mock.errors == ErrorStyle::Results {
+            let result = json!({"content": [{"type": "text", "text": message}], "isError": true});
+            return Ok(Body::Raw(self.finish(result).to_string().into()));
+        }
+        Err(RpcError::new(Code::InvalidParams, message))
     }
 
     /// Adds what 2026-07-28 requires of a result, unless it says so itself or the manifest wants it as it stands.

@@ -10,7 +10,7 @@ use super::cassette::{Cassette, Entry, Recorder, plain};
 use super::redact::Redactor;
 use super::service::lock;
 use crate::cancel::CancelToken;
-use crate::protocol::{Body, Code, Id, Outcome, Request, Response, RpcError, notification};
+use crate::protocol::{Body, Code, Id, Outcome, Request, Response, RpcError, SERVER_INFO_KEY, notification};
 use crate::server::{Exchange, Service, stateless_revisions};
 use crate::tools::Weight;
 
@@ -130,9 +130,43 @@ impl Player {
         if let Some(text) = opened.get("instructions") {
             result["instructions"] = text.clone();
         }
-        let (method, params) = ("server/discover".to_owned(), json!({}));
-        Some(Arc::new(Entry { method, params, result: Some(result), error: None, before: Vec::new(), ms: 0.0 }))
+        if let Some(info) = opened.get("serverInfo") {
+            result["_meta"] = json!({ SERVER_INFO_KEY: info });
+        }
+        Some(made("server/discover", result))
     }
+
+    /// How a session is opened, put together from what a stateless client asked first.
+    fn opened(&self) -> Option<Arc<Entry>> {
+        let entry = self.find("server/discover", &Value::Null)?;
+        let discovered = entry.result.as_ref()?;
+        let unnamed = || json!({"name": "cassette", "version": env!("CARGO_PKG_VERSION")});
+        let info = discovered["_meta"].get(SERVER_INFO_KEY).cloned().unwrap_or_else(unnamed);
+        // The revision is put in when it is agreed on.
+        let mut result = json!({"protocolVersion": "", "capabilities": discovered["capabilities"], "serverInfo": info});
+        if let Some(text) = discovered.get("instructions") {
+            result["instructions"] = text.clone();
+        }
+        Some(made("initialize", result))
+    }
+}
+
+fn made(method: &str, result: Value) -> Arc<Entry> {
+    let (method, params) = (method.to_owned(), json!({}));
+    Arc::new(Entry { method, params, result: Some(result), error: None, before: Vec::new(), ms: 0.0 })
+}
+
+/// Whether the result says for how long it may be kept (2026-07-28, `CacheableResult`).
+fn is_cacheable(method: &str) -> bool {
+    const METHODS: [&str; 6] = [
+        "server/discover",
+        "tools/list",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "prompts/list",
+    ];
+    METHODS.contains(&method)
 }
 
 fn outcome(entry: &Entry) -> Outcome {
@@ -170,6 +204,9 @@ impl Service for Player {
             found = self.discovered();
         }
         let opens = method == "initialize";
+        if found.is_none() && opens {
+            found = self.opened();
+        }
         if opens {
             *lock(&self.client) = params["capabilities"].clone();
         }
@@ -191,6 +228,10 @@ impl Service for Player {
             && let Some(Value::Object(result)) = &mut entry.result
         {
             result.entry("resultType").or_insert_with(|| "complete".into());
+            if is_cacheable(method) {
+                result.entry("ttlMs").or_insert_with(|| 0.into());
+                result.entry("cacheScope").or_insert_with(|| "private".into());
+            }
         }
         Some(outcome(&entry))
     }

@@ -10,6 +10,8 @@ pub struct Redactor {
     /// Values and their names.
     values: Vec<(String, String)>,
     patterns: Vec<(String, Pattern)>,
+    /// Names and patterns as they were given.
+    given: Vec<(String, String)>,
 }
 
 /// Values shorter than this are no secrets, and stand in too many other places.
@@ -28,7 +30,13 @@ impl Redactor {
         let compiled = Pattern::new(pattern, Options { case_insensitive: false });
         let compiled = compiled.map_err(|error| format!("the pattern of `{name}` cannot be used: {error}"))?;
         self.patterns.push((format!("[{name}]"), compiled));
+        self.given.push((name.to_owned(), pattern.to_owned()));
         Ok(())
+    }
+
+    /// The patterns and their names.
+    pub fn patterns(&self) -> Vec<(String, String)> {
+        self.given.clone()
     }
 
     /// The same value without the secrets, also in keys.

@@ -129,7 +129,8 @@ pub fn dotted(root: &str, pointer: &str) -> String {
     path
 }
 
-fn shorten(text: &str) -> String {
+/// At most the first 120 characters.
+pub fn shorten(text: &str) -> String {
     match text.char_indices().nth(120) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}...", &text[..end]),

@@ -15,7 +15,7 @@ use super::subscriptions::Subscriptions;
 use super::turns::{Turn, arguments};
 use crate::cancel::CancelToken;
 use crate::protocol::{Body, Code, Id, Outcome, Request, Response, RpcError};
-use crate::server::{Exchange, Outbox, Service, stateless_revisions};
+use crate::server::{ErrorStyle, Exchange, Outbox, Service, stateless_revisions};
 use crate::tools::Weight;
 
 /// A server that exists only in a manifest.
@@ -24,6 +24,8 @@ pub struct Mock {
     catalog: RwLock<Arc<Catalog>>,
     /// Of the command line, which counts before the manifest's.
     pub(super) fault: Option<Fault>,
+    /// How its own refusals reach clients of handshake revisions.
+    pub(super) errors: ErrorStyle,
     /// Whether the manifest may change while it is served.
     pub(super) reloads: bool,
     /// Names that its tools must not have.
@@ -48,11 +50,12 @@ pub struct Mock {
 
 impl Mock {
     /// A mock that serves this catalog. With `reloads` clients are told that lists may change.
-    pub fn new(catalog: Catalog, fault: Option<Fault>, reloads: bool) -> Arc<Self> {
+    pub fn new(catalog: Catalog, fault: Option<Fault>, errors: ErrorStyle, reloads: bool) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             me: me.clone(),
             catalog: RwLock::new(Arc::new(catalog)),
             fault,
+            errors,
             reloads,
             reserved: OnceLock::new(),
             calls: AtomicU64::new(0),
@@ -153,7 +156,7 @@ impl Mock {
         let choice = match turn.of_tool {
             Some(choice) => Some(choice),
             None => match tool.input.as_ref().and_then(|input| input.iter_errors(arguments).next()) {
-                Some(error) => return invalid(schema::describe(&error, "arguments")),
+                Some(error) => return Some(performance(arguments).refuse(schema::describe(&error, "arguments"))),
                 None => tool.behaviour.pick(arguments, |_| false),
             },
         };

@@ -61,6 +61,11 @@ impl Node {
                 return (place, format!("the manifest, or what its anchors stand for, is too large: {most}"));
             }
             // The words of the parser are for programmers.
+            let key = reason.strip_prefix("duplicate mapping key: ");
+            let key = key.map(|rest| rest.split(", set DuplicateKeyPolicy").next().unwrap_or(rest));
+            if let Some(key) = key {
+                return (place, format!("the key `{key}` is there twice"));
+            }
             let reason = match reason.split([',', ';', '`']).next().unwrap_or(reason).trim() {
                 "multiple YAML documents detected" => "the file holds more than one document (`---`); it must be one",
                 "non-finite float" => "JSON has no such number",
@@ -217,7 +222,7 @@ mod tests {
         let (place, reason) = Node::parse("a: 1\nb: [1, 2\nc: }\n").unwrap_err();
         assert_eq!(place.line, 3, "{reason}");
         let (place, reason) = Node::parse("a: 1\na: 2\n").unwrap_err();
-        assert_eq!((place.line, reason.contains("duplicate")), (2, true), "{reason}");
+        assert_eq!((place.line, reason.contains("the key `a` is there twice")), (2, true), "{reason}");
     }
 
     #[test]

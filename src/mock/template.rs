@@ -182,6 +182,20 @@ fn parts(text: &str) -> Vec<Part> {
     parts
 }
 
+/// What follows a `${` that has no end, with it.
+pub fn unclosed(text: &str) -> Option<&str> {
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        let begun = &rest[at..];
+        rest = match begun.find('}') {
+            _ if rest[..at].ends_with('$') => &begun[2..],
+            Some(length) => &begun[length..],
+            None => return Some(begun),
+        };
+    }
+    None
+}
+
 /// The steps of `a.b[0].c`.
 fn path(text: &str) -> Vec<String> {
     let text = text.trim().replace('[', ".").replace(']', "");

@@ -76,7 +76,7 @@ impl Turn {
         if let Some(behaviour) = self.catalog.methods.get(&*request.method) {
             self.of_method = behaviour.pick(&params, |reply| asks(&request.method, reply));
             let own = self.of_method.and_then(|choice| behaviour.reply(choice));
-            if own.is_some_and(|(reply, count)| !reply.body(count).is_generic()) {
+            if own.is_some_and(|(reply, _)| !reply.body.is_generic()) {
                 return;
             }
         }

@@ -6,6 +6,7 @@ mod behaviour;
 mod files;
 mod misbehaviour;
 mod recording;
+mod slips;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};

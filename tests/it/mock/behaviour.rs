@@ -11,6 +11,8 @@ use crate::tree::Tree;
 #[test]
 fn every_row_of_the_table_on_every_revision() {
     for revision in REVISIONS {
+        // As the server has it: 2026-07-28 wants bad arguments to be results.
+        let code = (revision != "2026-07-28").then_some(-32602);
         let tree = Tree::new();
         let mut mock = open(&tree, revision, WEATHER, &[]);
         let mut ask = |method: &str, params: Value| mock.request(method, params);
@@ -22,10 +24,10 @@ fn every_row_of_the_table_on_every_revision() {
         assert_eq!(bare(denver.result()), text("It is 72 F and sunny in Denver."));
         let missing = ask("tools/call", json!({"name": "get_weather", "arguments": {}}));
         assert_eq!(missing.failure().unwrap().message, "`arguments` lacks `city`");
-        assert_eq!(missing.code(), -32602);
+        assert_eq!(missing.failure().unwrap().code, code);
         let wrong = ask("tools/call", json!({"name": "get_weather", "arguments": {"city": 5}}));
         assert_eq!(wrong.failure().unwrap().message, "`arguments.city` is 5; it must be of type string");
-        assert_eq!(wrong.code(), -32602);
+        assert_eq!(wrong.failure().unwrap().code, code);
         assert_eq!(bare(ask("tools/call", json!({"name": "bare"})).result()), text("mock bare"));
         let listed = json!({"uri": "file:///workspace/README.md", "name": "readme", "mimeType": "text/plain"});
         assert_eq!(bare(ask("resources/list", json!({})).result()), json!({"resources": [listed]}));
