@@ -202,8 +202,14 @@ fn databases() -> Vec<Said> {
     let get = || client(command(&["GET", "k"]));
     let select = |number: &str| [client(command(&["SELECT", number])), server(b"+OK\r\n")];
     let value = |value: &str| server(format!("$3\r\n{value}\r\n"));
-    [vec![get(), value("nil")], select("1").into(), vec![get(), value("one")], select("2").into(), vec![get(), value("two")]]
-        .concat()
+    [
+        vec![get(), value("nil")],
+        select("1").into(),
+        vec![get(), value("one")],
+        select("2").into(),
+        vec![get(), value("two")],
+    ]
+    .concat()
 }
 
 #[test]
@@ -259,8 +265,7 @@ fn a_transaction_selects_when_it_is_carried_out() {
         [client(said), server(format!("+OK\r\n+QUEUED\r\n{answer}"))]
     };
     let get = || [client(command(&["GET", "k"])), server(b"$1\r\n1\r\n")];
-    let conversation =
-        [transaction("DISCARD", "+OK\r\n"), get(), transaction("EXEC", "*1\r\n+OK\r\n"), get()].concat();
+    let conversation = [transaction("DISCARD", "+OK\r\n"), get(), transaction("EXEC", "*1\r\n+OK\r\n"), get()].concat();
     let outcome = recorded(&conversation);
     let lengths: Vec<_> = outcome.said().iter().map(|(_, said)| said.len()).collect();
     assert_eq!(lengths, [6, 2, 6, 3]);
