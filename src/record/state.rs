@@ -17,14 +17,16 @@ pub(super) fn leads(exchange: &Exchange) -> bool {
 /// Whether the first of the client's messages is the state of the connection, and not a call itself.
 pub(super) fn leads_messages(protocol: Protocol, messages: &[Message]) -> bool {
     let mut client = messages.iter().filter(|message| message.from == Side::Client);
-    let (Some(first), Some(_)) = (client.next(), client.next()) else { return false };
+    let (Some(first), Some(second)) = (client.next(), client.next()) else { return false };
     match protocol {
         Protocol::Redis => command(&first.bytes)
             .is_some_and(|(words, _)| words.first().is_some_and(|word| word.eq_ignore_ascii_case(b"SELECT"))),
         // Length and sequence number, then the command: COM_INIT_DB.
         Protocol::MySql => first.bytes.get(3..5) == Some(&[0, 2]),
-        // Only an opening message has no type.
-        Protocol::Postgres => first.bytes.first() == Some(&0),
+        // Only an opening message has no type. Passwords and other opening messages after it are of a login.
+        Protocol::Postgres => {
+            first.bytes.first() == Some(&0) && !matches!(second.bytes.first(), None | Some(b'p' | b'\0'))
+        }
         _ => false,
     }
 }
