@@ -8,6 +8,7 @@ use super::state::{self, State};
 use crate::record::dialogue::Fault;
 use crate::record::exchange::{Exchange, Side};
 use crate::record::role::{Prompter, Role, said};
+use crate::record::state::leads;
 use crate::record::wire::PlayStep;
 
 /// A `Bind` and what came after it, before it is known whether more belongs to it.
@@ -288,11 +289,8 @@ impl Playing {
 /// The startup message that a recording answers, if it is one of that kind.
 fn startup(found: &Exchange) -> Option<&[u8]> {
     // Calls may begin with one, too.
-    let mut asked = said(found, Side::Client);
-    asked
-        .next()
-        .filter(|_| asked.next().is_none())
-        .filter(|first| first.first() == Some(&0) && message::opening(first).is_ok())
+    let asked = said(found, Side::Client).next().filter(|_| !leads(found));
+    asked.filter(|first| first.first() == Some(&0) && message::opening(first).is_ok())
 }
 
 /// The database of a startup message: the user's, if it names none.
