@@ -227,6 +227,12 @@ impl Draft {
         }
     }
 
+    /// Says first in which state the connection was.
+    pub(super) fn lead(&mut self, state: Vec<u8>) {
+        self.size += state.len() + size_of::<Message>();
+        self.messages.insert(0, Message { from: Side::Client, bytes: state });
+    }
+
     /// What one side said.
     pub(super) fn said(&self, by: Side) -> impl DoubleEndedIterator<Item = &Vec<u8>> {
         self.messages.iter().filter(move |message| message.from == by).map(|message| &message.bytes)

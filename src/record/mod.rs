@@ -24,6 +24,7 @@ mod redis;
 mod role;
 pub mod sniff;
 mod spoken;
+mod state;
 pub mod summary;
 #[cfg(test)]
 mod trial;

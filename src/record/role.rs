@@ -8,6 +8,7 @@ use super::book::Book;
 use super::dialogue::{Fault, Inbox};
 use super::exchange::{Content, Exchange, Message, Protocol, Side, Wire};
 use super::spoken::Origin;
+use super::state;
 use super::wire::{PlayStep, Player};
 use crate::limits::{MAX_SHOWN_QUESTION_CHARS, MAX_WIRE_CONNECTION_BYTES, MAX_WIRE_MESSAGE_BYTES};
 
@@ -30,22 +31,39 @@ pub(super) struct Prompter {
     pub(super) origin: Origin,
     pub(super) book: Arc<Book>,
     pub(super) protocol: Protocol,
+    /// Whether the connection is in a state that no recording leads to: nothing answers then that does not say this state.
+    pub(super) astray: bool,
 }
 
 impl Prompter {
     /// The recording that answers these messages, or what is to be said in an error.
+    ///
+    /// If they begin with the state of the connection, recordings that say none answer them where no recording of the target
+    /// says one. Of `PostgreSQL` they do everywhere: there each connection has a state, so these are of files that leave it
+    /// out; elsewhere they are of connections without.
     pub(super) fn ask<'a>(&self, questions: impl IntoIterator<Item = &'a [u8]>) -> Result<Arc<Exchange>, String> {
         let message = |bytes: &[u8]| Message { from: Side::Client, bytes: bytes.to_vec() };
         let messages: Vec<_> = questions.into_iter().map(message).collect();
-        let asked = Exchange {
+        let stateless = (!self.astray && state::leads_messages(self.protocol, &messages))
+            .then(|| self.call(messages[1..].to_vec()));
+        let asked = self.call(messages);
+        let found = match stateless {
+            Some(stateless) if !self.book.is_stateful(&self.origin.target, self.protocol) => self.book.find(&stateless),
+            Some(stateless) if self.protocol == Protocol::Postgres => self.book.find_or(&asked, Some(&stateless)),
+            _ => self.book.find(&asked),
+        };
+        found.map_err(|miss| format!("no recording answers this call: {}", shown(&miss.asked)))
+    }
+
+    fn call(&self, messages: Vec<Message>) -> Exchange {
+        Exchange {
             target: self.origin.target.clone(),
             tls: self.origin.tls,
             connection: self.origin.connection,
             sent_at: SystemTime::UNIX_EPOCH,
             answered_at: SystemTime::UNIX_EPOCH,
             content: Content::Wire(self.protocol, Wire { messages, session: false }),
-        };
-        self.book.find(&asked).map_err(|miss| format!("no recording answers this call: {}", shown(&miss.asked)))
+        }
     }
 
     /// Recordings of this target that belong to connections.

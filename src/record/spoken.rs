@@ -38,7 +38,7 @@ pub fn recorder(protocol: Protocol, origin: &Origin) -> Option<Box<dyn Recorder>
 
 /// Plays a server of this protocol from the book; `None` if it has no player here (HTTP, gRPC, DNS, Generic).
 pub fn player(protocol: Protocol, origin: &Origin, book: &Arc<Book>) -> Option<Box<dyn Player>> {
-    let prompter = Prompter { origin: origin.clone(), book: Arc::clone(book), protocol };
+    let prompter = Prompter { origin: origin.clone(), book: Arc::clone(book), protocol, astray: false };
     let (book, origin) = (Arc::clone(book), origin.clone());
     Some(match protocol {
         Protocol::Redis => Box::new(Play::new(redis::Playing::new(prompter), book, origin)),

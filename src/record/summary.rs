@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use super::exchange::{Exchange, Protocol, Side, Target, Wire};
 use super::files::mongo_text;
 use super::redact::command;
+use super::state;
 
 /// A set as a list shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +109,9 @@ pub fn word(protocol: Protocol) -> &'static str {
 
 /// What a program said to a server, in words where its protocol has some.
 pub fn said(protocol: Protocol, wire: &Wire) -> String {
-    let messages = wire.messages.iter().filter(|message| message.from == Side::Client);
+    // Who uses which database is not what was said, and it is before each call.
+    let skipped = usize::from(protocol == Protocol::Postgres && state::leads_messages(protocol, &wire.messages));
+    let messages = wire.messages.iter().filter(|message| message.from == Side::Client).skip(skipped);
     let texts: Vec<String> =
         messages.map(|message| text(protocol, &message.bytes)).filter(|text| !text.is_empty()).collect();
     texts.join("; ")

@@ -24,6 +24,7 @@ pub use noise::Noise;
 use super::exchange::{Content, Exchange, Protocol, Target};
 use super::files::DeclaredNoise;
 use super::redact;
+use super::state;
 use crate::limits::MAX_MISSES_TOLD;
 
 /// A call with its name in a set.
@@ -178,6 +179,8 @@ pub struct Book {
     protocols: HashMap<Target, Protocol>,
     /// Those that belong to connections.
     sessions: HashMap<(Target, Protocol), Vec<usize>>,
+    /// Where recordings say what state their connections were in.
+    stateful: HashSet<(Target, Protocol)>,
     index: closest::Index,
     replayed: AtomicU64,
     missed: Mutex<Missed>,
@@ -211,6 +214,7 @@ impl Book {
             noise,
             protocols: HashMap::new(),
             sessions: HashMap::new(),
+            stateful: HashSet::new(),
             index: closest::Index::default(),
             replayed: AtomicU64::new(0),
             missed: Mutex::default(),
@@ -237,6 +241,9 @@ impl Book {
         if is_session {
             self.sessions.entry((target.clone(), protocol)).or_default().push(index);
         }
+        if state::leads(&exchange) {
+            self.stateful.insert((target.clone(), protocol));
+        }
         self.index.add(&exchange, index);
         // A name is asked for as often as a resolver likes.
         let reusable = recording.reusable || is_session || protocol == Protocol::Dns;
@@ -254,6 +261,25 @@ impl Book {
     /// Recordings that say where they went answer only calls that go there; those of files that do not say it, or say
     /// only what the request names, answer where nothing else does.
     pub fn find(&self, asked: &Exchange) -> Result<Arc<Exchange>, Miss> {
+        self.find_or(asked, None)
+    }
+
+    /// As [`find`](Self::find), and where nothing answers the call, what answers the other one. A miss is of the first.
+    pub fn find_or(&self, asked: &Exchange, otherwise: Option<&Exchange>) -> Result<Arc<Exchange>, Miss> {
+        let used = match self.look_up(asked) {
+            Ok(found) => return Ok(found),
+            Err(used) => used,
+        };
+        if let Some(Ok(found)) = otherwise.map(|otherwise| self.look_up(otherwise)) {
+            return Ok(found);
+        }
+        let miss = self.miss(asked, used);
+        self.count(miss.clone());
+        Err(miss)
+    }
+
+    /// The recording that answers a call, or the recordings of it that were all used.
+    fn look_up(&self, asked: &Exchange) -> Result<Arc<Exchange>, Option<&Queue>> {
         let mut used = None;
         for (target, named) in targets(asked) {
             let shelf = self.queues.get(&self.key(asked, &target, named));
@@ -266,9 +292,7 @@ impl Book {
             }
             used = used.or(Some(queue));
         }
-        let miss = self.miss(asked, used);
-        self.count(miss.clone());
-        Err(miss)
+        Err(used)
     }
 
     fn take(&self, queue: &Queue) -> Option<usize> {
@@ -319,6 +343,12 @@ impl Book {
             let usual = usual_protocol(target.port).filter(|protocol| here.contains(protocol));
             usual.or_else(|| if here.len() == 1 { here.into_iter().next() } else { None })
         })
+    }
+
+    /// Whether recordings of a target say what state their connections were in.
+    pub fn is_stateful(&self, target: &Target, protocol: Protocol) -> bool {
+        let nowhere = Target { host: String::new(), port: 0 };
+        places(target).into_iter().chain([nowhere]).any(|target| self.stateful.contains(&(target, protocol)))
     }
 
     /// The recordings of a target that belong to its connections (greetings, authentication), in their order. They are not

@@ -1,7 +1,8 @@
 //! The client/server protocol of `MySQL` and `MariaDB` (`dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html`).
 //!
 //! A call is one command and its answer. One that uses a prepared statement begins with the command that prepared it, so
-//! that it stands for itself whatever number the statement has. Greetings and authentication belong to the connection;
+//! that it stands for itself whatever number the statement has; before all that stands `COM_INIT_DB` of the database in use,
+//! if there is one. Variables (`SET`) and what a query of several statements selects are not kept apart. Greetings and authentication belong to the connection;
 //! passwords are never recorded, and a replayed server trusts everybody.
 
 mod answer;

@@ -3,7 +3,7 @@
 use super::answer;
 use super::handshake::{self, Hello, Login};
 use super::packet::{self, command};
-use super::statements::Statements;
+use super::statements::{self, Statements};
 use crate::record::dialogue::Fault;
 use crate::record::exchange::Side;
 use crate::record::role::{Prompter, Role, said};
@@ -33,6 +33,7 @@ impl Playing {
             }
             Hello::Login(login) => {
                 self.capabilities = Some(login.capabilities);
+                self.statements.enter(&login.database);
                 Ok(self.login(&login, packet::sequence(bytes)))
             }
         }
@@ -70,13 +71,21 @@ impl Playing {
     }
 
     fn answer(&mut self, questions: Vec<Vec<u8>>, sequence: u8) -> Result<Vec<u8>, Fault> {
-        let found = match self.prompter.ask(questions.iter().map(Vec::as_slice)) {
+        let found = self.prompter.ask(questions.iter().map(Vec::as_slice));
+        if let Some(database) = questions.last().and_then(|question| statements::selected(question)) {
+            let first = found.as_deref().ok().map(|found| said(found, Side::Server).next().unwrap_or_default());
+            if first.is_none_or(|first| packet::payload(first).first() == Some(&0)) {
+                self.statements.enter(&database);
+                self.prompter.astray = found.is_err();
+            }
+        }
+        let found = match found {
             Ok(found) => found,
             Err(text) => return Ok(packet::error(sequence.wrapping_add(1), &text)),
         };
         let mut out = said(&found, Side::Server).collect::<Vec<_>>().concat();
         let code = |question: &Vec<u8>| packet::payload(question).first().copied();
-        if let [prepare] = questions.as_slice()
+        if let Some(prepare) = questions.last()
             && code(prepare) == Some(command::PREPARE)
             && let Some(mut prepared) = answer::prepared(packet::payload(&out))
         {
@@ -140,6 +149,10 @@ impl Role for Playing {
                 return Ok(match self.prompter.ask([login.question.as_slice()]) {
                     Ok(found) => {
                         let verdict = said(&found, Side::Server).next_back();
+                        if verdict.is_some_and(|verdict| packet::payload(verdict).first() == Some(&0)) {
+                            self.statements.enter(&login.database);
+                            self.prompter.astray = false;
+                        }
                         vec![PlayStep::Send(handshake::accept(&login, verdict, sequence))]
                     }
                     Err(text) => vec![PlayStep::Send(packet::error(sequence.wrapping_add(1), &text)), PlayStep::Close],

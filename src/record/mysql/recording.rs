@@ -18,8 +18,8 @@ enum Phase {
     Greeting,
     /// The client is to say who it is, after this greeting.
     Hello(Vec<u8>),
-    /// The server checks who it is.
-    Login(Draft),
+    /// The server checks who it is, and lets it use this database.
+    Login(Draft, Vec<u8>),
     /// Commands.
     Commands,
 }
@@ -28,6 +28,8 @@ enum Phase {
 struct Running {
     draft: Draft,
     answer: Answer,
+    /// The database that is in use if it succeeds.
+    database: Option<Vec<u8>>,
     /// Whether the server waits for a file of the client.
     file: bool,
 }
@@ -82,7 +84,7 @@ impl Recording {
                 draft.push(Side::Server, greeting);
                 draft.push(Side::Client, login.question);
                 draft.session = true;
-                self.phase = Phase::Login(draft);
+                self.phase = Phase::Login(draft, login.database);
                 Ok(Way::On)
             }
         }
@@ -122,10 +124,12 @@ impl Recording {
         self.kept = self.kept.saturating_sub(bytes.len());
         let code = packet::payload(&bytes).first().copied().unwrap_or_default();
         let answer = answer::begin(code)?.ok_or("MySQL answered a command that has no answer")?;
-        let questions = if code == command::CHANGE_USER {
-            vec![handshake::change_user(&bytes, self.capabilities)?.question]
+        let (questions, database) = if code == command::CHANGE_USER {
+            let login = handshake::change_user(&bytes, self.capabilities)?;
+            (vec![login.question], Some(login.database))
         } else {
-            self.statements.questions(bytes)?
+            let database = statements::selected(&bytes);
+            (self.statements.questions(bytes)?, database)
         };
         let mut draft = Draft::new(at);
         draft.session = statements::is_session(&questions);
@@ -133,7 +137,7 @@ impl Recording {
             draft.push(Side::Client, question);
         }
         self.kept += draft.size();
-        Ok(Running { draft, answer, file: false })
+        Ok(Running { draft, answer, database, file: false })
     }
 
     fn answered(&mut self, bytes: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) -> Result<(), Fault> {
@@ -144,9 +148,14 @@ impl Recording {
         let next = running.answer.read(&bytes, self.capabilities & handshake::NO_EOF != 0)?;
         if running.answer == Answer::Prepared
             && let Some(prepared) = answer::prepared(packet::payload(&bytes))
-            && let Some(prepare) = running.draft.said(Side::Client).next()
+            && let Some(prepare) = running.draft.said(Side::Client).next_back()
         {
             self.statements.prepared(prepare, &prepared)?;
+        }
+        if packet::payload(&bytes).first() == Some(&0)
+            && let Some(database) = &running.database
+        {
+            self.statements.enter(database);
         }
         if running.answer != Answer::Login || handshake::is_verdict(&bytes) {
             self.kept += bytes.len() + size_of::<Message>();
@@ -166,7 +175,7 @@ impl Recording {
                 }
                 self.kept += draft.size();
                 self.finish(running.draft, at, made);
-                self.running = Some(Running { draft, answer: Answer::Result, file: true });
+                self.running = Some(Running { draft, answer: Answer::Result, database: None, file: true });
             }
         }
         self.unanswered()
@@ -190,7 +199,7 @@ impl Dialogue for Recording {
         match self.phase {
             Phase::Greeting => true,
             Phase::Hello(_) => from == Side::Client,
-            Phase::Login(_) | Phase::Commands => false,
+            Phase::Login(..) | Phase::Commands => false,
         }
     }
 
@@ -204,11 +213,12 @@ impl Dialogue for Recording {
         match (std::mem::replace(&mut self.phase, Phase::Commands), from) {
             (Phase::Greeting, _) => return self.greeting(&bytes, at, made),
             (Phase::Hello(greeting), Side::Client) => return self.hello(&bytes, greeting, at),
-            (Phase::Login(mut draft), Side::Server) if handshake::is_verdict(&bytes) => {
+            (Phase::Login(mut draft, database), Side::Server) if handshake::is_verdict(&bytes) => {
+                self.statements.enter(&database);
                 draft.push(Side::Server, bytes);
                 made.push(draft.finish(&self.origin, Protocol::MySql, at));
             }
-            (phase @ (Phase::Hello(_) | Phase::Login(_)), _) => self.phase = phase,
+            (phase @ (Phase::Hello(_) | Phase::Login(..)), _) => self.phase = phase,
             (Phase::Commands, Side::Client) => self.asked(bytes, at)?,
             (Phase::Commands, Side::Server) => self.answered(bytes, at, made)?,
         }

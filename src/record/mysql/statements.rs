@@ -13,6 +13,8 @@ const LAST: u32 = u32::MAX;
 struct Statement {
     /// The command that prepared it.
     prepare: Vec<u8>,
+    /// The database that was in use then: its names are looked for there.
+    database: Option<Vec<u8>>,
     parameters: usize,
     /// Types of the parameters, as they were given last: a client gives them once.
     types: Vec<u8>,
@@ -25,6 +27,8 @@ struct Statement {
 pub(super) struct Statements {
     known: HashMap<u32, Statement>,
     last: u32,
+    /// The database in use.
+    database: Option<Vec<u8>>,
     kept: usize,
 }
 
@@ -43,6 +47,11 @@ impl Statements {
         id
     }
 
+    /// From here on this database is in use; none if it has no name.
+    pub(super) fn enter(&mut self, database: &[u8]) {
+        self.database = Some(database.to_vec()).filter(|name| !name.is_empty());
+    }
+
     /// A statement was prepared.
     pub(super) fn prepared(&mut self, prepare: &[u8], as_what: &Prepared) -> Result<(), Fault> {
         if self.known.len() == MAX_WIRE_STATEMENTS {
@@ -52,11 +61,13 @@ impl Statements {
         self.last = as_what.id;
         let parameters = usize::from(as_what.counts.0);
         let (types, long) = (Vec::new(), Vec::new());
-        self.known.insert(as_what.id, Statement { prepare: prepare.to_vec(), parameters, types, long });
+        let (prepare, database) = (prepare.to_vec(), self.database.clone());
+        self.known.insert(as_what.id, Statement { prepare, database, parameters, types, long });
         Ok(())
     }
 
-    /// The messages by which a command is looked up; none if nothing is looked up for it.
+    /// The messages by which a command is looked up, with the database before them if the answer depends on it; none if
+    /// nothing is looked up for it.
     pub(super) fn questions(&mut self, message: Vec<u8>) -> Result<Vec<Vec<u8>>, Fault> {
         let payload = packet::payload(&message);
         let code = payload.first().copied().unwrap_or_default();
@@ -64,7 +75,10 @@ impl Statements {
             (command::EXECUTE..=command::RESET | command::FETCH | command::BULK_EXECUTE, Some(id)) => {
                 u32::from_le_bytes([id[0], id[1], id[2], id[3]])
             }
-            _ => return Ok(vec![message]),
+            _ => {
+                let database = self.database.as_deref().filter(|_| !is_of_any_database(payload));
+                return Ok(database.map(selecting).into_iter().chain([message]).collect());
+            }
         };
         let id = if id == LAST { self.last } else { id };
         match code {
@@ -87,7 +101,8 @@ impl Statements {
         }
         let payload = anonymous(packet::whole_payload(&message));
         let Some(statement) = self.known.get_mut(&id) else { return Ok(vec![packet::message(0, &payload)]) };
-        let mut questions = vec![statement.prepare.clone()];
+        let database = statement.database.as_deref().map(selecting);
+        let mut questions: Vec<_> = database.into_iter().chain([statement.prepare.clone()]).collect();
         match code {
             command::EXECUTE => {
                 let long = std::mem::take(&mut statement.long);
@@ -126,6 +141,62 @@ impl Statement {
             }
             _ => Ok(payload),
         }
+    }
+}
+
+/// `COM_INIT_DB`.
+fn selecting(database: &[u8]) -> Vec<u8> {
+    packet::message(0, &[&[command::INIT_DB], database].concat())
+}
+
+/// The database that a command selects, if it is one that does: `COM_INIT_DB`, or `USE` alone in a query.
+pub(super) fn selected(question: &[u8]) -> Option<Vec<u8>> {
+    selected_by(packet::payload(question))
+}
+
+fn selected_by(payload: &[u8]) -> Option<Vec<u8>> {
+    match payload.split_first()? {
+        (&command::INIT_DB, name) => Some(name.to_vec()),
+        (&command::QUERY, text) => {
+            let text = without_comments(text);
+            let (word, name) = text.split_at_checked(4)?;
+            if !word[..3].eq_ignore_ascii_case(b"use") || !(word[3].is_ascii_whitespace() || word[3] == b'`') {
+                return None;
+            }
+            let name = if word[3] == b'`' { &text[3..] } else { name }.trim_ascii();
+            let name = name.strip_suffix(b";").unwrap_or(name).trim_ascii();
+            let quoted = name.strip_prefix(b"`").and_then(|name| name.strip_suffix(b"`"));
+            // A backtick in a quoted name is written twice.
+            Some(quoted.map_or_else(|| name.to_vec(), undoubled)).filter(|name| !name.is_empty())
+        }
+        _ => None,
+    }
+}
+
+fn undoubled(name: &[u8]) -> Vec<u8> {
+    let mut found: Vec<u8> = Vec::with_capacity(name.len());
+    let mut rest = name;
+    while let Some((byte, after)) = rest.split_first() {
+        found.push(*byte);
+        rest = if *byte == b'`' { after.strip_prefix(b"`").unwrap_or(after) } else { after };
+    }
+    found
+}
+
+/// Whether a command is answered the same whichever database is in use.
+fn is_of_any_database(payload: &[u8]) -> bool {
+    match payload.first() {
+        Some(
+            &(command::PING
+            | command::INIT_DB
+            | command::RESET_CONNECTION
+            | command::SET_OPTION
+            | command::STATISTICS
+            | command::CHANGE_USER
+            | command::PROCESS_INFO),
+        ) => true,
+        Some(&command::QUERY) => selected_by(payload).is_some(),
+        _ => false,
     }
 }
 

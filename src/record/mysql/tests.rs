@@ -100,7 +100,7 @@ fn results_are_calls_with_and_without_eof() {
     ];
     let outcome = recorded(0, &old);
     let shapes: Vec<_> = outcome.said().iter().map(|(session, said)| (*session, said.len())).collect();
-    assert_eq!(shapes, [(true, 3), (false, 7), (false, 2), (false, 7), (false, 2), (true, 2)]);
+    assert_eq!(shapes, [(true, 3), (false, 8), (false, 3), (false, 8), (false, 3), (true, 2)]);
     plays(0, &old, &outcome);
     let new = [
         client(query("SELECT 1")),
@@ -113,7 +113,7 @@ fn results_are_calls_with_and_without_eof() {
     ];
     let outcome = recorded(NO_EOF, &new);
     let shapes: Vec<_> = outcome.said().iter().map(|(session, said)| (*session, said.len())).collect();
-    assert_eq!(shapes, [(true, 3), (false, 8), (true, 2)]);
+    assert_eq!(shapes, [(true, 3), (false, 9), (true, 3)]);
     plays(NO_EOF, &new, &outcome);
 }
 
@@ -182,7 +182,7 @@ fn prepared_statements_are_known_by_their_text() {
     let outcome = recorded(0, &conversation);
     plays(0, &conversation, &outcome);
     let said = outcome.said();
-    assert_eq!(said[2].1[0], said[1].1[0]);
+    assert_eq!(said[2].1[..2], said[1].1[..2]);
     assert_eq!(said.len(), 5);
 
     // Another connection has other numbers, and gives the types anew each time.
@@ -211,7 +211,7 @@ fn long_parameters_belong_to_the_execution() {
         [client(&prepare), server(prepared(1, 0)), client([long(text), execute(1, true, 5)].concat()), server(ok(1, 2))]
     };
     let outcome = recorded(0, &conversation(b"one"));
-    assert_eq!(outcome.said()[2].1.len(), 4);
+    assert_eq!(outcome.said()[2].1.len(), 5);
     plays(0, &conversation(b"one"), &outcome);
     let (book, mut played) = connected(&outcome.calls, 0);
     for (_, bytes) in conversation(b"two").iter().filter(|(from, _)| *from == Side::Client) {
@@ -297,4 +297,67 @@ fn what_cannot_be_followed_is_passed_on_and_said_to_be_lost() {
         outcome.lost,
         ["the rest of a connection to `db.test:7`: it does not begin as a connection to MySQL does"]
     );
+}
+
+/// Who logs in to this database, if to any.
+fn login_to(database: &str) -> Vec<u8> {
+    let with_database = if database.is_empty() { 0 } else { 1 << 3 };
+    let capabilities = CAPABILITIES & !(1 << 3) | with_database;
+    let fixed = [&capabilities.to_le_bytes()[..], &[0, 0, 0, 1, 45], &[0; 23]].concat();
+    let database = if database.is_empty() { String::new() } else { format!("{database}\0") };
+    message(1, &[&fixed, b"u\0\0".as_slice(), database.as_bytes(), b"caching_sha2_password\0\0"].concat())
+}
+
+fn in_database(database: &str, conversation: &[Said]) -> Outcome {
+    let login = [server(greeting(u32::MAX)), client(login_to(database)), server(ok(2, 2))];
+    record(Protocol::MySql, &[&login[..], conversation].concat())
+}
+
+/// A result of one row.
+fn value(value: u8) -> Vec<u8> {
+    [message(1, &[1]), column(2), eof(3, 2), message(4, &[1, value]), eof(5, 2)].concat()
+}
+
+#[test]
+fn a_call_is_answered_from_the_database_that_is_in_use() {
+    let select = || client(query("SELECT v FROM t"));
+    let init = |name: &str| client(message(0, &[&[2][..], name.as_bytes()].concat()));
+    let mut calls = in_database("a", &[select(), server(value(b'a')), init("b"), server(ok(1, 2))]).calls;
+    let using = [
+        client(query("use `b`;")),
+        server(ok(1, 2)),
+        select(),
+        server(value(b'b')),
+        client(query("USE nothing")),
+        server(error(1, "Unknown database")),
+        select(),
+        server(value(b'B')),
+    ];
+    calls.extend(in_database("a", &using).calls);
+    calls.extend(in_database("", &[select(), server(error(1, "No database selected"))]).calls);
+    let book = book(&calls);
+    let ask = |database: &str, before: &[Vec<u8>]| {
+        let mut played = Played::new(Protocol::MySql, &book);
+        played.open();
+        played.ask(login_to(database));
+        before.iter().for_each(|message| drop(played.ask(message)));
+        played.ask(select().1)
+    };
+    assert_eq!(ask("a", &[query("use `b`;")]), value(b'b'));
+    assert_eq!(ask("a", &[init("b").1, query("USE nothing")]), value(b'B'));
+    assert_eq!(ask("", &[]), error(1, "No database selected"));
+    assert_eq!(ask("a", &[]), value(b'a'));
+    assert_eq!(ask("a", &[query("USE c")])[3..7], [1, 0xff, 0x51, 0x04]);
+}
+
+#[test]
+fn calls_that_do_not_say_their_database_answer_in_any() {
+    let conversation = [client(query("SELECT v FROM t")), server(value(b'a'))];
+    let mut calls = in_database("", &conversation).calls;
+    calls.extend(in_database("d", &[]).calls);
+    let book = book(&calls);
+    let mut played = Played::new(Protocol::MySql, &book);
+    played.open();
+    played.ask(login_to("d"));
+    assert_eq!(played.ask(&conversation[0].1), value(b'a'));
 }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use super::message::{self, Opening};
 use super::names::{Names, Part};
+use super::state::{self, State};
 use crate::record::dialogue::Fault;
 use crate::record::exchange::{Exchange, Side};
 use crate::record::role::{Prompter, Role, said};
+use crate::record::state::leads;
 use crate::record::wire::PlayStep;
 
 /// A `Bind` and what came after it, before it is known whether more belongs to it.
@@ -30,6 +32,8 @@ pub(crate) struct Playing {
     prompter: Prompter,
     started: bool,
     names: Names,
+    /// Where names are looked for, and with whose rights.
+    setting: State,
     run: Option<Run>,
     copy: Option<Copy>,
     /// State of the transaction, as `ReadyForQuery` has it.
@@ -46,6 +50,7 @@ impl Playing {
             prompter,
             started: false,
             names: Names::default(),
+            setting: State::default(),
             run: None,
             copy: None,
             state: b'I',
@@ -65,6 +70,7 @@ impl Playing {
             Opening::Encryption | Opening::Gss => Ok(vec![PlayStep::Send(b"N".to_vec())]),
             Opening::Startup => {
                 self.started = true;
+                self.setting = State::of_startup(bytes);
                 Ok(self.welcome(bytes, &startups))
             }
         }
@@ -177,9 +183,24 @@ impl Playing {
         out
     }
 
+    /// The recording that answers these messages, in the state that the connection is in. What they set is taken over if
+    /// the recording has it, and strayed into if there is none.
+    fn ask(&mut self, questions: &[Vec<u8>]) -> Result<Arc<Exchange>, String> {
+        let setting = self.setting.message();
+        let found = self.prompter.ask(setting.iter().chain(questions).map(Vec::as_slice));
+        let was_set = found.as_deref().map_or(true, |found| state::was_set(said(found, Side::Server)));
+        if was_set
+            && let Some(question) = questions.first()
+            && self.setting.set(question)
+        {
+            self.prompter.astray = found.is_err();
+        }
+        found
+    }
+
     /// Answers a part of the extended protocol.
     fn extended(&mut self, questions: &[Vec<u8>]) -> Vec<u8> {
-        match self.prompter.ask(questions.iter().map(Vec::as_slice)) {
+        match self.ask(questions) {
             Ok(found) => {
                 let state = message::state_after(self.state, said(&found, Side::Server));
                 self.enter(state);
@@ -209,7 +230,7 @@ impl Playing {
             return [message::message(b'C', &[b"ROLLBACK\0"]), message::ready(b'I')].concat();
         }
         let questions = [question];
-        match self.prompter.ask(questions.iter().map(Vec::as_slice)) {
+        match self.ask(&questions) {
             Ok(found) => self.simple(&found, &questions),
             Err(text) => [self.fail(&text), message::ready(self.state)].concat(),
         }
@@ -246,7 +267,7 @@ impl Playing {
         if !copy.simple {
             return self.extended(&questions);
         }
-        match self.prompter.ask(questions.iter().map(Vec::as_slice)) {
+        match self.ask(&questions) {
             Ok(found) => self.simple(&found, &questions),
             Err(text) => [self.fail(&text), message::ready(self.state)].concat(),
         }
@@ -267,7 +288,9 @@ impl Playing {
 
 /// The startup message that a recording answers, if it is one of that kind.
 fn startup(found: &Exchange) -> Option<&[u8]> {
-    said(found, Side::Client).next().filter(|first| first.first() == Some(&0) && message::opening(first).is_ok())
+    // Calls may begin with one, too.
+    let asked = said(found, Side::Client).next().filter(|_| !leads(found));
+    asked.filter(|first| first.first() == Some(&0) && message::opening(first).is_ok())
 }
 
 /// The database of a startup message: the user's, if it names none.

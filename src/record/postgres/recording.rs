@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use super::message::{self, Opening};
 use super::names::{Names, Part};
+use super::state::{self, State};
 use crate::record::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
 use crate::record::exchange::{Message, Protocol, Side};
 use crate::record::spoken::Origin;
@@ -53,6 +54,8 @@ pub(crate) struct Recording {
     phase: Phase,
     names: Names,
     startup: Option<Draft>,
+    /// As of the calls that were handed out.
+    state: State,
     slots: VecDeque<Slot>,
     /// A `Bind` that was answered, and whose `Execute` may follow.
     bound: Option<Draft>,
@@ -76,6 +79,7 @@ impl Recording {
             phase: Phase::Opening,
             names: Names::default(),
             startup: None,
+            state: State::default(),
             slots: VecDeque::new(),
             bound: None,
             done: Vec::new(),
@@ -93,6 +97,7 @@ impl Recording {
             Opening::Encryption | Opening::Gss => return Ok(Way::Back(b"N".to_vec())),
             Opening::Cancel => self.phase = Phase::Cancel,
             Opening::Startup => {
+                self.state = State::of_startup(&bytes);
                 let mut draft = Draft::asked(bytes, at);
                 draft.session = true;
                 self.startup = Some(draft);
@@ -367,6 +372,15 @@ impl Recording {
         for mut draft in std::mem::take(&mut self.done) {
             self.kept = self.kept.saturating_sub(draft.size());
             draft.session |= message::only_sets(draft.said(Side::Server).map(Vec::as_slice));
+            let before = self.state.message();
+            if state::was_set(draft.said(Side::Server).map(Vec::as_slice))
+                && let Some(question) = draft.said(Side::Client).next()
+            {
+                self.state.set(question);
+            }
+            if let Some(before) = before {
+                draft.lead(before);
+            }
             made.push(draft.finish(&self.origin, Protocol::Postgres, at));
         }
         if self.slots.is_empty() {
@@ -445,7 +459,7 @@ impl Dialogue for Recording {
     }
 
     fn kept(&self) -> usize {
-        self.kept + self.names.kept() + self.slots.len() * size_of::<Slot>()
+        self.kept + self.names.kept() + self.state.size() + self.slots.len() * size_of::<Slot>()
     }
 
     fn end(&mut self, at: SystemTime, made: &mut Vec<RecordStep>) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::message::{error, message, ready, welcome};
-use crate::record::exchange::{Exchange, Protocol, Side};
+use crate::record::exchange::{Content, Exchange, Protocol, Side};
 use crate::record::trial::{Outcome, Played, Said, book, client, origin, record, record_in, replays, server};
 
 fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
@@ -98,9 +98,13 @@ fn plays(conversation: &[Said], calls: &[Exchange]) -> Arc<crate::record::book::
     last.unwrap()
 }
 
-/// Sizes of the calls: messages of the client and of the server, and whether they belong to the connection.
+/// Sizes of the calls: messages of the client, without the state before them, and of the server, and whether they belong to the connection.
 fn shapes(outcome: &Outcome) -> Vec<(usize, usize, bool)> {
-    let count = |said: &[(Side, String)], side| said.iter().filter(|(from, _)| *from == side).count();
+    let count = |said: &[(Side, String)], side| {
+        let count = said.iter().filter(|(from, _)| *from == side).count();
+        let has_state = side == Side::Client && count > 1 && said[0].1.starts_with(r"\x00");
+        count - usize::from(has_state)
+    };
     outcome
         .said()
         .iter()
@@ -130,7 +134,7 @@ fn simple_queries_are_calls_and_passwords_are_left_out() {
     );
     let said = outcome.said();
     assert!(said[0].1.iter().all(|(_, text)| !text.contains("secret") && !text.contains("salt")));
-    assert_eq!(said[2].1[0], (Side::Client, r"Q\x00\x00\x00\x14SELECT a FROM t\x00".to_owned()));
+    assert_eq!(said[2].1[1], (Side::Client, r"Q\x00\x00\x00\x14SELECT a FROM t\x00".to_owned()));
     plays(&conversation, &outcome.calls);
 }
 
@@ -150,7 +154,7 @@ fn statements_are_named_by_their_text() {
     ];
     let (_, outcome) = recorded(&conversation);
     assert_eq!(shapes(&outcome)[1..], [(1, 1, true), (1, 2, true), (2, 4, false), (2, 4, false)]);
-    assert!(outcome.said()[3].1[0].1.contains(r"\x00SELECT $1\x00"));
+    assert!(outcome.said()[3].1[1].1.contains(r"\x00SELECT $1\x00"));
     let book = plays(&conversation, &outcome.calls);
     assert_eq!(book.report().missed.len(), 0);
 
@@ -355,4 +359,80 @@ fn what_cannot_be_followed_is_passed_on_and_said_to_be_lost() {
     let outcome = record(Protocol::Postgres, &cancel);
     assert_eq!((outcome.calls.len(), outcome.lost.len()), (0, 0));
     replays(Protocol::Postgres, &cancel, &outcome);
+}
+
+fn in_database(database: &str, conversation: &[Said]) -> Vec<Exchange> {
+    let mut whole = login();
+    whole[0] = client(startup(&[("user", "u"), ("database", database)]));
+    record(Protocol::Postgres, &[&whole, conversation].concat()).calls
+}
+
+fn value(value: &str) -> Vec<u8> {
+    [columns(), row(value), complete("SELECT 1"), ready(b'I')].concat()
+}
+
+fn done(tag: &str) -> Vec<u8> {
+    [complete(tag), ready(b'I')].concat()
+}
+
+#[test]
+fn a_call_is_answered_from_the_database_and_the_settings_of_its_connection() {
+    let select = || query("SELECT v FROM t");
+    let extended = |text: &str| [parse("", text), bind("", "", "x"), execute("", 0), only(b'S')].concat();
+    let mut calls = in_database("a", &[client(select()), server(value("a"))]);
+    let settings = [
+        client(select()),
+        server(value("b")),
+        // All at once.
+        client([query("SET search_path TO one"), select(), query("set search_path=two;"), select()].concat()),
+        server([done("SET"), value("one"), done("SET"), value("two")].concat()),
+        client(extended("SET ROLE r")),
+        server([only(b'1'), only(b'2'), complete("SET"), ready(b'I')].concat()),
+        client(select()),
+        server(value("role")),
+        client(query("SET ROLE nobody")),
+        server([error("ERROR", "no such role"), ready(b'I')].concat()),
+        client(query("SET SESSION AUTHORIZATION v")),
+        server(done("SET")),
+        client(select()),
+        server(value("authorization")),
+    ];
+    calls.extend(in_database("b", &settings));
+    let book = book(&calls);
+    let ask = |database: &str, before: &[Vec<u8>]| {
+        let mut played = Played::new(Protocol::Postgres, &book);
+        played.ask(startup(&[("user", "u"), ("database", database)]));
+        before.iter().for_each(|message| drop(played.ask(message)));
+        let answer = played.ask(select());
+        if answer.starts_with(b"E") { Vec::new() } else { answer }
+    };
+    let one = query("SET search_path TO one");
+    let two = query("set search_path=two;");
+    let role = extended("SET ROLE r");
+    let authorization = query("SET SESSION AUTHORIZATION v");
+    let all = [one, two, role, query("SET ROLE nobody")];
+    // A setting that failed changes nothing.
+    assert_eq!(ask("b", &all), value("role"));
+    assert_eq!(ask("b", &[&all[..3], &[authorization]].concat()), value("authorization"));
+    assert_eq!(ask("b", &all[..2]), value("two"));
+    assert_eq!(ask("b", &all[..1]), value("one"));
+    assert_eq!(ask("b", &[query("SET search_path TO three")]), b"");
+    assert_eq!(ask("b", &[]), value("b"));
+    assert_eq!(ask("a", &[]), value("a"));
+    assert_eq!(ask("b", &[]), b"");
+}
+
+#[test]
+fn calls_that_do_not_say_their_state_answer_in_any() {
+    let conversation = [client(query("SELECT 1")), server(value("1"))];
+    let mut calls = in_database("a", &conversation);
+    let Content::Wire(_, wire) = &mut calls[1].content else { panic!() };
+    wire.messages.remove(0);
+    // With and without other calls that say theirs.
+    for more in [vec![], in_database("a", &[client(query("SELECT 2")), server(value("2"))])] {
+        let book = book(&[calls.clone(), more].concat());
+        let mut played = Played::new(Protocol::Postgres, &book);
+        played.ask(startup(&[("user", "u"), ("database", "a")]));
+        assert_eq!(played.ask(query("SELECT 1")), value("1"));
+    }
 }

@@ -69,6 +69,39 @@ fn manner(words: &[&[u8]]) -> Manner {
     }
 }
 
+/// The database that a command selects; `None` if it is no `SELECT`.
+pub(super) fn selected(command: &[u8]) -> Option<u64> {
+    match words(command).as_slice() {
+        [name, number] if name.eq_ignore_ascii_case(b"SELECT") => std::str::from_utf8(number).ok()?.parse().ok(),
+        _ => None,
+    }
+}
+
+/// What a call to this database begins with.
+pub(super) fn state(database: u64) -> Option<Vec<u8>> {
+    (database != 0).then(|| array(&[b"SELECT", database.to_string().as_bytes()]))
+}
+
+/// The database after these commands, all of which were carried out.
+pub(super) fn database_after<'a>(before: u64, commands: impl Iterator<Item = &'a [u8]>) -> u64 {
+    commands.filter_map(selected).last().unwrap_or(before)
+}
+
+/// Whether what a call of so many commands asks for was carried out. Of those without an answer nothing tells, so
+/// they count as carried out; a transaction is answered with a list, and that is null if nothing of it was carried out.
+pub(super) fn carried_out(commands: usize, answer: Option<&[u8]>) -> bool {
+    match answer {
+        None => true,
+        Some(answer) if commands > 1 => answer.first() == Some(&b'*') && !answer.starts_with(b"*-1"),
+        Some(answer) => answer == b"+OK\r\n",
+    }
+}
+
+/// Whether the answer depends on the database.
+pub(super) fn is_of_database(manner: Manner) -> bool {
+    matches!(manner, Manner::Plain | Manner::Begin)
+}
+
 /// The command without its password, if it has one (`AUTH`, `HELLO ... AUTH`).
 fn masked(words: &[&[u8]]) -> Option<Vec<u8>> {
     let is = |index: usize, name: &[u8]| words.get(index).is_some_and(|word: &&[u8]| word.eq_ignore_ascii_case(name));

@@ -1,7 +1,8 @@
 //! RESP, the protocol of Redis in versions 2 and 3 (`redis.io/docs/latest/develop/reference/protocol-spec`).
 //!
 //! A call is one command and its reply; `MULTI` to `EXEC` is one call, since a command gives something else inside; a
-//! subscription is a call that is answered with everything published until the next one. Passwords are never recorded.
+//! subscription is a call that is answered with everything published until the next one. A call to another database than 0
+//! begins with the `SELECT` of it; users (`AUTH`) are not told apart. Passwords are never recorded.
 
 mod command;
 mod playing;

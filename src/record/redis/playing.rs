@@ -3,7 +3,7 @@
 use super::command::{self, Manner, Replies};
 use super::resp::Scan;
 use crate::record::dialogue::Fault;
-use crate::record::exchange::Side;
+use crate::record::exchange::{Exchange, Side};
 use crate::record::role::{Prompter, Role, said};
 use crate::record::wire::PlayStep;
 
@@ -15,11 +15,30 @@ pub(crate) struct Playing {
     transaction: Option<Vec<Vec<u8>>>,
     kept: usize,
     replies: Replies,
+    /// The database that the connection has selected.
+    database: u64,
 }
 
 impl Playing {
     pub(crate) fn new(prompter: Prompter) -> Self {
-        Self { prompter, scan: Scan::default(), transaction: None, kept: 0, replies: Replies::On }
+        Self { prompter, scan: Scan::default(), transaction: None, kept: 0, replies: Replies::On, database: 0 }
+    }
+
+    /// Takes over which database these commands selected, as the recording has it; if there is none, the connection is in a
+    /// database that nobody recorded.
+    fn enter(&mut self, commands: &[Vec<u8>], manner: Manner, found: Option<&Exchange>) {
+        if manner == Manner::Reset {
+            (self.database, self.prompter.astray) = (0, false);
+            return;
+        }
+        let answer = found.map(|found| said(found, Side::Server).next_back());
+        if !commands.iter().any(|question| command::selected(question).is_some())
+            || answer.is_some_and(|answer| !command::carried_out(commands.len(), answer))
+        {
+            return;
+        }
+        self.database = command::database_after(self.database, commands.iter().map(Vec::as_slice));
+        self.prompter.astray = found.is_none();
     }
 
     /// A command after `MULTI`: what it gives is known when the transaction is whole.
@@ -32,7 +51,10 @@ impl Playing {
         }
         let commands = self.transaction.take().unwrap_or_default();
         self.kept = 0;
-        let mut steps = match self.prompter.ask(commands.iter().map(Vec::as_slice)) {
+        let state = command::state(self.database);
+        let found = self.prompter.ask(state.iter().chain(&commands).map(Vec::as_slice));
+        self.enter(&commands, manner, found.as_deref().ok());
+        let mut steps = match found {
             // The replies to the commands before were sent when they came; what was pushed in between came first.
             Ok(found) => send(said(&found, Side::Server).next_back().unwrap_or_default()),
             Err(text) => error(&text),
@@ -83,7 +105,9 @@ impl Role for Playing {
             Manner::Quit => return Ok(vec![PlayStep::Send(b"+OK\r\n".to_vec()), PlayStep::Close]),
             _ => {}
         }
-        let found = self.prompter.ask([question.as_slice()]);
+        let state = command::state(self.database).filter(|_| command::is_of_database(manner));
+        let found = self.prompter.ask(state.iter().chain([&question]).map(Vec::as_slice));
+        self.enter(&[question], manner, found.as_deref().ok());
         if before != Replies::On && manner != Manner::Replies(Replies::On) {
             return Ok(Vec::new());
         }

@@ -16,6 +16,10 @@ struct Pending {
     kind: Kind,
     /// Replies that are still to come, as far as is known.
     left: usize,
+    /// Whether the answer depends on the database.
+    of_database: bool,
+    /// Whether it ends with `RESET`.
+    resets: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,6 +43,8 @@ pub(crate) struct Recording {
     stream: Option<Draft>,
     subscribed: bool,
     replies: Replies,
+    /// The database that the connection has selected, as of what was answered.
+    database: u64,
     kept: usize,
 }
 
@@ -46,11 +52,28 @@ impl Recording {
     pub(crate) fn new(origin: Origin) -> Self {
         let scans = [Scan::default(), Scan::default()];
         let (waiting, replies) = (VecDeque::new(), Replies::On);
-        Self { origin, scans, waiting, stream: None, subscribed: false, replies, kept: 0 }
+        Self { origin, scans, waiting, stream: None, subscribed: false, replies, database: 0, kept: 0 }
     }
 
     fn finish(&mut self, draft: Draft, at: SystemTime, made: &mut Vec<RecordStep>) {
         self.kept = self.kept.saturating_sub(draft.size());
+        made.push(draft.finish(&self.origin, Protocol::Redis, at));
+    }
+
+    /// A call that was answered, or is not to be, in the database that the calls before it have selected.
+    fn called(&mut self, pending: Pending, at: SystemTime, made: &mut Vec<RecordStep>) {
+        let mut draft = pending.draft;
+        let state = command::state(self.database).filter(|_| pending.of_database);
+        let answer = draft.said(Side::Server).next_back().map(Vec::as_slice);
+        if pending.resets {
+            self.database = 0;
+        } else if command::carried_out(draft.said(Side::Client).count(), answer) {
+            self.database = command::database_after(self.database, draft.said(Side::Client).map(Vec::as_slice));
+        }
+        self.kept = self.kept.saturating_sub(draft.size());
+        if let Some(state) = state {
+            draft.lead(state);
+        }
         made.push(draft.finish(&self.origin, Protocol::Redis, at));
     }
 
@@ -68,6 +91,7 @@ impl Recording {
             last.left += 1;
             if matches!(manner, Manner::Finish | Manner::Quit | Manner::Reset) {
                 last.kind = Kind::Call;
+                last.resets = manner == Manner::Reset;
             }
             self.kept = (self.kept + last.draft.size()).saturating_sub(before);
             return Ok(());
@@ -92,10 +116,12 @@ impl Recording {
         };
         let unanswered = matches!(manner, Manner::Replies(Replies::Off | Replies::Skip))
             || before != Replies::On && manner != Manner::Replies(Replies::On);
+        let resets = manner == Manner::Reset;
+        let pending = Pending { draft, kind, left, of_database: command::is_of_database(manner), resets };
         if unanswered {
-            self.finish(draft, at, made);
+            self.called(pending, at, made);
         } else {
-            self.waiting.push_back(Pending { draft, kind, left });
+            self.waiting.push_back(pending);
         }
         Ok(())
     }
@@ -135,7 +161,7 @@ impl Recording {
             if pending.kind == Kind::Unrecorded {
                 self.kept = self.kept.saturating_sub(pending.draft.size());
             } else {
-                self.finish(pending.draft, at, made);
+                self.called(pending, at, made);
             }
         }
         Ok(())

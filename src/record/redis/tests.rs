@@ -196,3 +196,78 @@ fn a_connection_that_becomes_a_stream_or_ends_early_says_so() {
         ["a call to `db.test:7`: the connection ended before its answer"]
     );
 }
+
+/// `SELECT 1`, `GET k`, and the same in another database or none.
+fn databases() -> Vec<Said> {
+    let get = || client(command(&["GET", "k"]));
+    let select = |number: &str| [client(command(&["SELECT", number])), server(b"+OK\r\n")];
+    let value = |value: &str| server(format!("$3\r\n{value}\r\n"));
+    [
+        vec![get(), value("nil")],
+        select("1").into(),
+        vec![get(), value("one")],
+        select("2").into(),
+        vec![get(), value("two")],
+    ]
+    .concat()
+}
+
+#[test]
+fn a_call_is_answered_from_the_database_that_its_connection_has_selected() {
+    let conversation = databases();
+    let outcome = recorded(&conversation);
+    replays(Protocol::Redis, &conversation, &outcome);
+    // All that the client says at once.
+    let at_once = |side| conversation.iter().filter(move |(from, _)| *from == side).flat_map(|(_, b)| b.clone());
+    let pipelined = [client(at_once(C).collect::<Vec<_>>()), server(at_once(S).collect::<Vec<_>>())];
+    assert_eq!(recorded(&pipelined).said(), outcome.said());
+
+    let book = book(&outcome.calls);
+    let ask = |database: &str| {
+        let mut played = Played::new(Protocol::Redis, &book);
+        if !database.is_empty() {
+            played.ask(command(&["SELECT", database]));
+        }
+        String::from_utf8(played.ask(command(&["GET", "k"]))).unwrap()
+    };
+    assert_eq!(ask("2"), "$3\r\ntwo\r\n");
+    assert!(ask("3").starts_with("-ERR no recording answers this call"));
+    assert_eq!(ask("1"), "$3\r\none\r\n");
+    assert_eq!(ask(""), "$3\r\nnil\r\n");
+    assert_eq!(book.report().missed_count, 2);
+}
+
+#[test]
+fn a_database_that_nobody_recorded_has_no_answers_of_another_one() {
+    let outcome = recorded(&databases()[..2]);
+    let book = book(&outcome.calls);
+    let mut played = Played::new(Protocol::Redis, &book);
+    assert!(played.ask(command(&["SELECT", "3"])).starts_with(b"-ERR no recording"));
+    assert!(played.ask(command(&["GET", "k"])).starts_with(b"-ERR no recording"));
+    assert!(played.ask(command(&["RESET"])).starts_with(b"-ERR no recording"));
+    assert_eq!(played.ask(command(&["GET", "k"])), b"$3\r\nnil\r\n");
+}
+
+#[test]
+fn calls_that_do_not_say_their_database_answer_in_any() {
+    let mut calls = recorded(&databases()[..4]).calls;
+    calls.truncate(2);
+    let book = book(&calls);
+    let mut played = Played::new(Protocol::Redis, &book);
+    assert_eq!(played.ask(command(&["SELECT", "1"])), b"+OK\r\n");
+    assert_eq!(played.ask(command(&["GET", "k"])), b"$3\r\nnil\r\n");
+}
+
+#[test]
+fn a_transaction_selects_when_it_is_carried_out() {
+    let transaction = |last: &str, answer: &str| {
+        let said = [&["MULTI"][..], &["SELECT", "5"], &[last]].map(command).concat();
+        [client(said), server(format!("+OK\r\n+QUEUED\r\n{answer}"))]
+    };
+    let get = || [client(command(&["GET", "k"])), server(b"$1\r\n1\r\n")];
+    let conversation = [transaction("DISCARD", "+OK\r\n"), get(), transaction("EXEC", "*1\r\n+OK\r\n"), get()].concat();
+    let outcome = recorded(&conversation);
+    let lengths: Vec<_> = outcome.said().iter().map(|(_, said)| said.len()).collect();
+    assert_eq!(lengths, [6, 2, 6, 3]);
+    replays(Protocol::Redis, &conversation, &outcome);
+}

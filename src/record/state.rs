@@ -1,0 +1,32 @@
+//! What a connection to a database was told before a call, where the answer depends on it: the database that is in use, the
+//! user, where names are looked for.
+//!
+//! It stands at the beginning of a call as one message of the client, so that it is in the key and in the file: `SELECT n`
+//! (Redis, other than 0), `COM_INIT_DB` (`MySQL`, if there is a database), a startup message of user, database and settings
+//! (`PostgreSQL`). Calls without one, as in files of other tools, say nothing of it.
+
+use super::exchange::{Content, Exchange, Message, Protocol, Side};
+use super::redact::command;
+
+/// Whether the messages of this call begin with the state of its connection.
+pub(super) fn leads(exchange: &Exchange) -> bool {
+    let Content::Wire(protocol, wire) = &exchange.content else { return false };
+    leads_messages(*protocol, &wire.messages)
+}
+
+/// Whether the first of the client's messages is the state of the connection, and not a call itself.
+pub(super) fn leads_messages(protocol: Protocol, messages: &[Message]) -> bool {
+    let mut client = messages.iter().filter(|message| message.from == Side::Client);
+    let (Some(first), Some(second)) = (client.next(), client.next()) else { return false };
+    match protocol {
+        Protocol::Redis => command(&first.bytes)
+            .is_some_and(|(words, _)| words.first().is_some_and(|word| word.eq_ignore_ascii_case(b"SELECT"))),
+        // Length and sequence number, then the command: COM_INIT_DB.
+        Protocol::MySql => first.bytes.get(3..5) == Some(&[0, 2]),
+        // Only an opening message has no type. Passwords and other opening messages after it are of a login.
+        Protocol::Postgres => {
+            first.bytes.first() == Some(&0) && !matches!(second.bytes.first(), None | Some(b'p' | b'\0'))
+        }
+        _ => false,
+    }
+}
