@@ -115,7 +115,7 @@ fn serve() -> Result<SocketAddr> {
 fn answer(mut stream: TcpStream) -> Result<()> {
     let mut lines = BufReader::new(stream.try_clone()?).lines();
     let first = lines.next().context("no request")??;
-    while lines.next().context("half a request")??.len() > 0 {}
+    while !lines.next().context("half a request")??.is_empty() {}
     let bytes: usize = first.split(['/', ' ']).nth(2).context("no path")?.parse()?;
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {bytes}\r\nConnection: close\r\n\r\n");
     stream.write_all(head.as_bytes())?;

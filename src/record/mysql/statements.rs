@@ -71,15 +71,12 @@ impl Statements {
     pub(super) fn questions(&mut self, message: Vec<u8>) -> Result<Vec<Vec<u8>>, Fault> {
         let payload = packet::payload(&message);
         let code = payload.first().copied().unwrap_or_default();
-        let id = match (code, payload.get(1..5)) {
-            (command::EXECUTE..=command::RESET | command::FETCH | command::BULK_EXECUTE, Some(id)) => {
-                u32::from_le_bytes([id[0], id[1], id[2], id[3]])
-            }
-            _ => {
-                let database = self.database.as_deref().filter(|_| !is_of_any_database(payload));
-                return Ok(database.map(selecting).into_iter().chain([message]).collect());
-            }
+        let of_a_statement = matches!(code, command::EXECUTE..=command::RESET | command::FETCH | command::BULK_EXECUTE);
+        let Some(id) = payload.get(1..5).filter(|_| of_a_statement) else {
+            let database = self.database.as_deref().filter(|_| !is_of_any_database(payload));
+            return Ok(database.map(selecting).into_iter().chain([message]).collect());
         };
+        let id = u32::from_le_bytes([id[0], id[1], id[2], id[3]]);
         let id = if id == LAST { self.last } else { id };
         match code {
             command::CLOSE => {

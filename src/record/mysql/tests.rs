@@ -340,7 +340,9 @@ fn a_call_is_answered_from_the_database_that_is_in_use() {
         let mut played = Played::new(Protocol::MySql, &book);
         played.open();
         played.ask(login_to(database));
-        before.iter().for_each(|message| drop(played.ask(message)));
+        for message in before {
+            drop(played.ask(message));
+        }
         played.ask(select().1)
     };
     assert_eq!(ask("a", &[query("use `b`;")]), value(b'b'));

@@ -73,9 +73,10 @@ impl State {
                 self.settings[AUTHORIZATION] = set(&words[3..]);
                 self.settings[ROLE] = None;
             }
-            ["set", "role", "to" | "=", _, ..] => self.settings[ROLE] = set(&words[3..]),
+            ["set", "role", "to" | "=", _, ..] | ["set", "session", "role", _, ..] => {
+                self.settings[ROLE] = set(&words[3..]);
+            }
             ["set", "role", _, ..] => self.settings[ROLE] = set(&words[2..]),
-            ["set", "session", "role", _, ..] => self.settings[ROLE] = set(&words[3..]),
             ["set", "search_path", "to" | "=", _, ..] => self.settings[0] = set(&words[3..]),
             ["set", "session", "search_path", "to" | "=", _, ..] => self.settings[0] = set(&words[4..]),
             ["set", "schema", _, ..] => self.settings[0] = set(&words[2..]),

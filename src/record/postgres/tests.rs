@@ -402,7 +402,9 @@ fn a_call_is_answered_from_the_database_and_the_settings_of_its_connection() {
     let ask = |database: &str, before: &[Vec<u8>]| {
         let mut played = Played::new(Protocol::Postgres, &book);
         played.ask(startup(&[("user", "u"), ("database", database)]));
-        before.iter().for_each(|message| drop(played.ask(message)));
+        for message in before {
+            drop(played.ask(message));
+        }
         let answer = played.ask(select());
         if answer.starts_with(b"E") { Vec::new() } else { answer }
     };
