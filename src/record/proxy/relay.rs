@@ -107,8 +107,10 @@ async fn carry_out(due: Option<Due>, to: &mut WriteHalf<Stream>, bytes: &[u8]) -
 struct Seen {
     done: Vec<Exchange>,
     then: Option<Then>,
-    /// Bytes that belong to what comes after the turn.
+    /// Bytes of the server that belong to what comes after the turn.
     rest: Vec<u8>,
+    /// Bytes of the client that do.
+    early: Vec<u8>,
     /// Calls that are not kept.
     lost: u64,
 }
@@ -191,7 +193,7 @@ fn apply(steps: Vec<RecordStep>, up: &mut Way, down: &mut Way, seen: &mut Seen) 
             }
             RecordStep::StartTls { early } => {
                 seen.then = Some(Then::StartTls);
-                seen.rest.extend_from_slice(&early);
+                seen.early.extend_from_slice(&early);
             }
             RecordStep::Done(exchange) => seen.done.push(*exchange),
             RecordStep::Lost(reason) => {
@@ -215,7 +217,7 @@ pub async fn relay(
     let mut client_bytes = vec![0; RELAY_BUFFER_BYTES];
     let mut server_bytes = vec![0; RELAY_BUFFER_BYTES];
     let mut then = None;
-    let mut rest = Vec::new();
+    let (mut rest, mut early) = (Vec::new(), Vec::new());
     let stopped = context.stopped();
     tokio::pin!(stopped);
     let mut first_end = None;
@@ -263,14 +265,14 @@ pub async fn relay(
         context.keep(seen.done);
         if seen.then.is_some() {
             then = seen.then;
-            rest = seen.rest;
+            (rest, early) = (seen.rest, seen.early);
         }
     };
     if let Some(then) = then
         && result.is_ok()
         && first_end.is_none()
     {
-        let client = from_client.unsplit(to_client);
+        let client = from_client.unsplit(to_client).put_back(early);
         let server = from_server.unsplit(to_server).put_back(rest);
         return Ok(Some((then, client, server)));
     }
