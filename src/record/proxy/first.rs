@@ -55,9 +55,23 @@ pub fn first(bytes: &[u8], port: u16) -> First {
     if method == bytes.len() && method <= LONGEST_METHOD { First::More } else { First::Unknown }
 }
 
+/// Whether a server that has spoken first begins with the settings of HTTP/2 (RFC 9113, 3.4 and 6.5).
+pub fn is_settings(said: &[u8]) -> bool {
+    const SETTINGS: u8 = 4;
+    let [high, middle, low, SETTINGS, _, 0, 0, 0, 0, ..] = said else { return false };
+    u32::from_be_bytes([0, *high, *middle, *low]).is_multiple_of(6)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_of_http2_is_known_by_its_settings() {
+        let settings = [0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100];
+        assert!(is_settings(&settings) && is_settings(&[0, 0, 0, 4, 0, 0, 0, 0, 0]));
+        assert!(!is_settings(b"220 mail.example ESMTP\r\n") && !is_settings(&settings[..8]));
+    }
 
     #[test]
     fn protocols_are_told_by_their_first_bytes() {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::first::{First, first};
+use super::first::{First, first, is_settings};
 use super::relay::{Tap, Then, relay};
 use super::shared::Context;
 use super::stream::Stream;
@@ -51,6 +51,13 @@ pub fn converse(context: Context, client: Stream, server: Stream) -> Nested<'sta
             read = server.more(&mut said, RELAY_BUFFER_BYTES) => read,
             () = context.stopped() => return Ok(()),
         }?;
+        if asked.is_empty() && is_settings(&said) {
+            // A server of HTTP/2 need not wait for the preface, without which the program is no client of it.
+            tokio::select! {
+                read = client.more(&mut asked, RELAY_BUFFER_BYTES) => read,
+                () = context.stopped() => return Ok(()),
+            }?;
+        }
         let port = context.link.target.port;
         let mut what = if asked.is_empty() { First::Unknown } else { first(&asked, port) };
         while what == First::More {
