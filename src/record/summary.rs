@@ -1,41 +1,12 @@
 //! What a set of calls holds, in a few numbers and words.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use super::exchange::{Exchange, Protocol, Side, Target, Wire};
+use super::exchange::{Exchange, Protocol, Side, Wire};
 use super::files::mongo_text;
 use super::redact::command;
 use super::state;
-
-/// A set as a list shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SetEntry {
-    /// Its name.
-    pub name: String,
-    /// When its file was changed.
-    pub modified: SystemTime,
-}
-
-/// Puts the newest set first; those of the same time by name.
-pub fn newest_first(sets: &mut [SetEntry]) {
-    sets.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.name.cmp(&b.name)));
-}
-
-/// Calls to one target in one protocol.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TargetSummary {
-    /// Where they went.
-    pub target: Target,
-    /// What was spoken.
-    pub protocol: Protocol,
-    /// How many.
-    pub calls: usize,
-    /// How long they took together.
-    pub took: Duration,
-    /// How long the longest took.
-    pub longest: Duration,
-}
 
 /// A set in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +15,6 @@ pub struct Summary {
     pub calls: usize,
     /// By protocol, those with the most calls first.
     pub protocols: Vec<(Protocol, usize)>,
-    /// By target, those with the most calls first.
-    pub targets: Vec<TargetSummary>,
     /// When the first call was sent.
     pub first: Option<SystemTime>,
     /// When the last answer came.
@@ -55,32 +24,17 @@ pub struct Summary {
 impl Summary {
     /// Of these calls.
     pub fn of<'a>(calls: impl IntoIterator<Item = &'a Exchange>) -> Self {
-        let mut by_target: BTreeMap<(Target, Protocol), TargetSummary> = BTreeMap::new();
         let mut by_protocol: BTreeMap<Protocol, usize> = BTreeMap::new();
-        let mut summary = Self { calls: 0, protocols: Vec::new(), targets: Vec::new(), first: None, last: None };
+        let mut summary = Self { calls: 0, protocols: Vec::new(), first: None, last: None };
         for call in calls {
             let protocol = call.content.protocol();
             summary.calls += 1;
             summary.first = Some(summary.first.map_or(call.sent_at, |first| first.min(call.sent_at)));
             summary.last = Some(summary.last.map_or(call.answered_at, |last| last.max(call.answered_at)));
             *by_protocol.entry(protocol).or_default() += 1;
-            let entry = by_target.entry((call.target.clone(), protocol)).or_insert_with(|| TargetSummary {
-                target: call.target.clone(),
-                protocol,
-                calls: 0,
-                took: Duration::ZERO,
-                longest: Duration::ZERO,
-            });
-            // A clock that was set back meanwhile says nothing.
-            let took = call.answered_at.duration_since(call.sent_at).unwrap_or_default();
-            entry.calls += 1;
-            entry.took = entry.took.saturating_add(took);
-            entry.longest = entry.longest.max(took);
         }
         summary.protocols = by_protocol.into_iter().collect();
         summary.protocols.sort_by_key(|(_, calls)| std::cmp::Reverse(*calls));
-        summary.targets = by_target.into_values().collect();
-        summary.targets.sort_by_key(|target| std::cmp::Reverse(target.calls));
         summary
     }
 
@@ -146,19 +100,10 @@ fn readable(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::exchange::{Content, Message};
-    use pretty_assertions::assert_eq;
+    use std::time::Duration;
 
-    #[test]
-    fn sets_are_listed_newest_first() {
-        let entry = |name: &str, secs| SetEntry {
-            name: name.to_owned(),
-            modified: SystemTime::UNIX_EPOCH + Duration::from_secs(secs),
-        };
-        let mut sets = vec![entry("b", 1), entry("c", 2), entry("a", 1)];
-        newest_first(&mut sets);
-        assert_eq!(sets, [entry("c", 2), entry("a", 1), entry("b", 1)]);
-    }
+    use crate::record::exchange::{Content, Message, Target};
+    use pretty_assertions::assert_eq;
 
     #[test]
     fn a_set_in_numbers() {
@@ -173,17 +118,9 @@ mod tests {
         };
         let calls =
             [call(Protocol::Redis, "a", 1, 2), call(Protocol::MySql, "b", 2, 7), call(Protocol::Redis, "a", 3, 6)];
-        let target = |protocol, host: &str, calls, took, longest| TargetSummary {
-            target: Target { host: host.to_owned(), port: 1 },
-            protocol,
-            calls,
-            took: Duration::from_secs(took),
-            longest: Duration::from_secs(longest),
-        };
         let expected = Summary {
             calls: 3,
             protocols: vec![(Protocol::Redis, 2), (Protocol::MySql, 1)],
-            targets: vec![target(Protocol::Redis, "a", 2, 4, 3), target(Protocol::MySql, "b", 1, 5, 5)],
             first: Some(at(1)),
             last: Some(at(7)),
         };

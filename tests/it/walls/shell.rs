@@ -382,7 +382,7 @@ fn e83_descriptors_in_the_background_and_in_a_terminal() {
                 .lines()
                 .filter(|line| !["0 ", "1 ", "2 "].iter().any(|n| line.starts_with(n)))
                 // The shell's own: the list itself, the script's redirection, the pipe of a substitution.
-                .filter(|line| !line.contains(" /proc/") && !line.contains("pipe:") && !line.ends_with("/work/list"))
+                .filter(|line| !line.contains(" /proc/") && !line.contains("pipe:") && !line.ends_with("/list"))
                 // Shells keep a copy of what they redirect, above 9.
                 .filter(|line| !line.starts_with('1') || line.len() < 3)
                 .collect();
