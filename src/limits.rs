@@ -331,6 +331,9 @@ pub const MAX_INTERCEPTED_BYTES: usize = 256 * 1024;
 pub const MAX_DATAGRAM_BYTES: usize = 65_507;
 /// How long a connection waits until the server has heard of it, in milliseconds.
 pub const SERVER_HEARS_MS: u64 = 5_000;
+/// How long a connection of a socket that does not block is held until it is known whether its server is there, in
+/// milliseconds: long enough for one that is near, short for an event loop that stands still meanwhile.
+pub const CONNECT_HELD_MS: u64 = 100;
 /// How long the server waits for a socket from a supervisor, in milliseconds.
 pub const DIAL_MS: u64 = 5_000;
 /// Calls that a supervisor answers before it looks at anything else again.
@@ -394,6 +397,10 @@ pub const MAX_HTTP2_STREAMS: u32 = 1000;
 pub const HTTP2_WINDOW_BYTES: u32 = 1024 * 1024;
 /// What is read at once from a recorded connection, in bytes.
 pub const RELAY_BUFFER_BYTES: usize = 64 * 1024;
+/// What is read at once of a body that passes unseen, in bytes; a shorter one is read like anything else.
+pub const RELAY_BULK_BYTES: usize = 256 * 1024;
+/// How much of a body passes before other connections have their turn, in reads.
+pub const RELAY_BULK_READS: u32 = 32;
 /// What may wait in each direction of a recorded connection before its source is no longer read, in bytes.
 pub const MAX_RELAY_WAITING_BYTES: usize = 256 * 1024;
 /// How long the real server may take to accept a recorded connection, in milliseconds.
@@ -403,6 +410,9 @@ pub const UPSTREAM_TLS_MS: u64 = 10_000;
 /// How long a connection may be silent before its server is taken for one that speaks first, in milliseconds; also how
 /// long the rest of the bytes that tell a protocol may take.
 pub const SERVER_FIRST_MS: u64 = 300;
+/// How long a program that left in the middle of an answer when it was recorded has for that when it is answered, in
+/// milliseconds; one that stays reads further than the recording goes.
+pub const CUT_OFF_HELD_MS: u64 = 2000;
 /// How long what may be the beginning of a longer recorded message waits for the rest, in milliseconds.
 pub const TURN_QUIET_MS: u64 = 300;
 /// How long a played HTTP/2 server waits for more of a request before it takes it for one that waits for an answer first,

@@ -14,11 +14,11 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
 use crate::cancel::CancelToken;
 use crate::exec::{
-    Bounds, Command, Counts, Intercepted, Interception, Launcher, Outcome, Running, Stage, run_intercepted,
+    Bounds, Command, Counts, Flow, Intercepted, Interception, Launcher, Mark, Outcome, Running, Stage, run_intercepted,
 };
 use crate::limits::KILL_GRACE_MS;
 use crate::record::ca::{Authority, TrustFiles, environment};
-use crate::record::proxy::{Mode, OnMiss, Proxy, Recorded, Replay, Sockets, Wires};
+use crate::record::proxy::{Mode, OnMiss, Proxy, Recorded, Replay, Sockets, Wires, Wish};
 use crate::record::{Book, Noise, Outline, Recording, Report};
 use crate::sandbox::Scratch;
 
@@ -127,6 +127,7 @@ pub fn run(
         certificates: Some(&bundle),
         dial: dial && ground.reach == Reach::AsCommands,
         open: run.open,
+        ask: true,
         streams: run.streams,
     };
     let bounds = Bounds {
@@ -188,6 +189,10 @@ fn show(ground: &Ground<'_>, authority: &Authority, bundle: &[u8]) -> Result<Vec
     Ok(environment(files).into_iter().map(|(name, value)| (name.into(), value.into())).collect())
 }
 
+fn wish(flow: Flow) -> Wish {
+    Wish { key: flow.mark.key(), to: flow.to }
+}
+
 /// The ways out that a command's network has.
 struct Ways {
     interception: Interception,
@@ -197,8 +202,17 @@ struct Ways {
 }
 
 impl Wires for Ways {
-    fn destination(&self, accepted_local: SocketAddr, peer: SocketAddr) -> Option<SocketAddr> {
-        self.interception.destination(accepted_local, peer)
+    fn destination(&self, accepted_local: SocketAddr, peer: SocketAddr) -> Option<Wish> {
+        self.interception.destination(accepted_local, peer).map(wish)
+    }
+
+    fn on_wish(&self, told: Box<dyn Fn(Wish) + Send + Sync>) {
+        self.interception.on_flow(move |flow| told(wish(flow)));
+    }
+
+    fn decide(&self, key: u64, errno: Option<i32>) {
+        // Who is gone waits for nothing.
+        let _ = self.interception.decide(Mark::of_key(key), errno);
     }
 
     fn dial(&self, to: SocketAddr) -> io::Result<OwnedFd> {

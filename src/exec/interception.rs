@@ -1,22 +1,23 @@
 //! The server's end of an interception: the sockets that a command's calls are led to, and where they wanted to go.
 
 use std::collections::{HashMap, VecDeque};
-use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair};
 
 use super::ExecError;
 use super::wait::readable;
 use crate::limits::{DIAL_MS, MAX_INTERCEPTED_SOCKETS};
-use crate::sandbox::intercept::{Mark, Told, Wanted};
+use crate::sandbox::intercept::{Told, Wanted};
 use crate::sandbox::wire::{receive_packet, send_packet};
 
-pub use crate::sandbox::intercept::{Counts, Flow};
+pub use crate::sandbox::intercept::{Counts, Flow, Mark};
 
 /// The sockets that everything is led to. None of them blocks.
 #[derive(Debug)]
@@ -41,17 +42,26 @@ pub struct Interception {
     sockets: Option<Sockets>,
 }
 
-#[derive(Debug)]
 struct Shared {
     channel: OwnedFd,
     heard: Mutex<Heard>,
     news: Condvar,
+    /// Who decides about connections.
+    on_flow: OnceLock<Box<dyn Fn(Flow) + Send + Sync>>,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Shared").field("channel", &self.channel).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Default)]
 struct Heard {
     flows: HashMap<Mark, SocketAddr>,
     order: VecDeque<Mark>,
+    /// Those of them that nobody was asked about.
+    unasked: Vec<Flow>,
     counts: Counts,
     last_token: u64,
     /// Who waits for a connection, and what came of it.
@@ -85,7 +95,12 @@ impl Listening {
         let mut next = |there: bool| if there { sockets.next() } else { None };
         let (tcp_4, tcp_6, udp_4, udp_6) = (next(true), next(version_6), next(true), next(version_6));
         let (Some(tcp_4), Some(udp_4)) = (tcp_4, udp_4) else { return Err(ExecError::out_of_turn()) };
-        let shared = Arc::new(Shared { channel: self.0, heard: Mutex::default(), news: Condvar::new() });
+        let shared = Arc::new(Shared {
+            channel: self.0,
+            heard: Mutex::default(),
+            news: Condvar::new(),
+            on_flow: OnceLock::new(),
+        });
         let listener = Arc::clone(&shared);
         thread::Builder::new()
             .name("interception".to_owned())
@@ -111,14 +126,45 @@ impl Interception {
     /// Where a connection wanted to go that was accepted from one of the sockets: its own end of it, and the command's. Each
     /// can be asked for once. `None` for a connection that the command did not make: on a loopback device that is shared with
     /// the system, anybody can connect. Such a one is to be closed.
-    pub fn destination(&self, local: SocketAddr, peer: SocketAddr) -> Option<SocketAddr> {
+    pub fn destination(&self, local: SocketAddr, peer: SocketAddr) -> Option<Flow> {
         let mark = Mark::of(local, peer)?;
         let mut heard = self.shared.lock();
         if !heard.flows.contains_key(&mark) {
             // The supervisor said it before it connected, but nobody may have listened since.
             self.shared.hear(&mut heard);
         }
-        heard.flows.remove(&mark)
+        let to = heard.flows.remove(&mark);
+        drop(heard);
+        self.shared.ask();
+        Some(Flow { mark, to: to? })
+    }
+
+    /// Has this be told every connection before it is made, where the interception was begun so that each waits for
+    /// [`Self::decide`]. It is called from threads of this program and has to return soon.
+    pub fn on_flow(&self, told: impl Fn(Flow) + Send + Sync + 'static) {
+        let _ = self.shared.on_flow.set(Box::new(told));
+        self.shared.ask();
+    }
+
+    /// The connection that is known by this may be made, or fails with this number of errno(3). Nothing happens if it does
+    /// not wait any more; the kernel refuses with `ECONNREFUSED` in its own way, also where the command does not wait.
+    pub fn decide(&self, mark: Mark, errno: Option<i32>) -> io::Result<()> {
+        if errno.is_some() {
+            self.shared.lock().flows.remove(&mark);
+        }
+        let decided = Wanted::Decide { mark, errno };
+        loop {
+            match send_packet(&self.shared.channel, &decided, &[]) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                done => return done,
+            }
+            // A supervisor that takes nothing for so long is stopped, or gone.
+            let mut full = [PollFd::new(&self.shared.channel, PollFlags::OUT)];
+            let patience = Timespec::try_from(Duration::from_millis(DIAL_MS)).unwrap_or_default();
+            if poll(&mut full, Some(&patience))? == 0 {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+        }
     }
 
     /// A TCP connection from where the command is, which may still be on its way: it does not block, and is writable once
@@ -155,7 +201,10 @@ impl Interception {
     pub fn counts(&self) -> Counts {
         let mut heard = self.shared.lock();
         self.shared.hear(&mut heard);
-        heard.counts
+        let counts = heard.counts;
+        drop(heard);
+        self.shared.ask();
+        counts
     }
 }
 
@@ -177,9 +226,21 @@ impl Shared {
         while readable([Some(self.channel.as_fd())], None).is_ok() {
             let mut heard = self.lock();
             self.hear(&mut heard);
-            if heard.is_over {
+            let is_over = heard.is_over;
+            drop(heard);
+            self.ask();
+            if is_over {
                 return;
             }
+        }
+    }
+
+    /// Tells who decides what connections there are, without the lock: the answer may come at once.
+    fn ask(&self) {
+        let Some(on_flow) = self.on_flow.get() else { return };
+        let unasked = std::mem::take(&mut self.lock().unasked);
+        for flow in unasked {
+            on_flow(flow);
         }
     }
 
@@ -203,6 +264,10 @@ impl Heard {
             Told::Flow(Flow { mark, to }) => {
                 if self.flows.insert(mark, to).is_none() {
                     self.order.push_back(mark);
+                }
+                self.unasked.push(Flow { mark, to });
+                if self.unasked.len() > MAX_INTERCEPTED_SOCKETS {
+                    self.unasked.clear();
                 }
                 while self.order.len() > MAX_INTERCEPTED_SOCKETS
                     && let Some(first) = self.order.pop_front()

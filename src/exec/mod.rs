@@ -34,7 +34,7 @@ pub use crate::sandbox::intercept::Counts;
 pub use crate::sandbox::{Denied, Exit};
 pub use background::{Background, BackgroundCommands, Ending, State};
 pub use capture::Captured;
-pub use interception::{Flow, Interception, Listening, Sockets};
+pub use interception::{Flow, Interception, Listening, Mark, Sockets};
 pub use job::{Job, News};
 pub use launcher::{LaunchError, Launcher, Ready};
 pub use place::place_of;

@@ -56,6 +56,8 @@ pub struct Intercepted<'a> {
     pub dial: bool,
     /// Whether servers that the command starts can be reached from other machines, if its network is that of the system.
     pub open: bool,
+    /// Whether every connection waits for [`Interception::decide`].
+    pub ask: bool,
     /// Its standard input, output and error, which then nobody captures.
     pub streams: Option<[BorrowedFd<'a>; 3]>,
 }
@@ -80,7 +82,8 @@ pub fn run_intercepted(
     let mut request = command.request(how.streams.is_some(), false)?;
     let variables = how.environment.iter().map(|(name, value)| (name.into(), value.into()));
     request.environment.extend(variables);
-    request.intercept = Some(Intercept { dial: how.dial, open: how.open, bundle: how.certificates.is_some() });
+    let bundle = how.certificates.is_some();
+    request.intercept = Some(Intercept { dial: how.dial, open: how.open, ask: how.ask, bundle });
     let (waiting, channel) = Listening::new()?;
     let bundle = how.certificates.map(in_memory).transpose()?;
     let with = With { channel, bundle, waiting, on_start };

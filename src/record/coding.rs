@@ -58,6 +58,14 @@ pub fn decoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// The body without its content codings, or as it is if it has to stay so. Without any it is not copied.
+pub fn plain(headers: &[(String, Vec<u8>)], body: Vec<u8>) -> Vec<u8> {
+    match codings(headers) {
+        Some(codings) if !codings.is_empty() => decoded(headers, &body).unwrap_or(body),
+        _ => body,
+    }
+}
+
 /// The body with the content codings that its fields name; `None` if one is not known: then the body has it on.
 pub fn encoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = body.to_vec();

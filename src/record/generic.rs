@@ -57,7 +57,7 @@ impl GenericRecorder {
         let sent_at = self.sent_at.take()?;
         let answered_at = self.answered_at.take().unwrap_or(sent_at);
         if std::mem::take(&mut self.too_long) {
-            return None;
+            return Some(RecordStep::Lost(format!("a turn at `{}` is longer than what is kept", self.link.target)));
         }
         let mut messages = Vec::new();
         if !asked.is_empty() {

@@ -2,6 +2,7 @@
 //! names there are not. A server is played like that.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io;
 use std::sync::Arc;
 
 use super::exchange::{Content, Exchange, HttpVersion, Message, Protocol, Side, Target, Wire};
@@ -24,27 +25,69 @@ struct Seen {
     refused: HashMap<u64, Refusal>,
 }
 
+const REFUSED: &str = "refused";
+const CERTIFICATE: &str = "certificate";
+
 /// Why a connection was not made while recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// Nobody listens there, or nothing answered in time.
-    Connect,
+    /// Nobody listens there, nothing answered in time, or there is no way: with the number of errno(3).
+    Connect(i32),
     /// The certificate of the server was not good.
     Certificate,
 }
 
+/// Why connections fail (connect(2)). The first one stands for all others.
+const REASONS: [(&str, i32); 8] = [
+    ("ECONNREFUSED", libc::ECONNREFUSED),
+    ("ETIMEDOUT", libc::ETIMEDOUT),
+    ("EHOSTUNREACH", libc::EHOSTUNREACH),
+    ("ENETUNREACH", libc::ENETUNREACH),
+    ("EADDRNOTAVAIL", libc::EADDRNOTAVAIL),
+    ("ECONNRESET", libc::ECONNRESET),
+    ("EACCES", libc::EACCES),
+    ("EPERM", libc::EPERM),
+];
+
 impl Refusal {
-    fn word(self) -> &'static str {
+    /// What a connection fails with of which nothing is known.
+    pub const UNKNOWN: i32 = REASONS[0].1;
+
+    /// Why a connection was not made.
+    pub fn of(error: &io::Error) -> Self {
+        let errno = error.raw_os_error().unwrap_or(match error.kind() {
+            io::ErrorKind::TimedOut => libc::ETIMEDOUT,
+            // The name has no address, or there is no network at all.
+            io::ErrorKind::NotFound => libc::EHOSTUNREACH,
+            io::ErrorKind::PermissionDenied => libc::ENETUNREACH,
+            _ => Self::UNKNOWN,
+        });
+        let known = REASONS.iter().find(|(_, reason)| *reason == errno);
+        Self::Connect(known.map_or(Self::UNKNOWN, |(_, errno)| *errno))
+    }
+
+    /// What connect(2) fails with, as a number of errno(3), if it does.
+    pub fn errno(self) -> Option<i32> {
         match self {
-            Self::Connect => "refused",
-            Self::Certificate => "certificate",
+            Self::Connect(errno) => Some(errno),
+            Self::Certificate => None,
         }
     }
 
-    /// The exchange that stands for it: the server's words are `connection N: refused: REASON`, where N counts the
-    /// connections to that target from 1.
+    fn words(self) -> String {
+        match self {
+            Self::Connect(errno) => {
+                let name = REASONS.iter().find(|(_, reason)| *reason == errno).unwrap_or(&REASONS[0]).0;
+                format!("{REFUSED}: {name}")
+            }
+            Self::Certificate => CERTIFICATE.to_owned(),
+        }
+    }
+
+    /// The exchange that stands for it: the server's words are `connection N: refused: ECONNREFUSED: REASON`, or
+    /// `connection N: certificate: REASON`, where N counts the connections to that target from 1.
     pub fn exchange(self, link: &Link, nth: u64, reason: &str, at: std::time::SystemTime) -> Exchange {
-        let bytes = format!("connection {nth}: {}: {reason}", self.word()).into_bytes();
+        let bytes = format!("connection {nth}: {}: {reason}", self.words()).into_bytes();
         Exchange {
             target: link.target.clone(),
             tls: link.tls,
@@ -63,8 +106,16 @@ impl Refusal {
         let [Message { from: Side::Server, bytes }] = wire.messages.as_slice() else { return None };
         let text = std::str::from_utf8(bytes).ok().filter(|_| wire.session)?;
         let (nth, rest) = text.strip_prefix("connection ")?.split_once(": ")?;
-        let (word, _) = rest.split_once(':')?;
-        let refusal = [Self::Connect, Self::Certificate].into_iter().find(|refusal| refusal.word() == word)?;
+        let (word, rest) = rest.split_once(':')?;
+        let refusal = match word {
+            REFUSED => {
+                let name = rest.split(':').next().unwrap_or_default().trim();
+                let known = REASONS.iter().find(|(known, _)| *known == name);
+                Self::Connect(known.map_or(Self::UNKNOWN, |(_, errno)| *errno))
+            }
+            CERTIFICATE => Self::Certificate,
+            _ => return None,
+        };
         Some((nth.parse().ok()?, refusal))
     }
 }

@@ -41,6 +41,12 @@ pub fn greeted(first: &[u8], port: u16) -> Option<Protocol> {
     is_mysql.then_some(Protocol::MySql)
 }
 
+/// Whether the port is that of a protocol in which the server speaks first (IANA service names): FTP, SSH, SMTP, POP3,
+/// IMAP, `MySQL`.
+pub fn greets(port: u16) -> bool {
+    matches!(port, 21 | 22 | 25 | 110 | 143 | 587 | 3306)
+}
+
 /// An array of strings; a line of words only where Redis is expected.
 fn is_redis(first: &[u8], port: u16) -> bool {
     if let Some(rest) = first.strip_prefix(b"*") {

@@ -245,6 +245,7 @@ impl Cells {
             strict: tier == Tier::Landlock && !of_system,
             open: asked.open && of_system,
             dial: asked.dial && reaches,
+            ask: asked.ask,
         };
         Interceptor::begin(channel, rules).map(Some)
     }

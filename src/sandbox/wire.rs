@@ -148,6 +148,8 @@ pub struct Intercept {
     /// Whether servers that the command starts can be reached from other machines, if its network is that of the system.
     /// Otherwise none of its sockets knows anything but the loopback device.
     pub open: bool,
+    /// Whether the server decides about every connection before it is made.
+    pub ask: bool,
     /// Whether certificates come with it that take the place of the system's, where a command has a root of its own.
     pub bundle: bool,
 }
@@ -345,7 +347,7 @@ mod tests {
             stdin: false,
             terminal: Some((24, 80)),
             announce: true,
-            intercept: Some(Intercept { dial: true, open: false, bundle: true }),
+            intercept: Some(Intercept { dial: true, open: false, ask: true, bundle: true }),
         };
         send(&here, &request, &[write.as_fd()]).unwrap();
         send(&here, &Event::Started, &[]).unwrap();

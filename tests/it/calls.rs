@@ -1,6 +1,7 @@
 //! Recording what programs call and answering it, by the built program: from the command line and as tools.
 
 mod command_line;
+mod refused;
 mod tools;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -230,6 +230,7 @@ impl Proxy {
                     while let Ok((stream, peer)) = listener.accept() {
                         let local = stream.local_addr().unwrap();
                         let Some(to) = inside.destination(local, peer) else { continue };
+                        let to = to.to;
                         log.lock().unwrap().0.push(to);
                         thread::spawn(move || serve(stream, &format!("to={to}")));
                     }

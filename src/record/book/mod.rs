@@ -368,6 +368,11 @@ impl Book {
         self.count(Miss { asked: format!("{what} ({target})"), why: Why::NothingRecorded, closest: None });
     }
 
+    /// Counts a connection that was refused as it was in its recording.
+    pub fn refused(&self) {
+        self.replayed.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// How the replay has gone so far.
     pub fn report(&self) -> Report {
         let unused = self.entries.iter().filter(|entry| {

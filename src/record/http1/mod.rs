@@ -7,17 +7,24 @@ mod tap;
 #[cfg(test)]
 mod tests;
 
-pub use play::{Asked, Next, Questions};
+pub use play::{Asked, Next, Questions, asked};
 pub use reader::{First, Malformed, Message};
 pub use render::{closes, refusal, render};
-pub use tap::{Tap, Turn};
+pub use tap::{Bulk, End, Tap, Turn};
 
-use super::exchange::{HttpRequest, HttpVersion, Target};
+use super::exchange::{HttpRequest, HttpResponse, HttpVersion, Target};
 
-/// A field of a recorded response, never sent: `truncated` says that the server ended in the middle of the body.
+/// A field of a recorded response, never sent: says why its body is not whole.
 pub const BODY_NOTE: &str = "X-Replay-Body";
 /// Value of [`BODY_NOTE`] for a body that the server did not end.
 pub const TRUNCATED: &str = "truncated";
+/// Value of [`BODY_NOTE`] for a body in whose middle the program left.
+pub const CUT_OFF: &str = "cut off by the client";
+
+/// Whether the recording of this response ends where the program left.
+pub fn is_cut_off(response: &HttpResponse) -> bool {
+    field(&response.headers, BODY_NOTE) == Some(CUT_OFF)
+}
 
 /// Value of the first field of that name (in lower case), as text.
 pub fn field<'a>(headers: &'a [(String, Vec<u8>)], name: &str) -> Option<&'a str> {
@@ -59,7 +66,7 @@ pub fn authority(text: &str, default_port: u16) -> Option<Target> {
 }
 
 /// The request of a head and its body, and where it goes if the head says so itself (absolute-form, RFC 9112, 3.2.2).
-pub fn request(message: &Message, tls: bool) -> (HttpRequest, Option<Target>) {
+pub fn request(message: Message, tls: bool) -> (HttpRequest, Option<Target>) {
     let First::Request { method, path, version } = &message.first else {
         return (
             HttpRequest {
@@ -89,15 +96,14 @@ pub fn request(message: &Message, tls: bool) -> (HttpRequest, Option<Target>) {
             origin = if after.starts_with('/') { after.to_owned() } else { format!("/{after}") };
         }
     }
-    let body = super::coding::decoded(&message.headers, &message.body).unwrap_or_else(|| message.body.clone());
     let request = HttpRequest {
         version: *version,
         method: method.clone(),
         scheme: scheme.to_owned(),
         authority: host,
         path: origin,
-        headers: message.headers.clone(),
-        body,
+        body: super::coding::plain(&message.headers, message.body),
+        headers: message.headers,
     };
     (request, target)
 }

@@ -1,11 +1,13 @@
 //! Takes requests off a connection whose server is played.
 
+use std::time::SystemTime;
+
 use crate::limits::MAX_RECORDED_BODY_BYTES;
-use crate::record::exchange::{HttpRequest, Target};
+use crate::record::exchange::{Content, Exchange, Http, HttpRequest, Target};
 use crate::record::link::Link;
 
 use super::reader::{Answered, First, Malformed, Reader};
-use super::{authority, field, request};
+use super::{authority, field, is_grpc, request};
 
 /// A request that wants an answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +51,20 @@ pub enum Next {
     Continue,
     /// Answer this.
     Answer(Box<Asked>),
+}
+
+/// The call that a request is, without its answer.
+pub fn asked(link: &Link, asked: &Asked) -> Exchange {
+    let now = SystemTime::now();
+    let http = Box::new(Http { request: asked.request.clone(), response: None });
+    Exchange {
+        target: asked.target.clone(),
+        tls: asked.tls,
+        connection: link.connection,
+        sent_at: now,
+        answered_at: now,
+        content: if is_grpc(&asked.request.headers) { Content::Grpc(http) } else { Content::Http(http) },
+    }
 }
 
 /// Requests of one connection.
@@ -112,17 +128,18 @@ impl Questions {
                 continue;
             };
             self.promised = false;
-            let (request, named) = request(&message, self.link.tls);
             let tunnel = match &message.first {
                 First::Request { method, path, .. } if method == "CONNECT" => authority(path, 443),
                 _ => None,
             };
+            let too_long = message.too_long;
+            let (request, named) = request(message, self.link.tls);
             return Ok(Some(Next::Answer(Box::new(Asked {
                 tls: self.link.tls || request.scheme == "https",
                 request,
                 target: named.unwrap_or_else(|| self.link.target.clone()),
                 tunnel,
-                too_long: message.too_long,
+                too_long,
                 raw: std::mem::take(&mut self.raw),
             }))));
         }

@@ -102,9 +102,30 @@ impl Reader {
         self.message.is_none() && self.line.is_empty()
     }
 
-    /// Whether the message that is being read said how long it is.
-    pub fn is_sized(&self) -> bool {
-        matches!(self.stage, Stage::Sized(_))
+    /// How many of the next bytes are body whatever they are; [`u64::MAX`] for all until the end.
+    pub fn body_left(&self) -> u64 {
+        match self.stage {
+            Stage::Sized(left) | Stage::Chunk(left) => left,
+            Stage::UntilClose => u64::MAX,
+            _ => 0,
+        }
+    }
+
+    /// The body as far as it is kept, to be continued by the caller, and how many more bytes of it are kept; `None` if it is
+    /// too long. The caller says with [`Self::passed`] how many bytes it has added.
+    pub fn body(&mut self) -> Option<(&mut Vec<u8>, usize)> {
+        let cap = self.cap;
+        let message = self.message.as_mut().filter(|message| !message.too_long)?;
+        let room = cap - message.body.len();
+        Some((&mut message.body, room))
+    }
+
+    /// So many bytes of the body were read elsewhere, fewer than [`Self::body_left`] said.
+    pub fn passed(&mut self, count: u64) {
+        match &mut self.stage {
+            Stage::Sized(left) | Stage::Chunk(left) => *left -= count,
+            _ => {}
+        }
     }
 
     /// Takes bytes off the input until a message is complete. `Ok(None)` with nothing left in the input asks for more;

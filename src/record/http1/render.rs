@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::record::coding;
 use crate::record::exchange::{HttpRequest, HttpResponse, HttpVersion};
 
-use super::{BODY_NOTE, TRUNCATED, field, has_token};
+use super::{BODY_NOTE, TRUNCATED, field, has_token, is_cut_off};
 
 /// Whether the connection ends with this answer (RFC 9112, 9.3).
 pub fn closes(request: &HttpRequest, response: &HttpResponse) -> bool {
@@ -129,5 +129,5 @@ fn is_chunked(response: &HttpResponse) -> bool {
 }
 
 fn truncated(response: &HttpResponse) -> bool {
-    field(&response.headers, &BODY_NOTE.to_ascii_lowercase()) == Some(TRUNCATED)
+    field(&response.headers, BODY_NOTE) == Some(TRUNCATED) || is_cut_off(response)
 }

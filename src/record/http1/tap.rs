@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-use crate::limits::{MAX_HTTP_PIPELINED, MAX_RECORDED_BODY_BYTES};
+use crate::limits::{MAX_HTTP_PIPELINED, MAX_RECORDED_BODY_BYTES, MAX_RECORDING_NOTES, RELAY_BULK_BYTES};
 use crate::record::exchange::{Content, Exchange, Http, HttpRequest, HttpResponse, Side, Target};
 use crate::record::link::Link;
 
 use super::reader::{Answered, First, Malformed, Message, Reader};
-use super::{BODY_NOTE, TRUNCATED, authority, is_grpc, request};
+use super::{BODY_NOTE, CUT_OFF, TRUNCATED, authority, is_grpc, request};
 
 /// The connection is no HTTP any more: what follows the bytes that were taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,24 @@ pub enum Turn {
     },
     /// Nothing that is understood.
     Lost,
+}
+
+/// A piece of a body that is so long that it is not looked at: whatever comes is body.
+#[derive(Debug)]
+pub struct Bulk<'a> {
+    /// How many bytes may pass unseen. More may follow, so that the end is seen.
+    pub most: u64,
+    /// Where they are kept, behind what is there; `None` if they are not.
+    pub kept: Option<&'a mut Vec<u8>>,
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Which side ended it first.
+    pub by: Side,
+    /// Whether the server has said all that it had to say.
+    pub server_ended: bool,
 }
 
 /// A request that waits for its answer.
@@ -47,8 +65,8 @@ pub struct Tap {
     waiting: VecDeque<Waiting>,
     /// Whether the request that is being read stands in `waiting`.
     begun: bool,
-    /// Exchanges whose bodies were too long to be kept.
-    too_long: u64,
+    /// Exchanges whose bodies were too long to be kept, without them.
+    too_long: Vec<Exchange>,
 }
 
 impl Tap {
@@ -60,13 +78,31 @@ impl Tap {
             responses: Reader::responses(MAX_RECORDED_BODY_BYTES),
             waiting: VecDeque::new(),
             begun: false,
-            too_long: 0,
+            too_long: Vec::new(),
         }
     }
 
-    /// How many exchanges were not kept because a body was too long.
-    pub fn too_long(&self) -> u64 {
-        self.too_long
+    /// Exchanges since the last time that are not kept because a body was too long, without their bodies.
+    pub fn too_long(&mut self) -> Vec<Exchange> {
+        std::mem::take(&mut self.too_long)
+    }
+
+    /// What may pass from this side unseen, if that is worth it.
+    pub fn bulk(&mut self, from: Side) -> Option<Bulk<'_>> {
+        let reader = if from == Side::Client { &mut self.requests } else { &mut self.responses };
+        // The last byte is seen: then the message is complete.
+        let most = reader.body_left().saturating_sub(1);
+        let (most, kept) = match reader.body() {
+            Some((body, room)) => (most.min(room as u64), Some(body)),
+            None => (most, None),
+        };
+        (most >= RELAY_BULK_BYTES as u64).then_some(Bulk { most, kept })
+    }
+
+    /// So many bytes have passed unseen from this side.
+    pub fn passed(&mut self, from: Side, count: u64) {
+        let reader = if from == Side::Client { &mut self.requests } else { &mut self.responses };
+        reader.passed(count);
     }
 
     /// Whether nothing waits for an answer.
@@ -111,7 +147,7 @@ impl Tap {
             self.begun = false;
             if let Some(waiting) = self.waiting.back_mut() {
                 waiting.too_long |= message.too_long;
-                waiting.request = Some(request(&message, self.link.tls));
+                waiting.request = Some(request(message, self.link.tls));
             }
             self.settle(done);
         }
@@ -161,34 +197,47 @@ impl Tap {
                 Some((response, at)) => (Some(response), at),
                 None => (None, front.sent_at),
             };
-            if front.too_long {
-                self.too_long += 1;
-            } else if let Some((request, target)) = front.request {
-                done.push(exchange(&self.link, request, target, response, front.sent_at, at));
-            }
+            let Some((request, target)) = front.request else { continue };
+            let made = exchange(&self.link, request, target, response, front.sent_at, at);
+            self.hand_out(made, front.too_long, done);
         }
     }
 
-    /// The connection has ended, by this side first: what was still on the way.
-    pub fn end(&mut self, by: Side, at: SystemTime, done: &mut Vec<Exchange>) {
-        let sized = self.responses.is_sized();
+    fn hand_out(&mut self, made: Exchange, too_long: bool, done: &mut Vec<Exchange>) {
+        if !too_long {
+            done.push(made);
+        } else if self.too_long.len() < MAX_RECORDING_NOTES {
+            let mut made = made;
+            if let Content::Http(http) | Content::Grpc(http) = &mut made.content {
+                (http.request.body, http.response) = (Vec::new(), None);
+            }
+            self.too_long.push(made);
+        }
+    }
+
+    /// The connection has ended: what was still on the way.
+    pub fn end(&mut self, end: End, at: SystemTime, done: &mut Vec<Exchange>) {
         if let Some((message, whole)) = self.responses.end()
             && let Some(waiting) = self.waiting.iter_mut().find(|waiting| waiting.early.is_none())
         {
             waiting.too_long |= message.too_long;
             let mut response = response(message);
-            // A client that has seen enough of a stream leaves; then what it saw is all there was to it.
-            if !whole && (by == Side::Server || sized) {
-                response.headers.push((BODY_NOTE.to_owned(), TRUNCATED.as_bytes().to_vec()));
+            let note = match end {
+                // A client may have said all that it had to say and still listen.
+                End { server_ended: true, .. } if whole => None,
+                End { by: Side::Client, .. } => Some(CUT_OFF),
+                End { by: Side::Server, .. } => Some(TRUNCATED),
+            };
+            if let Some(note) = note {
+                response.headers.push((BODY_NOTE.to_owned(), note.as_bytes().to_vec()));
             }
             waiting.early = Some((response, at));
         }
         self.settle(done);
-        for waiting in self.waiting.drain(..) {
-            if let Some((request, target)) = waiting.request
-                && !waiting.too_long
-            {
-                done.push(exchange(&self.link, request, target, None, waiting.sent_at, at));
+        for waiting in std::mem::take(&mut self.waiting) {
+            if let Some((request, target)) = waiting.request {
+                let made = exchange(&self.link, request, target, None, waiting.sent_at, at);
+                self.hand_out(made, waiting.too_long, done);
             }
         }
     }
@@ -223,7 +272,7 @@ fn response(message: Message) -> HttpResponse {
         First::Response { status, reason, version } => (status, reason, version),
         First::Request { version, .. } => (0, String::new(), version),
     };
-    let body = crate::record::coding::decoded(&message.headers, &message.body).unwrap_or(message.body);
+    let body = crate::record::coding::plain(&message.headers, message.body);
     HttpResponse { version, status, reason, headers: message.headers, body, trailers: message.trailers }
 }
 

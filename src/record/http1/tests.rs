@@ -17,7 +17,7 @@ fn recorded(pieces: &[(Side, &[u8])]) -> Vec<Exchange> {
     for (from, bytes) in pieces {
         assert_eq!(tap.take(*from, bytes, SystemTime::UNIX_EPOCH, &mut done), None);
     }
-    tap.end(Side::Server, SystemTime::UNIX_EPOCH, &mut done);
+    tap.end(End { by: Side::Server, server_ended: true }, SystemTime::UNIX_EPOCH, &mut done);
     done
 }
 
@@ -166,7 +166,7 @@ proptest! {
             questions.feed(bytes);
             while let Ok(Some(_)) = questions.next() {}
         }
-        tap.end(Side::Client, SystemTime::UNIX_EPOCH, &mut done);
+        tap.end(End { by: Side::Client, server_ended: false }, SystemTime::UNIX_EPOCH, &mut done);
         let sent: usize = pieces.iter().map(|(_, bytes)| bytes.len()).sum();
         let kept: usize = done.iter().map(|exchange| match &exchange.content {
             Content::Http(http) => http.request.body.len() + http.response.as_ref().map_or(0, |response| response.body.len()),

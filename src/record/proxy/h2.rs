@@ -19,7 +19,7 @@ use crate::limits::{
 };
 use crate::record::coding;
 use crate::record::exchange::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion};
-use crate::record::http1::{BODY_NOTE, TRUNCATED, is_grpc};
+use crate::record::http1::{BODY_NOTE, CUT_OFF, TRUNCATED, is_grpc};
 
 /// A body as far as it has passed.
 #[derive(Default)]
@@ -32,6 +32,8 @@ pub struct Body {
     pub too_long: bool,
     /// Whether it came to its end.
     pub whole: bool,
+    /// Whether its receiver left before that.
+    pub cut_off: bool,
 }
 
 impl Body {
@@ -146,9 +148,9 @@ async fn stream(
         answered
     };
     let mut request = request_of(&parts, question.bytes);
-    request.body = coding::decoded(&request.headers, &request.body).unwrap_or(request.body);
+    request.body = coding::plain(&request.headers, request.body);
     if question.too_long || answer.too_long {
-        context.shared.count(|counts| counts.dropped += 1);
+        context.too_long(&exchange(&context, request, None, sent_at));
         return;
     }
     if answered.is_none() && !question.whole {
@@ -157,9 +159,10 @@ async fn stream(
     let response = answered.map(|head| {
         let mut response = response_of(&head, answer.bytes, &answer.trailers);
         if !answer.whole {
-            response.headers.push((BODY_NOTE.to_owned(), TRUNCATED.as_bytes().to_vec()));
+            let note = if answer.cut_off { CUT_OFF } else { TRUNCATED };
+            response.headers.push((BODY_NOTE.to_owned(), note.as_bytes().to_vec()));
         }
-        response.body = coding::decoded(&response.headers, &response.body).unwrap_or(response.body);
+        response.body = coding::plain(&response.headers, response.body);
         response
     });
     context.keep([exchange(&context, request, response, sent_at)]);
@@ -209,8 +212,7 @@ async fn pump(mut body: RecvStream, mut to: SendStream<Bytes>, kept: &mut Body, 
             data = body.data() => data,
             _ = poll_fn(|context| to.poll_reset(context)), if wanted => {
                 if !drains {
-                    // A program that has seen enough of a stream leaves; then what it saw is all there was to it.
-                    kept.whole = true;
+                    kept.cut_off = true;
                     return;
                 }
                 wanted = false;
@@ -224,6 +226,7 @@ async fn pump(mut body: RecvStream, mut to: SendStream<Bytes>, kept: &mut Body, 
                 if wanted && send(&mut to, data).await.is_err() {
                     wanted = false;
                 }
+                kept.cut_off |= !wanted;
                 if !wanted && !drains || body.flow_control().release_capacity(length).is_err() {
                     return;
                 }

@@ -1,5 +1,6 @@
 //! HTTP/2 and gRPC while recordings answer.
 
+use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -15,11 +16,12 @@ use tokio::time::timeout;
 use super::h2::{Body, accept, exchange, request_of, send};
 use super::shared::Context;
 use super::stream::Stream;
-use super::{Replay, h2 as both, miss, tls};
-use crate::limits::PLAYED_BODY_MS;
+use super::{Note, Replay, h2 as both, miss, tls};
+use crate::limits::{CUT_OFF_HELD_MS, PLAYED_BODY_MS};
+use crate::record::book::describe;
 use crate::record::coding;
 use crate::record::exchange::{Content, Exchange, HttpResponse};
-use crate::record::http1::{BODY_NOTE, TRUNCATED, field, refusal};
+use crate::record::http1::{BODY_NOTE, TRUNCATED, field, is_cut_off, refusal};
 
 /// `UNAVAILABLE` (gRPC, status codes).
 const GRPC_UNAVAILABLE: &str = "14";
@@ -66,12 +68,16 @@ async fn stream(
     };
     let raw = body.bytes.clone();
     let mut asked = request_of(&parts, body.bytes);
-    asked.body = coding::decoded(&asked.headers, &asked.body).unwrap_or(asked.body);
+    asked.body = coding::plain(&asked.headers, asked.body);
     let asked = exchange(&context, asked, None, now);
     let missed = match replay.book.find(&asked) {
         Ok(found) => {
             match &found.content {
                 Content::Http(http) | Content::Grpc(http) => match http.response.clone() {
+                    Some(response) if is_cut_off(&response) => {
+                        let note = Note::CutOff { call: describe(&asked), bytes: response.body.len() };
+                        answer_cut_off(&context, &mut respond, response, note).await;
+                    }
                     Some(response) => answer(&mut respond, response).await,
                     None => respond.send_reset(Reason::INTERNAL_ERROR),
                 },
@@ -139,20 +145,47 @@ fn percent(byte: u8) -> String {
     if matches!(byte, 0x20..=0x24 | 0x26..=0x7E) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
 }
 
-/// Sends a recorded response.
-async fn answer(respond: &mut SendResponse<Bytes>, response: HttpResponse) {
-    let body = coding::encoded(&response.headers, &response.body).unwrap_or_else(|| response.body.clone());
-    let truncated = field(&response.headers, &BODY_NOTE.to_ascii_lowercase()) == Some(TRUNCATED);
+/// Sends a recorded response in whose middle the program left when it was recorded. If it stays now it reads further.
+async fn answer_cut_off(context: &Context, respond: &mut SendResponse<Bytes>, response: HttpResponse, note: Note) {
+    let (head, body) = (head(&response, None), encoded(&response));
+    let Ok(mut down) = respond.send_response(head, false) else { return };
+    if send(&mut down, Bytes::from(body)).await.is_err() {
+        return;
+    }
+    let left = poll_fn(|context| down.poll_reset(context));
+    tokio::select! {
+        _ = left => {}
+        () = tokio::time::sleep(Duration::from_millis(CUT_OFF_HELD_MS)) => {
+            context.shared.note(note);
+            down.send_reset(Reason::INTERNAL_ERROR);
+        }
+        () = context.stopped() => {}
+    }
+}
+
+fn encoded(response: &HttpResponse) -> Vec<u8> {
+    coding::encoded(&response.headers, &response.body).unwrap_or_else(|| response.body.clone())
+}
+
+/// The head of a recorded response; with the length of its body, if that is to be said anew.
+fn head(response: &HttpResponse, length: Option<usize>) -> Response<()> {
     let mut head = Response::new(());
     *head.status_mut() = StatusCode::from_u16(response.status).unwrap_or(StatusCode::BAD_GATEWAY);
     for (name, value) in fields(&response.headers) {
-        let value = if name == http::header::CONTENT_LENGTH && !truncated && !response.body.is_empty() {
-            HeaderValue::from(body.len())
-        } else {
-            value
+        let value = match length {
+            Some(length) if name == http::header::CONTENT_LENGTH => HeaderValue::from(length),
+            _ => value,
         };
         head.headers_mut().append(name, value);
     }
+    head
+}
+
+/// Sends a recorded response.
+async fn answer(respond: &mut SendResponse<Bytes>, response: HttpResponse) {
+    let body = encoded(&response);
+    let truncated = field(&response.headers, BODY_NOTE) == Some(TRUNCATED);
+    let head = head(&response, Some(body.len()).filter(|_| !truncated && !response.body.is_empty()));
     let trailers: HeaderMap = fields(&response.trailers).collect();
     // gRPC's trailers-only answers have their status in the head; then the head is all there is.
     let ends = body.is_empty() && trailers.is_empty() && !truncated;

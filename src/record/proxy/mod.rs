@@ -3,6 +3,7 @@
 //! It has a runtime of its own, so that the rest of the program can go on waiting in threads. A connection has a task; one
 //! that fails, also by a panic, ends alone.
 
+mod bulk;
 mod first;
 mod forward;
 mod h2;
@@ -18,6 +19,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod wishes;
 
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
@@ -31,18 +33,33 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use self::shared::{Context, Shared};
+use self::shared::Shared;
 use self::stream::Stream;
+use self::wishes::Awaited;
 use super::book::Book;
 use super::ca::{Authority, roots};
 use super::exchange::{Exchange, Target};
 use super::outline::Outline;
 use crate::limits::{MAX_DIAL_THREADS, MAX_RECORDED_CONNECTIONS, PROXY_END_MS};
 
+/// A connection that a program wants to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// A number that no other one has at the same time.
+    pub key: u64,
+    /// Where to.
+    pub to: SocketAddr,
+}
+
 /// Who knows where connections were going, and who may call whom. Called from threads that may wait a little.
 pub trait Wires: Send + Sync + 'static {
     /// Where the connection was going that was accepted at this local address from this peer; `None` if nobody knows it.
-    fn destination(&self, accepted_local: SocketAddr, peer: SocketAddr) -> Option<SocketAddr>;
+    fn destination(&self, accepted_local: SocketAddr, peer: SocketAddr) -> Option<Wish>;
+    /// Has this be told every connection before it is made, which then waits for [`Self::decide`]. Where connections do not
+    /// wait they are told by [`Self::destination`] only.
+    fn on_wish(&self, _told: Box<dyn Fn(Wish) + Send + Sync>) {}
+    /// The connection of this number may be made, or fails with this number of errno(3).
+    fn decide(&self, _key: u64, _errno: Option<i32>) {}
     /// A TCP connection to there, which may still be on its way; or why nobody may call there.
     fn dial(&self, to: SocketAddr) -> io::Result<OwnedFd>;
     /// The real addresses of a name. `NotFound` says that there is no such name.
@@ -126,6 +143,25 @@ pub enum Note {
         /// Why.
         reason: String,
     },
+    /// A call passed and was not kept.
+    NotKept {
+        /// Which, in a line.
+        call: String,
+        /// Why.
+        reason: &'static str,
+    },
+    /// What one side said there at once passed and was too long to be kept.
+    TurnNotKept {
+        /// Where.
+        target: Target,
+    },
+    /// The program read further than when it was recorded: then it left in the middle of the answer.
+    CutOff {
+        /// The call in a line.
+        call: String,
+        /// How much of the answer's body was recorded, in bytes.
+        bytes: usize,
+    },
     /// What was said there began like HTTP and is none; it passed and was not kept.
     NotUnderstood {
         /// Where.
@@ -142,6 +178,17 @@ impl fmt::Display for Note {
             Self::Certificate { target, reason } => {
                 write!(formatter, "{target}: refused, since the certificate of the server is not good: {reason}")
             }
+            Self::NotKept { call, reason } => write!(formatter, "{call}: passed and was not kept: {reason}"),
+            Self::TurnNotKept { target } => {
+                write!(
+                    formatter,
+                    "{target}: what was said there at once passed and was not kept: it is longer than 128 MiB"
+                )
+            }
+            Self::CutOff { call, bytes } => write!(
+                formatter,
+                "{call}: the recording of this answer was cut off by the client after {bytes} bytes, and was read further"
+            ),
             Self::NotUnderstood { target } => {
                 write!(formatter, "{target}: what began like HTTP is none; it passed and was not kept")
             }
@@ -209,6 +256,12 @@ impl Proxy {
             datagrams.push(tokio::net::UdpSocket::from_std(socket)?);
         }
         drop(entered);
+        let (weak, handle) = (Arc::downgrade(&shared), runtime.handle().clone());
+        shared.wires.on_wish(Box::new(move |wish| {
+            if let Some(shared) = weak.upgrade() {
+                wishes::asked(&shared, &handle, wish);
+            }
+        }));
         let served = runtime.spawn(serve(Arc::clone(&shared), listeners, datagrams));
         Ok(Self { runtime: Some(runtime), shared, stop, served: Some(served) })
     }
@@ -305,19 +358,29 @@ async fn connection(shared: Arc<Shared>, client: TcpStream, peer: SocketAddr, fo
         let _ = client.set_nodelay(true);
         return forward::serve(shared, Stream::new(client)).await;
     }
-    let Some(to) = shared.wires.destination(client.local_addr()?, peer) else {
+    let Some(wish) = shared.wires.destination(client.local_addr()?, peer) else {
         shared.count(|counts| counts.strays += 1);
         record::refuse(client);
         return Ok(());
     };
     let _ = client.set_nodelay(true);
-    if names::is_nameserver(to) {
+    if names::is_nameserver(wish.to) {
         return names::serve_tcp(shared, Stream::new(client)).await;
     }
-    let (link, nth) = shared.link(shared.target(to));
-    let context = Context { keep: matches!(shared.mode, Mode::Record), link, nth, shared };
-    match context.shared.mode.clone() {
-        Mode::Record => record::serve(context, client).await,
-        Mode::Replay { replay, .. } => replay::serve(context, replay, client).await,
+    let awaited = shared.wishes.take(wish.key).unwrap_or_else(|| Awaited::new(&shared, wish.to));
+    match awaited {
+        Awaited::Refused => {
+            record::refuse(client);
+            Ok(())
+        }
+        Awaited::Dialed(context, server) => {
+            // Whoever dialed has told why, if there is none.
+            let Ok(server) = server.await else {
+                record::refuse(client);
+                return Ok(());
+            };
+            record::converse(context, Stream::of_socket(client), Stream::of_socket(server)).await
+        }
+        Awaited::Played(context, replay) => replay::serve(context, replay, client).await,
     }
 }

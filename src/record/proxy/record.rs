@@ -21,20 +21,7 @@ use crate::record::outline::Refusal;
 /// A future that may contain itself.
 pub type Nested<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Serves a connection of the program. The real server is called first, so that the program is refused if it is.
-pub async fn serve(context: Context, client: TcpStream) -> io::Result<()> {
-    let server = match context.shared.dial(&context.link.target).await {
-        Ok(server) => server,
-        Err(error) => {
-            context.refused(Refusal::Connect, &error.to_string());
-            refuse(client);
-            return Ok(());
-        }
-    };
-    converse(context, Stream::new(client), Stream::new(server)).await
-}
-
-/// Ends a connection as one that nobody listens for: the program reads `ECONNRESET`.
+/// Ends a connection that is there already and should not be: the program reads `ECONNRESET`.
 pub fn refuse(client: TcpStream) {
     let _ = client.set_zero_linger();
     drop(client);
@@ -210,7 +197,8 @@ pub async fn beyond(context: &Context, asked: &http1::Asked, client: &mut Stream
     while done.is_empty() && !tap.is_idle() {
         let count = server.read(&mut buffer).await.unwrap_or(0);
         if count == 0 {
-            tap.end(crate::record::exchange::Side::Server, now(), &mut done);
+            let end = http1::End { by: crate::record::exchange::Side::Server, server_ended: true };
+            tap.end(end, now(), &mut done);
             goes_on = false;
             break;
         }

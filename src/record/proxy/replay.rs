@@ -2,46 +2,71 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::first::{First, first};
-use super::record::{Nested, beyond, refuse};
+use super::record::{Nested, beyond};
 use super::shared::Context;
 use super::stream::Stream;
-use super::{Replay, h2_play, miss, record, speakers, tls};
-use crate::limits::{RELAY_BUFFER_BYTES, SERVER_FIRST_MS, TURN_QUIET_MS};
-use crate::record::exchange::{Content, Exchange, Http, HttpResponse, Protocol};
+use super::{Note, Replay, h2_play, miss, speakers, tls};
+use crate::limits::{CUT_OFF_HELD_MS, RELAY_BUFFER_BYTES, SERVER_FIRST_MS, TURN_QUIET_MS};
+use crate::record::book::describe;
+use crate::record::exchange::{Content, HttpResponse, Protocol};
 use crate::record::generic::GenericPlayer;
-use crate::record::http1::{self, Next, Questions, field, is_grpc};
+use crate::record::http1::{self, Next, Questions, field};
 use crate::record::outline::Refusal;
+use crate::record::sniff;
 use crate::record::websocket;
 use crate::record::wire::{PlayStep, Player};
 
-/// Serves a connection of the program.
-pub async fn serve(context: Context, replay: Arc<Replay>, client: TcpStream) -> io::Result<()> {
+/// What becomes of a connection of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Recordings answer.
+    Play,
+    /// It goes to the real server, and what is said is kept if so.
+    Beyond {
+        /// See above.
+        keep: bool,
+    },
+    /// It fails with this number of errno(3).
+    Refuse(i32),
+}
+
+/// Decides about a connection before anything is said on it, once.
+pub fn verdict(context: &Context, replay: &Replay) -> Verdict {
     let target = &context.link.target;
-    if let Some(keep) = context.shared.beyond()
-        && !replay.outline.knows(target)
-    {
+    if let Some(errno) = replay.outline.refused(target, context.nth).and_then(Refusal::errno) {
+        replay.book.refused();
+        return Verdict::Refuse(errno);
+    }
+    if replay.outline.knows(target) {
+        return Verdict::Play;
+    }
+    if let Some(keep) = context.shared.beyond() {
         replay.book.missed(target, "nothing was recorded of this target; it went to the real server");
-        return record::serve(Context { keep, ..context }, client).await;
+        return Verdict::Beyond { keep };
     }
-    match replay.outline.refused(target, context.nth) {
-        Some(Refusal::Connect) => {
-            refuse(client);
-            Ok(())
-        }
-        Some(Refusal::Certificate) => {
-            let (_, client) = tls::hello(Stream::new(client)).await?;
-            tls::alert(client).await;
-            Ok(())
-        }
-        None => converse(context, replay, Stream::new(client)).await,
+    // Who asks first can be told in the words of its protocol that nothing answers; here the server would have to begin.
+    if sniff::greets(target.port) && replay.book.protocol(target).is_none() {
+        replay.book.missed(target, "a connection whose server speaks first");
+        return Verdict::Refuse(Refusal::UNKNOWN);
     }
+    Verdict::Play
+}
+
+/// Serves a connection of the program that recordings answer.
+pub async fn serve(context: Context, replay: Arc<Replay>, client: TcpStream) -> io::Result<()> {
+    if replay.outline.refused(&context.link.target, context.nth) == Some(Refusal::Certificate) {
+        let (_, client) = tls::hello(Stream::of_socket(client)).await?;
+        tls::alert(client).await;
+        return Ok(());
+    }
+    converse(context, replay, Stream::of_socket(client)).await
 }
 
 /// Finds out what is spoken, and plays.
@@ -145,8 +170,11 @@ pub async fn http(context: Context, replay: Arc<Replay>, mut client: Stream) -> 
         };
         // Through a proxy a refusal is an answer of the proxy.
         let named = asked.tunnel.as_ref().unwrap_or(&asked.target);
-        if *named != context.link.target && replay.outline.refused(named, u64::MAX) == Some(Refusal::Connect) {
-            let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
+        if *named != context.link.target
+            && let Some(errno) = replay.outline.refused(named, u64::MAX).and_then(Refusal::errno)
+        {
+            replay.book.refused();
+            let refused = io::Error::from_raw_os_error(errno);
             let answer = http1::refusal(502, &miss::unreachable(named, &refused));
             client.write_all(&http1::render(&asked.request, &answer)).await?;
             client.flush().await?;
@@ -180,6 +208,10 @@ pub async fn http(context: Context, replay: Arc<Replay>, mut client: Stream) -> 
         let response = keyed(&asked.request.headers, response);
         client.write_all(&http1::render(&asked.request, &response)).await?;
         client.flush().await?;
+        if http1::is_cut_off(&response) {
+            let call = describe(&http1::asked(&context.link, &asked));
+            return hold(&context, client, Note::CutOff { call, bytes: response.body.len() }).await;
+        }
         if response.status == 101 {
             let frames = field(&response.headers, "upgrade").is_some_and(|name| name.eq_ignore_ascii_case("websocket"));
             let client = client.put_back(questions.rest());
@@ -193,6 +225,30 @@ pub async fn http(context: Context, replay: Arc<Replay>, mut client: Stream) -> 
     }
 }
 
+/// The program left in the middle of this answer when it was recorded. If it stays now it reads further: it gets an end
+/// that cannot be taken for the answer's.
+async fn hold(context: &Context, mut client: Stream, note: Note) -> io::Result<()> {
+    let patience = tokio::time::sleep(Duration::from_millis(CUT_OFF_HELD_MS));
+    tokio::pin!(patience);
+    let mut said = Vec::new();
+    loop {
+        let read = tokio::select! {
+            read = client.more(&mut said, RELAY_BUFFER_BYTES) => read,
+            () = &mut patience => {
+                context.shared.note(note);
+                break;
+            }
+            () = context.stopped() => return Ok(()),
+        };
+        if !matches!(read, Ok(count) if count > 0) {
+            break;
+        }
+        said.clear();
+    }
+    client.reset();
+    Ok(())
+}
+
 /// The same connection, with what goes to the real server kept or not as the operator wants it.
 fn forwarded(context: &Context) -> Context {
     Context { keep: context.shared.beyond() == Some(true), ..context.clone() }
@@ -203,17 +259,7 @@ fn find(context: &Context, replay: &Replay, asked: &http1::Asked) -> Result<Opti
         replay.book.missed(&asked.target, "a request with a body that is longer than any recording");
         return Err(miss::in_words(&format!("{} {}: the body is too long", asked.request.method, asked.request.path)));
     }
-    let now = SystemTime::now();
-    let http = Box::new(Http { request: asked.request.clone(), response: None });
-    let exchange = Exchange {
-        target: asked.target.clone(),
-        tls: asked.tls,
-        connection: context.link.connection,
-        sent_at: now,
-        answered_at: now,
-        content: if is_grpc(&asked.request.headers) { Content::Grpc(http) } else { Content::Http(http) },
-    };
-    match replay.book.find(&exchange) {
+    match replay.book.find(&http1::asked(&context.link, asked)) {
         Ok(found) => Ok(match &found.content {
             Content::Http(http) | Content::Grpc(http) => http.response.clone(),
             _ => None,

@@ -12,13 +12,21 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_rustls::rustls::RootCertStore;
 
+use super::wishes::Wishes;
 use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
-use crate::limits::{MAX_RECORDING_BYTES, MAX_RECORDING_NOTES, RESOLVED_MS, UPSTREAM_CONNECT_MS};
+use crate::limits::{
+    MAX_RECORDED_BODY_BYTES, MAX_RECORDING_BYTES, MAX_RECORDING_NOTES, RESOLVED_MS, UPSTREAM_CONNECT_MS,
+};
+use crate::record::book::describe;
 use crate::record::ca::Authority;
 use crate::record::dns::{Names, is_fake};
 use crate::record::exchange::{Content, Dns, Exchange, Target};
 use crate::record::link::Link;
 use crate::record::outline::Refusal;
+
+/// As [`MAX_RECORDED_BODY_BYTES`] has it.
+const TOO_LONG: &str = "a body is longer than 128 MiB";
+const _: () = assert!(MAX_RECORDED_BODY_BYTES == 128 << 20);
 
 /// See the module.
 pub struct Shared {
@@ -37,6 +45,8 @@ pub struct Shared {
     connections: AtomicU64,
     kept: Mutex<Kept>,
     resolved: Mutex<HashMap<String, (Instant, Vec<IpAddr>)>>,
+    /// Connections that were decided about and have not come yet.
+    pub wishes: Wishes,
 }
 
 #[derive(Default)]
@@ -72,6 +82,7 @@ impl Shared {
             connections: AtomicU64::new(0),
             kept: Mutex::default(),
             resolved: Mutex::default(),
+            wishes: Wishes::default(),
         }
     }
 
@@ -255,6 +266,12 @@ impl Context {
                 self.shared.count(|counts| counts.passed += 1);
             }
         }
+    }
+
+    /// A call is not kept, since a body of it is too long.
+    pub fn too_long(&self, exchange: &Exchange) {
+        self.shared.count(|counts| counts.dropped += 1);
+        self.shared.note(Note::NotKept { call: describe(exchange), reason: TOO_LONG });
     }
 
     /// The real server was not reached, or not trusted.

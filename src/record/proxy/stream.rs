@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 
 /// What a connection has to be able to do.
 pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -16,13 +17,43 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 pub struct Stream {
     /// Bytes that are read before any others.
     before: Bytes,
-    inner: Box<dyn Duplex>,
+    inner: Inner,
+}
+
+enum Inner {
+    Socket(TcpStream),
+    Layers(Box<dyn Duplex>),
 }
 
 impl Stream {
-    /// Of a connection.
+    /// Of a connection with layers above it.
     pub fn new(inner: impl Duplex + 'static) -> Self {
-        Self { before: Bytes::new(), inner: Box::new(inner) }
+        Self { before: Bytes::new(), inner: Inner::Layers(Box::new(inner)) }
+    }
+
+    /// Of a connection itself.
+    pub fn of_socket(socket: TcpStream) -> Self {
+        Self { before: Bytes::new(), inner: Inner::Socket(socket) }
+    }
+
+    /// Whether there are no layers.
+    pub fn is_bare(&self) -> bool {
+        matches!(self.inner, Inner::Socket(_))
+    }
+
+    /// The connection itself, if there are no layers, and no bytes that are to be read first.
+    pub fn socket(&self) -> Option<&TcpStream> {
+        match &self.inner {
+            Inner::Socket(socket) if self.before.is_empty() => Some(socket),
+            _ => None,
+        }
+    }
+
+    /// Ends the connection so that the other side reads `ECONNRESET`, or an encrypted one without its end.
+    pub fn reset(self) {
+        if let Inner::Socket(socket) = &self.inner {
+            let _ = socket.set_zero_linger();
+        }
     }
 
     /// The same with these bytes to be read first.
@@ -54,20 +85,32 @@ impl AsyncRead for Stream {
             buffer.put_slice(&self.before.split_to(count));
             return Poll::Ready(Ok(()));
         }
-        Pin::new(&mut self.inner).poll_read(context, buffer)
+        match &mut self.inner {
+            Inner::Socket(socket) => Pin::new(socket).poll_read(context, buffer),
+            Inner::Layers(layers) => Pin::new(layers).poll_read(context, buffer),
+        }
     }
 }
 
 impl AsyncWrite for Stream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.inner).poll_write(context, bytes)
+        match &mut self.inner {
+            Inner::Socket(socket) => Pin::new(socket).poll_write(context, bytes),
+            Inner::Layers(layers) => Pin::new(layers).poll_write(context, bytes),
+        }
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(context)
+        match &mut self.inner {
+            Inner::Socket(socket) => Pin::new(socket).poll_flush(context),
+            Inner::Layers(layers) => Pin::new(layers).poll_flush(context),
+        }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(context)
+        match &mut self.inner {
+            Inner::Socket(socket) => Pin::new(socket).poll_shutdown(context),
+            Inner::Layers(layers) => Pin::new(layers).poll_shutdown(context),
+        }
     }
 }

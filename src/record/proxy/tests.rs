@@ -28,8 +28,8 @@ pub struct Net {
 }
 
 impl Wires for Net {
-    fn destination(&self, accepted_local: SocketAddr, _peer: SocketAddr) -> Option<SocketAddr> {
-        self.routes.lock().unwrap().get(&accepted_local).copied()
+    fn destination(&self, accepted_local: SocketAddr, _peer: SocketAddr) -> Option<Wish> {
+        self.routes.lock().unwrap().get(&accepted_local).map(|to| Wish { key: 0, to: *to })
     }
 
     fn dial(&self, to: SocketAddr) -> io::Result<OwnedFd> {

@@ -100,6 +100,11 @@ impl Channel {
         }
     }
 
+    /// Whether the server has gone.
+    pub(super) fn is_gone(&self) -> bool {
+        self.is_gone
+    }
+
     /// Whether the server does not know these numbers yet.
     pub(super) fn owes(&self, counts: &Counts) -> bool {
         !self.is_gone && self.counted != *counts

@@ -1,6 +1,6 @@
 //! connect(2), bind(2), listen(2) and getpeername(2), and connections for the server.
 
-use std::net::{Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -63,6 +63,10 @@ impl Interceptor {
         let told = self.channel.say(&self.epoll, flow, None).map_err(|_| Errno::NETUNREACH)?;
         self.counts.flows += 1;
         self.known.note(&socket, Was::Led { to, via });
+        if self.rules.ask {
+            let does_not_wait = fcntl_getfl(&socket)?.contains(OFlags::NONBLOCK);
+            return Ok(Answer::Later(socket, Deed::Ask { via, mark, does_not_wait }));
+        }
         if told { self.connect_to(socket, via) } else { Ok(Answer::Later(socket, Deed::Tell(via))) }
     }
 
@@ -82,6 +86,22 @@ impl Interceptor {
         let port = self.doors.tcp_6.ok_or(Errno::NETUNREACH)?;
         let local = if local.port() == 0 { bind_now(socket, local)? } else { local };
         Ok((Mark::Port(local.port()), SocketAddr::new(Ipv6Addr::LOCALHOST.into(), port)))
+    }
+
+    /// Connects to where nobody listens, so that the kernel refuses in the way in which it does for this socket: at once, or
+    /// when it is asked how the connection went.
+    pub(super) fn connect_to_nobody(&mut self, socket: OwnedFd, via: SocketAddr) -> Result<Answer, Errno> {
+        let nobody = match via.ip().to_canonical() {
+            IpAddr::V4(_) => self.doors.nobody_4.port(),
+            IpAddr::V6(_) => {
+                self.doors.nobody_6.as_ref().map_or(Err(Errno::CONNREFUSED), |nobody| Ok(nobody.port()))?
+            }
+        };
+        let via = SocketAddr::new(via.ip(), nobody);
+        if let Some(Was::Led { to, .. }) = self.known.get(&socket) {
+            self.known.note(&socket, Was::Led { to, via });
+        }
+        self.connect_to(socket, via)
     }
 
     /// Connects, now or when it is done.
@@ -175,13 +195,20 @@ impl Interceptor {
         Ok(Answer::Value(0))
     }
 
-    /// Hears what the server wants.
-    pub(super) fn hear(&mut self) {
-        while let Some(Wanted::Dial { token, to }) = self.channel.hear(&self.epoll) {
-            let dialed = self.dial(to);
-            let errno = dialed.as_ref().err().map(|errno| errno.raw_os_error());
-            let _ = self.channel.say(&self.epoll, Told::Dialed { token, errno }, dialed.ok());
+    /// Hears what the server wants; what it has decided.
+    pub(super) fn hear(&mut self) -> Vec<(Mark, Option<i32>)> {
+        let mut decided = Vec::new();
+        while let Some(wanted) = self.channel.hear(&self.epoll) {
+            match wanted {
+                Wanted::Dial { token, to } => {
+                    let dialed = self.dial(to);
+                    let errno = dialed.as_ref().err().map(|errno| errno.raw_os_error());
+                    let _ = self.channel.say(&self.epoll, Told::Dialed { token, errno }, dialed.ok());
+                }
+                Wanted::Decide { mark, errno } => decided.push((mark, errno)),
+            }
         }
+        decided
     }
 
     fn dial(&self, to: SocketAddr) -> Result<OwnedFd, Errno> {

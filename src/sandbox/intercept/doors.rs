@@ -1,6 +1,6 @@
 //! The sockets that everything is led to, made where the command is: the server, elsewhere, only accepts.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::io::Errno;
@@ -11,13 +11,34 @@ use crate::sandbox::fault::{Fault, Step};
 use crate::sandbox::sys::sockets::bind_to_loopback;
 
 /// Where they are.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Doors {
     /// All of 127.0.0.0/8.
     pub(super) tcp_4: u16,
     pub(super) tcp_6: Option<u16>,
     pub(super) names_4: SocketAddr,
     pub(super) names_6: Option<SocketAddr>,
+    /// Where nobody listens, on all of 127.0.0.0/8.
+    pub(super) nobody_4: Nobody,
+    pub(super) nobody_6: Option<Nobody>,
+}
+
+/// A port of TCP that is taken, so that nobody else comes to listen there, and has no listener.
+#[derive(Debug)]
+pub(super) struct Nobody {
+    _socket: OwnedFd,
+    port: u16,
+}
+
+impl Nobody {
+    fn at(address: IpAddr) -> Result<Self, Errno> {
+        let (socket, at) = bound(SocketType::STREAM, SocketAddr::new(address, 0))?;
+        Ok(Self { _socket: socket, port: at.port() })
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
 }
 
 /// Makes them; those for IPv6 only where there is any.
@@ -28,7 +49,9 @@ pub(super) fn open() -> Result<(Doors, Vec<OwnedFd>), Fault> {
     let (udp_4, names_4) = make(SocketType::DGRAM, (Ipv4Addr::LOCALHOST, 0).into()).step(step)?;
     let six = make(SocketType::STREAM, (Ipv6Addr::LOCALHOST, 0).into())
         .and_then(|tcp| Ok((tcp, make(SocketType::DGRAM, (Ipv6Addr::LOCALHOST, 0).into())?)));
-    let mut doors = Doors { tcp_4: at.port(), tcp_6: None, names_4, names_6: None };
+    let nobody_4 = Nobody::at(Ipv4Addr::UNSPECIFIED.into()).step(step)?;
+    let nobody_6 = Nobody::at(Ipv6Addr::LOCALHOST.into()).ok();
+    let mut doors = Doors { tcp_4: at.port(), tcp_6: None, names_4, names_6: None, nobody_4, nobody_6 };
     match six {
         Ok(((tcp_6, at), (udp_6, names_6))) => {
             (doors.tcp_6, doors.names_6) = (Some(at.port()), Some(names_6));
@@ -39,14 +62,19 @@ pub(super) fn open() -> Result<(Doors, Vec<OwnedFd>), Fault> {
 }
 
 fn make(kind: SocketType, at: SocketAddr) -> Result<(OwnedFd, SocketAddr), Errno> {
+    let (socket, at) = bound(kind, at)?;
+    if kind == SocketType::STREAM {
+        listen(&socket, INTERCEPTED_BACKLOG)?;
+    }
+    Ok((socket, at))
+}
+
+fn bound(kind: SocketType, at: SocketAddr) -> Result<(OwnedFd, SocketAddr), Errno> {
     let family = if at.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = socket_with(family, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
     bind_to_loopback(socket.as_fd())
         .map_err(|error| Errno::from_raw_os_error(error.raw_os_error().unwrap_or(libc::EIO)))?;
     bind(&socket, &at)?;
-    if kind == SocketType::STREAM {
-        listen(&socket, INTERCEPTED_BACKLOG)?;
-    }
     let at = SocketAddr::try_from(getsockname(&socket)?)?;
     Ok((socket, at))
 }

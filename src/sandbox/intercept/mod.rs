@@ -45,7 +45,7 @@ use super::fault::{Fault, Step};
 use super::memory::Memory;
 use super::sys::seccomp::{Notification, answer_with, let_go_on, respond, still_valid};
 use super::sys::sockets::bind_to_loopback;
-use crate::limits::SERVER_HEARS_MS;
+use crate::limits::{CONNECT_HELD_MS, SERVER_HEARS_MS, UPSTREAM_CONNECT_MS};
 pub use address::{Given, read as read_address, write as write_address};
 use call::Network;
 use channel::Channel;
@@ -70,6 +70,8 @@ pub struct Rules {
     pub open: bool,
     /// The server may have connections made.
     pub dial: bool,
+    /// The server decides about every connection before it is made.
+    pub ask: bool,
 }
 
 /// Serves the calls of one command.
@@ -83,6 +85,8 @@ pub struct Interceptor {
     known: Known,
     own: Own,
     waiting: HashMap<u64, Waiting>,
+    /// Those of them that the server decides about.
+    undecided: HashMap<Mark, u64>,
     last_token: u64,
     counts: Counts,
 }
@@ -101,6 +105,13 @@ struct Waiting {
 enum Deed {
     /// To connect there, once the server has heard of it.
     Tell(std::net::SocketAddr),
+    /// To connect there, once the server has decided about the connection that this stands for. The kernel would not have
+    /// a caller wait that `does_not_wait`.
+    Ask {
+        via: std::net::SocketAddr,
+        mark: Mark,
+        does_not_wait: bool,
+    },
     /// To connect there.
     Connect(std::net::SocketAddr),
     Receive(Receipt),
@@ -137,6 +148,7 @@ impl Interceptor {
             known: Known::new().step(step)?,
             own: Own::default(),
             waiting: HashMap::new(),
+            undecided: HashMap::new(),
             last_token: CHANNEL,
             counts: Counts::default(),
         })
@@ -158,7 +170,14 @@ impl Interceptor {
             match event.data.u64() {
                 LISTENER => {}
                 CHANNEL => {
-                    self.hear();
+                    for (mark, errno) in self.hear() {
+                        self.decide(listener, mark, errno)?;
+                    }
+                    if self.channel.is_gone() {
+                        for mark in self.undecided.keys().copied().collect::<Vec<_>>() {
+                            self.decide(listener, mark, Some(Errno::NETUNREACH.raw_os_error()))?;
+                        }
+                    }
                     for token in self.channel.flush(&self.epoll) {
                         self.go_on(listener, token)?;
                     }
@@ -182,7 +201,19 @@ impl Interceptor {
         });
         for token in over.map(|(token, _)| *token).collect::<Vec<_>>() {
             let Some(waiting) = self.forget(token) else { continue };
-            let errno = if matches!(waiting.deed, Deed::Tell(_)) { Errno::TIMEDOUT } else { Errno::AGAIN };
+            let errno = match waiting.deed {
+                // Its event loop has waited long enough; what comes of the connection it learns later.
+                Deed::Ask { via, does_not_wait: true, .. } if still_valid(listener, waiting.asked.id) => {
+                    let answer = self.connect_to(waiting.socket, via);
+                    let _ = self.give(listener, waiting.asked, answer);
+                    continue;
+                }
+                Deed::Tell(_) | Deed::Ask { .. } => {
+                    self.known.forget(&waiting.socket);
+                    Errno::TIMEDOUT
+                }
+                _ => Errno::AGAIN,
+            };
             let _ = respond(listener, waiting.asked.id, Err(errno.raw_os_error()));
         }
         self.channel.count(self.counts);
@@ -311,15 +342,12 @@ impl Interceptor {
         self.last_token += 1;
         let token = self.last_token;
         let ready = match &deed {
-            Deed::Tell(_) => None,
+            Deed::Tell(_) | Deed::Ask { .. } => None,
             Deed::Receive(_) => Some((epoll::EventFlags::IN, Timeout::Recv)),
             Deed::Connect(_) | Deed::Send(_) => Some((epoll::EventFlags::OUT, Timeout::Send)),
         };
         let until = match ready {
-            None => {
-                self.channel.then(token);
-                Some(Duration::from_millis(SERVER_HEARS_MS))
-            }
+            None => Some(self.server_needs(&socket, &deed, token)?),
             Some((flags, timeout)) => {
                 epoll::add(&self.epoll, &socket, epoll::EventData::new_u64(token), flags)?;
                 socket_timeout(&socket, timeout)?
@@ -330,11 +358,52 @@ impl Interceptor {
         Ok(())
     }
 
+    /// How long a call waits for the server.
+    fn server_needs(&mut self, socket: &OwnedFd, deed: &Deed, token: u64) -> Result<Duration, Errno> {
+        let Deed::Ask { mark, does_not_wait, .. } = deed else {
+            self.channel.then(token);
+            return Ok(Duration::from_millis(SERVER_HEARS_MS));
+        };
+        self.undecided.insert(*mark, token);
+        if *does_not_wait {
+            return Ok(Duration::from_millis(CONNECT_HELD_MS));
+        }
+        let own = socket_timeout(socket, Timeout::Send)?;
+        let most = Duration::from_millis(UPSTREAM_CONNECT_MS + SERVER_HEARS_MS);
+        Ok(own.map_or(most, |own| own.min(most)))
+    }
+
+    /// The server has decided about a connection. Of one that does not wait any more it was not in time.
+    fn decide(&mut self, listener: &OwnedFd, mark: Mark, errno: Option<i32>) -> io::Result<()> {
+        let Some(token) = self.undecided.get(&mark).copied() else { return Ok(()) };
+        let Some(Waiting { asked, socket, deed, .. }) = self.forget(token) else { return Ok(()) };
+        let Deed::Ask { via, .. } = deed else { return Ok(()) };
+        if !still_valid(listener, asked.id) {
+            self.known.forget(&socket);
+            return Ok(());
+        }
+        let answer = match errno.map(Errno::from_raw_os_error) {
+            None => self.connect_to(socket, via),
+            Some(Errno::CONNREFUSED) => self.connect_to_nobody(socket, via),
+            Some(errno) => {
+                self.known.forget(&socket);
+                Err(errno)
+            }
+        };
+        self.give(listener, asked, answer)
+    }
+
     /// Takes a call out of those that wait. The kernel would wait on for a socket that the caller has open as well.
     fn forget(&mut self, token: u64) -> Option<Waiting> {
         let waiting = self.waiting.remove(&token)?;
-        if !matches!(waiting.deed, Deed::Tell(_)) {
-            let _ = epoll::delete(&self.epoll, &waiting.socket);
+        match waiting.deed {
+            Deed::Tell(_) => {}
+            Deed::Ask { mark, .. } => {
+                self.undecided.remove(&mark);
+            }
+            _ => {
+                let _ = epoll::delete(&self.epoll, &waiting.socket);
+            }
         }
         Some(waiting)
     }
@@ -346,7 +415,7 @@ impl Interceptor {
             return Ok(());
         }
         let answer = match deed {
-            Deed::Tell(via) | Deed::Connect(via) => self.connect_to(socket, via),
+            Deed::Tell(via) | Deed::Connect(via) | Deed::Ask { via, .. } => self.connect_to(socket, via),
             Deed::Receive(receipt) => self.receive_now(socket, receipt),
             Deed::Send(parcel) => self.send_now(socket, parcel),
         };

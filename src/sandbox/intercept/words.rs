@@ -16,7 +16,7 @@ pub enum Told {
         /// Whether there is IPv6.
         version_6: bool,
     },
-    /// A connection is about to come.
+    /// A connection is about to come; with `Rules::ask` once the server has decided ([`Wanted::Decide`]).
     Flow(Flow),
     /// What came of [`Wanted::Dial`]; with a socket if there is no error. It does not block, and may still be connecting.
     Dialed {
@@ -73,14 +73,36 @@ pub enum Wanted {
         /// Where to.
         to: SocketAddr,
     },
+    /// A connection that waits for it goes on, or does not.
+    Decide {
+        /// Which one.
+        mark: Mark,
+        /// What the command hears instead of a connection, a number of errno(3).
+        errno: Option<i32>,
+    },
 }
 
 /// `127.64.0.0/10`: loopback addresses that stand for connections.
 const FIRST_ADDRESS: u32 = 0x7f40_0000;
+/// Set in the number of a mark that is a port.
+const PORT_KEYS: u64 = 1 << 32;
 /// Bits of such an address that say which.
 const MARK_BITS: u32 = 22;
 
 impl Mark {
+    /// Both kinds as one number.
+    pub fn key(self) -> u64 {
+        match self {
+            Self::Address(number) => u64::from(number),
+            Self::Port(port) => u64::from(port) | PORT_KEYS,
+        }
+    }
+
+    /// What [`Self::key`] made, again.
+    pub fn of_key(key: u64) -> Self {
+        if key & PORT_KEYS == 0 { Self::Address(key as u32) } else { Self::Port(key as u16) }
+    }
+
     /// How many addresses there are.
     pub const ADDRESSES: u32 = 1 << MARK_BITS;
 
