@@ -215,6 +215,10 @@ impl Wires for Ways {
         let _ = self.interception.decide(Mark::of_key(key), errno);
     }
 
+    fn dial_waits(&self) -> bool {
+        self.reach == Reach::AsCommands
+    }
+
     fn dial(&self, to: SocketAddr) -> io::Result<OwnedFd> {
         match self.reach {
             Reach::Nothing => Err(io::ErrorKind::PermissionDenied.into()),

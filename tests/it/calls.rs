@@ -1,6 +1,7 @@
 //! Recording what programs call and answering it, by the built program: from the command line and as tools.
 
 mod command_line;
+mod cut_off;
 mod refused;
 mod tools;
 

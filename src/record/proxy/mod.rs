@@ -60,6 +60,10 @@ pub trait Wires: Send + Sync + 'static {
     fn on_wish(&self, _told: Box<dyn Fn(Wish) + Send + Sync>) {}
     /// The connection of this number may be made, or fails with this number of errno(3).
     fn decide(&self, _key: u64, _errno: Option<i32>) {}
+    /// Whether [`Self::dial`] waits for somebody else.
+    fn dial_waits(&self) -> bool {
+        true
+    }
     /// A TCP connection to there, which may still be on its way; or why nobody may call there.
     fn dial(&self, to: SocketAddr) -> io::Result<OwnedFd>;
     /// The real addresses of a name. `NotFound` says that there is no such name.

@@ -227,8 +227,12 @@ impl Shared {
     }
 
     async fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
-        let wires = Arc::clone(&self.wires);
-        let socket = tokio::task::spawn_blocking(move || wires.dial(to)).await.map_err(io::Error::other)??;
+        let socket = if self.wires.dial_waits() {
+            let wires = Arc::clone(&self.wires);
+            tokio::task::spawn_blocking(move || wires.dial(to)).await.map_err(io::Error::other)??
+        } else {
+            self.wires.dial(to)?
+        };
         let socket = std::net::TcpStream::from(socket);
         socket.set_nonblocking(true)?;
         let stream = TcpStream::from_std(socket)?;

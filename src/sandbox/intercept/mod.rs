@@ -6,6 +6,10 @@
 //! is connected to (`127.64.0.0/10`), of which the server has heard before. Connections of the command to servers of its own
 //! are let through, and any other datagram is refused as if there were no route, so that programs fall back to TCP.
 //!
+//! With `Rules::ask` a connection waits until the server has decided about it, which calls the real server meanwhile; one
+//! that is refused is led to where nobody listens, so that the kernel refuses it in its own way. A socket that does not block
+//! is held for a moment only, and goes on if nothing is decided by then.
+//!
 //! What holds a command that does not play along:
 //! - Its IP sockets are made by the supervisor and bound to the loopback device before the command has them. To change that
 //!   takes a capability that it lacks. So whatever is swapped while a call is looked at, memory or descriptors, nothing

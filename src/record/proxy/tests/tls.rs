@@ -132,9 +132,9 @@ fn a_program_that_trusts_its_server_alone_passes_unseen_from_the_second_time() {
 fn a_panic_costs_one_connection() {
     struct Panics(AtomicUsize, SocketAddr);
     impl Wires for Panics {
-        fn destination(&self, _: SocketAddr, _: SocketAddr) -> Option<SocketAddr> {
+        fn destination(&self, _: SocketAddr, _: SocketAddr) -> Option<Wish> {
             assert!(self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst) > 0, "the first one fails");
-            Some(self.1)
+            Some(Wish { key: 0, to: self.1 })
         }
         fn dial(&self, to: SocketAddr) -> io::Result<OwnedFd> {
             Net::default().dial(to)
