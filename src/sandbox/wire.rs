@@ -142,6 +142,7 @@ pub struct Request {
 /// How the calls of a command over the network are intercepted. With it go the supervisor's end of a socket
 /// ([`super::intercept`]), and then, if `bundle`, an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Intercept {
     /// Whether the server may have connections made from where the command is, as far as its network reaches.
     pub dial: bool,

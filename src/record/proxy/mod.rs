@@ -16,6 +16,7 @@ mod replay;
 mod shared;
 mod speakers;
 mod stream;
+mod tap;
 #[cfg(test)]
 mod tests;
 mod tls;

@@ -9,9 +9,10 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::first::{First, first, is_settings};
-use super::relay::{Tap, Then, relay};
+use super::relay::relay;
 use super::shared::Context;
 use super::stream::Stream;
+use super::tap::{Tap, Then};
 use super::{Note, h2, speakers, tls};
 use crate::limits::{RELAY_BUFFER_BYTES, SERVER_FIRST_MS};
 use crate::record::generic::GenericRecorder;

@@ -1,50 +1,28 @@
 //! Passes bytes between the program and the real server, and shows them to whoever records.
 
 use std::io;
-use std::time::SystemTime;
 
 use bytes::{Buf as _, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, WriteHalf, split};
 use tokio::net::TcpStream;
 
-use super::Note;
 use super::bulk::{self, Stop};
 use super::shared::Context;
 use super::stream::Stream;
+use super::tap::{Tap, Then};
 use crate::limits::{MAX_RELAY_WAITING_BYTES, RELAY_BUFFER_BYTES};
-use crate::record::exchange::{Exchange, Side, Target};
-use crate::record::generic::GenericRecorder;
-use crate::record::http1::{self, Bulk};
-use crate::record::wire::{RecordStep, Recorder};
-
-/// Who looks on.
-pub enum Tap {
-    /// HTTP/1.
-    Http(Box<http1::Tap>),
-    /// Turns.
-    Generic(Box<GenericRecorder>),
-    /// A protocol that is known.
-    Wire(Box<dyn Recorder>),
-    /// Nobody.
-    Nobody,
-}
-
-/// What a connection becomes after bytes that have all been passed on.
-pub enum Then {
-    /// Encrypted on both sides.
-    StartTls,
-    /// A tunnel to there.
-    Tunnel(Target),
-}
+use crate::record::exchange::{Exchange, Side};
+use crate::record::http1;
 
 /// Bytes on their way in one direction.
 #[derive(Default)]
-struct Way {
-    waiting: BytesMut,
+pub struct Way {
+    /// What was not written yet.
+    pub waiting: BytesMut,
     /// Something was written that may still lie in a layer.
     unflushed: bool,
     /// The source has ended.
-    ended: bool,
+    pub ended: bool,
     /// That was passed on too.
     shut: bool,
 }
@@ -101,143 +79,6 @@ async fn carry_out(due: Option<Due>, to: &mut WriteHalf<Stream>, bytes: &[u8]) -
         Some(Due::Flush) => to.flush().await.map(|()| (Due::Flush, 0)),
         Some(Due::Shut) => to.shutdown().await.map(|()| (Due::Shut, 0)),
         None => std::future::pending().await,
-    }
-}
-
-/// What looking at some bytes led to.
-#[derive(Default)]
-struct Seen {
-    done: Vec<Exchange>,
-    then: Option<Then>,
-    /// Bytes of the server that belong to what comes after the turn.
-    rest: Vec<u8>,
-    /// Bytes of the client that do.
-    early: Vec<u8>,
-    /// Calls that are not kept.
-    lost: u64,
-}
-
-impl Tap {
-    fn take(&mut self, context: &Context, from: Side, bytes: &[u8], up: &mut Way, down: &mut Way) -> Seen {
-        let now = SystemTime::now();
-        let mut seen = Seen::default();
-        let steps = match self {
-            Self::Http(tap) => {
-                let turn = tap.take(from, bytes, now, &mut seen.done);
-                tap.too_long().iter().for_each(|call| context.too_long(call));
-                let way = if from == Side::Client { up } else { down };
-                let Some((turn, count)) = turn else {
-                    way.waiting.extend_from_slice(bytes);
-                    return seen;
-                };
-                let (http, rest) = bytes.split_at(count);
-                match turn {
-                    http1::Turn::Tunnel(target) => {
-                        way.waiting.extend_from_slice(http);
-                        seen.then = Some(Then::Tunnel(target));
-                        rest.clone_into(&mut seen.rest);
-                    }
-                    http1::Turn::Upgrade { websocket } => {
-                        way.waiting.extend_from_slice(bytes);
-                        let mut next = GenericRecorder::new(context.link.clone(), websocket);
-                        if !rest.is_empty() {
-                            next.take(from, rest, now);
-                        }
-                        *self = Self::Generic(Box::new(next));
-                    }
-                    http1::Turn::Lost => {
-                        way.waiting.extend_from_slice(bytes);
-                        context.shared.note(Note::NotUnderstood { target: context.link.target.clone() });
-                        *self = Self::Nobody;
-                    }
-                }
-                return seen;
-            }
-            Self::Nobody => {
-                let way = if from == Side::Client { up } else { down };
-                way.waiting.extend_from_slice(bytes);
-                return seen;
-            }
-            Self::Generic(recorder) => recorder.take(from, bytes, now),
-            Self::Wire(recorder) => recorder.take(from, bytes, now),
-        };
-        apply(steps, up, down, &mut seen);
-        self.tell(context, &seen);
-        seen
-    }
-
-    fn end(&mut self, context: &Context, end: http1::End) -> Vec<Exchange> {
-        let now = SystemTime::now();
-        let mut seen = Seen::default();
-        let steps = match self {
-            Self::Http(tap) => {
-                tap.end(end, now, &mut seen.done);
-                tap.too_long().iter().for_each(|call| context.too_long(call));
-                Vec::new()
-            }
-            Self::Generic(recorder) => recorder.close(end.by),
-            Self::Wire(recorder) => recorder.end(now),
-            Self::Nobody => Vec::new(),
-        };
-        apply(steps, &mut Way::default(), &mut Way::default(), &mut seen);
-        self.tell(context, &seen);
-        seen.done
-    }
-
-    /// Says what is not kept.
-    fn tell(&self, context: &Context, seen: &Seen) {
-        if seen.lost == 0 {
-            return;
-        }
-        context.shared.count(|counts| counts.dropped += seen.lost);
-        if matches!(self, Self::Generic(_)) {
-            context.shared.note(Note::TurnNotKept { target: context.link.target.clone() });
-        }
-    }
-
-    /// From which side a body may pass unseen.
-    fn bulk_from(&mut self, state: &State) -> Option<Side> {
-        [(Side::Server, &state.down), (Side::Client, &state.up)]
-            .into_iter()
-            .find(|(side, way)| !way.ended && self.bulk(*side).is_some())
-            .map(|(side, _)| side)
-    }
-
-    /// What may pass from a side unseen.
-    fn bulk(&mut self, from: Side) -> Option<Bulk<'_>> {
-        match self {
-            Self::Http(tap) => tap.bulk(from),
-            _ => None,
-        }
-    }
-
-    /// So many bytes have passed unseen.
-    fn passed(&mut self, from: Side, count: u64) {
-        if let Self::Http(tap) = self {
-            tap.passed(from, count);
-        }
-    }
-}
-
-fn apply(steps: Vec<RecordStep>, up: &mut Way, down: &mut Way, seen: &mut Seen) {
-    for step in steps {
-        match step {
-            RecordStep::Forward(Side::Client, bytes) | RecordStep::Reply(Side::Server, bytes) => {
-                up.waiting.extend_from_slice(&bytes);
-            }
-            RecordStep::Forward(Side::Server, bytes) | RecordStep::Reply(Side::Client, bytes) => {
-                down.waiting.extend_from_slice(&bytes);
-            }
-            RecordStep::StartTls { early } => {
-                seen.then = Some(Then::StartTls);
-                seen.early.extend_from_slice(&early);
-            }
-            RecordStep::Done(exchange) => seen.done.push(*exchange),
-            RecordStep::Lost(reason) => {
-                tracing::debug!(reason, "a call is not kept");
-                seen.lost += 1;
-            }
-        }
     }
 }
 
@@ -380,7 +221,7 @@ async fn pass(
             context.keep(state.done.drain(..));
         }
         let reads = state.then.is_none();
-        let unseen = if is_bare && reads && !state.looks { tap.bulk_from(state) } else { None };
+        let unseen = if is_bare && reads && !state.looks { tap.bulk_from(&state.up, &state.down) } else { None };
         if let Some(from) = unseen
             && state.is_clear()
         {

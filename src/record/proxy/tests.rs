@@ -1,5 +1,6 @@
 //! Servers on loopback, recorded through the proxy, stopped, and played again.
 
+mod bodies;
 mod generic;
 mod http1;
 mod http2;

@@ -66,6 +66,7 @@ const CHANNEL: u64 = 1;
 
 /// What an interception depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Rules {
     /// The kernel goes on with no call that could send: the loopback device is shared with other programs, and the command
     /// has no network.

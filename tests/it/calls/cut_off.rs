@@ -40,7 +40,7 @@ connection.request('GET', '/half')
 answer = connection.getresponse()
 left, total = int(sys.argv[2]), 0
 try:
-    while left > total and (part := answer.read(min(1 << 16, left - total))):
+    while left > total and (part := answer.read1(min(1 << 16, left - total))):
         total += len(part)
     print(total)
 except OSError as error:

@@ -1,0 +1,172 @@
+//! Who looks on while bytes pass between the program and the real server.
+
+use std::time::SystemTime;
+
+use super::Note;
+use super::relay::Way;
+use super::shared::Context;
+use crate::record::exchange::{Exchange, Side, Target};
+use crate::record::generic::GenericRecorder;
+use crate::record::http1::{self, Bulk};
+use crate::record::wire::{RecordStep, Recorder};
+
+/// Who looks on.
+pub enum Tap {
+    /// HTTP/1.
+    Http(Box<http1::Tap>),
+    /// Turns.
+    Generic(Box<GenericRecorder>),
+    /// A protocol that is known.
+    Wire(Box<dyn Recorder>),
+    /// Nobody.
+    Nobody,
+}
+
+/// What a connection becomes after bytes that have all been passed on.
+pub enum Then {
+    /// Encrypted on both sides.
+    StartTls,
+    /// A tunnel to there.
+    Tunnel(Target),
+}
+
+/// What looking at some bytes led to.
+#[derive(Default)]
+pub struct Seen {
+    /// Calls that are complete.
+    pub done: Vec<Exchange>,
+    /// What the connection becomes.
+    pub then: Option<Then>,
+    /// Bytes of the server that belong to what comes after the turn.
+    pub rest: Vec<u8>,
+    /// Bytes of the client that do.
+    pub early: Vec<u8>,
+    /// Calls that are not kept.
+    lost: u64,
+}
+
+impl Tap {
+    /// Bytes came from this side: what of them goes on is put to the ways.
+    pub fn take(&mut self, context: &Context, from: Side, bytes: &[u8], up: &mut Way, down: &mut Way) -> Seen {
+        let now = SystemTime::now();
+        let mut seen = Seen::default();
+        let steps = match self {
+            Self::Http(tap) => {
+                let turn = tap.take(from, bytes, now, &mut seen.done);
+                tap.too_long().iter().for_each(|call| context.too_long(call));
+                let way = if from == Side::Client { up } else { down };
+                let Some((turn, count)) = turn else {
+                    way.waiting.extend_from_slice(bytes);
+                    return seen;
+                };
+                let (http, rest) = bytes.split_at(count);
+                match turn {
+                    http1::Turn::Tunnel(target) => {
+                        way.waiting.extend_from_slice(http);
+                        seen.then = Some(Then::Tunnel(target));
+                        rest.clone_into(&mut seen.rest);
+                    }
+                    http1::Turn::Upgrade { websocket } => {
+                        way.waiting.extend_from_slice(bytes);
+                        let mut next = GenericRecorder::new(context.link.clone(), websocket);
+                        if !rest.is_empty() {
+                            next.take(from, rest, now);
+                        }
+                        *self = Self::Generic(Box::new(next));
+                    }
+                    http1::Turn::Lost => {
+                        way.waiting.extend_from_slice(bytes);
+                        context.shared.note(Note::NotUnderstood { target: context.link.target.clone() });
+                        *self = Self::Nobody;
+                    }
+                }
+                return seen;
+            }
+            Self::Nobody => {
+                let way = if from == Side::Client { up } else { down };
+                way.waiting.extend_from_slice(bytes);
+                return seen;
+            }
+            Self::Generic(recorder) => recorder.take(from, bytes, now),
+            Self::Wire(recorder) => recorder.take(from, bytes, now),
+        };
+        apply(steps, up, down, &mut seen);
+        self.tell(context, &seen);
+        seen
+    }
+
+    /// The connection has ended: the calls that were still on the way.
+    pub fn end(&mut self, context: &Context, end: http1::End) -> Vec<Exchange> {
+        let now = SystemTime::now();
+        let mut seen = Seen::default();
+        let steps = match self {
+            Self::Http(tap) => {
+                tap.end(end, now, &mut seen.done);
+                tap.too_long().iter().for_each(|call| context.too_long(call));
+                Vec::new()
+            }
+            Self::Generic(recorder) => recorder.close(end.by),
+            Self::Wire(recorder) => recorder.end(now),
+            Self::Nobody => Vec::new(),
+        };
+        apply(steps, &mut Way::default(), &mut Way::default(), &mut seen);
+        self.tell(context, &seen);
+        seen.done
+    }
+
+    /// Says what is not kept.
+    fn tell(&self, context: &Context, seen: &Seen) {
+        if seen.lost == 0 {
+            return;
+        }
+        context.shared.count(|counts| counts.dropped += seen.lost);
+        if matches!(self, Self::Generic(_)) {
+            context.shared.note(Note::TurnNotKept { target: context.link.target.clone() });
+        }
+    }
+
+    /// From which side a body may pass unseen.
+    pub fn bulk_from(&mut self, up: &Way, down: &Way) -> Option<Side> {
+        [(Side::Server, down), (Side::Client, up)]
+            .into_iter()
+            .find(|(side, way)| !way.ended && self.bulk(*side).is_some())
+            .map(|(side, _)| side)
+    }
+
+    /// What may pass from a side unseen.
+    pub fn bulk(&mut self, from: Side) -> Option<Bulk<'_>> {
+        match self {
+            Self::Http(tap) => tap.bulk(from),
+            _ => None,
+        }
+    }
+
+    /// So many bytes have passed unseen.
+    pub fn passed(&mut self, from: Side, count: u64) {
+        if let Self::Http(tap) = self {
+            tap.passed(from, count);
+        }
+    }
+}
+
+fn apply(steps: Vec<RecordStep>, up: &mut Way, down: &mut Way, seen: &mut Seen) {
+    for step in steps {
+        match step {
+            RecordStep::Forward(Side::Client, bytes) | RecordStep::Reply(Side::Server, bytes) => {
+                up.waiting.extend_from_slice(&bytes);
+            }
+            RecordStep::Forward(Side::Server, bytes) | RecordStep::Reply(Side::Client, bytes) => {
+                down.waiting.extend_from_slice(&bytes);
+            }
+            RecordStep::StartTls { early } => {
+                seen.then = Some(Then::StartTls);
+                seen.early.extend_from_slice(&early);
+            }
+            RecordStep::Done(exchange) => seen.done.push(*exchange),
+            RecordStep::Lost(reason) => {
+                tracing::debug!(reason, "a call is not kept");
+                seen.lost += 1;
+            }
+        }
+    }
+}
