@@ -57,7 +57,7 @@ fn record(services: &Services, path: &str, run: &CallsRun, signals: BorrowedFd<'
         count => format!("recorded {count} calls ({protocols})"),
     };
     let _ = write!(text, " as {}: {}", kept.name, kept.path.display());
-    tell(&text, &[left_out(&kept), notes(services, &ran)].concat());
+    tell(&text, &[vec![isolation(&ran)], left_out(&kept), notes(services, &ran)].concat());
     Ok(status(&ran))
 }
 
@@ -104,12 +104,17 @@ fn test(
         let (kept, new) = keep(&services.policy, &services.writer, path, named, new, services.calls.keep_secrets)?;
         let _ = write!(text, "; {} new calls are in {}", new.len(), kept.path.display());
     }
-    let mut more = notes(services, &ran);
+    let mut more = vec![isolation(&ran)];
+    more.extend(notes(services, &ran));
     more.extend(loaded.torn);
     more.extend(missed(&report));
     tell(&text, &more);
     let status = status(&ran);
     Ok(if status == 0 && report.missed_count > 0 { 1 } else { status })
+}
+
+fn isolation(ran: &Ran) -> String {
+    format!("isolation: {}", ran.isolation.as_str())
 }
 
 fn missed(report: &Report) -> impl Iterator<Item = String> {

@@ -325,6 +325,8 @@ pub const INTERCEPTED_BACKLOG: i32 = 4096;
 pub const MAX_INTERCEPTED_SOCKETS: usize = 65_536;
 /// Sockets of an intercepted command that are known as its own servers.
 pub const MAX_OWN_SOCKETS: usize = 16_384;
+/// Sockets of an intercepted command that a supervisor which cannot fetch them keeps; beyond that the command can make none.
+pub const MAX_KEPT_SOCKETS: usize = 4096;
 /// What the supervisor takes at once of a message that it sends for a command, in bytes: the largest datagram and more.
 pub const MAX_INTERCEPTED_BYTES: usize = 256 * 1024;
 /// Largest datagram over IPv4, in bytes.

@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
-use crate::calls::Reach;
-use crate::cli::Sandbox;
+use crate::calls::{Isolation, Reach};
+use crate::cli::{self, Sandbox};
 use crate::config::{CallsConfig, Config};
 use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;
@@ -67,10 +67,15 @@ fn calls(config: &Config, standing: &Standing) -> Calls {
         (None, Network::Loopback | Network::Host) => Reach::AsCommands,
     };
     let resolves = reach == Reach::AsServer || reach == Reach::AsCommands && standing.network == Network::Host;
-    let CallsConfig { roots, open, keep_secrets, .. } = config.calls.clone();
+    let CallsConfig { roots, open, keep_secrets, isolation, .. } = config.calls.clone();
     let mut calls = Calls::default();
     (calls.reach, calls.resolves, calls.roots) = (reach, resolves, roots);
     (calls.open, calls.keep_secrets) = (open, keep_secrets);
+    calls.isolation = isolation.map(|asked| match asked {
+        cli::Isolation::Strict => Isolation::Strict,
+        cli::Isolation::Seccomp => Isolation::Seccomp,
+        cli::Isolation::Env => Isolation::Env,
+    });
     calls
 }
 

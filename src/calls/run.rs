@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::CallsError;
+use super::isolation::{Isolation, proxy_variables, with_java_proxy};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
@@ -66,6 +67,8 @@ pub struct Run<'a> {
     pub streams: Option<[BorrowedFd<'a>; 3]>,
     /// Whether its own servers can be reached from other machines, where its network is that of the system.
     pub open: bool,
+    /// How far it is held.
+    pub isolation: Isolation,
 }
 
 /// What becomes of its calls.
@@ -87,6 +90,8 @@ pub enum Play {
 /// What came of a run.
 #[derive(Debug)]
 pub struct Ran {
+    /// How far it was held.
+    pub isolation: Isolation,
     /// How the command ended.
     pub outcome: Outcome,
     /// What was recorded.
@@ -108,7 +113,12 @@ pub fn run(
 ) -> Result<Ran, CallsError> {
     let authority = Arc::new(Authority::new()?);
     let bundle = authority.bundle(ground.roots);
-    let variables = show(ground, &authority, &bundle)?;
+    let mut variables = show(ground, &authority, &bundle)?;
+    let proxy_only = run.isolation == Isolation::Env;
+    if proxy_only {
+        with_java_proxy(&mut variables);
+        variables.extend(proxy_variables().into_iter().map(|(name, value)| (name.into(), value.into())));
+    }
     let (mode, book, dial) = match play {
         Play::Record => (Mode::Record, None, true),
         Play::Replay { recordings, noise, on_miss } => {
@@ -120,7 +130,7 @@ pub fn run(
     };
     let mut started: Option<io::Result<(Proxy, Arc<Ways>)>> = None;
     let mut on_start = |interception| {
-        started = Some(start(interception, ground, mode.clone(), &authority));
+        started = Some(start(interception, ground, mode.clone(), &authority, proxy_only));
     };
     let how = Intercepted {
         environment: &variables,
@@ -128,6 +138,7 @@ pub fn run(
         dial: dial && ground.reach == Reach::AsCommands,
         open: run.open,
         streams: run.streams,
+        proxy_only,
     };
     let bounds = Bounds {
         timeout: run.timeout,
@@ -141,7 +152,7 @@ pub fn run(
             Some((proxy, ways)) => (proxy.finish(), ways.interception.counts()),
             None => (Recorded::default(), Counts::default()),
         };
-    Ok(Ran { outcome: outcome?, recorded, report: book.map(|book| book.report()), counts })
+    Ok(Ran { isolation: run.isolation, outcome: outcome?, recorded, report: book.map(|book| book.report()), counts })
 }
 
 /// Starts what answers. It needs threads, not time.
@@ -150,13 +161,18 @@ fn start(
     ground: &Ground<'_>,
     mode: Mode,
     authority: &Arc<Authority>,
+    proxy_only: bool,
 ) -> io::Result<(Proxy, Arc<Ways>)> {
     let taken = interception.sockets().ok_or(io::ErrorKind::NotConnected)?;
-    let tcp = [Some(taken.tcp_4), taken.tcp_6].into_iter().flatten().map(TcpListener::from).collect();
+    let tcp: Vec<TcpListener> = [Some(taken.tcp_4), taken.tcp_6].into_iter().flatten().map(TcpListener::from).collect();
     let udp = [Some(taken.udp_4), taken.udp_6].into_iter().flatten().map(UdpSocket::from).collect();
     let ways = Arc::new(Ways { interception, reach: ground.reach, resolves: ground.resolves });
     let proxy = Proxy::start(
-        Sockets { tcp, udp, forward: Vec::new() },
+        if proxy_only {
+            Sockets { forward: tcp, ..Sockets::default() }
+        } else {
+            Sockets { tcp, udp, ..Sockets::default() }
+        },
         Arc::clone(&ways) as _,
         mode,
         Arc::clone(authority),

@@ -30,6 +30,7 @@ use thiserror::Error;
 use crate::limits::MAX_COMMAND_BYTES;
 use crate::sandbox::{Place, Request};
 
+pub use crate::sandbox::PROXY_PORT;
 pub use crate::sandbox::intercept::Counts;
 pub use crate::sandbox::{Denied, Exit};
 pub use background::{Background, BackgroundCommands, Ending, State};

@@ -58,6 +58,9 @@ pub struct Intercepted<'a> {
     pub open: bool,
     /// Its standard input, output and error, which then nobody captures.
     pub streams: Option<[BorrowedFd<'a>; 3]>,
+    /// Nothing is led anywhere: [`Sockets::tcp_4`](super::Sockets::tcp_4) is a proxy on 127.0.0.1, whose port takes the
+    /// place of [`PROXY_PORT`](super::PROXY_PORT) in the variables.
+    pub proxy_only: bool,
 }
 
 /// Runs a command as [`run`] does, with its calls over the network led to `on_start`'s sockets.
@@ -80,7 +83,12 @@ pub fn run_intercepted(
     let mut request = command.request(how.streams.is_some(), false)?;
     let variables = how.environment.iter().map(|(name, value)| (name.into(), value.into()));
     request.environment.extend(variables);
-    request.intercept = Some(Intercept { dial: how.dial, open: how.open, bundle: how.certificates.is_some() });
+    request.intercept = Some(Intercept {
+        dial: how.dial,
+        open: how.open,
+        bundle: how.certificates.is_some(),
+        proxy_only: how.proxy_only,
+    });
     let (waiting, channel) = Listening::new()?;
     let bundle = how.certificates.map(in_memory).transpose()?;
     let with = With { channel, bundle, waiting, on_start };
@@ -181,7 +189,7 @@ fn follow(
                 let _ = rustix::io::write(&terminal, &[END_OF_INPUT]);
                 streams.take_terminal(terminal)?;
             }
-            News::Said(Event::Started | Event::Listens { .. }, _) => return Err(ExecError::out_of_turn()),
+            News::Said(Event::Started | Event::Listens, _) => return Err(ExecError::out_of_turn()),
             News::Said(Event::Refused { step, errno }, _) => return Err(ExecError::refused(step, errno)),
             News::Said(Event::Ended { exit, left, denied }, _) => {
                 let [stdout, stderr] = streams.drain()?;

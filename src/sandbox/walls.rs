@@ -141,6 +141,11 @@ pub fn intercept_only() -> Result<OwnedFd, Fault> {
     install(&seccomp::interception())
 }
 
+/// No listener is sent from here on.
+pub fn seal() -> Result<(), Fault> {
+    sys::seccomp::install(&seccomp::sealing()).step("install the filter")
+}
+
 fn install(filter: &Program) -> Result<OwnedFd, Fault> {
     sys::seccomp::install_with_listener(filter).map_err(|cause| match cause.raw_os_error() {
         Some(libc::EBUSY) => Fault {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::calling::{Wanted, folder, last_words, left_out, notes, run_command};
 use super::command_notes::exit_code;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
-use crate::calls::{Kept, Play, Ran, keep, sets};
+use crate::calls::{Isolation, Kept, Play, Ran, keep, sets};
 use crate::error::Error;
 use crate::limits::MAX_CALLS_TIMEOUT_SECS;
 use crate::record::Exchange;
@@ -44,6 +44,9 @@ pub struct Output {
     protocols: Vec<String>,
     message: String,
     configuration: Configuration,
+    /// How far the application was held, once it ran; with `env` only what went through HTTP_PROXY was seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    isolation: Option<Isolation>,
     /// Of the application, once it ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     app_exit_code: Option<i32>,
@@ -83,6 +86,7 @@ impl Tool for KeployMockRecord {
                 protocols: Vec::new(),
                 message: format!("Recording failed: {reason}"),
                 configuration,
+                isolation: None,
                 app_exit_code: None,
                 last_words: None,
                 notes: Vec::new(),
@@ -140,6 +144,7 @@ fn told(context: &Context<'_>, configuration: Configuration, kept: &Kept, exchan
         protocols,
         message,
         configuration,
+        isolation: Some(ran.isolation),
         app_exit_code: Some(exit_code(ran.outcome.exit)),
         last_words: last_words(ran),
         notes: [left_out(kept), notes(context.services, ran)].concat(),
