@@ -343,6 +343,8 @@ pub const MAX_WAITING_WORDS: usize = 4096;
 pub const CERTIFICATES_BYTES: u64 = 8 * 1024 * 1024;
 /// Largest file of recorded calls that is read or written, in bytes.
 pub const MAX_CALLS_FILE_BYTES: u64 = 256 * 1024 * 1024;
+/// Room that there must be for a set of recorded calls before a program is run, in bytes.
+pub const SET_ROOM_BYTES: usize = 64 * 1024;
 /// Deepest nesting of a recorded call's document, in levels.
 pub const MAX_CALLS_DEPTH: usize = 100;
 /// Most values in one document.

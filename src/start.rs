@@ -15,7 +15,7 @@ use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;
 use crate::policy::{Policy, Root};
 use crate::sandbox::explain::{gaps, refusal};
-use crate::sandbox::{Fault, Network, Place, Plan, PlannedRoot, Scratch, Standing, Tier, hold_server};
+use crate::sandbox::{Fault, Network, Place, Plan, PlannedRoot, Scratch, Standing, Tier, hold_server, is_inside};
 use crate::search::memory::Memory;
 use crate::server::Server;
 use crate::tools::{Calls, Commands, Registry, Services};
@@ -106,6 +106,11 @@ fn commands(config: &Config, policy: &Policy) -> Result<Commands> {
     };
     if let Some(reason) = &config.sandbox.refused {
         return Ok(bounds(Standing::refused(reason.clone(), Vec::new())));
+    }
+    if config.sandbox.mode != Sandbox::Off && is_inside() {
+        let reason = "this program runs inside another replay already, and the kernel takes only one supervisor; run it outside \
+                      of that, or with --sandbox off (and --isolation env to record calls)";
+        return Ok(bounds(Standing::refused(reason.to_owned(), Vec::new())));
     }
     let tiers: &[Tier] = match config.sandbox.mode {
         Sandbox::Require => &[Tier::Namespaces, Tier::Landlock],

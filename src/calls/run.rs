@@ -23,6 +23,10 @@ use crate::record::proxy::{Mode, OnMiss, Proxy, Recorded, Replay, Sockets, Wires
 use crate::record::{Book, Noise, Outline, Recording, Report};
 use crate::sandbox::Scratch;
 
+/// What keeps package managers from looking for news of themselves, which are no calls of the program that they start.
+const WITHOUT_NEWS: [(&str, &str); 3] =
+    [("npm_config_update_notifier", "false"), ("NO_UPDATE_NOTIFIER", "1"), ("PIP_DISABLE_PIP_VERSION_CHECK", "1")];
+
 /// What the server has for all runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Ground<'a> {
@@ -114,6 +118,7 @@ pub fn run(
     let authority = Arc::new(Authority::new()?);
     let bundle = authority.bundle(ground.roots);
     let mut variables = show(ground, &authority, &bundle)?;
+    variables.extend(WITHOUT_NEWS.map(|(name, value)| (name.into(), value.into())));
     let proxy_only = run.isolation == Isolation::Env;
     if proxy_only {
         with_java_proxy(&mut variables);
@@ -148,7 +153,7 @@ pub fn run(
     let outcome =
         run_intercepted(ground.launcher, run.command, &how, bounds, ground.running, cancel, &mut on_start, on_progress);
     let (recorded, counts) =
-        match started.transpose().map_err(|source| CallsError::Setup { step: "answer calls", source })? {
+        match started.transpose().map_err(|cause| CallsError::Setup { step: "answer calls", cause })? {
             Some((proxy, ways)) => (proxy.finish(), ways.interception.counts()),
             None => (Recorded::default(), Counts::default()),
         };
@@ -196,7 +201,7 @@ fn show(ground: &Ground<'_>, authority: &Authority, bundle: &[u8]) -> Result<Vec
     const FILES: [&str; 3] = ["bundle.pem", "authority.pem", "java.p12"];
     let java = authority.trust_store(ground.roots);
     let contents = [bundle, authority.pem().as_bytes(), &java];
-    let step = |source| CallsError::Setup { step: "show certificates to the command", source };
+    let step = |cause| CallsError::Setup { step: "show certificates to the command", cause };
     let directory = ground.scratch.hand_out(FILES.into_iter().zip(contents)).map_err(step)?;
     let path = |name: &str| ground.tmp.join(&directory).join(name).to_string_lossy().into_owned();
     let [bundle, authority, java] = FILES.map(path);

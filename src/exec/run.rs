@@ -63,7 +63,8 @@ pub struct Intercepted<'a> {
     pub proxy_only: bool,
 }
 
-/// Runs a command as [`run`] does, with its calls over the network led to `on_start`'s sockets.
+/// Runs a command as [`run`] does, with its calls over the network led to `on_start`'s sockets. A cancelled token means SIGTERM
+/// and, after the grace, SIGKILL.
 ///
 /// `on_start` is called once, before the program connects to anything, on the thread of this call, which follows the command
 /// meanwhile not at all: it has to return soon. Dropping what it was given has every further connection of the command fail.
@@ -124,6 +125,8 @@ fn follow(
     cancel: &CancelToken,
     on_progress: &mut dyn FnMut(Duration, Stage),
 ) -> Result<Outcome, ExecError> {
+    // What it has called until then is wanted.
+    let gently = with.is_some();
     let begun = Instant::now();
     let mut pace = Pace { begun, next: begun };
     let slot =
@@ -158,7 +161,11 @@ fn follow(
     let (mut timed_out, mut cancelled) = (false, false);
     loop {
         if !cancelled && cancel.is_cancelled() {
-            countdown.kill(&job);
+            if gently {
+                countdown.terminate(&job);
+            } else {
+                countdown.kill(&job);
+            }
             cancelled = true;
         }
         timed_out |= countdown.tick(&job)?;

@@ -102,10 +102,10 @@ pub(super) fn last_words(ran: &Ran) -> Option<String> {
     Some(text.chars().skip(skipped).collect::<String>()).filter(|text| !text.is_empty())
 }
 
-/// That a file does not hold all that was recorded.
+/// That a file is not where it was wanted, or does not hold all that was recorded.
 pub fn left_out(kept: &Kept) -> Vec<String> {
     let text = format!("{} calls, the largest ones, are left out: the file would be too large", kept.left_out);
-    if kept.left_out > 0 { vec![text] } else { Vec::new() }
+    kept.elsewhere.clone().into_iter().chain((kept.left_out > 0).then_some(text)).collect()
 }
 
 /// What there is to tell about a run beside its calls.

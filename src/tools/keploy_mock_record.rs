@@ -105,13 +105,13 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
     }
     let services = context.services;
     // Before a program runs for minutes.
-    sets::prepare(&services.policy, path)?;
+    sets::prepare(&services.policy, &services.writer, path)?;
     let wanted = Wanted { line: command, timeout_secs: timeout, streams: None };
     let mut ran = match run_command(services, &wanted, Play::Record, context.cancel, &mut |done, all, stage| {
         context.progress.stage(done, all, stage);
     }) {
         Ok(ran) => ran,
-        Err(error) if error.is_setup() => return Ok(Err(format!("failed to setup agent: {error}"))),
+        Err(error) if error.is_setup() => return Ok(Err(format!("failed to setup agent: {}", error.advice()))),
         Err(error) => return Err(error.into()),
     };
     let exchanges = std::mem::take(&mut ran.recorded.exchanges);
@@ -127,7 +127,7 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
     let kept = keep(&services.policy, &services.writer, path, named, exchanges, services.calls.keep_secrets);
     match kept {
         Ok((kept, exchanges)) => Ok(Ok((kept, exchanges, ran))),
-        Err(error) => Err(error.into()),
+        Err(lost) => Err(lost.reason.into()),
     }
 }
 

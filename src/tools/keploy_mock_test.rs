@@ -150,7 +150,7 @@ fn replay(
         context.progress.stage(done, all, stage);
     }) {
         Ok(ran) => Ok(Ok((ran, loaded.torn))),
-        Err(error) if error.is_setup() => Ok(Err(format!("Replay failed: failed to setup agent: {error}"))),
+        Err(error) if error.is_setup() => Ok(Err(format!("Replay failed: failed to setup agent: {}", error.advice()))),
         Err(error) => Err(error.into()),
     }
 }

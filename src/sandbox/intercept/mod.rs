@@ -18,6 +18,10 @@
 //!   socket in the place of one that was looked at, and so send a datagram past the recording. It reaches what the operator
 //!   allowed to be reached anyway. The same holds without walls.
 //! - When the supervisor ends, every call that it was asked for fails.
+//!
+//! Descriptors of the command are fetched (pidfd_getfd(2)) or, where that is refused, found among those that were kept when
+//! the sockets were made ([`kept`]). Then there is none of a socket that the command accepted, or of another family: where
+//! the kernel goes on with nothing, messages over those are refused.
 
 mod address;
 pub mod call;

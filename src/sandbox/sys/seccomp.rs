@@ -43,6 +43,15 @@ pub fn install_with_listener(program: &Program) -> io::Result<OwnedFd> {
     Ok(listener)
 }
 
+/// Whether a filter of this program, which lets nobody have a listener, is on this process already. Nothing is installed.
+pub fn refuses_listeners() -> bool {
+    let nothing = std::ptr::null::<libc::sock_fprog>();
+    let (mode, listen) = (libc::SECCOMP_SET_MODE_FILTER, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER);
+    // SAFETY: the kernel fails to read a program from there (EFAULT), and no other memory is touched.
+    let done = unsafe { libc::syscall(libc::SYS_seccomp, mode, listen, nothing) };
+    done < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EBUSY)
+}
+
 /// Takes up the next call that waits; blocks until there is one.
 ///
 /// [`io::ErrorKind::NotFound`] if it was gone before it could be taken up.
