@@ -63,7 +63,7 @@ fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> R
     let named = (line.as_str(), folder.as_str());
     let count = exchanges.len();
     let kept = keep(&services.policy, &services.writer, path, named, exchanges, services.calls.keep_secrets);
-    let (kept, exchanges) = kept.or_else(|lost| rescue(here, path, count, lost))?;
+    let (kept, exchanges) = kept.or_else(|lost| rescue(here, path, count, *lost))?;
     let protocols = Summary::of(&exchanges).protocol_words().join(", ");
     let mut text = match exchanges.len() {
         0 => "no calls were captured".to_owned(),
@@ -120,7 +120,7 @@ fn test(
         let named = (line.as_str(), folder.as_str());
         let count = new.len();
         let kept = keep(&services.policy, &services.writer, path, named, new, services.calls.keep_secrets);
-        let (kept, new) = kept.or_else(|lost| rescue(here, path, count, lost))?;
+        let (kept, new) = kept.or_else(|lost| rescue(here, path, count, *lost))?;
         let _ = write!(text, "; {} new calls are in {}", new.len(), kept.path.display());
         elsewhere = left_out(&kept);
     }

@@ -70,7 +70,7 @@ pub struct Options {
     pub allow_network: bool,
     /// How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can
     /// be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets
-    /// HTTP_PROXY and its like, so that databases and direct connections are not seen. By default the best that there is, never
+    /// `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never
     /// `env`; asked for, it is that or more, or nothing is run
     #[arg(long, global = true, value_enum, value_name = "KIND")]
     pub isolation: Option<Isolation>,

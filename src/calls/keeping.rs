@@ -46,7 +46,7 @@ pub fn keep(
     named: (&str, &str),
     mut exchanges: Vec<Exchange>,
     keep_secrets: bool,
-) -> Result<(Kept, Vec<Exchange>), NotKept> {
+) -> Result<(Kept, Vec<Exchange>), Box<NotKept>> {
     if !keep_secrets {
         exchanges.iter_mut().for_each(redact::exchange);
     }
@@ -56,7 +56,7 @@ pub fn keep(
         Ok(written) => written,
         Err(reason) => {
             let name = names::choose(named.0, named.1, &[], now, |_| false);
-            return Err(NotKept { reason, name, bytes: Vec::new() });
+            return Err(Box::new(NotKept { reason, name, bytes: Vec::new() }));
         }
     };
     let exchanges: Vec<Exchange> = recordings.into_iter().map(|recording| recording.exchange).collect();
@@ -79,13 +79,11 @@ pub fn keep(
         Err(reason) => {
             let others = policy.roots().iter().filter(|root| root.writable());
             let others = others.map(|root| root.path().join(sets::DEFAULT_DIRECTORY).to_string_lossy().into_owned());
-            match others.filter(|other| other != directory).find_map(|other| put(&other).ok()) {
-                Some(done) => (Some(reason), done),
-                None => {
-                    let name = choose(&BTreeSet::new());
-                    return Err(NotKept { reason, name, bytes });
-                }
-            }
+            let Some(done) = others.filter(|other| other != directory).find_map(|other| put(&other).ok()) else {
+                let name = choose(&BTreeSet::new());
+                return Err(Box::new(NotKept { reason, name, bytes }));
+            };
+            (Some(reason), done)
         }
     };
     let elsewhere = reason.map(|reason| format!("the set could not be written to `{directory}`: {reason}"));

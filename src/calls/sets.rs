@@ -113,7 +113,7 @@ pub fn claim(policy: &Policy, directory: &str, name: &str) -> Result<bool, Calls
 pub fn prepare(policy: &Policy, writer: &Writer, directory: &str) -> Result<(), CallsError> {
     drop(policy.write(Path::new(directory).join("any").join(MOCK_FILES[0]))?);
     let target = policy.write(Path::new(directory).join(MOCK_FILES[0]))?;
-    let begun = writer.prepare(&target, [&[b'#'; SET_ROOM_BYTES][..]], None);
+    let begun = writer.prepare(&target, [vec![b'#'; SET_ROOM_BYTES].as_slice()], None);
     drop(begun.map_err(|source| CallsError::NotWritable { path: directory.to_owned(), reason: source })?);
     Ok(())
 }

@@ -77,6 +77,9 @@ impl Handed {
     }
 }
 
+/// What a supervisor has once it is where its command will be.
+type Entered<'a> = (Reach, Box<dyn Duties + 'a>, Option<Usher>);
+
 /// What one command has for itself.
 #[derive(Debug)]
 pub struct Berth {
@@ -266,7 +269,7 @@ impl Cells {
         entry: Option<Entry>,
         channel: Option<(OwnedFd, Intercept)>,
         bundle: Option<OwnedFd>,
-    ) -> Result<(Reach, Box<dyn Duties + '_>, Option<Usher>), Fault> {
+    ) -> Result<Entered<'_>, Fault> {
         let intercepts = channel.is_some();
         match self.start.tier {
             Tier::Off => {

@@ -146,6 +146,7 @@ pub const PROXY_PORT: &str = "{proxy port}";
 /// How the calls of a command over the network are intercepted. With it go the supervisor's end of a socket
 /// ([`super::intercept`]), and then, if `bundle`, an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is asked for apart from the others")]
 pub struct Intercept {
     /// Whether the server may have connections made from where the command is, as far as its network reaches.
     pub dial: bool,
@@ -378,7 +379,9 @@ mod tests {
         send(&here, &request, &[write.as_fd()]).unwrap();
         send(&here, &Event::Started, &[]).unwrap();
         let (got, fds) = receive::<Request>(&there).unwrap().unwrap();
-        assert_eq!((got, fds.len()), (request, 1));
+        assert_eq!((&got, fds.len()), (&request, 1));
+        let told = Request { environment: vec![("A".into(), "http://h:{proxy port}/".into())], ..request };
+        assert_eq!(told.with_proxy_port(80).environment, [("A".into(), "http://h:80/".into())]);
         rustix::io::write(&fds[0], b"x").unwrap();
         assert_eq!(rustix::io::read(&read, &mut [0; 8]).unwrap(), 1);
         assert_eq!(receive::<Event>(&there).unwrap().unwrap().0, Event::Started);
@@ -395,6 +398,10 @@ mod tests {
         let (first, fd) = receive_event(&here).unwrap().unwrap();
         assert_eq!((first, fd.is_some()), (Event::Started, true));
         assert_eq!(receive_event(&here).unwrap().unwrap().0, ended);
+        // As a listener travels, past what looks at messages.
+        send_listener(&there, there.as_fd()).unwrap();
+        let (listens, fd) = receive_event(&here).unwrap().unwrap();
+        assert_eq!((listens, fd.is_some()), (Event::Listens, true));
     }
 
     #[test]

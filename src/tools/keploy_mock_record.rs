@@ -44,7 +44,7 @@ pub struct Output {
     protocols: Vec<String>,
     message: String,
     configuration: Configuration,
-    /// How far the application was held, once it ran; with `env` only what went through HTTP_PROXY was seen.
+    /// How far the application was held, once it ran; with `env` only what went through `HTTP_PROXY` was seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     isolation: Option<Isolation>,
     /// Of the application, once it ran.

@@ -59,7 +59,7 @@ pub struct Output {
     mocks_unused: usize,
     /// Whether the run had no need of a network: something was replayed, and nothing missed.
     isolated: bool,
-    /// How far the command was held, once it ran; with `env` only what went through HTTP_PROXY was seen.
+    /// How far the command was held, once it ran; with `env` only what went through `HTTP_PROXY` was seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     isolation: Option<Isolation>,
     /// Calls that no recording answers, each with the closest one and how it differs.

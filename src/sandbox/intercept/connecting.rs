@@ -94,10 +94,10 @@ impl Interceptor {
             }
             Ok(false) => Ok(Answer::Later(socket, Deed::Connect(via))),
             Err(errno) => {
-                if !matches!(errno, Errno::INPROGRESS | Errno::ALREADY | Errno::ISCONN) {
-                    self.known.forget(&socket);
-                } else {
+                if matches!(errno, Errno::INPROGRESS | Errno::ALREADY | Errno::ISCONN) {
                     self.settled(&socket, errno == Errno::ISCONN);
+                } else {
+                    self.known.forget(&socket);
                 }
                 Err(errno)
             }

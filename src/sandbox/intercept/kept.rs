@@ -1,6 +1,6 @@
 //! The command's sockets, where its descriptors cannot be fetched.
 //!
-//! The default filter of container runtimes refuses pidfd_getfd(2) to who may not trace others. Every socket of the command
+//! The default filter of container runtimes refuses `pidfd_getfd(2)` to who may not trace others. Every socket of the command
 //! is made here, so a descriptor of it can stay, and be found again by the inode number that `/proc/PID/fd/NUMBER` leads to
 //! (proc(5)). As long as it stays the kernel does not end a connection that the command has closed. So it goes as soon as
 //! the command needs no more help with it, or nobody in the command has the socket open any more.
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn what_is_no_socket_is_said() {
-        let file = std::fs::File::open("/dev/null").unwrap();
+        let (file, _other) = rustix::pipe::pipe().unwrap();
         let holder = Holder { pid: std::process::id(), number: file.as_raw_fd() };
         assert_eq!(inode_at(holder), Err(Errno::NOTSOCK));
         assert_eq!(inode_at(Holder { number: -1, ..holder }), Err(Errno::BADF));

@@ -19,8 +19,8 @@
 //!   allowed to be reached anyway. The same holds without walls.
 //! - When the supervisor ends, every call that it was asked for fails.
 //!
-//! Descriptors of the command are fetched (pidfd_getfd(2)) or, where that is refused, found among those that were kept when
-//! the sockets were made ([`kept`]). Then there is none of a socket that the command accepted, or of another family: where
+//! Descriptors of the command are fetched (`pidfd_getfd(2)`) or, where that is refused, found among those that were kept when
+//! the sockets were made (`kept.rs`). Then there is none of a socket that the command accepted, or of another family: where
 //! the kernel goes on with nothing, messages over those are refused.
 
 mod address;

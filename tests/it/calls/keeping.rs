@@ -32,11 +32,10 @@ fn a_directory_that_takes_no_set_is_found_before_the_program_runs() {
     let record = format!("{REPLAY} calls record --sandbox off --path sets -- touch ran");
     let read_only = mounted(&tree, &format!("mount -t tmpfs -o ro none sets; exec {record}"));
     let next = "; give a directory with room that can be written to as `path`; nothing was run\n";
-    let shown = tree.text("sets/mocks.yaml");
-    assert_eq!(
-        (read_only.status, read_only.err.as_str()),
-        (2, format!("replay: no mock set can be written to `sets`: cannot create a temporary file for {shown}: Read-only file system (os error 30){next}").as_str())
-    );
+    for (part, at) in [("replay: no mock set can be written to `sets`: ", true), (next, false)] {
+        assert!(if at { read_only.err.starts_with(part) } else { read_only.err.ends_with(part) }, "{read_only:?}");
+    }
+    assert_eq!((read_only.status, tree.path("ran").exists()), (2, false));
     let full = mounted(
         &tree,
         &format!("mount -t tmpfs -o size=64k none sets; head -c 60000 /dev/zero >sets/x; exec {record}"),
