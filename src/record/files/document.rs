@@ -4,11 +4,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{Problem, bounds};
 use super::databases::{MongoSpec, MySqlSpec, PostgresSpec, PostgresV2Spec, PostgresV3Spec};
 use super::emit;
 use super::kinds::{DnsSpec, GenericSpec, GrpcSpec, Http2Spec, HttpSpec, KafkaSpec, RedisSpec};
 use super::node::{Kind, Node};
+use super::{Problem, bounds};
 
 /// The only version there is.
 pub const VERSION: &str = "api.keploy.io/v1beta1";
