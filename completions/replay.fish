@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= sandbox= network= allow-network env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= max-commands= max-background-commands= background-output-bytes= tools= errors= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= no-fsync search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= h/help V/version
+    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= sandbox= network= allow-network isolation= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= max-commands= max-background-commands= background-output-bytes= tools= errors= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= no-fsync search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -38,6 +38,9 @@ off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_needs_command" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
+complete -c replay -n "__fish_replay_needs_command" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
 complete -c replay -n "__fish_replay_needs_command" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_needs_command" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"
@@ -95,6 +98,9 @@ off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand call" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"
@@ -143,6 +149,9 @@ off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand tools" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"
@@ -194,6 +203,9 @@ off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"
@@ -261,6 +273,9 @@ off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"
@@ -317,6 +332,9 @@ off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"
@@ -364,6 +382,9 @@ off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"
@@ -411,6 +432,9 @@ off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"
@@ -459,6 +483,9 @@ off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"
@@ -510,6 +537,9 @@ off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"
@@ -557,6 +587,9 @@ off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"
@@ -611,6 +644,9 @@ off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"
@@ -653,8 +689,6 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l timeout-secs -d 'Seconds after which the program is ended; what it called is kept' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l isolation -d '`seccomp` looks at the program\'s system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -667,6 +701,9 @@ off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"
@@ -709,8 +746,6 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 passthrough\t'The answer of the real server'
 record\t'The same, added to the cassette'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l timeout-secs -d 'Seconds after which the program is ended; what it called is kept' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l isolation -d '`seccomp` looks at the program\'s system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
-strict\t'A network of the program\'s own'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -723,6 +758,9 @@ off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"
@@ -771,6 +809,9 @@ off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"
@@ -819,6 +860,9 @@ off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"
@@ -872,6 +916,9 @@ off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"
@@ -923,6 +970,9 @@ off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"
@@ -970,6 +1020,9 @@ off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"
@@ -1017,6 +1070,9 @@ off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"
@@ -1068,6 +1124,9 @@ off\t'Run commands without a wall'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand generate" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"

@@ -2,14 +2,17 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::fd::BorrowedFd;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use std::thread;
 
 use anyhow::{Context as _, Result, bail};
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::calls::{Play, Ran, keep, load, page, sets, table};
+use crate::calls::{CallsError, Kept, NotKept, Play, Ran, keep, load, page, sets, table};
 use crate::cancel::CancelToken;
 use crate::cli::{CallsAction, CallsRun, OnMissArg};
 use crate::record::proxy::OnMiss;
@@ -19,12 +22,21 @@ use crate::sandbox::Exit;
 use crate::tools::Services;
 use crate::tools::calling::{Wanted, folder, left_out, notes, run_command};
 
+/// What of this process it needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Here<'a> {
+    /// Readable when a signal ends this process.
+    pub signals: BorrowedFd<'a>,
+    /// Where temporary files are.
+    pub temporary: &'a Path,
+}
+
 /// Carries it out; the exit status. What is told goes to stderr where stdout is the program's.
-pub fn act(services: &Services, action: &CallsAction, signals: BorrowedFd<'_>) -> Result<u8> {
+pub fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result<u8> {
     match action {
-        CallsAction::Record { sets, run, .. } => record(services, &sets.path, run, signals),
+        CallsAction::Record { sets, run, .. } => record(services, &sets.path, run, here),
         CallsAction::Test { sets, mock, on_miss, run } => {
-            test(services, &sets.path, mock.as_deref(), *on_miss, run, signals)
+            test(services, &sets.path, mock.as_deref(), *on_miss, run, here)
         }
         CallsAction::List { sets } => {
             let mut text = String::new();
@@ -42,22 +54,23 @@ pub fn act(services: &Services, action: &CallsAction, signals: BorrowedFd<'_>) -
     }
 }
 
-fn record(services: &Services, path: &str, run: &CallsRun, signals: BorrowedFd<'_>) -> Result<u8> {
-    sets::prepare(&services.policy, path)?;
+fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> Result<u8> {
+    sets::prepare(&services.policy, &services.writer, path).map_err(advised)?;
     let line = shell_line(&run.program)?;
-    let mut ran = run_here(services, &line, run, Play::Record, signals)?;
+    let mut ran = run_here(services, &line, run, Play::Record, here.signals)?;
     let exchanges = std::mem::take(&mut ran.recorded.exchanges);
     let folder = folder(services);
     let named = (line.as_str(), folder.as_str());
-    let (kept, exchanges) =
-        keep(&services.policy, &services.writer, path, named, exchanges, services.calls.keep_secrets)?;
+    let count = exchanges.len();
+    let kept = keep(&services.policy, &services.writer, path, named, exchanges, services.calls.keep_secrets);
+    let (kept, exchanges) = kept.or_else(|lost| rescue(here, path, count, *lost))?;
     let protocols = Summary::of(&exchanges).protocol_words().join(", ");
     let mut text = match exchanges.len() {
         0 => "no calls were captured".to_owned(),
         count => format!("recorded {count} calls ({protocols})"),
     };
     let _ = write!(text, " as {}: {}", kept.name, kept.path.display());
-    tell(&text, &[left_out(&kept), notes(services, &ran)].concat());
+    tell(&text, &[vec![isolation(&ran)], left_out(&kept), notes(services, &ran)].concat());
     Ok(status(&ran))
 }
 
@@ -67,7 +80,7 @@ fn test(
     mock: Option<&str>,
     on_miss: OnMissArg,
     run: &CallsRun,
-    signals: BorrowedFd<'_>,
+    here: &Here<'_>,
 ) -> Result<u8> {
     let known = sets::list(&services.policy, path)?;
     let name = match mock {
@@ -81,6 +94,9 @@ fn test(
         let known: Vec<&str> = known.iter().map(|set| set.name.as_str()).collect();
         bail!("there is no mock set `{name}` in {path}; there are: {}", known.join(", "));
     };
+    if on_miss == OnMissArg::Record {
+        sets::prepare(&services.policy, &services.writer, path).map_err(advised)?;
+    }
     let on_miss = match on_miss {
         OnMissArg::Fail => OnMiss::Fail,
         OnMissArg::Passthrough => OnMiss::Passthrough,
@@ -88,7 +104,7 @@ fn test(
     };
     let line = shell_line(&run.program)?;
     let play = Play::Replay { recordings: loaded.recordings, noise: loaded.noise, on_miss };
-    let mut ran = run_here(services, &line, run, play, signals)?;
+    let mut ran = run_here(services, &line, run, play, here.signals)?;
     let report = ran.report.take().unwrap_or_default();
     let mut text = format!("replayed {} calls of {name}", report.replayed);
     if report.missed_count > 0 {
@@ -97,14 +113,20 @@ fn test(
     if !report.unused.is_empty() {
         let _ = write!(text, ", {} recordings were not used", report.unused.len());
     }
+    let mut elsewhere = Vec::new();
     let new = std::mem::take(&mut ran.recorded.exchanges);
     if !new.is_empty() {
         let folder = folder(services);
         let named = (line.as_str(), folder.as_str());
-        let (kept, new) = keep(&services.policy, &services.writer, path, named, new, services.calls.keep_secrets)?;
+        let count = new.len();
+        let kept = keep(&services.policy, &services.writer, path, named, new, services.calls.keep_secrets);
+        let (kept, new) = kept.or_else(|lost| rescue(here, path, count, *lost))?;
         let _ = write!(text, "; {} new calls are in {}", new.len(), kept.path.display());
+        elsewhere = left_out(&kept);
     }
-    let mut more = notes(services, &ran);
+    let mut more = vec![isolation(&ran)];
+    more.extend(elsewhere);
+    more.extend(notes(services, &ran));
     more.extend(loaded.torn);
     more.extend(missed(&report));
     tell(&text, &more);
@@ -112,8 +134,45 @@ fn test(
     Ok(if status == 0 && report.missed_count > 0 { 1 } else { status })
 }
 
+fn isolation(ran: &Ran) -> String {
+    format!("isolation: {}", ran.isolation.as_str())
+}
+
 fn missed(report: &Report) -> impl Iterator<Item = String> {
     report.missed.iter().map(|miss| format!("missed: {miss}"))
+}
+
+/// The last resort for what took a program its time: a file among the temporary ones, of which the error tells. It fails in any
+/// case, since no set was written.
+fn rescue(here: &Here<'_>, path: &str, count: usize, lost: NotKept) -> Result<(Kept, Vec<Exchange>)> {
+    let failed = anyhow::Error::new(lost.reason).context(format!("{count} recorded calls could not be kept in {path}"));
+    if lost.bytes.is_empty() {
+        return Err(failed);
+    }
+    let name = format!("replay-{}-{}.yaml", lost.name, std::process::id());
+    let file = here.temporary.join(name);
+    #[expect(clippy::disallowed_methods, reason = "a new file in a directory that the operator named by TMPDIR")]
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file);
+    match made.and_then(|mut file| file.write_all(&lost.bytes)) {
+        Ok(()) => {
+            let to = Path::new(path).join(&lost.name).join(sets::MOCK_FILES[0]);
+            Err(failed.context(format!(
+                "the calls are in {}; move it to {} once there is room",
+                file.display(),
+                to.display()
+            )))
+        }
+        Err(error) => Err(failed.context(format!("nor in {}: {error}", file.display()))),
+    }
+}
+
+/// With what to do next.
+fn advised(error: CallsError) -> anyhow::Error {
+    match error.hint() {
+        _ if error.is_setup() => anyhow::anyhow!("failed to setup agent: {}", error.advice()),
+        Some(_) => anyhow::anyhow!("{}", error.advice()),
+        None => error.into(),
+    }
 }
 
 /// Runs the program with the streams of this process. A signal for this process ends it, and what it has called is kept.
@@ -125,18 +184,35 @@ fn run_here(services: &Services, line: &str, run: &CallsRun, play: Play, signals
     thread::scope(|scope| {
         let ended = over.wake_fd().context("the program cannot be waited for")?;
         let cancel = &cancel;
-        scope.spawn(move || {
+        let waiter = scope.spawn(move || {
             let mut fds =
                 [PollFd::from_borrowed_fd(signals, PollFlags::IN), PollFd::from_borrowed_fd(ended, PollFlags::IN)];
             while matches!(poll(&mut fds, None), Err(rustix::io::Errno::INTR)) {}
-            if !fds[0].revents().is_empty() {
-                cancel.cancel();
+            if fds[0].revents().is_empty() {
+                return None;
             }
+            cancel.cancel();
+            received(signals)
         });
         let ran = run_command(services, &wanted, play, cancel, &mut |_, _, _| {});
         over.cancel();
-        Ok(ran?)
+        let signal = waiter.join().ok().flatten();
+        let mut ran = ran.map_err(advised)?;
+        // Whoever interrupted this program finds the signal of their own, whatever it was passed on as.
+        if let (Some(signal), Exit::Signal(_)) = (signal, ran.outcome.exit) {
+            ran.outcome.exit = Exit::Signal(signal);
+        }
+        Ok(ran)
     })
+}
+
+/// The number of the signal that came (signalfd(2): the first word of what is read).
+fn received(signals: BorrowedFd<'_>) -> Option<i32> {
+    /// Bytes of `struct signalfd_siginfo`.
+    const RECORD_BYTES: usize = 128;
+    let mut record = [0; RECORD_BYTES];
+    let length = rustix::io::read(signals, &mut record).ok()?;
+    record[..length].first_chunk().map(|word| i32::from_ne_bytes(*word))
 }
 
 /// One word is a line for the shell already.

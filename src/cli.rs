@@ -68,6 +68,12 @@ pub struct Options {
     /// Give commands the system's network; the same as --network host
     #[arg(long, global = true)]
     pub allow_network: bool,
+    /// How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can
+    /// be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets
+    /// `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never
+    /// `env`; asked for, it is that or more, or nothing is run
+    #[arg(long, global = true, value_enum, value_name = "KIND")]
+    pub isolation: Option<Isolation>,
     /// Pass a variable of the server's environment to commands (a name, or a glob with `*`), or set one. Repeatable; a
     /// glob never passes names such as *TOKEN* or *_KEY, an exact name does
     #[arg(long, global = true, value_name = "NAME|NAME=VALUE")]
@@ -409,10 +415,6 @@ pub struct CallsRun {
     /// Seconds after which the program is ended; what it called is kept
     #[arg(long, value_name = "SECS", default_value_t = limits::DEFAULT_CALLS_TIMEOUT_SECS, value_parser = clap::value_parser!(u64).range(1..=limits::MAX_CALLS_TIMEOUT_SECS))]
     pub timeout_secs: u64,
-    /// `seccomp` looks at the program's system calls, and its servers can be reached from outside; `strict` gives it a network
-    /// of its own as well, out of which nothing leads
-    #[arg(long, value_enum, value_name = "KIND")]
-    pub isolation: Option<Isolation>,
     /// The program and its arguments, after `--`
     #[arg(required = true, last = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
@@ -425,6 +427,8 @@ pub enum Isolation {
     Seccomp,
     /// A network of the program's own
     Strict,
+    /// Variables that tell of a proxy, and nothing else
+    Env,
 }
 
 /// For completions; a name that is none of them is an error of the command line.

@@ -325,6 +325,8 @@ pub const INTERCEPTED_BACKLOG: i32 = 4096;
 pub const MAX_INTERCEPTED_SOCKETS: usize = 65_536;
 /// Sockets of an intercepted command that are known as its own servers.
 pub const MAX_OWN_SOCKETS: usize = 16_384;
+/// Sockets of an intercepted command that a supervisor which cannot fetch them keeps; beyond that the command can make none.
+pub const MAX_KEPT_SOCKETS: usize = 4096;
 /// What the supervisor takes at once of a message that it sends for a command, in bytes: the largest datagram and more.
 pub const MAX_INTERCEPTED_BYTES: usize = 256 * 1024;
 /// Largest datagram over IPv4, in bytes.
@@ -344,6 +346,8 @@ pub const MAX_WAITING_WORDS: usize = 4096;
 pub const CERTIFICATES_BYTES: u64 = 8 * 1024 * 1024;
 /// Largest file of recorded calls that is read or written, in bytes.
 pub const MAX_CALLS_FILE_BYTES: u64 = 256 * 1024 * 1024;
+/// Room that there must be for a set of recorded calls before a program is run, in bytes.
+pub const SET_ROOM_BYTES: usize = 64 * 1024;
 /// Deepest nesting of a recorded call's document, in levels.
 pub const MAX_CALLS_DEPTH: usize = 100;
 /// Most values in one document.

@@ -139,7 +139,8 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let config = Config::for_calls(cli.options, &action)?;
             logging(config.log_level);
             let server = start::server(&config)?;
-            let status = caller::act(server.services(), &action, signals.as_fd());
+            let here = caller::Here { signals: signals.as_fd(), temporary: &config.temporary };
+            let status = caller::act(server.services(), &action, &here);
             server.services().commands.end_all();
             Ok(ExitCode::from(status?))
         }

@@ -8,14 +8,14 @@ use anyhow::{Context as _, Result};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
-use crate::calls::Reach;
-use crate::cli::Sandbox;
+use crate::calls::{Isolation, Reach};
+use crate::cli::{self, Sandbox};
 use crate::config::{CallsConfig, Config};
 use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;
 use crate::policy::{Policy, Root};
 use crate::sandbox::explain::{gaps, refusal};
-use crate::sandbox::{Fault, Network, Place, Plan, PlannedRoot, Scratch, Standing, Tier, hold_server};
+use crate::sandbox::{Fault, Network, Place, Plan, PlannedRoot, Scratch, Standing, Tier, hold_server, is_inside};
 use crate::search::memory::Memory;
 use crate::server::Server;
 use crate::tools::{Calls, Commands, Registry, Services};
@@ -67,10 +67,15 @@ fn calls(config: &Config, standing: &Standing) -> Calls {
         (None, Network::Loopback | Network::Host) => Reach::AsCommands,
     };
     let resolves = reach == Reach::AsServer || reach == Reach::AsCommands && standing.network == Network::Host;
-    let CallsConfig { roots, open, keep_secrets, .. } = config.calls.clone();
+    let CallsConfig { roots, open, keep_secrets, isolation, .. } = config.calls.clone();
     let mut calls = Calls::default();
     (calls.reach, calls.resolves, calls.roots) = (reach, resolves, roots);
     (calls.open, calls.keep_secrets) = (open, keep_secrets);
+    calls.isolation = isolation.map(|asked| match asked {
+        cli::Isolation::Strict => Isolation::Strict,
+        cli::Isolation::Seccomp => Isolation::Seccomp,
+        cli::Isolation::Env => Isolation::Env,
+    });
     calls
 }
 
@@ -101,6 +106,11 @@ fn commands(config: &Config, policy: &Policy) -> Result<Commands> {
     };
     if let Some(reason) = &config.sandbox.refused {
         return Ok(bounds(Standing::refused(reason.clone(), Vec::new())));
+    }
+    if config.sandbox.mode != Sandbox::Off && is_inside() {
+        let reason = "this program runs inside another replay already, and the kernel takes only one supervisor; run it outside \
+                      of that, or with --sandbox off (and --isolation env to record calls)";
+        return Ok(bounds(Standing::refused(reason.to_owned(), Vec::new())));
     }
     let tiers: &[Tier] = match config.sandbox.mode {
         Sandbox::Require => &[Tier::Namespaces, Tier::Landlock],

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::io;
 
+use rustix::io::Errno;
+
 use crate::exec::ExecError;
 use crate::fs::FsError;
 use crate::policy::PolicyError;
@@ -27,6 +29,14 @@ pub enum CallsError {
         /// As the caller spelt it.
         path: String,
     },
+    /// No set can be written there.
+    #[error("no mock set can be written to `{path}`: {reason}")]
+    NotWritable {
+        /// The directory of the sets, as the caller spelt it.
+        path: String,
+        /// What happened.
+        reason: FsError,
+    },
     /// The command did not run.
     #[error(transparent)]
     Exec(#[from] ExecError),
@@ -40,12 +50,12 @@ pub enum CallsError {
         reason: String,
     },
     /// What answers the program did not start.
-    #[error("{step}: {source}")]
+    #[error("{step}: {cause}")]
     Setup {
         /// What failed.
         step: &'static str,
         /// What the kernel said.
-        source: io::Error,
+        cause: io::Error,
     },
 }
 
@@ -56,9 +66,20 @@ impl CallsError {
             Self::Policy(error) => error.hint(),
             Self::Fs(error) => error.hint(),
             Self::File(error) => Some(error.hint().into()),
+            Self::NotWritable { .. } => {
+                Some("give a directory with room that can be written to as `path`; nothing was run".into())
+            }
+            Self::Exec(ExecError::Refused { cause, .. }) if Errno::from_io_error(cause) == Some(Errno::BUSY) => {
+                Some("run it outside of what supervises it, or ask for `--isolation env` with `--sandbox off`".into())
+            }
             Self::Exec(error) => error.hint(),
             Self::NoDirectory { .. } | Self::Refused { .. } | Self::Authority(_) | Self::Setup { .. } => None,
         }
+    }
+
+    /// The message with the next step, for whoever gets one text.
+    pub fn advice(&self) -> String {
+        self.hint().map_or_else(|| self.to_string(), |hint| format!("{self}; {hint}"))
     }
 
     /// Whether the interception could not be set up, so that nothing was run.

@@ -1,5 +1,6 @@
 //! From what was recorded to the file of a set, and back.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -18,11 +19,26 @@ pub struct Kept {
     pub name: String,
     /// How many calls are not in it, because the file would be larger than what is read again.
     pub left_out: usize,
+    /// Why it is in another directory than was asked for, if it is.
+    pub elsewhere: Option<String>,
+}
+
+/// A set that could be written nowhere.
+#[derive(Debug)]
+pub struct NotKept {
+    /// Why.
+    pub reason: CallsError,
+    /// Its name.
+    pub name: String,
+    /// Its file, if that could be made.
+    pub bytes: Vec<u8>,
 }
 
 /// Writes calls as a new set. `command` and `folder`, the last part of where it ran, are what its name begins with.
 ///
-/// A set of that name that is there already stays: the new one has a number behind its name.
+/// A set of that name that is there already stays: the new one has a number behind its name. A program may have run for long,
+/// and its directory gone or full meanwhile: then the set is written to the usual place below the first allowed directory that
+/// takes it.
 pub fn keep(
     policy: &Policy,
     writer: &Writer,
@@ -30,25 +46,48 @@ pub fn keep(
     named: (&str, &str),
     mut exchanges: Vec<Exchange>,
     keep_secrets: bool,
-) -> Result<(Kept, Vec<Exchange>), CallsError> {
-    let mut taken = sets::names(policy, directory)?;
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let name = loop {
-        let name = names::choose(named.0, named.1, &exchanges, now, |name| taken.contains(name));
-        if sets::claim(policy, directory, &name)? {
-            break name;
-        }
-        // Somebody else has just taken it.
-        taken.insert(name);
-    };
+) -> Result<(Kept, Vec<Exchange>), Box<NotKept>> {
     if !keep_secrets {
         exchanges.iter_mut().for_each(redact::exchange);
     }
     let before = exchanges.len();
-    let (recordings, bytes) = written(exchanges)?;
-    let path = sets::write(policy, writer, directory, &name, &bytes)?;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (recordings, bytes) = match written(exchanges) {
+        Ok(written) => written,
+        Err(reason) => {
+            let name = names::choose(named.0, named.1, &[], now, |_| false);
+            return Err(Box::new(NotKept { reason, name, bytes: Vec::new() }));
+        }
+    };
     let exchanges: Vec<Exchange> = recordings.into_iter().map(|recording| recording.exchange).collect();
-    Ok((Kept { path, name, left_out: before - exchanges.len() }, exchanges))
+    let choose =
+        |taken: &BTreeSet<String>| names::choose(named.0, named.1, &exchanges, now, |name| taken.contains(name));
+    let put = |directory: &str| -> Result<(PathBuf, String), CallsError> {
+        let mut taken = sets::names(policy, directory)?;
+        let name = loop {
+            let name = choose(&taken);
+            if sets::claim(policy, directory, &name)? {
+                break name;
+            }
+            // Somebody else has just taken it.
+            taken.insert(name);
+        };
+        Ok((sets::write(policy, writer, directory, &name, &bytes)?, name))
+    };
+    let (reason, (path, name)) = match put(directory) {
+        Ok(done) => (None, done),
+        Err(reason) => {
+            let others = policy.roots().iter().filter(|root| root.writable());
+            let others = others.map(|root| root.path().join(sets::DEFAULT_DIRECTORY).to_string_lossy().into_owned());
+            let Some(done) = others.filter(|other| other != directory).find_map(|other| put(&other).ok()) else {
+                let name = choose(&BTreeSet::new());
+                return Err(Box::new(NotKept { reason, name, bytes }));
+            };
+            (Some(reason), done)
+        }
+    };
+    let elsewhere = reason.map(|reason| format!("the set could not be written to `{directory}`: {reason}"));
+    Ok((Kept { path, name, left_out: before - exchanges.len(), elsewhere }, exchanges))
 }
 
 /// The file of calls. If it were larger than what is read again, the largest calls are left out.

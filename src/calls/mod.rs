@@ -1,6 +1,7 @@
 //! A program's outgoing calls, recorded into mock sets and answered from them: where the walls, the proxy and the disk meet.
 
 mod error;
+mod isolation;
 mod keeping;
 mod page;
 mod run;
@@ -8,7 +9,8 @@ pub mod sets;
 mod summary;
 
 pub use error::CallsError;
-pub use keeping::{Kept, Loaded, keep, load};
+pub use isolation::Isolation;
+pub use keeping::{Kept, Loaded, NotKept, keep, load};
 pub use page::page;
 pub use run::{Ground, Play, Ran, Reach, Run, run};
 pub use summary::table;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::CallsError;
+use super::isolation::{Isolation, proxy_variables, with_java_proxy};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
@@ -21,6 +22,10 @@ use crate::record::ca::{Authority, TrustFiles, environment};
 use crate::record::proxy::{Mode, OnMiss, Proxy, Recorded, Replay, Sockets, Wires, Wish};
 use crate::record::{Book, Noise, Outline, Recording, Report};
 use crate::sandbox::Scratch;
+
+/// What keeps package managers from looking for news of themselves, which are no calls of the program that they start.
+const WITHOUT_NEWS: [(&str, &str); 3] =
+    [("npm_config_update_notifier", "false"), ("NO_UPDATE_NOTIFIER", "1"), ("PIP_DISABLE_PIP_VERSION_CHECK", "1")];
 
 /// What the server has for all runs.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +71,8 @@ pub struct Run<'a> {
     pub streams: Option<[BorrowedFd<'a>; 3]>,
     /// Whether its own servers can be reached from other machines, where its network is that of the system.
     pub open: bool,
+    /// How far it is held.
+    pub isolation: Isolation,
 }
 
 /// What becomes of its calls.
@@ -87,6 +94,8 @@ pub enum Play {
 /// What came of a run.
 #[derive(Debug)]
 pub struct Ran {
+    /// How far it was held.
+    pub isolation: Isolation,
     /// How the command ended.
     pub outcome: Outcome,
     /// What was recorded.
@@ -108,7 +117,13 @@ pub fn run(
 ) -> Result<Ran, CallsError> {
     let authority = Arc::new(Authority::new()?);
     let bundle = authority.bundle(ground.roots);
-    let variables = show(ground, &authority, &bundle)?;
+    let mut variables = show(ground, &authority, &bundle)?;
+    variables.extend(WITHOUT_NEWS.map(|(name, value)| (name.into(), value.into())));
+    let proxy_only = run.isolation == Isolation::Env;
+    if proxy_only {
+        with_java_proxy(&mut variables);
+        variables.extend(proxy_variables().into_iter().map(|(name, value)| (name.into(), value.into())));
+    }
     let (mode, book, dial) = match play {
         Play::Record => (Mode::Record, None, true),
         Play::Replay { recordings, noise, on_miss } => {
@@ -120,7 +135,7 @@ pub fn run(
     };
     let mut started: Option<io::Result<(Proxy, Arc<Ways>)>> = None;
     let mut on_start = |interception| {
-        started = Some(start(interception, ground, mode.clone(), &authority));
+        started = Some(start(interception, ground, mode.clone(), &authority, proxy_only));
     };
     let how = Intercepted {
         environment: &variables,
@@ -129,6 +144,7 @@ pub fn run(
         open: run.open,
         ask: true,
         streams: run.streams,
+        proxy_only,
     };
     let bounds = Bounds {
         timeout: run.timeout,
@@ -138,11 +154,11 @@ pub fn run(
     let outcome =
         run_intercepted(ground.launcher, run.command, &how, bounds, ground.running, cancel, &mut on_start, on_progress);
     let (recorded, counts) =
-        match started.transpose().map_err(|source| CallsError::Setup { step: "answer calls", source })? {
+        match started.transpose().map_err(|cause| CallsError::Setup { step: "answer calls", cause })? {
             Some((proxy, ways)) => (proxy.finish(), ways.interception.counts()),
             None => (Recorded::default(), Counts::default()),
         };
-    Ok(Ran { outcome: outcome?, recorded, report: book.map(|book| book.report()), counts })
+    Ok(Ran { isolation: run.isolation, outcome: outcome?, recorded, report: book.map(|book| book.report()), counts })
 }
 
 /// Starts what answers. It needs threads, not time.
@@ -151,13 +167,18 @@ fn start(
     ground: &Ground<'_>,
     mode: Mode,
     authority: &Arc<Authority>,
+    proxy_only: bool,
 ) -> io::Result<(Proxy, Arc<Ways>)> {
     let taken = interception.sockets().ok_or(io::ErrorKind::NotConnected)?;
-    let tcp = [Some(taken.tcp_4), taken.tcp_6].into_iter().flatten().map(TcpListener::from).collect();
+    let tcp: Vec<TcpListener> = [Some(taken.tcp_4), taken.tcp_6].into_iter().flatten().map(TcpListener::from).collect();
     let udp = [Some(taken.udp_4), taken.udp_6].into_iter().flatten().map(UdpSocket::from).collect();
     let ways = Arc::new(Ways { interception, reach: ground.reach, resolves: ground.resolves });
     let proxy = Proxy::start(
-        Sockets { tcp, udp, forward: Vec::new() },
+        if proxy_only {
+            Sockets { forward: tcp, ..Sockets::default() }
+        } else {
+            Sockets { tcp, udp, ..Sockets::default() }
+        },
         Arc::clone(&ways) as _,
         mode,
         Arc::clone(authority),
@@ -181,7 +202,7 @@ fn show(ground: &Ground<'_>, authority: &Authority, bundle: &[u8]) -> Result<Vec
     const FILES: [&str; 3] = ["bundle.pem", "authority.pem", "java.p12"];
     let java = authority.trust_store(ground.roots);
     let contents = [bundle, authority.pem().as_bytes(), &java];
-    let step = |source| CallsError::Setup { step: "show certificates to the command", source };
+    let step = |cause| CallsError::Setup { step: "show certificates to the command", cause };
     let directory = ground.scratch.hand_out(FILES.into_iter().zip(contents)).map_err(step)?;
     let path = |name: &str| ground.tmp.join(&directory).join(name).to_string_lossy().into_owned();
     let [bundle, authority, java] = FILES.map(path);

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::fs::{self, Writer};
-use crate::limits::MAX_CALLS_FILE_BYTES;
+use crate::limits::{MAX_CALLS_FILE_BYTES, SET_ROOM_BYTES};
 use crate::policy::{Checked, Kind, Policy, PolicyError, Read};
 
 use super::CallsError;
@@ -108,10 +108,13 @@ pub fn claim(policy: &Policy, directory: &str, name: &str) -> Result<bool, Calls
     Ok(fs::create_dir(&place)? > 0)
 }
 
-/// Makes the directory of the sets, and so finds out before a program runs for minutes whether it can be.
-pub fn prepare(policy: &Policy, directory: &str) -> Result<(), CallsError> {
+/// Makes the directory of the sets and begins a file in it, which is not finished. So it is found out before a program runs
+/// for minutes whether a set can be written.
+pub fn prepare(policy: &Policy, writer: &Writer, directory: &str) -> Result<(), CallsError> {
     drop(policy.write(Path::new(directory).join("any").join(MOCK_FILES[0]))?);
-    fs::create_dir(&policy.create_dir(directory)?)?;
+    let target = policy.write(Path::new(directory).join(MOCK_FILES[0]))?;
+    let begun = writer.prepare(&target, [vec![b'#'; SET_ROOM_BYTES].as_slice()], None);
+    drop(begun.map_err(|source| CallsError::NotWritable { path: directory.to_owned(), reason: source })?);
     Ok(())
 }
 

@@ -77,11 +77,13 @@ pub struct CallsConfig {
     pub open: bool,
     /// Whether secrets stay in recordings.
     pub keep_secrets: bool,
+    /// How far programs are to be held at least, or that they are not.
+    pub isolation: Option<Isolation>,
 }
 
 impl CallsConfig {
     /// For a server. Where OpenSSL and the distributions keep their authorities is what is looked at.
-    fn resolve(toolsets: &[Toolset]) -> Self {
+    fn resolve(toolsets: &[Toolset], isolation: Option<Isolation>) -> Self {
         const PLACES: [&str; 4] = [
             "/etc/ssl/certs/ca-certificates.crt",
             "/etc/pki/tls/certs/ca-bundle.crt",
@@ -94,7 +96,7 @@ impl CallsConfig {
         let named = std::env::var_os("SSL_CERT_FILE").map(PathBuf::from);
         let mut places = named.into_iter().chain(PLACES.map(PathBuf::from));
         let roots = places.find_map(|place| std::fs::read(place).ok()).unwrap_or_default();
-        Self { roots, ..Self::default() }
+        Self { roots, isolation, ..Self::default() }
     }
 }
 
@@ -138,7 +140,7 @@ impl Config {
             |typed: Option<u64>, asked: Option<u64>, usual| typed.or(asked).map_or(usual, |count| count as usize);
         let toolsets = toolsets(&options.tools);
         Ok(Self {
-            calls: CallsConfig::resolve(&toolsets),
+            calls: CallsConfig::resolve(&toolsets, options.isolation),
             protect: options.protect.iter().chain(&profile.protect).map(|path| absolute(&here, path)).collect(),
             sandbox: SandboxConfig::resolve(options, &profile, &world, &grants)?,
             temporary: std::env::temp_dir(),
@@ -176,7 +178,7 @@ impl Config {
             CallsAction::Test { run, on_miss, .. } => (Some(run), *on_miss != OnMissArg::Fail, false),
             CallsAction::List { .. } | CallsAction::Show { .. } => (None, false, false),
         };
-        let is_strict = match run.and_then(|run| run.isolation) {
+        let is_strict = match options.isolation.filter(|_| run.is_some()) {
             Some(isolation) => isolation == Isolation::Strict,
             // Somebody may want to reach a program that is recorded; tests have no need of anybody.
             None => !matches!(action, CallsAction::Record { .. }),

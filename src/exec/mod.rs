@@ -30,6 +30,7 @@ use thiserror::Error;
 use crate::limits::MAX_COMMAND_BYTES;
 use crate::sandbox::{Place, Request};
 
+pub use crate::sandbox::PROXY_PORT;
 pub use crate::sandbox::intercept::Counts;
 pub use crate::sandbox::{Denied, Exit};
 pub use background::{Background, BackgroundCommands, Ending, State};
@@ -99,12 +100,12 @@ pub enum ExecError {
         bytes: usize,
     },
     /// The shell did not start.
-    #[error("cannot start the command: {step}: {source}")]
+    #[error("cannot start the command: {step}: {cause}")]
     Refused {
         /// What failed.
         step: String,
         /// What the kernel said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// As many commands run as may, and none ended in time.
     #[error("all {most} places for commands are taken (--max-commands), and none became free within the timeout")]
@@ -160,7 +161,7 @@ impl ExecError {
 
     /// What a supervisor says of a program that it could not start.
     fn refused(step: String, errno: i32) -> Self {
-        Self::Refused { step, source: io::Error::from_raw_os_error(errno) }
+        Self::Refused { step, cause: io::Error::from_raw_os_error(errno) }
     }
 
     /// What a supervisor says that has nothing to say at this point.

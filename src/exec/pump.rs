@@ -102,7 +102,7 @@ impl Pump {
                     return Ok(());
                 }
                 News::Said(Event::Refused { step, errno }, _) => return Err(ExecError::refused(step, errno)),
-                News::Said(Event::Started | Event::Listens { .. }, _) => return Err(ExecError::out_of_turn()),
+                News::Said(Event::Started | Event::Listens, _) => return Err(ExecError::out_of_turn()),
                 News::Gone => return Err(ExecError::Vanished),
             }
         }

@@ -60,9 +60,13 @@ pub struct Intercepted<'a> {
     pub ask: bool,
     /// Its standard input, output and error, which then nobody captures.
     pub streams: Option<[BorrowedFd<'a>; 3]>,
+    /// Nothing is led anywhere: [`Sockets::tcp_4`](super::Sockets::tcp_4) is a proxy on 127.0.0.1, whose port takes the
+    /// place of [`PROXY_PORT`](super::PROXY_PORT) in the variables.
+    pub proxy_only: bool,
 }
 
-/// Runs a command as [`run`] does, with its calls over the network led to `on_start`'s sockets.
+/// Runs a command as [`run`] does, with its calls over the network led to `on_start`'s sockets. A cancelled token means SIGTERM
+/// and, after the grace, SIGKILL.
 ///
 /// `on_start` is called once, before the program connects to anything, on the thread of this call, which follows the command
 /// meanwhile not at all: it has to return soon. Dropping what it was given has every further connection of the command fail.
@@ -82,8 +86,13 @@ pub fn run_intercepted(
     let mut request = command.request(how.streams.is_some(), false)?;
     let variables = how.environment.iter().map(|(name, value)| (name.into(), value.into()));
     request.environment.extend(variables);
-    let bundle = how.certificates.is_some();
-    request.intercept = Some(Intercept { dial: how.dial, open: how.open, ask: how.ask, bundle });
+    request.intercept = Some(Intercept {
+        dial: how.dial,
+        open: how.open,
+        ask: how.ask,
+        bundle: how.certificates.is_some(),
+        proxy_only: how.proxy_only,
+    });
     let (waiting, channel) = Listening::new()?;
     let bundle = how.certificates.map(in_memory).transpose()?;
     let with = With { channel, bundle, waiting, on_start };
@@ -119,6 +128,8 @@ fn follow(
     cancel: &CancelToken,
     on_progress: &mut dyn FnMut(Duration, Stage),
 ) -> Result<Outcome, ExecError> {
+    // What it has called until then is wanted.
+    let gently = with.is_some();
     let begun = Instant::now();
     let mut pace = Pace { begun, next: begun };
     let slot =
@@ -153,7 +164,11 @@ fn follow(
     let (mut timed_out, mut cancelled) = (false, false);
     loop {
         if !cancelled && cancel.is_cancelled() {
-            countdown.kill(&job);
+            if gently {
+                countdown.terminate(&job);
+            } else {
+                countdown.kill(&job);
+            }
             cancelled = true;
         }
         timed_out |= countdown.tick(&job)?;
@@ -184,7 +199,7 @@ fn follow(
                 let _ = rustix::io::write(&terminal, &[END_OF_INPUT]);
                 streams.take_terminal(terminal)?;
             }
-            News::Said(Event::Started | Event::Listens { .. }, _) => return Err(ExecError::out_of_turn()),
+            News::Said(Event::Started | Event::Listens, _) => return Err(ExecError::out_of_turn()),
             News::Said(Event::Refused { step, errno }, _) => return Err(ExecError::refused(step, errno)),
             News::Said(Event::Ended { exit, left, denied }, _) => {
                 let [stdout, stderr] = streams.drain()?;

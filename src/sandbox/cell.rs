@@ -10,7 +10,7 @@ use super::cgroup::{Bounds, Group, Groups};
 use super::duties::{Bare, Duties, InView, OnSystem};
 use super::explain::Asked;
 use super::fault::{Fault, Step};
-use super::intercept::{self as interception, Interceptor};
+use super::intercept::{self as interception, Interceptor, Usher};
 use super::plan::{Network, Plan, Tier};
 use super::program::Start;
 use super::protected::{self, Protected};
@@ -76,6 +76,9 @@ impl Handed {
         Some(Self { command, channel, bundle, stdio: descriptors.collect() })
     }
 }
+
+/// What a supervisor has once it is where its command will be.
+type Entered<'a> = (Reach, Box<dyn Duties + 'a>, Option<Usher>);
 
 /// What one command has for itself.
 #[derive(Debug)]
@@ -223,9 +226,11 @@ impl Cells {
     pub fn live(self, request: &Request, handed: Handed, berth: Berth) -> ! {
         let Handed { command, channel, bundle, stdio } = handed;
         match self.enter(berth.entry, channel.zip(request.intercept), bundle) {
-            Ok((reach, duties)) => {
+            Ok((reach, duties, usher)) => {
                 let (start, alone, group) = (&self.start, &self.alone, berth.group);
-                Supervisor { reach, server: command, start, alone, duties, group }.run(request, stdio);
+                let told = usher.as_ref().map(|usher| request.with_proxy_port(usher.port()));
+                let supervisor = Supervisor { reach, server: command, start, alone, duties, usher, group };
+                supervisor.run(told.as_ref().unwrap_or(request), stdio);
             }
             Err(fault) => {
                 let refused = Event::Refused { step: fault.step.clone(), errno: fault.errno() };
@@ -235,9 +240,10 @@ impl Cells {
         sys::exit_now(0)
     }
 
-    /// Somebody who serves the calls over the network, in the network that this process is in.
-    fn intercept(&self, channel: Option<(OwnedFd, Intercept)>) -> Result<Option<Interceptor>, Fault> {
-        let Some((channel, asked)) = channel else { return Ok(None) };
+    /// Somebody who serves the calls over the network, in the network that this process is in, or who only serves the
+    /// server.
+    fn intercept(&self, channel: Option<(OwnedFd, Intercept)>) -> Result<(Option<Interceptor>, Option<Usher>), Fault> {
+        let Some((channel, asked)) = channel else { return Ok((None, None)) };
         let (tier, network) = (self.start.tier, self.network);
         let of_system = network == Network::Host || tier == Tier::Off;
         let reaches = of_system || (network == Network::Loopback && tier == Tier::Namespaces);
@@ -247,7 +253,15 @@ impl Cells {
             dial: asked.dial && reaches,
             ask: asked.ask,
         };
-        Interceptor::begin(channel, rules).map(Some)
+        if !asked.proxy_only {
+            return Ok((Some(Interceptor::begin(channel, rules)?), None));
+        }
+        if rules.strict {
+            let reason = "commands have no network here, not even a loopback device of their own; the operator can give them \
+                          one with --network host";
+            return Err(Fault::because("reach a proxy", reason));
+        }
+        Ok((None, Some(Usher::begin(channel, rules.dial)?)))
     }
 
     /// What a supervisor does before it starts the program.
@@ -256,13 +270,14 @@ impl Cells {
         entry: Option<Entry>,
         channel: Option<(OwnedFd, Intercept)>,
         bundle: Option<OwnedFd>,
-    ) -> Result<(Reach, Box<dyn Duties + '_>), Fault> {
+    ) -> Result<Entered<'_>, Fault> {
         let intercepts = channel.is_some();
         match self.start.tier {
             Tier::Off => {
                 let own = rustix::process::getpid();
                 rustix::process::set_child_subreaper(Some(own)).step("PR_SET_CHILD_SUBREAPER")?;
-                Ok((Reach::Descendants, Box::new(Bare::new(self.intercept(channel)?))))
+                let (interceptor, usher) = self.intercept(channel)?;
+                Ok((Reach::Descendants, Box::new(Bare::new(interceptor)), usher))
             }
             Tier::Namespaces => {
                 let first = FirstProcess::check()
@@ -280,9 +295,9 @@ impl Cells {
                     // Others without a network shall not meet what is intercepted here, nor have a loopback device.
                     namespaces::enter_own_loopback()?;
                 }
-                let (interceptor, roll) = (self.intercept(channel)?, self.roll.as_ref().zip(entry));
+                let ((interceptor, usher), roll) = (self.intercept(channel)?, self.roll.as_ref().zip(entry));
                 let duties = InView::new(protected, self.counters.as_ref(), roll, interceptor);
-                Ok((Reach::PidNamespace(first), Box::new(duties)))
+                Ok((Reach::PidNamespace(first), Box::new(duties), usher))
             }
             Tier::Landlock => {
                 let own = rustix::process::getpid();
@@ -291,9 +306,9 @@ impl Cells {
                 let scope = SignalScope::check()
                     .ok_or_else(|| Fault::because("Landlock", "signals to other processes are not kept back"))?;
                 let protected = self.protected.iter().map(|guarded| guarded.path.clone()).collect();
-                let interceptor = self.intercept(channel)?;
+                let (interceptor, usher) = self.intercept(channel)?;
                 let duties = OnSystem::new(self.writable.clone(), protected, self.readable.clone(), interceptor);
-                Ok((Reach::Scope(scope), Box::new(duties)))
+                Ok((Reach::Scope(scope), Box::new(duties), usher))
             }
         }
     }

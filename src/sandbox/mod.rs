@@ -48,8 +48,8 @@ pub use scratch::Scratch;
 pub use standing::Standing;
 pub use sys::pages::unwritten_pages;
 pub use toolchains::Visible;
-pub use walls::hold_server;
-pub use wire::{Denied, Event, Exit, Hello, Intercept, MemoryHold, RawString, Request};
+pub use walls::{hold_server, is_inside};
+pub use wire::{Denied, Event, Exit, Hello, Intercept, MemoryHold, PROXY_PORT, RawString, Request};
 
 /// The first argument that makes this program the launcher. Only the server uses it.
 pub const LAUNCHER_ARGUMENT: &str = "__launcher";

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
 use nix::sys::signal::SigSet;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat2};
@@ -18,8 +18,8 @@ use super::fault::{Fault, Step};
 use super::plan::{Limits, Place, Tier};
 use super::sys;
 use super::view;
-use super::walls::{Walls, intercept_only};
-use super::wire::{Event, RawString, Request, send_event};
+use super::walls::{Walls, intercept_only, seal};
+use super::wire::{Event, RawString, Request, send_event, send_listener};
 
 /// The three streams of a program.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub struct Start {
 impl Start {
     /// Becomes the program. On failure [`Event::Refused`] goes to `birth` and the process ends; otherwise `birth` is
     /// closed by the execution of the program. The listener of supervised calls goes there before, with
-    /// [`Event::Started`], or is fetched.
+    /// [`Event::Started`] or [`Event::Listens`].
     pub fn become_program(&self, request: &Request, streams: &Streams, birth: &OwnedFd) -> ! {
         let Err(fault) = self.go(request, streams, birth);
         let refused = Event::Refused { step: fault.step.clone(), errno: fault.errno() };
@@ -71,13 +71,13 @@ impl Start {
         if let Some(walls) = &self.walls {
             capabilities::drop_most().step("drop capabilities")?;
             set_no_new_privs(true).step("PR_SET_NO_NEW_PRIVS")?;
-            if request.intercept.is_some() {
+            if request.intercepts_calls() {
                 offer(&walls.enter_intercepted()?, birth)?;
             } else {
                 let listener = walls.enter()?;
                 send_event(birth, &Event::Started, Some(listener.as_fd())).step("hand the listener over")?;
             }
-        } else if request.intercept.is_some() {
+        } else if request.intercepts_calls() {
             set_no_new_privs(true).step("PR_SET_NO_NEW_PRIVS")?;
             offer(&intercept_only()?, birth)?;
         }
@@ -102,12 +102,12 @@ impl Start {
     }
 }
 
-/// Has the supervisor take the listener. To send it would be a call that the listener is asked about.
+/// Has the supervisor take the listener, which only one call is not asked about; after that none is.
 fn offer(listener: &OwnedFd, birth: &OwnedFd) -> Result<(), Fault> {
     let step = "hand the listener over";
-    send_event(birth, &Event::Listens { at: listener.as_raw_fd() }, None).step(step)?;
+    send_listener(birth, listener.as_fd()).step(step)?;
     match rustix::io::read(birth, &mut [0; 1]) {
-        Ok(1) => Ok(()),
+        Ok(1) => seal(),
         Ok(_) => Err(Fault::because(step, "the supervisor did not take it")),
         Err(errno) => Err(errno).step(step),
     }

@@ -25,6 +25,9 @@ const ARCH: u32 = 0xc000_00b7;
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 compile_error!("the table of refused system calls is known for x86_64 and aarch64 only");
 
+/// What the sendmsg(2) that hands a listener over has behind its arguments: any number that nothing has there by chance.
+pub const MARK: u32 = 0x6c69_7374;
+
 /// Numbers from here on are the same calls under other numbers (x32 on `x86_64`), or none at all.
 const FIRST_FOREIGN: u32 = 0x4000_0000;
 
@@ -57,6 +60,11 @@ pub struct Rules {
 /// The filter for a command without walls whose calls over the network are intercepted.
 pub fn interception() -> Program {
     assemble(&table::interception())
+}
+
+/// The filter to be put on top of one that intercepts, once its listener was sent.
+pub fn sealing() -> Program {
+    assemble(&[table::NO_MARK])
 }
 
 /// The filter for these rules, to be loaded with `sys::seccomp::install_with_listener`.

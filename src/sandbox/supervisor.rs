@@ -20,7 +20,8 @@ use super::cgroup::Group;
 use super::children::{Reaped, reap_one};
 use super::duties::Duties;
 use super::fault::{Fault, Step};
-use super::intercept::fetch;
+use super::intercept::Usher;
+use super::memory::Memory;
 use super::program::{Start, Streams};
 use super::reach::Reach;
 use super::sys::seccomp::can_answer_with;
@@ -42,6 +43,8 @@ pub struct Supervisor<'a> {
     pub alone: &'a SingleThread,
     /// What its walls need.
     pub duties: Box<dyn Duties + 'a>,
+    /// Who makes connections for the server, where nothing of the command's is intercepted.
+    pub usher: Option<Usher>,
     /// What the kernel counts its memory in. Without one its memory is watched, if it is limited.
     pub group: Option<Group>,
 }
@@ -104,12 +107,13 @@ impl Supervisor<'_> {
         let mut watch = self.start.limits.memory_bytes.filter(|_| self.group.is_none()).map(Watch::new);
         let mut next_look = Instant::now() + Duration::from_millis(PROTECTED_LOOK_MS);
         loop {
-            let [child, server, duty, birth] = {
+            let [child, server, duty, birth, ushered] = {
                 let fds = [
                     Some(children.as_fd()),
                     Some(self.server.as_fd()),
                     self.duties.waits_for(),
                     life.birth.as_ref().map(AsFd::as_fd),
+                    self.usher.as_ref().map(AsFd::as_fd),
                 ];
                 let pause = watch.as_ref().map(|_| MEMORY_WATCH_MS);
                 let look = self.duties.has_to_look().then_some(PROTECTED_LOOK_MS);
@@ -124,6 +128,9 @@ impl Supervisor<'_> {
             }
             if duty {
                 self.duties.serve();
+            }
+            if ushered && let Some(usher) = &mut self.usher {
+                usher.serve();
             }
             if child {
                 while children.read_signal().is_ok_and(|signal| signal.is_some()) {}
@@ -171,11 +178,17 @@ impl Supervisor<'_> {
             Some((Event::Refused { step, errno }, _)) => {
                 Err(Fault { step, cause: io::Error::from_raw_os_error(errno) })
             }
-            Some((Event::Listens { at }, _)) => {
+            Some((Event::Listens, Some(listener))) => {
                 let program = life.program.as_raw().cast_unsigned();
-                // The same call as for the sockets of the command later: where it is refused, none could be led anywhere.
-                let listener = fetch(program, at)
-                    .step("fetch a descriptor of the command (pidfd_getfd), without which no calls are intercepted")?;
+                // The same call as for addresses later: where it is refused, nothing could be led anywhere. There is
+                // nothing at 0.
+                if let Err(errno) = Memory::of(program).bytes(0, 1)
+                    && errno != Errno::FAULT
+                {
+                    let step =
+                        "read the memory of the command (process_vm_readv), without which no calls are intercepted";
+                    return Err(errno).step(step);
+                }
                 if !can_answer_with(&listener) {
                     let step = "answer a call with a descriptor (SECCOMP_ADDFD_FLAG_SEND)";
                     return Err(Fault::because(step, "the kernel does not have it; Linux 5.14 or newer has"));

@@ -141,12 +141,24 @@ pub fn intercept_only() -> Result<OwnedFd, Fault> {
     install(&seccomp::interception())
 }
 
+/// Whether this process is behind walls of this program already, or its calls are intercepted by it: the kernel takes only one
+/// supervisor, so nothing can be built in there.
+pub fn is_inside() -> bool {
+    sys::seccomp::refuses_listeners()
+}
+
+/// No listener is sent from here on.
+pub fn seal() -> Result<(), Fault> {
+    sys::seccomp::install(&seccomp::sealing()).step("install the filter")
+}
+
 fn install(filter: &Program) -> Result<OwnedFd, Fault> {
     sys::seccomp::install_with_listener(filter).map_err(|cause| match cause.raw_os_error() {
         Some(libc::EBUSY) => Fault {
-            step: "install the filter: this process is supervised already (by another replay, or the runtime of its \
-                   container), and the kernel takes only one supervisor"
-                .to_owned(),
+            step:
+                "this program is supervised already, by another replay or the runtime of its container, and the kernel \
+                   takes only one supervisor"
+                    .to_owned(),
             cause,
         },
         _ => Fault { step: "install the filter".to_owned(), cause },

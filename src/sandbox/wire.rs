@@ -23,6 +23,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::plan::Place;
+use super::sys::seccomp::send_marked;
 use crate::limits::{MAX_FRAME_BYTES, MAX_PACKET_BYTES};
 
 /// Server to supervisor: SIGTERM to everything of the command.
@@ -139,6 +140,9 @@ pub struct Request {
     pub intercept: Option<Intercept>,
 }
 
+/// What stands for a port that is known only where the command is.
+pub const PROXY_PORT: &str = "{proxy port}";
+
 /// How the calls of a command over the network are intercepted. With it go the supervisor's end of a socket
 /// ([`super::intercept`]), and then, if `bundle`, an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -153,6 +157,9 @@ pub struct Intercept {
     pub ask: bool,
     /// Whether certificates come with it that take the place of the system's, where a command has a root of its own.
     pub bundle: bool,
+    /// Nothing is turned: the command is only told of the socket for TCP. In the values of the request's variables
+    /// [`PROXY_PORT`] stands for its port.
+    pub proxy_only: bool,
 }
 
 /// How a program ended.
@@ -186,11 +193,8 @@ pub enum Denied {
 pub enum Event {
     /// The program runs. The terminal's other side comes with it, if there is one.
     Started,
-    /// To the supervisor alone: the listener of the program's calls is open under this number, until a byte comes back.
-    Listens {
-        /// The number of the descriptor.
-        at: i32,
-    },
+    /// To the supervisor alone: the listener of the program's calls comes with it, and a byte is to come back.
+    Listens,
     /// The program was not started.
     Refused {
         /// What failed.
@@ -207,6 +211,25 @@ pub enum Event {
         /// What the walls refused to it, each thing once.
         denied: Vec<Denied>,
     },
+}
+
+impl Request {
+    /// Whether the command's system calls are looked at for what they call over the network.
+    pub fn intercepts_calls(&self) -> bool {
+        self.intercept.is_some_and(|intercept| !intercept.proxy_only)
+    }
+
+    /// The same request with a port in the place of [`PROXY_PORT`].
+    #[must_use]
+    pub fn with_proxy_port(&self, port: u16) -> Self {
+        let mut request = self.clone();
+        for (_, value) in &mut request.environment {
+            if let Some(text) = value.0.to_str().filter(|text| text.contains(PROXY_PORT)) {
+                *value = text.replace(PROXY_PORT, &port.to_string()).as_str().into();
+            }
+        }
+        request
+    }
 }
 
 /// Sends one frame; `fds` go with its first byte.
@@ -250,6 +273,11 @@ pub fn receive<T: DeserializeOwned>(socket: impl AsFd) -> io::Result<Option<(T, 
 /// Sends one packet, with at most one descriptor.
 pub fn send_event(socket: impl AsFd, event: &Event, fd: Option<BorrowedFd<'_>>) -> io::Result<()> {
     send_packet(socket, event, fd.as_slice())
+}
+
+/// Sends [`Event::Listens`] with the listener, past the filter that the listener is asked by.
+pub fn send_listener(socket: impl AsFd, listener: BorrowedFd<'_>) -> io::Result<()> {
+    send_marked(socket.as_fd(), &serde_json::to_vec(&Event::Listens)?, listener)
 }
 
 /// Sends one packet of anything.
@@ -348,12 +376,14 @@ mod tests {
             stdin: false,
             terminal: Some((24, 80)),
             announce: true,
-            intercept: Some(Intercept { dial: true, open: false, ask: true, bundle: true }),
+            intercept: Some(Intercept { dial: true, open: false, ask: true, bundle: true, proxy_only: false }),
         };
         send(&here, &request, &[write.as_fd()]).unwrap();
         send(&here, &Event::Started, &[]).unwrap();
         let (got, fds) = receive::<Request>(&there).unwrap().unwrap();
-        assert_eq!((got, fds.len()), (request, 1));
+        assert_eq!((&got, fds.len()), (&request, 1));
+        let told = Request { environment: vec![("A".into(), "http://h:{proxy port}/".into())], ..request };
+        assert_eq!(told.with_proxy_port(80).environment, [("A".into(), "http://h:80/".into())]);
         rustix::io::write(&fds[0], b"x").unwrap();
         assert_eq!(rustix::io::read(&read, &mut [0; 8]).unwrap(), 1);
         assert_eq!(receive::<Event>(&there).unwrap().unwrap().0, Event::Started);
@@ -370,6 +400,10 @@ mod tests {
         let (first, fd) = receive_event(&here).unwrap().unwrap();
         assert_eq!((first, fd.is_some()), (Event::Started, true));
         assert_eq!(receive_event(&here).unwrap().unwrap().0, ended);
+        // As a listener travels, past what looks at messages.
+        send_listener(&there, there.as_fd()).unwrap();
+        let (listens, fd) = receive_event(&here).unwrap().unwrap();
+        assert_eq!((listens, fd.is_some()), (Event::Listens, true));
     }
 
     #[test]

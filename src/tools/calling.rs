@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use super::command_notes::exit_code;
 use super::services::Services;
-use crate::calls::{CallsError, Ground, Kept, Play, Ran, Reach, Run, run};
+use crate::calls::{CallsError, Ground, Isolation, Kept, Play, Ran, Reach, Run, run};
 use crate::cancel::CancelToken;
 use crate::exec::{self, Stage, place_of};
 use crate::limits::{CALLS_OUTPUT_BYTES, DEFAULT_CALLS_TIMEOUT_SECS};
 use crate::policy::Root;
+use crate::sandbox::{Network, Tier};
 
 /// One command, run in the first writable directory.
 #[derive(Clone, Copy, Debug)]
@@ -55,8 +56,28 @@ pub fn run_command(
         output_cap_bytes: CALLS_OUTPUT_BYTES,
         streams: wanted.streams,
         open: services.calls.open,
+        isolation: isolation(services)?,
     };
     run(&ground, &how, play, cancel, &mut |elapsed, stage| on_progress(elapsed, timeout, stage))
+}
+
+/// How far commands are held to their recordings here. Fails when that is less than what the operator asked for.
+fn isolation(services: &Services) -> Result<Isolation, CallsError> {
+    let standing = &services.commands.standing;
+    let has_own = standing.effective_network() != Network::Host;
+    match (services.calls.isolation, has_own) {
+        (Some(Isolation::Env), _) => Ok(Isolation::Env),
+        (_, true) => Ok(Isolation::Strict),
+        (Some(Isolation::Strict), false) => {
+            let why = if standing.tier == Some(Tier::Off) { "--sandbox off" } else { "--network host" };
+            let reason = format!(
+                "`--isolation strict` takes a network of the command's own, and {why} leaves it that of the system; leave one \
+                 of the two out"
+            );
+            Err(CallsError::Refused { reason })
+        }
+        (_, false) => Ok(Isolation::Seccomp),
+    }
 }
 
 /// Where the command runs.
@@ -81,10 +102,10 @@ pub(super) fn last_words(ran: &Ran) -> Option<String> {
     Some(text.chars().skip(skipped).collect::<String>()).filter(|text| !text.is_empty())
 }
 
-/// That a file does not hold all that was recorded.
+/// That a file is not where it was wanted, or does not hold all that was recorded.
 pub fn left_out(kept: &Kept) -> Vec<String> {
     let text = format!("{} calls, the largest ones, are left out: the file would be too large", kept.left_out);
-    if kept.left_out > 0 { vec![text] } else { Vec::new() }
+    kept.elsewhere.clone().into_iter().chain((kept.left_out > 0).then_some(text)).collect()
 }
 
 /// What there is to tell about a run beside its calls.
@@ -109,6 +130,12 @@ pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
     };
     if let Some(reason) = nearness.filter(|_| counts.refused > 0) {
         notes.push(format!("{reason}; the operator can let calls out with --network host"));
+    }
+    if ran.isolation == Isolation::Env {
+        notes.push(
+            "only what went through HTTP_PROXY and its like was seen; databases and direct connections were not"
+                .to_owned(),
+        );
     }
     if ran.outcome.timed_out {
         notes.push("the application was ended at the timeout".to_owned());

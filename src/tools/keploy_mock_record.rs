@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::calling::{Wanted, folder, last_words, left_out, notes, run_command};
 use super::command_notes::exit_code;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
-use crate::calls::{Kept, Play, Ran, keep, sets};
+use crate::calls::{Isolation, Kept, Play, Ran, keep, sets};
 use crate::error::Error;
 use crate::limits::MAX_CALLS_TIMEOUT_SECS;
 use crate::record::Exchange;
@@ -44,6 +44,9 @@ pub struct Output {
     protocols: Vec<String>,
     message: String,
     configuration: Configuration,
+    /// How far the application was held, once it ran; with `env` only what went through `HTTP_PROXY` was seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    isolation: Option<Isolation>,
     /// Of the application, once it ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     app_exit_code: Option<i32>,
@@ -83,6 +86,7 @@ impl Tool for KeployMockRecord {
                 protocols: Vec::new(),
                 message: format!("Recording failed: {reason}"),
                 configuration,
+                isolation: None,
                 app_exit_code: None,
                 last_words: None,
                 notes: Vec::new(),
@@ -101,13 +105,13 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
     }
     let services = context.services;
     // Before a program runs for minutes.
-    sets::prepare(&services.policy, path)?;
+    sets::prepare(&services.policy, &services.writer, path)?;
     let wanted = Wanted { line: command, timeout_secs: timeout, streams: None };
     let mut ran = match run_command(services, &wanted, Play::Record, context.cancel, &mut |done, all, stage| {
         context.progress.stage(done, all, stage);
     }) {
         Ok(ran) => ran,
-        Err(error) if error.is_setup() => return Ok(Err(format!("failed to setup agent: {error}"))),
+        Err(error) if error.is_setup() => return Ok(Err(format!("failed to setup agent: {}", error.advice()))),
         Err(error) => return Err(error.into()),
     };
     let exchanges = std::mem::take(&mut ran.recorded.exchanges);
@@ -123,7 +127,7 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
     let kept = keep(&services.policy, &services.writer, path, named, exchanges, services.calls.keep_secrets);
     match kept {
         Ok((kept, exchanges)) => Ok(Ok((kept, exchanges, ran))),
-        Err(error) => Err(error.into()),
+        Err(lost) => Err(lost.reason.into()),
     }
 }
 
@@ -140,6 +144,7 @@ fn told(context: &Context<'_>, configuration: Configuration, kept: &Kept, exchan
         protocols,
         message,
         configuration,
+        isolation: Some(ran.isolation),
         app_exit_code: Some(exit_code(ran.outcome.exit)),
         last_words: last_words(ran),
         notes: [left_out(kept), notes(context.services, ran)].concat(),

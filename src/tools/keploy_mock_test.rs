@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::calling::{Wanted, last_words, notes, run_command};
 use super::command_notes::exit_code;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
-use crate::calls::{Play, Ran, load, sets};
+use crate::calls::{Isolation, Play, Ran, load, sets};
 use crate::error::Error;
 use crate::limits::{MAX_CALLS_TIMEOUT_SECS, MAX_MISSES_SHOWN};
 use crate::record::proxy::OnMiss;
@@ -59,6 +59,9 @@ pub struct Output {
     mocks_unused: usize,
     /// Whether the run had no need of a network: something was replayed, and nothing missed.
     isolated: bool,
+    /// How far the command was held, once it ran; with `env` only what went through `HTTP_PROXY` was seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    isolation: Option<Isolation>,
     /// Calls that no recording answers, each with the closest one and how it differs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     misses: Vec<String>,
@@ -100,6 +103,7 @@ impl Tool for KeployMockTest {
                 configuration,
                 mocks_unused: 0,
                 isolated: false,
+                isolation: None,
                 misses: Vec::new(),
                 last_words: None,
                 notes: Vec::new(),
@@ -146,7 +150,7 @@ fn replay(
         context.progress.stage(done, all, stage);
     }) {
         Ok(ran) => Ok(Ok((ran, loaded.torn))),
-        Err(error) if error.is_setup() => Ok(Err(format!("Replay failed: failed to setup agent: {error}"))),
+        Err(error) if error.is_setup() => Ok(Err(format!("Replay failed: failed to setup agent: {}", error.advice()))),
         Err(error) => Err(error.into()),
     }
 }
@@ -169,7 +173,8 @@ fn told(context: &Context<'_>, configuration: Configuration, ran: &Ran, torn: Op
         message,
         configuration,
         mocks_unused: report.unused.len(),
-        isolated: report.is_isolated() && ran.recorded.counts.passed == 0,
+        isolated: report.is_isolated() && ran.recorded.counts.passed == 0 && ran.isolation != Isolation::Env,
+        isolation: Some(ran.isolation),
         misses: misses(&report),
         last_words: last_words(ran),
         notes: notes(context.services, ran).into_iter().chain(torn).collect(),

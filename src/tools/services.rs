@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::calls::Reach;
+use crate::calls::{Isolation, Reach};
 use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;
 use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_COMMAND_TIMEOUT_SECS, OUTPUT_CAP_BYTES};
@@ -39,6 +39,8 @@ pub struct Calls {
     pub open: bool,
     /// Whether secrets stay in recordings.
     pub keep_secrets: bool,
+    /// What the operator asked for.
+    pub isolation: Option<Isolation>,
     /// Where the last recording went.
     last: Mutex<Option<String>>,
 }

@@ -2,6 +2,8 @@
 
 mod command_line;
 mod cut_off;
+mod isolation;
+mod keeping;
 mod refused;
 mod tools;
 
@@ -120,10 +122,19 @@ pub struct Ended {
     pub err: String,
 }
 
+/// This program.
+pub const REPLAY: &str = env!("CARGO_BIN_EXE_replay");
+
 /// Runs the program to its end, for at most a minute.
 pub fn replay(tree: &Tree, args: &[&str]) -> Ended {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_replay"));
-    command.args(args).current_dir(tree.root()).env_clear();
+    run(tree, &[&[REPLAY], args].concat(), |_| {})
+}
+
+/// Runs any program so. Once it is started, `meanwhile` is called with its number.
+pub fn run(tree: &Tree, words: &[&str], meanwhile: impl FnOnce(rustix::process::Pid)) -> Ended {
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).current_dir(tree.root()).env_clear();
+    command.env("TMPDIR", std::env::temp_dir());
     command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", tree.root());
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let read = |mut from: Box<dyn std::io::Read + Send>| {
@@ -142,6 +153,7 @@ pub fn replay(tree: &Tree, args: &[&str]) -> Ended {
             let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
         }
     });
+    meanwhile(process);
     let status = child.wait().unwrap();
     drop(ended);
     guard.join().unwrap();

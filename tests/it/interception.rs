@@ -38,6 +38,8 @@ struct Setting {
     tier: Tier,
     network: Network,
     nobody: bool,
+    /// Nobody's descriptors can be fetched (pidfd_getfd(2)).
+    kept: bool,
 }
 
 /// A launcher for a setting.
@@ -64,7 +66,7 @@ struct Ran {
 
 fn settings() -> Vec<Setting> {
     let mut all = Vec::new();
-    for nobody in [false, true] {
+    for (nobody, kept) in [(false, false), (true, false), (false, true)] {
         for (tier, network) in [
             (Tier::Namespaces, Network::None),
             (Tier::Namespaces, Network::Loopback),
@@ -74,7 +76,7 @@ fn settings() -> Vec<Setting> {
             (Tier::Off, Network::Host),
         ] {
             if !nobody || rustix::process::geteuid().is_root() {
-                all.push(Setting { tier, network, nobody });
+                all.push(Setting { tier, network, nobody, kept });
             }
         }
     }
@@ -124,6 +126,16 @@ fn started_as_nobody(tree: &Path) -> PathBuf {
     script
 }
 
+/// This program, to which the kernel refuses to fetch descriptors.
+fn started_without_fetching(tree: &Path, program: &Path) -> PathBuf {
+    let (refuse, script) = (tree.join("refuse.py"), tree.join("refused"));
+    fs::write(&refuse, include_str!("interception/refuse.py")).unwrap();
+    let line = format!("#!/bin/sh\nexec python3 {} {} \"$@\"\n", refuse.display(), program.display());
+    fs::write(&script, line).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    script
+}
+
 impl Net {
     fn start(setting: Setting) -> Result<Self, String> {
         let tree = tempfile::Builder::new().prefix("replay-it-").tempdir().unwrap();
@@ -139,6 +151,7 @@ impl Net {
         } else {
             env!("CARGO_BIN_EXE_replay").into()
         };
+        let program = if setting.kept { started_without_fetching(tree.path(), &program) } else { program };
         let plan = Plan {
             tier: setting.tier,
             network: setting.network,

@@ -4,11 +4,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::Problem;
 use super::databases::{MongoSpec, MySqlSpec, PostgresSpec, PostgresV2Spec, PostgresV3Spec};
 use super::emit;
 use super::kinds::{DnsSpec, GenericSpec, GrpcSpec, Http2Spec, HttpSpec, KafkaSpec, RedisSpec};
 use super::node::{Kind, Node};
+use super::{Problem, bounds};
 
 /// The only version there is.
 pub const VERSION: &str = "api.keploy.io/v1beta1";
@@ -188,6 +188,7 @@ impl Document {
         let kind = text(kind, "kind", line)?;
         let name = text(name, "name", line)?;
         let spec = spec.ok_or_else(|| missing("spec", line))?;
+        bounds::check(&spec)?;
         let rest = Node { line, kind: Kind::Map(rest) };
         let tail = Tail::deserialize(&rest)?;
         Ok(Self { name, spec: Spec::read(&kind, &spec)?, tail, line })

@@ -3,6 +3,7 @@
 //! A file is a sequence of documents, one a call. It is cut at the lines that separate them (a line that begins with `---`
 //! can be nothing else in YAML), so one broken document is known by its lines and hides no other one.
 
+mod bounds;
 mod bson;
 mod convert;
 mod databases;

@@ -113,6 +113,24 @@ pub enum Network {
     },
 }
 
+impl Network {
+    /// The caller's descriptor; `None` of a call that makes one.
+    pub fn socket(self) -> Option<i32> {
+        match self {
+            Self::Socket { .. } => None,
+            Self::Connect { socket, .. }
+            | Self::Bind { socket, .. }
+            | Self::Listen { socket, .. }
+            | Self::PeerName { socket, .. }
+            | Self::SendTo { socket, .. }
+            | Self::SendMessage { socket, .. }
+            | Self::SendMessages { socket, .. }
+            | Self::ReceiveFrom { socket, .. }
+            | Self::ReceiveMessage { socket, .. } => Some(socket),
+        }
+    }
+}
+
 /// Reads a call; the manual page of each names its arguments in this order. `None` if it is none of those that the filter
 /// leaves to the supervisor.
 pub fn decode(nr: i32, args: &[u64; 6]) -> Option<Network> {

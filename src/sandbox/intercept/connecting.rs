@@ -14,6 +14,7 @@ use rustix::net::{
 
 use super::address::{Given, is_here, mapped, plain, write};
 use super::call::Room;
+use super::doors::Doors;
 use super::fetch::Kind;
 use super::known::Was;
 use super::own::{Holder, Protocol};
@@ -107,10 +108,15 @@ impl Interceptor {
     /// Connects, now or when it is done.
     pub(super) fn connect_to(&mut self, socket: OwnedFd, via: SocketAddr) -> Result<Answer, Errno> {
         match connect_without_waiting(&socket, via) {
-            Ok(true) => Ok(Answer::Value(0)),
+            Ok(true) => {
+                self.settled(&socket, true);
+                Ok(Answer::Value(0))
+            }
             Ok(false) => Ok(Answer::Later(socket, Deed::Connect(via))),
             Err(errno) => {
-                if !matches!(errno, Errno::INPROGRESS | Errno::ALREADY | Errno::ISCONN) {
+                if matches!(errno, Errno::INPROGRESS | Errno::ALREADY | Errno::ISCONN) {
+                    self.settled(&socket, errno == Errno::ISCONN);
+                } else {
                     self.known.forget(&socket);
                 }
                 Err(errno)
@@ -171,7 +177,14 @@ impl Interceptor {
             return if self.rules.strict { Err(Errno::ACCESS) } else { Ok(Answer::GoOn) };
         }
         let Given::Address(to) = to? else { return Err(Errno::AFNOSUPPORT) };
-        bind(socket, &to)?;
+        match (bind(socket, &to), &mut self.kept) {
+            (Err(Errno::ADDRINUSE), Some(kept)) => {
+                // Perhaps by one that the command has closed.
+                kept.sweep();
+                bind(socket, &to)?;
+            }
+            (bound, _) => bound?,
+        }
         if matches!(kind, Kind::Datagram { .. }) {
             self.own.note(Protocol::Udp, socket, holder);
         }
@@ -184,6 +197,7 @@ impl Interceptor {
         }
         listen(socket, backlog)?;
         self.own.note(Protocol::Tcp, socket, holder);
+        self.listens(socket);
         Ok(Answer::Value(0))
     }
 
@@ -201,7 +215,7 @@ impl Interceptor {
         while let Some(wanted) = self.channel.hear(&self.epoll) {
             match wanted {
                 Wanted::Dial { token, to } => {
-                    let dialed = self.dial(to);
+                    let dialed = if self.rules.dial { dial(&self.doors, to) } else { Err(Errno::ACCESS) };
                     let errno = dialed.as_ref().err().map(|errno| errno.raw_os_error());
                     let _ = self.channel.say(&self.epoll, Told::Dialed { token, errno }, dialed.ok());
                 }
@@ -210,24 +224,22 @@ impl Interceptor {
         }
         decided
     }
+}
 
-    fn dial(&self, to: SocketAddr) -> Result<OwnedFd, Errno> {
-        if !self.rules.dial {
-            return Err(Errno::ACCESS);
-        }
-        let real = plain(to);
-        // The command wanted to go where everything is led to.
-        if is_here(real.ip()) && (real.port() == self.doors.tcp_4 || Some(real.port()) == self.doors.tcp_6) {
-            return Err(Errno::CONNREFUSED);
-        }
-        let family = if real.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket = socket_with(family, SocketType::STREAM, flags, None)?;
-        // The scope of an IPv6 address is lost in its plain form.
-        match connect(&socket, &if real.is_ipv6() { to } else { real }) {
-            Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
-            Err(errno) => Err(errno),
-        }
+/// A connection for the server, which may still be on its way.
+pub(super) fn dial(doors: &Doors, to: SocketAddr) -> Result<OwnedFd, Errno> {
+    let real = plain(to);
+    // The command wanted to go where everything is led to.
+    if is_here(real.ip()) && (real.port() == doors.tcp_4 || Some(real.port()) == doors.tcp_6) {
+        return Err(Errno::CONNREFUSED);
+    }
+    let family = if real.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+    // The scope of an IPv6 address is lost in its plain form.
+    match connect(&socket, &if real.is_ipv6() { to } else { real }) {
+        Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+        Err(errno) => Err(errno),
     }
 }
 

@@ -22,6 +22,10 @@
 //!   socket in the place of one that was looked at, and so send a datagram past the recording. It reaches what the operator
 //!   allowed to be reached anyway. The same holds without walls.
 //! - When the supervisor ends, every call that it was asked for fails.
+//!
+//! Descriptors of the command are fetched (`pidfd_getfd(2)`) or, where that is refused, found among those that were kept when
+//! the sockets were made (`kept.rs`). Then there is none of a socket that the command accepted, or of another family: where
+//! the kernel goes on with nothing, messages over those are refused.
 
 mod address;
 pub mod call;
@@ -29,10 +33,12 @@ mod channel;
 mod connecting;
 mod doors;
 mod fetch;
+mod kept;
 mod known;
 mod message;
 mod own;
 mod sending;
+mod usher;
 pub mod words;
 
 use std::collections::HashMap;
@@ -54,10 +60,12 @@ pub use address::{Given, read as read_address, write as write_address};
 use call::Network;
 use channel::Channel;
 use doors::Doors;
-pub(super) use fetch::fetch;
+use fetch::fetch;
+use kept::{Found, Kept};
 use known::Known;
 use own::{Holder, Own};
 use sending::{Parcel, Receipt};
+pub use usher::Usher;
 pub use words::{Counts, Flow, Mark, Told, Wanted};
 
 /// Tokens of what is waited for; the others are calls.
@@ -89,6 +97,8 @@ pub struct Interceptor {
     doors: Doors,
     known: Known,
     own: Own,
+    /// Where descriptors cannot be fetched.
+    kept: Option<Kept>,
     waiting: HashMap<u64, Waiting>,
     /// Those of them that the server decides about.
     undecided: HashMap<Mark, u64>,
@@ -152,6 +162,7 @@ impl Interceptor {
             doors,
             known: Known::new().step(step)?,
             own: Own::default(),
+            kept: Kept::if_needed(),
             waiting: HashMap::new(),
             undecided: HashMap::new(),
             last_token: CHANNEL,
@@ -161,6 +172,9 @@ impl Interceptor {
 
     /// Waits for the calls of this listener too.
     pub(super) fn listen_to(&self, listener: &OwnedFd) -> io::Result<()> {
+        if self.kept.is_some() {
+            kept::open_many();
+        }
         Ok(epoll::add(&self.epoll, listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?)
     }
 
@@ -195,7 +209,8 @@ impl Interceptor {
 
     /// Whether [`Interceptor::look`] has work to do now and then.
     pub(super) fn has_to_look(&self) -> bool {
-        !self.waiting.is_empty() || self.channel.owes(&self.counts)
+        let keeps = self.kept.as_ref().is_some_and(|kept| !kept.is_empty());
+        keeps || !self.waiting.is_empty() || self.channel.owes(&self.counts)
     }
 
     /// Gives up calls whose time is over or whose callers are gone, and tells the server how much there has been.
@@ -221,6 +236,7 @@ impl Interceptor {
             };
             let _ = respond(listener, waiting.asked.id, Err(errno.raw_os_error()));
         }
+        self.tidy();
         self.channel.count(self.counts);
     }
 
@@ -239,65 +255,75 @@ impl Interceptor {
         // What was read by the number of a thread is the caller's only if the caller still waits.
         let mine = || if still_valid(listener, asked.id) { Ok(()) } else { Err(Errno::SRCH) };
         let memory = Memory::of(asked.pid);
+        let Some(number) = call.socket() else {
+            return match call {
+                Network::Socket { family, kind, protocol } => self.socket(family, kind, protocol),
+                _ => Err(Errno::NOSYS),
+            };
+        };
+        let holder = Holder { pid: asked.pid, number };
+        let socket = match self.find(holder) {
+            Ok(Found::Elsewhere(inode)) => return self.judge_elsewhere(inode, memory, call, mine),
+            Ok(Found::Open(socket)) => Ok(socket),
+            Err(errno) => Err(errno),
+        };
         match call {
-            Network::Socket { family, kind, protocol } => self.socket(family, kind, protocol),
-            Network::Connect { socket, to } => {
-                let holder = Holder { pid: asked.pid, number: socket };
-                let (to, socket) = (address_of(memory, to), fetch(asked.pid, socket));
+            Network::Socket { .. } => Err(Errno::NOSYS),
+            Network::Connect { to, .. } => {
+                let to = address_of(memory, to);
                 mine()?;
                 self.connect(socket?, holder, to)
             }
-            Network::Bind { socket, to } => {
-                let holder = Holder { pid: asked.pid, number: socket };
-                let (to, socket) = (address_of(memory, to), fetch(asked.pid, socket));
+            Network::Bind { to, .. } => {
+                let to = address_of(memory, to);
                 mine()?;
                 self.bind(&socket?, holder, to)
             }
-            Network::Listen { socket, backlog } => {
-                let holder = Holder { pid: asked.pid, number: socket };
-                let socket = fetch(asked.pid, socket);
+            Network::Listen { backlog, .. } => {
                 mine()?;
                 self.listen(&socket?, holder, backlog)
             }
-            Network::PeerName { socket, room } => {
-                let socket = fetch(asked.pid, socket);
+            Network::PeerName { room, .. } => {
                 mine()?;
                 self.peer_name(&socket?, memory, room)
             }
-            Network::SendTo { socket, data, flags, to } => {
-                let holder = Holder { pid: asked.pid, number: socket };
-                let socket = fetch(asked.pid, socket)?;
+            Network::SendTo { data, flags, to, .. } => {
+                let socket = socket?;
                 let parcel = self.parcel_to(&socket, memory, data, to);
                 mine()?;
                 self.send(socket, holder, parcel?, flags)
             }
-            Network::SendMessage { socket, header, flags } => {
-                let holder = Holder { pid: asked.pid, number: socket };
-                let socket = fetch(asked.pid, socket)?;
+            Network::SendMessage { header, flags, .. } => {
+                let socket = socket?;
                 let parcel = self.parcel_of(&socket, memory, asked.pid, header);
                 mine()?;
                 self.send(socket, holder, parcel?, flags)
             }
-            Network::SendMessages { socket, headers, count, flags } => {
-                let socket = fetch(asked.pid, socket)?;
+            Network::SendMessages { headers, count, flags, .. } => {
                 mine()?;
-                self.send_all(&socket, asked, headers, count, flags, mine)
+                self.send_all(&socket?, asked, headers, count, flags, mine)
             }
-            Network::ReceiveFrom { socket, into, flags, from } => {
-                let socket = fetch(asked.pid, socket);
+            Network::ReceiveFrom { into, flags, from, .. } => {
                 mine()?;
                 self.receive(socket, memory, flags, sending::Place::Plain(into, from))
             }
-            Network::ReceiveMessage { socket, header, flags } => {
-                let socket = fetch(asked.pid, socket);
+            Network::ReceiveMessage { header, flags, .. } => {
                 mine()?;
                 self.receive(socket, memory, flags, sending::Place::Message(header))
             }
         }
     }
 
+    /// A socket of the caller, if the caller still waits afterwards.
+    fn find(&self, Holder { pid, number }: Holder) -> Result<Found, Errno> {
+        match &self.kept {
+            Some(kept) => kept.find(pid, number),
+            None => fetch(pid, number).map(Found::Open),
+        }
+    }
+
     /// Makes a socket in the caller's place.
-    fn socket(&self, family: i32, kind: i32, protocol: i32) -> Result<Answer, Errno> {
+    fn socket(&mut self, family: i32, kind: i32, protocol: i32) -> Result<Answer, Errno> {
         let family = match family {
             libc::AF_INET => AddressFamily::INET,
             libc::AF_INET6 => AddressFamily::INET6,
@@ -311,6 +337,7 @@ impl Interceptor {
         {
             return Err(Errno::INVAL);
         }
+        self.kept.as_mut().map_or(Ok(()), Kept::make_room)?;
         let socket = socket_with(family, kind, flags | SocketFlags::CLOEXEC, protocol)?;
         if !self.rules.open {
             bind_to_loopback(socket.as_fd()).map_err(|error| errno_of(&error))?;
@@ -327,7 +354,13 @@ impl Interceptor {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     respond(listener, asked.id, Err(errno_of(&error).raw_os_error()))
                 }
-                other => other,
+                Ok(number) => {
+                    if let Some(kept) = &mut self.kept {
+                        kept.hold(socket, Holder { pid: asked.pid, number });
+                    }
+                    Ok(())
+                }
+                Err(gone) => Err(gone),
             },
             Ok(Answer::Later(socket, deed)) => match self.wait(asked, socket, deed) {
                 Ok(()) => return Ok(()),

@@ -5,7 +5,7 @@
 
 use libc::c_long;
 
-use super::{Rules, Sockets};
+use super::{MARK, Rules, Sockets};
 
 /// What the caller gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -430,6 +430,14 @@ const INET_SOCKETS: &[Line] = &[
     ),
 ];
 
+/// Once the listener was sent.
+pub(super) const NO_MARK: Line = line(
+    &[libc::SYS_sendmsg],
+    &[In(3, ALL, &[MARK])],
+    EPERM,
+    "the supervisor would not be asked; the call has no such argument, so nobody needs it",
+);
+
 const ASKED_SOCKETS: &[Line] = &[line(
     &[libc::SYS_socket],
     &[In(0, ALL, &[INET, INET6])],
@@ -468,7 +476,13 @@ const INTERCEPTED: &[Line] = &[
     line(&[libc::SYS_sendmmsg], &[Has(3, FAST_OPEN)], EOPNOTSUPP, "the same"),
     line(&[libc::SYS_connect], &[], Answer::Ask, "where to lies in memory"),
     line(&[libc::SYS_sendto], &[Given(4)], Answer::Ask, "where to lies in memory"),
-    line(&[libc::SYS_sendmsg, libc::SYS_sendmmsg], &[], Answer::Ask, "whether there is an address lies in memory"),
+    line(
+        &[libc::SYS_sendmsg],
+        &[NotIn(3, ALL, &[MARK])],
+        Answer::Ask,
+        "whether there is an address lies in memory; with the mark the listener itself is sent, and no call after it",
+    ),
+    line(&[libc::SYS_sendmmsg], &[], Answer::Ask, "whether there is an address lies in memory"),
     line(
         &[libc::SYS_bind, libc::SYS_listen],
         &[],

@@ -477,6 +477,14 @@ fn interception_asks_about_addresses_and_nothing_else() {
     for call in [libc::SYS_accept4, libc::SYS_getsockname, libc::SYS_write, libc::SYS_shutdown, libc::SYS_close] {
         assert_eq!(ask(call, [3, 4096, 16, 0, 0, 0]), ALLOW);
     }
+    // The listener is sent by a call with the mark, and then nobody sends anything so.
+    let marked = [3, 4096, 0, u64::from(MARK), 0, 0];
+    assert_eq!(ask(libc::SYS_sendmsg, marked), ALLOW);
+    let seal = |call: c_long, args| run(&sealing(), ARCH, call as u32, args);
+    assert_eq!(seal(libc::SYS_sendmsg, marked), EPERM);
+    assert_eq!(seal(libc::SYS_sendmsg, marked.map(|arg| arg | DROPPED)), EPERM);
+    assert_eq!(seal(libc::SYS_sendmsg, [3, 4096, 0, 0, 0, 0]), ALLOW);
+    assert_eq!(seal(libc::SYS_connect, marked), ALLOW);
     let only = super::interception();
     assert_eq!(run(&only, ARCH, libc::SYS_socket as u32, [unix, 1, 0, 0, 0, 0]), ALLOW);
     assert_eq!(run(&only, ARCH, libc::SYS_connect as u32, [3, 4096, 16, 0, 0, 0]), ASK);

@@ -43,6 +43,15 @@ pub fn install_with_listener(program: &Program) -> io::Result<OwnedFd> {
     Ok(listener)
 }
 
+/// Whether a filter of this program, which lets nobody have a listener, is on this process already. Nothing is installed.
+pub fn refuses_listeners() -> bool {
+    let nothing = std::ptr::null::<libc::sock_fprog>();
+    let (mode, listen) = (libc::SECCOMP_SET_MODE_FILTER, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER);
+    // SAFETY: the kernel fails to read a program from there (EFAULT), and no other memory is touched.
+    let done = unsafe { libc::syscall(libc::SYS_seccomp, mode, listen, nothing) };
+    done < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EBUSY)
+}
+
 /// Takes up the next call that waits; blocks until there is one.
 ///
 /// [`io::ErrorKind::NotFound`] if it was gone before it could be taken up.
@@ -80,10 +89,10 @@ pub fn let_go_on(listener: &OwnedFd, id: u64) -> io::Result<()> {
 }
 
 /// Answers a call with a descriptor: the caller has what `given` stands for, under a number of its own, which is the value
-/// of the call. Since Linux 5.14.
+/// of the call, and is returned. Since Linux 5.14.
 ///
 /// [`io::ErrorKind::NotFound`] if nobody waits for it any more.
-pub fn answer_with(listener: &OwnedFd, id: u64, given: BorrowedFd<'_>, close_on_exec: bool) -> io::Result<()> {
+pub fn answer_with(listener: &OwnedFd, id: u64, given: BorrowedFd<'_>, close_on_exec: bool) -> io::Result<i32> {
     let raw = libc::seccomp_notif_addfd {
         id,
         flags: libc::SECCOMP_ADDFD_FLAG_SEND as u32,
@@ -93,7 +102,7 @@ pub fn answer_with(listener: &OwnedFd, id: u64, given: BorrowedFd<'_>, close_on_
     };
     // SAFETY: `raw` is what this ioctl reads, and lives past the call; the kernel takes a reference of its own.
     match unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ADDFD, &raw const raw) } {
-        0.. => Ok(()),
+        number @ 0.. => Ok(number),
         _ => Err(io::Error::last_os_error()),
     }
 }
@@ -117,6 +126,45 @@ fn send(listener: &OwnedFd, mut raw: libc::seccomp_notif_resp) -> io::Result<()>
 pub fn still_valid(listener: &OwnedFd, id: u64) -> bool {
     // SAFETY: the ioctl reads one number, which lives past the call.
     unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &raw const id) == 0 }
+}
+
+/// Puts one more filter on the calling thread and all that it starts later.
+pub fn install(program: &Program) -> io::Result<()> {
+    set_filter(program, 0).map(drop)
+}
+
+/// Sends bytes with a descriptor by the one call of sendmsg(2) that a filter with [`MARK`](crate::sandbox::seccomp::MARK)
+/// lets through: its argument after the last one, which the kernel takes no notice of, is that mark.
+pub fn send_marked(socket: BorrowedFd<'_>, bytes: &[u8], given: BorrowedFd<'_>) -> io::Result<()> {
+    // Words, so that the header that stands at its beginning is aligned; of one descriptor that is enough (cmsg(3)).
+    let mut control = [0_u64; 4];
+    let mut piece = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    // SAFETY: plain numbers and pointers, for which all bytes zero are a value.
+    let mut header: libc::msghdr = unsafe { mem::zeroed() };
+    (header.msg_iov, header.msg_iovlen) = (&raw mut piece, 1);
+    header.msg_control = control.as_mut_ptr().cast();
+    // SAFETY: these compute with a length alone.
+    let (space, length) = unsafe { (libc::CMSG_SPACE(4), libc::CMSG_LEN(4)) };
+    header.msg_controllen = space as _;
+    // SAFETY: `control` is longer than `space` and lives on; the header is the first one in it.
+    unsafe {
+        let entry = libc::CMSG_FIRSTHDR(&raw const header);
+        (*entry).cmsg_level = libc::SOL_SOCKET;
+        (*entry).cmsg_type = libc::SCM_RIGHTS;
+        (*entry).cmsg_len = length as _;
+        libc::CMSG_DATA(entry).cast::<libc::c_int>().write_unaligned(given.as_raw_fd());
+    }
+    // SAFETY: the kernel reads what `header` leads to, all of which lives past the call.
+    let sent = unsafe {
+        libc::syscall(
+            libc::SYS_sendmsg,
+            socket.as_raw_fd(),
+            &raw const header,
+            libc::MSG_NOSIGNAL,
+            libc::c_ulong::from(crate::sandbox::seccomp::MARK),
+        )
+    };
+    if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 fn set_filter(program: &Program, flags: libc::c_ulong) -> io::Result<libc::c_long> {

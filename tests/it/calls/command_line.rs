@@ -19,14 +19,17 @@ fn what_was_recorded_is_answered_without_the_server_in_order() {
     tree.file("shop.py", client(&urls(&upstream, &ASKED)));
     let recorded = replay(&tree, &["calls", "record", "--", "python3", "shop.py"]);
     assert_eq!((recorded.status, recorded.out.as_str()), (0, ANSWERS), "{}", recorded.err);
-    assert_eq!(recorded.err, "replay: recorded 4 calls (HTTP) as shop-http: ./keploy/shop-http/mocks.yaml\n");
+    assert_eq!(
+        recorded.err,
+        "replay: recorded 4 calls (HTTP) as shop-http: ./keploy/shop-http/mocks.yaml\nreplay: isolation: seccomp\n"
+    );
     let listed = replay(&tree, &["calls", "list"]);
     assert_eq!(listed.out.split('\t').next(), Some("shop-http"), "{listed:?}");
     upstream.stop();
     for isolation in ["seccomp", "strict"] {
         let tested = replay(&tree, &["calls", "test", "--isolation", isolation, "--", "python3", "shop.py"]);
         assert_eq!((tested.status, tested.out.as_str()), (0, ANSWERS), "{}", tested.err);
-        assert_eq!(tested.err, "replay: replayed 4 calls of shop-http\n");
+        assert_eq!(tested.err, format!("replay: replayed 4 calls of shop-http\nreplay: isolation: {isolation}\n"));
     }
     assert_eq!(upstream.answered(), 4);
     let file = tree.read("keploy/shop-http/mocks.yaml");
@@ -47,6 +50,7 @@ fn a_call_that_differs_is_missed_and_never_answered() {
     assert_eq!(
         told,
         "replay: replayed 1 calls of shop-http, 2 missed, 1 recordings were not used\n\
+         replay: isolation: strict\n\
          replay: missed: GET URL/b?x=2: no recording of this call; the closest is `mock-2`\n  \
          query.x: recorded `1`, asked `2`\n\
          replay: missed: GET URL/a: the one recording of this call was used\n"
@@ -72,7 +76,7 @@ fn a_program_that_does_not_end_is_ended_and_what_it_called_is_kept() {
     let recorded = replay(&tree, &["calls", "record", "--timeout-secs", "3", "--", "python3", "shop.py"]);
     assert_eq!(
         recorded.err,
-        "replay: recorded 1 calls (HTTP) as shop-http: ./keploy/shop-http/mocks.yaml\nreplay: the application was ended at \
+        "replay: recorded 1 calls (HTTP) as shop-http: ./keploy/shop-http/mocks.yaml\nreplay: isolation: seccomp\nreplay: the application was ended at \
          the timeout\n"
     );
     assert_eq!(recorded.status, 128 + 15);
@@ -81,6 +85,9 @@ fn a_program_that_does_not_end_is_ended_and_what_it_called_is_kept() {
 #[test]
 fn the_status_of_the_program_is_the_status() {
     let tree = Tree::new();
+    // What npm asks for on its own would be recorded as the program's.
+    let quiet = replay(&tree, &["calls", "record", "--", "echo $npm_config_update_notifier $NO_UPDATE_NOTIFIER"]);
+    assert_eq!(quiet.out, "false 1\n");
     let recorded = replay(&tree, &["calls", "record", "--", "exit 7"]);
     assert_eq!(recorded.status, 7);
     assert!(recorded.err.starts_with("replay: no calls were captured as mock-"), "{}", recorded.err);

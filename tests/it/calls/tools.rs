@@ -11,13 +11,13 @@ use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
 /// What a tool says, which is the same as text and as a structure.
-fn said(reply: &Reply) -> Value {
+pub fn said(reply: &Reply) -> Value {
     let text: Value = serde_json::from_str(&reply.text()).unwrap();
     assert_eq!(text, reply.result()["structuredContent"]);
     text
 }
 
-fn open(tree: &Tree, args: &[&str]) -> Server {
+pub fn open(tree: &Tree, args: &[&str]) -> Server {
     let allow = format!("{}:rw", tree.text("work"));
     tree.dir("work");
     Server::open(tree, NEWEST_HANDSHAKE, &[&["--allow", &allow, "--tools", "command,calls"], args].concat())
@@ -40,7 +40,8 @@ fn an_agent_records_lists_and_replays() {
         recorded,
         json!({"success": true, "mockFilePath": "./keploy/deep/order-http/mocks.yaml", "mockCount": 2,
             "protocols": ["HTTP"], "message": "Recorded 2 mocks (HTTP)",
-            "configuration": {"command": command, "path": "./keploy/deep"}, "appExitCode": 0})
+            "configuration": {"command": command, "path": "./keploy/deep"}, "appExitCode": 0,
+            "isolation": "seccomp"})
     );
     upstream.stop();
     // Where the last recording went.
@@ -49,7 +50,7 @@ fn an_agent_records_lists_and_replays() {
     assert_eq!(
         tested,
         json!({"success": true, "mocksReplayed": 2, "mocksMissed": 0, "appExitCode": 0, "message": "Replayed 2 mocks",
-            "configuration": configuration, "mocksUnused": 0, "isolated": true})
+            "configuration": configuration, "mocksUnused": 0, "isolated": true, "isolation": "seccomp"})
     );
     tree.file("work/order.py", client(&[upstream.url() + "/a", upstream.url() + "/c"]) + "raise SystemExit(3)\n");
     let missed = said(&server.call("keploy_mock_test", json!({"command": command, "mockName": "order-http"})));

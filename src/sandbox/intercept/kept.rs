@@ -1,0 +1,296 @@
+//! The command's sockets, where its descriptors cannot be fetched.
+//!
+//! The default filter of container runtimes refuses `pidfd_getfd(2)` to who may not trace others. Every socket of the command
+//! is made here, so a descriptor of it can stay, and be found again by the inode number that `/proc/PID/fd/NUMBER` leads to
+//! (proc(5)). As long as it stays the kernel does not end a connection that the command has closed. So it goes as soon as
+//! the command needs no more help with it, or nobody in the command has the socket open any more.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+
+use rustix::fs::fstat;
+use rustix::io::Errno;
+use rustix::net::getpeername;
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, Resource, getpid, getrlimit, pidfd_getfd, pidfd_open, setrlimit};
+
+use super::address::Given;
+use super::call::Network;
+use super::connecting::put_address;
+use super::fetch::{Kind, leader};
+use super::known::Was;
+use super::own::Holder;
+use super::{Answer, Interceptor, address_of};
+use crate::limits::{MAX_INTERCEPTED_SOCKETS, MAX_KEPT_SOCKETS};
+use crate::sandbox::memory::Memory;
+use crate::sandbox::reach::descendants;
+
+/// Descriptors of sockets by the inode numbers of these.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    held: HashMap<u64, Held>,
+    connected: HashMap<u64, Connected>,
+    order: VecDeque<u64>,
+}
+
+#[derive(Debug)]
+struct Held {
+    socket: OwnedFd,
+    /// Who had it open when it was looked for last.
+    holder: Holder,
+}
+
+/// A connection whose descriptor was let go of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Connected {
+    /// Where the command wanted to go, unless to itself.
+    to: Option<SocketAddr>,
+    /// It knows that it is connected.
+    is_told: bool,
+}
+
+/// What a descriptor of the caller is.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// A socket, as this process's own descriptor.
+    Open(OwnedFd),
+    /// A socket of which none is here, by its inode number: of another family, accepted, or let go of.
+    Elsewhere(u64),
+}
+
+impl Kept {
+    /// Something to keep descriptors in, if they cannot be fetched. This process may do to itself whatever it may do to
+    /// others, so a refusal is no question of rights.
+    pub(super) fn if_needed() -> Option<Self> {
+        // Nobody has that many, and it is looked for only after the call was let through.
+        const NOBODYS: i32 = i32::MAX;
+        let fetched = pidfd_open(getpid(), PidfdFlags::empty())
+            .and_then(|own| pidfd_getfd(own, NOBODYS, PidfdGetfdFlags::empty()));
+        (!matches!(fetched, Err(Errno::BADF))).then(Self::default)
+    }
+
+    /// Keeps a socket that was given to the command.
+    pub(super) fn hold(&mut self, socket: OwnedFd, holder: Holder) {
+        // A thread may end before its process.
+        let holder = Holder { pid: leader(holder.pid).unwrap_or(holder.pid), ..holder };
+        if let Some(inode) = inode_of(&socket) {
+            self.connected.remove(&inode);
+            self.held.insert(inode, Held { socket, holder });
+        }
+    }
+
+    /// `ENFILE` if no more can be kept.
+    pub(super) fn make_room(&mut self) -> Result<(), Errno> {
+        if self.held.len() >= MAX_KEPT_SOCKETS {
+            self.sweep();
+        }
+        if self.held.len() < MAX_KEPT_SOCKETS { Ok(()) } else { Err(Errno::NFILE) }
+    }
+
+    pub(super) fn find(&self, pid: u32, number: i32) -> Result<Found, Errno> {
+        let inode = inode_at(Holder { pid, number })?;
+        Ok(match self.held.get(&inode) {
+            Some(held) => Found::Open(held.socket.try_clone().map_err(|_| Errno::MFILE)?),
+            None => Found::Elsewhere(inode),
+        })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Lets go of a socket, and remembers where it leads.
+    fn release(&mut self, inode: u64, connected: Option<Connected>) {
+        if self.held.remove(&inode).is_none() {
+            return;
+        }
+        let Some(connected) = connected else { return };
+        if self.connected.insert(inode, connected).is_none() {
+            self.order.push_back(inode);
+        }
+        while self.order.len() > MAX_INTERCEPTED_SOCKETS
+            && let Some(first) = self.order.pop_front()
+        {
+            self.connected.remove(&first);
+        }
+    }
+
+    /// Lets go of what nobody in the command has open any more.
+    pub(super) fn sweep(&mut self) {
+        let mut lost: HashSet<u64> = self
+            .held
+            .iter()
+            .filter(|(inode, held)| inode_at(held.holder) != Ok(**inode))
+            .map(|(inode, _)| *inode)
+            .collect();
+        if lost.is_empty() {
+            return;
+        }
+        // Somebody may have it from its first owner.
+        for process in descendants() {
+            let pid = process.as_raw().cast_unsigned();
+            #[expect(clippy::disallowed_methods, reason = "a directory of the kernel")]
+            let Ok(open) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { continue };
+            for number in open.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()) {
+                let holder = Holder { pid, number };
+                if let Ok(inode) = inode_at(holder)
+                    && lost.remove(&inode)
+                    && let Some(held) = self.held.get_mut(&inode)
+                {
+                    held.holder = holder;
+                }
+            }
+        }
+        self.held.retain(|inode, _| !lost.contains(inode));
+    }
+}
+
+impl Interceptor {
+    /// A TCP socket is connected; whether the caller knows.
+    pub(super) fn settled(&mut self, socket: &OwnedFd, is_told: bool) {
+        let Some(kept) = &mut self.kept else { return };
+        // Where the kernel goes on with nothing, all that is sent with an address needs the descriptor.
+        if self.rules.strict || getpeername(socket).is_err() {
+            return;
+        }
+        let to = match self.known.get(socket) {
+            Some(Was::Led { to, .. }) => Some(to),
+            _ => None,
+        };
+        if let Some(inode) = inode_of(socket) {
+            kept.release(inode, Some(Connected { to, is_told }));
+        }
+    }
+
+    /// A TCP socket listens: all else goes without help.
+    pub(super) fn listens(&mut self, socket: &OwnedFd) {
+        if let (Some(kept), Some(inode)) = (&mut self.kept, inode_of(socket)) {
+            kept.release(inode, None);
+        }
+    }
+
+    /// Lets go of what is not needed any more.
+    pub(super) fn tidy(&mut self) {
+        let Some(kept) = &mut self.kept else { return };
+        kept.sweep();
+        let streams = kept.held.values().map(|held| &held.socket);
+        let streams = streams.filter(|socket| matches!(Kind::of(socket), Ok(Kind::Stream { .. })));
+        let connected: Vec<OwnedFd> = streams
+            .filter(|socket| getpeername(*socket).is_ok())
+            .filter_map(|socket| socket.try_clone().ok())
+            .collect();
+        for socket in &connected {
+            self.settled(socket, false);
+        }
+    }
+
+    /// Judges a call on a socket of which no descriptor is here. Of an IP socket that is one that was connected, accepted
+    /// or listens: it names no address any more, and whoever is told one can be told it by the kernel.
+    pub(super) fn judge_elsewhere(
+        &mut self,
+        inode: u64,
+        memory: Memory,
+        call: Network,
+        mine: impl Fn() -> Result<(), Errno>,
+    ) -> Result<Answer, Errno> {
+        let connected = self.kept.as_mut().and_then(|kept| kept.connected.get_mut(&inode));
+        match call {
+            Network::Connect { .. } if self.rules.strict => Err(Errno::ISCONN),
+            Network::Connect { to, .. } => {
+                let to = address_of(memory, to);
+                mine()?;
+                match (to, connected) {
+                    (Ok(Given::Address(_)), Some(connected)) if !connected.is_told => {
+                        connected.is_told = true;
+                        Ok(Answer::Value(0))
+                    }
+                    (Ok(Given::Address(_)), _) => Err(Errno::ISCONN),
+                    (Ok(Given::Nobody) | Err(Errno::AFNOSUPPORT), _) => Ok(Answer::GoOn),
+                    (Err(errno), _) => Err(errno),
+                }
+            }
+            Network::Bind { .. } if self.rules.strict => Err(Errno::ACCESS),
+            Network::Bind { to, .. } => {
+                let to = address_of(memory, to);
+                mine()?;
+                // Bound already.
+                if matches!(to, Ok(Given::Address(_))) { Err(Errno::INVAL) } else { Ok(Answer::GoOn) }
+            }
+            Network::PeerName { room, .. } => {
+                let Some(to) = connected.and_then(|connected| connected.to) else { return Ok(Answer::GoOn) };
+                mine()?;
+                put_address(memory, room, to)?;
+                Ok(Answer::Value(0))
+            }
+            Network::SendTo { .. } | Network::SendMessage { .. } | Network::SendMessages { .. }
+                if self.rules.strict =>
+            {
+                Err(Errno::ACCESS)
+            }
+            _ => Ok(Answer::GoOn),
+        }
+    }
+}
+
+/// Lets this process open as many files as it may: a command has its own limit.
+pub(super) fn open_many() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // With fewer the command has fewer sockets at a time.
+    let _ = setrlimit(Resource::Nofile, limit);
+}
+
+fn inode_of(socket: &OwnedFd) -> Option<u64> {
+    fstat(socket).ok().map(|status| status.st_ino)
+}
+
+/// `EBADF` if nothing is open under this number, and `ENOTSOCK` if no socket is.
+fn inode_at(holder: Holder) -> Result<u64, Errno> {
+    let Holder { pid, number } = holder;
+    let link = std::fs::read_link(format!("/proc/{pid}/fd/{number}")).map_err(|error| match error.raw_os_error() {
+        Some(libc::ENOENT | libc::ESRCH) | None => Errno::BADF,
+        Some(number) => Errno::from_raw_os_error(number),
+    })?;
+    let name = link.as_os_str().as_bytes();
+    let number = name.strip_prefix(b"socket:[").and_then(|rest| rest.strip_suffix(b"]"));
+    number.and_then(|number| std::str::from_utf8(number).ok()?.parse().ok()).ok_or(Errno::NOTSOCK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use std::net::TcpListener;
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn a_socket_is_found_by_its_number_until_nobody_has_it() {
+        let mut kept = Kept::default();
+        let theirs = TcpListener::bind("127.0.0.1:0").unwrap();
+        let here = OwnedFd::from(theirs.try_clone().unwrap());
+        let holder = Holder { pid: std::process::id(), number: theirs.as_raw_fd() };
+        let inode = inode_of(&here).unwrap();
+        assert_eq!(inode_at(holder), Ok(inode));
+        kept.hold(here, holder);
+        kept.sweep();
+        let Ok(Found::Open(found)) = kept.find(holder.pid, holder.number) else { panic!("it was not found") };
+        assert_eq!(inode_of(&found), Some(inode));
+        kept.release(inode, Some(Connected { to: None, is_told: true }));
+        assert!(matches!(kept.find(holder.pid, holder.number), Ok(Found::Elsewhere(other)) if other == inode));
+        // What is closed is not only let go of, but not open.
+        kept.hold(found, holder);
+        drop(theirs);
+        assert_eq!(inode_at(holder), Err(Errno::BADF));
+        kept.sweep();
+        assert!(kept.is_empty());
+    }
+
+    #[test]
+    fn what_is_no_socket_is_said() {
+        let (file, _other) = rustix::pipe::pipe().unwrap();
+        let holder = Holder { pid: std::process::id(), number: file.as_raw_fd() };
+        assert_eq!(inode_at(holder), Err(Errno::NOTSOCK));
+        assert_eq!(inode_at(Holder { number: -1, ..holder }), Err(Errno::BADF));
+    }
+}

@@ -1,0 +1,153 @@
+//! How far programs are held, where that can be had, and what is said about it.
+
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+use super::tools::{open, said};
+use super::{REPLAY, Upstream, client, replay, run};
+use crate::tree::Tree;
+
+const SEEN: &str = "only what went through HTTP_PROXY and its like was seen; databases and direct connections were not";
+
+#[test]
+fn variables_alone_lead_who_reads_them() {
+    let (tree, mut upstream) = (Tree::new(), Upstream::start());
+    tree.file("shop.py", client(&[upstream.url() + "/a", upstream.url() + "/b"]));
+    let record = |more: &[&str]| {
+        let args = [&["calls", "record", "--isolation", "env"], more, &["--", "python3", "shop.py"]].concat();
+        replay(&tree, &args)
+    };
+    for (number, more) in
+        [&[][..], &["--sandbox", "off"], &["--sandbox", "landlock"], &["--network", "none"]].iter().enumerate()
+    {
+        let recorded = record(more);
+        let answers = if number < 3 {
+            format!("{{\"n\":{},\"path\":\"/a\"}}\n{{\"n\":{},\"path\":\"/b\"}}\n", 2 * number + 1, 2 * number + 2)
+        } else {
+            // The proxy is there, and the server is not.
+            "502\n502\n".to_owned()
+        };
+        assert_eq!((recorded.status, recorded.out.as_str()), (0, answers.as_str()), "{more:?}: {}", recorded.err);
+        for line in ["\nreplay: isolation: env\n".to_owned(), format!("\nreplay: {SEEN}\n")] {
+            assert!(recorded.err.contains(&line), "{more:?}: {}", recorded.err);
+        }
+    }
+    upstream.stop();
+    for more in [&[][..], &["--sandbox", "off"], &["--network", "loopback"]] {
+        let args =
+            [&["calls", "test", "--mock", "shop-http", "--isolation", "env"], more, &["--", "python3", "shop.py"]]
+                .concat();
+        let tested = replay(&tree, &args);
+        assert_eq!(tested.out, "{\"n\":1,\"path\":\"/a\"}\n{\"n\":2,\"path\":\"/b\"}\n", "{more:?}: {}", tested.err);
+        assert_eq!(
+            tested.err,
+            format!("replay: replayed 2 calls of shop-http\nreplay: isolation: env\nreplay: {SEEN}\n")
+        );
+    }
+}
+
+#[test]
+fn tools_say_that_they_only_set_variables() {
+    let (tree, mut upstream) = (Tree::new(), Upstream::start());
+    let mut server = open(&tree, &["--network", "host", "--isolation", "env"]);
+    tree.file("work/order.py", client(&[upstream.url() + "/a"]));
+    let recorded = said(&server.call("keploy_mock_record", json!({"command": "python3 order.py"})));
+    assert_eq!((&recorded["mockCount"], &recorded["isolation"]), (&json!(1), &json!("env")), "{recorded}");
+    upstream.stop();
+    let tested = said(&server.call("keploy_mock_test", json!({"command": "python3 order.py"})));
+    assert_eq!(
+        (&tested["success"], &tested["isolated"], &tested["isolation"], &tested["notes"]),
+        (&json!(true), &json!(false), &json!("env"), &json!([SEEN])),
+        "{tested}"
+    );
+}
+
+#[test]
+fn a_proxy_that_cannot_be_reached_is_no_isolation() {
+    let tree = Tree::new();
+    let args =
+        ["calls", "record", "--sandbox", "landlock", "--network", "none", "--isolation", "env", "--", "touch ran"];
+    let refused = replay(&tree, &args);
+    assert!(
+        refused.err.starts_with("replay: failed to setup agent: cannot start the command: reach a proxy: "),
+        "{refused:?}"
+    );
+    assert_eq!((refused.status, tree.path("ran").exists()), (2, false));
+}
+
+#[test]
+fn what_cannot_be_had_is_refused_where_it_was_asked_for() {
+    let tree = Tree::new();
+    let args = ["calls", "record", "--sandbox", "off", "--isolation", "strict", "--", "touch ran"];
+    let refused = replay(&tree, &args);
+    assert_eq!(
+        (refused.status, refused.err.as_str(), tree.path("ran").exists()),
+        (
+            2,
+            "replay: failed to setup agent: commands are refused: `--isolation strict` takes a network of the command's own, and \
+             --sandbox off leaves it that of the system; leave one of the two out\n",
+            false
+        )
+    );
+}
+
+#[test]
+fn a_supervisor_below_another_is_said_once_and_what_to_do() {
+    let (tree, upstream) = (Tree::new(), Upstream::start());
+    tree.file("shop.py", client(&[upstream.url() + "/a"]));
+    let outer = [REPLAY, "calls", "record", "--sandbox", "off", "--", REPLAY, "calls", "record", "--sandbox", "off"];
+    let nested = run(&tree, &[&outer[..], &["--", "true"]].concat(), |_| {});
+    let first = nested.err.lines().next();
+    assert_eq!(
+        first,
+        Some(
+            "replay: failed to setup agent: cannot start the command: this program is supervised already, by another replay or the \
+             runtime of its container, and the kernel takes only one supervisor: Device or resource busy (os error 16); run it \
+             outside of what supervises it, or ask for `--isolation env` with `--sandbox off`"
+        )
+    );
+    assert_eq!(nested.status, 2);
+    // As it says.
+    let env = run(&tree, &[&outer[..], &["--isolation", "env", "--", "python3", "shop.py"]].concat(), |_| {});
+    assert_eq!((env.status, env.out.as_str()), (0, "{\"n\":1,\"path\":\"/a\"}\n"), "{}", env.err);
+}
+
+#[test]
+fn inside_the_walls_it_is_said_that_there_are_some() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &["--system", REPLAY.rsplit_once('/').unwrap().0]);
+    let command = format!("{REPLAY} calls record -- true");
+    let inside = server.call("execute_command", json!({"command": command}));
+    let told = inside.result()["structuredContent"]["stderr"].clone();
+    assert_eq!(
+        told,
+        "replay: failed to setup agent: commands are refused: this program runs inside another replay already, and the kernel takes \
+         only one supervisor; run it outside of that, or with --sandbox off (and --isolation env to record calls)\n"
+    );
+}
+
+#[test]
+fn without_fetching_descriptors_a_recording_is_made_and_answered_all_the_same() {
+    let (tree, mut upstream) = (Tree::new(), Upstream::start());
+    tree.file("refuse.py", include_str!("../interception/refuse.py"));
+    tree.file("shop.py", client(&[upstream.url() + "/a"]));
+    let urls = format!("{}/b", upstream.url());
+    let node = "require('http').get(process.argv[1], r => r.on('data', d => console.log(String(d))))";
+    let mut line = format!("python3 shop.py && curl -sS {urls} && echo");
+    if std::path::Path::new("/usr/bin/node").exists() {
+        line += &format!(" && /usr/bin/node -e \"{node}\" {urls}");
+    }
+    let refused = |args: &[&str]| {
+        run(&tree, &[&["python3", "refuse.py", REPLAY, "calls"], args, &["--", &line]].concat(), |_| {})
+    };
+    let recorded = refused(&["record"]);
+    assert_eq!(recorded.status, 0, "{recorded:?}");
+    assert!(recorded.out.starts_with("{\"n\":1,\"path\":\"/a\"}\n{\"n\":2,\"path\":\"/b\"}\n"), "{recorded:?}");
+    upstream.stop();
+    for more in
+        [&["--isolation", "strict"][..], &["--isolation", "seccomp"], &["--sandbox", "landlock"], &["--sandbox", "off"]]
+    {
+        let tested = refused(&[&["test"], more].concat());
+        assert_eq!((tested.status, &tested.out), (0, &recorded.out), "{more:?}: {}", tested.err);
+    }
+}

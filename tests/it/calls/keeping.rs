@@ -1,0 +1,152 @@
+//! What becomes of a recording: where it is kept, where it cannot be, and how the program ended.
+
+use std::process::Command;
+
+use pretty_assertions::assert_eq;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Signal, kill_process};
+
+use super::{REPLAY, Upstream, client, replay, run};
+use crate::harness::DEADLINE;
+use crate::tree::Tree;
+
+/// Whether mounts can be made in a namespace of the test's own.
+fn can_mount() -> bool {
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]);
+    unshare.status().is_ok_and(|status| status.success())
+}
+
+/// Runs a script in a mount namespace of its own.
+fn mounted(tree: &Tree, script: &str) -> super::Ended {
+    run(tree, &["unshare", "--map-root-user", "--mount", "sh", "-ec", script], |_| {})
+}
+
+#[test]
+fn a_directory_that_takes_no_set_is_found_before_the_program_runs() {
+    if !can_mount() {
+        return;
+    }
+    let tree = Tree::new();
+    tree.dir("sets");
+    let record = format!("{REPLAY} calls record --sandbox off --path sets -- touch ran");
+    let read_only = mounted(&tree, &format!("mount -t tmpfs -o ro none sets; exec {record}"));
+    let next = "; give a directory with room that can be written to as `path`; nothing was run\n";
+    for (part, at) in [("replay: no mock set can be written to `sets`: ", true), (next, false)] {
+        assert!(if at { read_only.err.starts_with(part) } else { read_only.err.ends_with(part) }, "{read_only:?}");
+    }
+    assert_eq!((read_only.status, tree.path("ran").exists()), (2, false));
+    let full = mounted(
+        &tree,
+        &format!("mount -t tmpfs -o size=64k none sets; head -c 60000 /dev/zero >sets/x; exec {record}"),
+    );
+    assert!(
+        full.err.starts_with("replay: no mock set can be written to `sets`: ") && full.err.ends_with(next),
+        "{full:?}"
+    );
+    assert_eq!((full.status, tree.path("ran").exists()), (2, false));
+    // Nothing is left of the attempt.
+    let good = replay(&tree, &["calls", "record", "--sandbox", "off", "--path", "sets", "--", "ls -A sets"]);
+    assert_eq!((good.status, good.out.as_str()), (0, ""), "{}", good.err);
+}
+
+#[test]
+fn a_recording_whose_directory_is_gone_meanwhile_is_kept_elsewhere() {
+    if !can_mount() {
+        return;
+    }
+    let (tree, upstream) = (Tree::new(), Upstream::start());
+    tree.dir("sets").dir("temporary");
+    tree.file("shop.py", client(&[upstream.url() + "/a"]));
+    let record = |path: &str, then: &str| {
+        format!("{REPLAY} calls record --sandbox off --path {path} -- 'python3 shop.py; {then}'")
+    };
+    // The usual place takes it.
+    let line = record("sets", "mount -o remount,ro sets");
+    let moved = mounted(&tree, &format!("mount -t tmpfs none sets; exec {line}"));
+    let told: Vec<&str> = moved.err.lines().collect();
+    assert_eq!(
+        told[0],
+        format!("replay: recorded 1 calls (HTTP) as shop-http: {}", tree.text("./keploy/shop-http/mocks.yaml"))
+    );
+    assert!(told[2].starts_with("replay: the set could not be written to `sets`: "), "{moved:?}");
+    assert!(tree.read("keploy/shop-http/mocks.yaml").contains("name: mock-1"));
+    // No allowed directory does.
+    let inner = record("sets", "mount -o remount,ro,bind .");
+    let script = format!(
+        "mount --bind . .; cd .; mount -t tmpfs none temporary; cd \"$PWD\"; export TMPDIR=/dev/shm; {inner} || true"
+    );
+    let lost = mounted(&tree, &script);
+    let (before, file) = lost.err.split_once("the calls are in ").unwrap_or_else(|| panic!("{lost:?}"));
+    assert_eq!(before.lines().last(), Some("replay: "), "{lost:?}");
+    let file = file
+        .split_once(
+            "; move it to sets/shop-http/mocks.yaml once there is room: 1 recorded calls could not be kept in sets: ",
+        )
+        .unwrap_or_else(|| panic!("{lost:?}"))
+        .0;
+    let kept = std::fs::read_to_string(file).unwrap();
+    std::fs::remove_file(file).unwrap();
+    assert!(kept.contains("name: mock-1"), "{kept}");
+}
+
+#[test]
+fn the_signal_that_ended_a_program_is_in_the_status() {
+    let tree = Tree::new();
+    for (line, status) in [("kill -INT $$", 130), ("kill -TERM $$", 143), ("kill -KILL $$", 137)] {
+        for sandbox in ["namespaces", "landlock", "off"] {
+            let ended = replay(&tree, &["calls", "record", "--sandbox", sandbox, "--", line]);
+            assert_eq!(ended.status, status, "{line}, {sandbox}: {}", ended.err);
+        }
+    }
+    for sandbox in ["namespaces", "landlock", "off"] {
+        let args = ["calls", "record", "--sandbox", sandbox, "--timeout-secs", "1", "--", "sleep 100"];
+        let timed_out = replay(&tree, &args);
+        assert_eq!(timed_out.status, 143, "{sandbox}: {}", timed_out.err);
+    }
+}
+
+#[test]
+fn who_interrupts_a_recording_gets_what_was_called_and_their_signal() {
+    for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let (tree, upstream) = (Tree::new(), Upstream::start());
+        let program =
+            client(&[upstream.url() + "/a"]) + "open('asked', 'w').write('x')\nimport time\ntime.sleep(100)\n";
+        tree.file("shop.py", program).fifo("asked");
+        let ended = run(&tree, &[REPLAY, "calls", "record", "--", "python3", "shop.py"], |process| {
+            let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NONBLOCK;
+            let asked = rustix::fs::open(tree.path("asked"), flags, rustix::fs::Mode::empty()).unwrap();
+            let mut asked = [PollFd::new(&asked, PollFlags::IN)];
+            let deadline = Timespec::try_from(DEADLINE).unwrap();
+            assert_eq!(poll(&mut asked, Some(&deadline)), Ok(1), "the program asked nothing");
+            kill_process(process, signal).unwrap();
+        });
+        assert_eq!(ended.status, status, "{}", ended.err);
+        assert!(ended.err.starts_with("replay: recorded 1 calls (HTTP) as shop-http: "), "{}", ended.err);
+    }
+}
+
+#[test]
+fn numbers_that_mean_nothing_in_a_set_are_said_with_their_place() {
+    let tree = Tree::new();
+    let head = "version: api.keploy.io/v1beta1\nkind: Http\nname: mock-1\nspec:\n";
+    let req = "    req:\n        method: GET\n        proto_major: 1\n        proto_minor: 1\n        url: /a\n";
+    let resp = |code: u16| format!("    resp:\n        status_code: {code}\n        body: x\n");
+    let port = "    metadata:\n        targetHost: 127.0.0.1\n        targetPort: \"99999\"\n";
+    for (text, told) in [
+        (
+            format!("{head}{port}{req}{}", resp(200)),
+            ":7: `spec.metadata.targetPort`: expected a port from 0 to 65535, got `99999`",
+        ),
+        (
+            format!("{head}{req}{}", resp(0)),
+            ":11: `spec.resp.status_code`: expected a status code from 100 to 999, got `0`",
+        ),
+    ] {
+        tree.file("keploy/one/mocks.yaml", &text);
+        let refused = replay(&tree, &["calls", "test", "--mock", "one", "--", "touch ran"]);
+        assert!(refused.err.starts_with(&format!("replay: ./keploy/one/mocks.yaml{told}")), "{refused:?}");
+        assert_eq!((refused.status, tree.path("ran").exists()), (2, false));
+        assert_eq!(tree.read("keploy/one/mocks.yaml"), text);
+    }
+}
