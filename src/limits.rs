@@ -347,6 +347,10 @@ pub const MAX_CALLS_DEPTH: usize = 100;
 pub const MAX_CALLS_NODES: usize = 2_000_000;
 /// Deepest nesting of a JSON body that is compared without regard to the order of its keys, in levels.
 pub const MAX_JSON_BODY_DEPTH: usize = 128;
+/// Fewest bytes of a token that an answer gave for it to be looked for in other calls: what is shorter stands there by chance.
+pub const MIN_TOKEN_BYTES: usize = 16;
+/// Most such tokens of one recording: each is a search of all of it.
+pub const MAX_TOKENS_FOLLOWED: usize = 1024;
 /// Unanswered calls of one run that are told in detail; more are only counted.
 pub const MAX_MISSES_TOLD: usize = 1000;
 /// Recordings that are looked at for the one that is most like a call that none of them answers.

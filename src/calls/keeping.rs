@@ -42,7 +42,7 @@ pub fn keep(
         taken.insert(name);
     };
     if !keep_secrets {
-        exchanges.iter_mut().for_each(redact::exchange);
+        redact::exchanges(&mut exchanges);
     }
     let before = exchanges.len();
     let (recordings, bytes) = written(exchanges)?;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::body::{Body, Leaf};
-use super::key::{Place, header_fields, place};
+use super::key::{Place, header_fields, place, without_secrets};
 use crate::pattern::{Options, Pattern};
 use crate::record::exchange::{Content, Exchange, Http};
 use crate::record::files::DeclaredNoise;
@@ -142,7 +142,7 @@ fn leaves(http: &Http) -> Vec<Leaf> {
     for (name, value) in header_fields(request) {
         leaves.push(Leaf { name: format!("header.{name}"), value });
     }
-    leaves.extend(Body::of(request).leaves("body"));
+    leaves.extend(Body::of(&without_secrets(request)).leaves("body"));
     leaves
 }
 

@@ -406,6 +406,39 @@ fn who_asks_matters_where_several_did() {
 }
 
 #[test]
+fn secrets_of_a_body_do_not_count_and_places_in_lists_do() {
+    let login = |password: &str| {
+        let body = format!(r#"{{"user":"a","password":"{password}","db":{{"apiKey":["{password}"]}}}}"#);
+        answered(post(&body), "in")
+    };
+    let mut kept = login("one");
+    redact::exchange(&mut kept);
+    for recorded in [login("one"), kept] {
+        let book = Book::new(vec![recorded], Noise::default());
+        let other = post(r#"{"user":"b","password":"x","db":{"apiKey":["x"]}}"#);
+        let told = book.find(&other).unwrap_err().closest.unwrap().differences;
+        assert_eq!(told, ["body.user: recorded `a`, asked `b`"]);
+        assert_eq!(ask(&book, &login("two")), Ok("in".to_owned()));
+    }
+    // One token is a secret, of which a replay has another one. Several choose what is answered, whoever asks.
+    let page = |token: &str, who: &str| {
+        let mut call = answered(get(&format!("/list?token={token}")), token);
+        http(&mut call).request.headers.push(("X-Api-Key".to_owned(), who.into()));
+        call
+    };
+    let recorded = |tokens: &[&str]| {
+        let mut calls: Vec<_> = tokens.iter().map(|token| page(token, "me")).collect();
+        redact::exchanges(&mut calls);
+        Book::new(calls, Noise::default())
+    };
+    assert_eq!(ask(&recorded(&["a"]), &page("z", "you")), Ok("a".to_owned()));
+    let book = recorded(&["a", "b", "c"]);
+    assert_eq!(ask(&book, &page("c", "you")), Ok("c".to_owned()));
+    assert_eq!(ask(&book, &page("a", "you")), Ok("a".to_owned()));
+    assert!(book.find(&page("z", "me")).is_err());
+}
+
+#[test]
 fn encryption_and_the_wanted_form_are_part_of_a_call() {
     let with = |tls: bool, accept: &str, answer: &str| {
         let mut call = answered(get("/report"), answer);
