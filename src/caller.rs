@@ -9,12 +9,12 @@ use std::thread;
 use anyhow::{Context as _, Result, bail};
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::calls::{Play, Ran, keep, load, page, sets, table};
+use crate::calls::{Loaded, Play, Ran, add_noise, keep, load, page, sets, table};
 use crate::cancel::CancelToken;
 use crate::cli::{CallsAction, CallsRun, OnMissArg};
 use crate::record::proxy::OnMiss;
 use crate::record::summary::Summary;
-use crate::record::{Exchange, Report, names};
+use crate::record::{Exchange, Noise, Recording, Report, names};
 use crate::sandbox::Exit;
 use crate::tools::Services;
 use crate::tools::calling::{Wanted, folder, left_out, notes, run_command};
@@ -33,13 +33,50 @@ pub fn act(services: &Services, action: &CallsAction, signals: BorrowedFd<'_>) -
             }
             print(&text)
         }
+        CallsAction::Noise { name, other, sets, write } => noise(services, &sets.path, name, other, *write),
         CallsAction::Show { name, sets, html } => {
-            let loaded = load(&services.policy, &sets.path, name)?;
-            let loaded = loaded.with_context(|| format!("there is no mock set `{name}` in {}", sets.path))?;
+            let loaded = loaded(services, &sets.path, name)?;
             let exchanges: Vec<Exchange> = loaded.recordings.into_iter().map(|recording| recording.exchange).collect();
             print(&if *html { page(name, &exchanges) } else { table(&exchanges) })
         }
     }
+}
+
+/// A set that is named.
+fn loaded(services: &Services, path: &str, name: &str) -> Result<Loaded> {
+    names::check(name).map_err(|error| anyhow::anyhow!("{error}"))?;
+    let loaded = load(&services.policy, path, name)?;
+    loaded.with_context(|| format!("there is no mock set `{name}` in {path}"))
+}
+
+fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) -> Result<u8> {
+    let recordings = loaded(services, path, name)?.recordings;
+    let exchanges = |recordings: &[Recording]| recordings.iter().map(|it| it.exchange.clone()).collect::<Vec<_>>();
+    let (ours, theirs) = (exchanges(&recordings), exchanges(&loaded(services, path, other)?.recordings));
+    let (noise, lessons) = Noise::learn(&ours, &theirs);
+    let mut text = String::new();
+    let mut unlike = Vec::new();
+    for lesson in &lessons {
+        for change in &lesson.changes {
+            let (one, two) = &change.values;
+            let _ = writeln!(text, "{}\t{}\t{one}\t{two}", lesson.place, change.field);
+        }
+        if lesson.calls.0 != lesson.calls.1 {
+            let (one, two) = lesson.calls;
+            unlike.push(format!("nothing is learned of {}: {one} calls in {name}, {two} in {other}", lesson.place));
+        }
+    }
+    print(&text)?;
+    let said = if noise.is_empty() {
+        "no field of the calls is another each time".to_owned()
+    } else if write {
+        let file = add_noise(&services.policy, &services.writer, path, name, &recordings, &noise)?;
+        format!("noise of {name}: {}", file.display())
+    } else {
+        "add --write to have it left out of replays".to_owned()
+    };
+    tell(&said, &unlike);
+    Ok(0)
 }
 
 fn record(services: &Services, path: &str, run: &CallsRun, signals: BorrowedFd<'_>) -> Result<u8> {

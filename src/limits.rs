@@ -341,6 +341,10 @@ pub const MAX_WAITING_WORDS: usize = 4096;
 pub const CERTIFICATES_BYTES: u64 = 8 * 1024 * 1024;
 /// Largest file of recorded calls that is read or written, in bytes.
 pub const MAX_CALLS_FILE_BYTES: u64 = 256 * 1024 * 1024;
+/// Smallest body of a recorded call that is kept in a file of its own, in bytes.
+pub const MIN_BODY_APART_BYTES: usize = 1024 * 1024;
+/// Most bytes of all such files of one set: they are read before the program starts.
+pub const MAX_CALLS_BODIES_BYTES: u64 = 1024 * 1024 * 1024;
 /// Deepest nesting of a recorded call's document, in levels.
 pub const MAX_CALLS_DEPTH: usize = 100;
 /// Most values in one document.

@@ -27,6 +27,14 @@ pub enum CallsError {
         /// As the caller spelt it.
         path: String,
     },
+    /// There is no set of this name.
+    #[error("there is no mock set `{name}` in {directory}")]
+    NoSet {
+        /// Where it was looked for, as the caller spelt it.
+        directory: String,
+        /// The name.
+        name: String,
+    },
     /// The command did not run.
     #[error(transparent)]
     Exec(#[from] ExecError),
@@ -57,7 +65,11 @@ impl CallsError {
             Self::Fs(error) => error.hint(),
             Self::File(error) => Some(error.hint().into()),
             Self::Exec(error) => error.hint(),
-            Self::NoDirectory { .. } | Self::Refused { .. } | Self::Authority(_) | Self::Setup { .. } => None,
+            Self::NoDirectory { .. }
+            | Self::NoSet { .. }
+            | Self::Refused { .. }
+            | Self::Authority(_)
+            | Self::Setup { .. } => None,
         }
     }
 

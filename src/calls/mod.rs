@@ -8,7 +8,7 @@ pub mod sets;
 mod summary;
 
 pub use error::CallsError;
-pub use keeping::{Kept, Loaded, keep, load};
+pub use keeping::{Kept, Loaded, add_noise, keep, load};
 pub use page::page;
 pub use run::{Ground, Play, Ran, Reach, Run, run};
 pub use summary::table;

@@ -83,7 +83,7 @@ pub(super) fn last_words(ran: &Ran) -> Option<String> {
 
 /// That a file does not hold all that was recorded.
 pub fn left_out(kept: &Kept) -> Vec<String> {
-    let text = format!("{} calls, the largest ones, are left out: the file would be too large", kept.left_out);
+    let text = format!("{} calls, the largest ones, are left out: the set would be too large", kept.left_out);
     if kept.left_out > 0 { vec![text] } else { Vec::new() }
 }
 

@@ -134,7 +134,7 @@ fn shown(text: &str, most: usize) -> String {
     line
 }
 
-fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     shown(text, MAX_DIFFERENCE_CHARS)
 }
 

@@ -5,6 +5,7 @@
 //! type. Anything else: the program's bytes, with what a protocol numbers anew each time set to zero.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use sha2::{Digest, Sha256};
 
@@ -24,6 +25,12 @@ pub struct Place {
     target: Target,
     method: String,
     path: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}{}", self.method, self.target, self.path)
+    }
 }
 
 /// The digest of a call and its place.

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use closest::describe;
 pub use key::{KEY_HEADERS, Key, Place, canonical};
-pub use noise::Noise;
+pub use noise::{Change, Lesson, Noise};
 
 use super::exchange::{Content, Exchange, Protocol, Target};
 use super::files::DeclaredNoise;
@@ -216,7 +216,9 @@ pub struct Book {
 /// For which place in a list, and who asks, as far as a file tells.
 fn asked_with(exchange: &Exchange) -> (String, String) {
     match &exchange.content {
-        Content::Http(http) | Content::Grpc(http) => (redact::places(&http.request), redact::credentials(&http.request)),
+        Content::Http(http) | Content::Grpc(http) => {
+            (redact::places(&http.request), redact::credentials(&http.request))
+        }
         Content::Dns(_) | Content::Wire(..) => (String::new(), String::new()),
     }
 }

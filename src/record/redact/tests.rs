@@ -2,6 +2,7 @@ use std::time::SystemTime;
 
 use pretty_assertions::assert_eq;
 
+use super::names::is_secret_key;
 use super::*;
 use crate::record::exchange::{HttpRequest, HttpResponse, HttpVersion, Message, Protocol, Side, Target, Wire};
 
@@ -66,7 +67,10 @@ fn a_body_changes_only_where_its_secrets_are() {
     assert_eq!(told(&login), ("/login".to_owned(), headers, expected.to_owned(), given.to_owned()));
     // Events and lines hold JSON, and what is cut short harms nobody.
     for (text, expected) in [
-        ("data: {\"token\":\"t\"}\n\ndata: {\"secret\":\"t\"}", Some("data: {\"token\":\"redacted-e3b9\"}\n\ndata: {\"secret\":\"redacted-e3b9\"}")),
+        (
+            "data: {\"token\":\"t\"}\n\ndata: {\"secret\":\"t\"}",
+            Some("data: {\"token\":\"redacted-e3b9\"}\n\ndata: {\"secret\":\"redacted-e3b9\"}"),
+        ),
         ("{\"token\":", None),
         ("{\"token\":\"abc", None),
         ("{\"token\":[\"abc\",", Some("{\"token\":[\"redacted-ba78\",")),
@@ -127,9 +131,15 @@ fn of_a_json_web_token_all_but_the_signature_stays() {
 #[test]
 fn passwords_in_statements() {
     let cases = [
-        ("ALTER ROLE a WITH PASSWORD 'p''w' VALID UNTIL 'x'", "ALTER ROLE a WITH PASSWORD '[redacted]' VALID UNTIL 'x'"),
+        (
+            "ALTER ROLE a WITH PASSWORD 'p''w' VALID UNTIL 'x'",
+            "ALTER ROLE a WITH PASSWORD '[redacted]' VALID UNTIL 'x'",
+        ),
         ("create user a ENCRYPTED PASSWORD E'p\\'w'", "create user a ENCRYPTED PASSWORD E'[redacted]'"),
-        ("UPDATE u SET \"password\" = 'a', b='c' WHERE n='d'", "UPDATE u SET \"password\" = '[redacted]', b='c' WHERE n='d'"),
+        (
+            "UPDATE u SET \"password\" = 'a', b='c' WHERE n='d'",
+            "UPDATE u SET \"password\" = '[redacted]', b='c' WHERE n='d'",
+        ),
         ("SELECT 'password' , 'x' -- don't\n , password_hash = 'y'", ""),
         ("SELECT 1 /* password 'a' */, password FROM t WHERE a = 'b'", ""),
         ("SELECT password", ""),
@@ -138,22 +148,38 @@ fn passwords_in_statements() {
     ];
     for (text, expected) in cases {
         let redacted = sql::statement(text.as_bytes(), Protocol::Postgres);
-        assert_eq!(redacted.map(|it| String::from_utf8(it).unwrap()).as_deref(), Some(expected).filter(|it| !it.is_empty()), "{text}");
+        assert_eq!(
+            redacted.map(|it| String::from_utf8(it).unwrap()).as_deref(),
+            Some(expected).filter(|it| !it.is_empty()),
+            "{text}"
+        );
     }
     let cases = [
         ("CREATE USER 'a'@'b' IDENTIFIED BY 'pw'", "CREATE USER 'a'@'b' IDENTIFIED BY '[redacted]'"),
         ("ALTER USER a IDENTIFIED WITH x BY \"p\\\"w\"", "ALTER USER a IDENTIFIED WITH x BY \"[redacted]\""),
-        ("GRANT ALL ON *.* TO a IDENTIFIED BY PASSWORD '*AB'", "GRANT ALL ON *.* TO a IDENTIFIED BY PASSWORD '[redacted]'"),
+        (
+            "GRANT ALL ON *.* TO a IDENTIFIED BY PASSWORD '*AB'",
+            "GRANT ALL ON *.* TO a IDENTIFIED BY PASSWORD '[redacted]'",
+        ),
         ("SET PASSWORD FOR 'a'@'b' = PASSWORD('pw')", "SET PASSWORD FOR 'a'@'b' = PASSWORD('[redacted]')"),
-        ("CHANGE MASTER TO MASTER_USER='u', MASTER_PASSWORD='pw'", "CHANGE MASTER TO MASTER_USER='u', MASTER_PASSWORD='[redacted]'"),
+        (
+            "CHANGE MASTER TO MASTER_USER='u', MASTER_PASSWORD='pw'",
+            "CHANGE MASTER TO MASTER_USER='u', MASTER_PASSWORD='[redacted]'",
+        ),
         ("SELECT a FROM t ORDER BY 'x'", ""),
     ];
     for (text, expected) in cases {
         let redacted = sql::statement(text.as_bytes(), Protocol::MySql);
-        assert_eq!(redacted.map(|it| String::from_utf8(it).unwrap()).as_deref(), Some(expected).filter(|it| !it.is_empty()), "{text}");
+        assert_eq!(
+            redacted.map(|it| String::from_utf8(it).unwrap()).as_deref(),
+            Some(expected).filter(|it| !it.is_empty()),
+            "{text}"
+        );
     }
     assert_eq!(said(Protocol::Postgres, false, b"Q\0\0\0\x11password 'a'\0"), b"Q\0\0\0\x1apassword '[redacted]'\0");
-    let parse = |text: &str| [b"P", &(text.len() as u32 + 4 + 5).to_be_bytes()[..], b"s\0", text.as_bytes(), b"\0\0\0"].concat();
+    let parse = |text: &str| {
+        [b"P", &(text.len() as u32 + 4 + 5).to_be_bytes()[..], b"s\0", text.as_bytes(), b"\0\0\0"].concat()
+    };
     assert_eq!(said(Protocol::Postgres, false, &parse("password 'a'")), parse("password '[redacted]'"));
     assert_eq!(said(Protocol::MySql, false, b"\x0d\0\0\0\x03password 'a'"), b"\x16\0\0\0\x03password '[redacted]'");
 }

@@ -146,7 +146,8 @@ fn mysql<'a>(messages: impl Iterator<Item = &'a mut Message>, is_session: bool) 
                 secret.fill(0);
             }
         } else if matches!(body.first(), Some(&(COM_QUERY | COM_STMT_PREPARE))) && number == 0 {
-            let redacted = sql::statement(body, Protocol::MySql).filter(|it| it.len().max(body.len()) < MYSQL_FULL_BYTES);
+            let redacted =
+                sql::statement(body, Protocol::MySql).filter(|it| it.len().max(body.len()) < MYSQL_FULL_BYTES);
             if let Some(body) = redacted {
                 message.bytes = [&(body.len() as u32).to_le_bytes()[..MYSQL_HEAD_BYTES - 1], &[0], &body].concat();
             }
