@@ -140,12 +140,13 @@ fn a_set_is_shown_as_a_table_and_as_a_page() {
 #[test]
 fn what_changes_from_run_to_run_is_learned_and_left_out() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
+    let url = upstream.url();
     let program = |id: u32| {
         format!(
             "import json, urllib.request\nfor body in ({{'id': {id}, 'of': {{'at': 'T{id}'}}, 'same': 1}}, {{'id': {id}, 'of': \
              {{'at': 'U{id}'}}, 'same': 2}}):\n    request = urllib.request.Request('{}/a?t={id}', json.dumps(body).encode(), \
              {{'Content-Type': 'application/json'}})\n    print(urllib.request.urlopen(request).read().decode())\n",
-            upstream.url()
+            url
         )
     };
     for id in [10, 11] {
@@ -157,7 +158,7 @@ fn what_changes_from_run_to_run_is_learned_and_left_out() {
     let test = ["calls", "test", "--mock", "shop-http", "--", "python3", "shop.py"];
     assert_eq!(replay(&tree, &test).status, 1);
     let shown = replay(&tree, &["calls", "noise", "shop-http", "shop-http-2"]);
-    let place = upstream.url().replace("http://", "POST ") + "/a";
+    let place = url.replace("http://", "POST ") + "/a";
     let expected = ["body.id\t10\t11", "body.of.at\t\"T10\"\t\"T11\"", "query.t\t10\t11"];
     assert_eq!(shown.out, expected.map(|line| format!("{place}\t{line}\n")).concat(), "{}", shown.err);
     assert_eq!((shown.status, shown.err.as_str()), (0, "replay: add --write to have it left out of replays\n"));
