@@ -325,6 +325,14 @@ fn noise_is_learned_from_two_recordings() {
     let one = run([10, 11], [5, 6]);
     let (noise, lessons) = Noise::learn(&one, &run([20, 21], [7, 8]));
     assert_eq!(noise.learned(&one[0]), Some(learned(&["body.id"])));
+    let shown: Vec<_> = lessons
+        .iter()
+        .flat_map(|lesson| {
+            lesson.changes.iter().map(|it| (lesson.place.as_str(), it.field.as_str(), it.values.1.as_str()))
+        })
+        .collect();
+    assert_eq!(shown.len(), 2, "{shown:?}");
+    assert!(shown.contains(&("POST shop:80/orders", "body.id", "20")), "{shown:?}");
     assert_eq!(noise.learned(&one[2]), Some(learned(&["query.t"])));
     let calls = one.into_iter().map(|call| answered(call, "x")).collect();
     let book = Book::new(calls, noise);

@@ -12,12 +12,8 @@ pub use reader::{First, Malformed, Message};
 pub use render::{closes, refusal, render};
 pub use tap::{Tap, Turn};
 
+pub use super::coding::{BODY_NOTE, TRUNCATED};
 use super::exchange::{HttpRequest, HttpVersion, Target};
-
-/// A field of a recorded response, never sent: `truncated` says that the server ended in the middle of the body.
-pub const BODY_NOTE: &str = "X-Replay-Body";
-/// Value of [`BODY_NOTE`] for a body that the server did not end.
-pub const TRUNCATED: &str = "truncated";
 
 /// Value of the first field of that name (in lower case), as text.
 pub fn field<'a>(headers: &'a [(String, Vec<u8>)], name: &str) -> Option<&'a str> {

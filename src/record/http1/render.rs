@@ -129,5 +129,5 @@ fn is_chunked(response: &HttpResponse) -> bool {
 }
 
 fn truncated(response: &HttpResponse) -> bool {
-    field(&response.headers, &BODY_NOTE.to_ascii_lowercase()) == Some(TRUNCATED)
+    coding::has_note(&response.headers, TRUNCATED)
 }

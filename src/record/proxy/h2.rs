@@ -159,7 +159,7 @@ async fn stream(
         if !answer.whole {
             response.headers.push((BODY_NOTE.to_owned(), TRUNCATED.as_bytes().to_vec()));
         }
-        response.body = coding::decoded(&response.headers, &response.body).unwrap_or(response.body);
+        response.body = coding::kept(&mut response.headers, response.body);
         response
     });
     context.keep([exchange(&context, request, response, sent_at)]);

@@ -19,7 +19,7 @@ use super::{Replay, h2 as both, miss, tls};
 use crate::limits::PLAYED_BODY_MS;
 use crate::record::coding;
 use crate::record::exchange::{Content, Exchange, HttpResponse};
-use crate::record::http1::{BODY_NOTE, TRUNCATED, field, refusal};
+use crate::record::http1::{TRUNCATED, refusal};
 
 /// `UNAVAILABLE` (gRPC, status codes).
 const GRPC_UNAVAILABLE: &str = "14";
@@ -142,7 +142,7 @@ fn percent(byte: u8) -> String {
 /// Sends a recorded response.
 async fn answer(respond: &mut SendResponse<Bytes>, response: HttpResponse) {
     let body = coding::encoded(&response.headers, &response.body).unwrap_or_else(|| response.body.clone());
-    let truncated = field(&response.headers, &BODY_NOTE.to_ascii_lowercase()) == Some(TRUNCATED);
+    let truncated = coding::has_note(&response.headers, TRUNCATED);
     let mut head = Response::new(());
     *head.status_mut() = StatusCode::from_u16(response.status).unwrap_or(StatusCode::BAD_GATEWAY);
     for (name, value) in fields(&response.headers) {
@@ -218,12 +218,13 @@ async fn beyond(
     let list = |headers: &HeaderMap| {
         headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect::<Vec<_>>()
     };
-    let headers = list(&head.headers);
+    let mut headers = list(&head.headers);
+    let body_kept = coding::kept(&mut headers, body.bytes);
     let response = HttpResponse {
         version: crate::record::exchange::HttpVersion::Http2,
         status: head.status.as_u16(),
         reason: String::new(),
-        body: coding::decoded(&headers, &body.bytes).unwrap_or(body.bytes),
+        body: body_kept,
         headers,
         trailers: list(&body.trailers),
     };

@@ -22,6 +22,7 @@ pub use wires::wire;
 use names::{is_doubtful, is_password};
 use placeholder::{marked, stand_in};
 
+use super::coding;
 use super::exchange::{Content, Exchange, Http, HttpRequest};
 
 /// The credentials that a request carries, as they stand in a file: empty if it carries none. Cookies are none of them, since
@@ -57,8 +58,23 @@ pub fn places(request: &HttpRequest) -> String {
 
 /// Takes the secrets out of the calls of a recording. A second time changes nothing.
 pub fn exchanges(exchanges: &mut [Exchange]) {
+    exchanges.iter_mut().for_each(uncover);
     tokens::replace(exchanges);
     exchanges.iter_mut().for_each(exchange);
+}
+
+/// Takes the content coding off a body that was kept in it, if there are secrets in it: that nothing leaks counts for more than
+/// its very bytes.
+fn uncover(exchange: &mut Exchange) {
+    if let Content::Http(http) = &mut exchange.content
+        && let Some(response) = &mut http.response
+        && coding::has_note(&response.headers, coding::CODED)
+        && let Some(plain) = coding::decoded(&response.headers, &response.body)
+        && redacted(&response.headers, &plain, &mut shown).is_some()
+    {
+        response.body = plain;
+        response.headers.retain(|(name, value)| name != coding::BODY_NOTE || value != coding::CODED.as_bytes());
+    }
 }
 
 /// Takes the secrets out of a call. A second time changes nothing.

@@ -238,6 +238,39 @@ fn a_call_is_answered_from_the_database_that_its_connection_has_selected() {
 }
 
 #[test]
+fn a_call_is_answered_as_the_user_that_its_connection_is() {
+    let get = || client(command(&["GET", "k"]));
+    let value = |value: &str| server(format!("$1\r\n{value}\r\n"));
+    let login = |words: &[&str], answer: &str| [client(command(words)), server(answer)];
+    let conversation = [
+        &login(&["AUTH", "default", "pw"], "+OK\r\n")[..],
+        &[get(), value("d")],
+        &login(&["AUTH", "me", "pw"], "+OK\r\n"),
+        &[get(), value("m")],
+        &login(&["AUTH", "you", "wrong"], "-WRONGPASS\r\n"),
+        &[get(), value("M")],
+        &login(&["HELLO", "3", "AUTH", "you", "pw"], "%1\r\n$5\r\nproto\r\n:3\r\n"),
+        &login(&["SELECT", "1"], "+OK\r\n"),
+        &[get(), value("y")],
+    ]
+    .concat();
+    let outcome = recorded(&conversation);
+    replays(Protocol::Redis, &conversation, &outcome);
+    let book = book(&outcome.calls);
+    let ask = |before: &[&[&str]]| {
+        let mut played = Played::new(Protocol::Redis, &book);
+        for words in before {
+            played.ask(command(words));
+        }
+        String::from_utf8(played.ask(command(&["GET", "k"]))).unwrap()
+    };
+    assert_eq!(ask(&[&["HELLO", "3", "AUTH", "you", "other"], &["SELECT", "1"]]), "$1\r\ny\r\n");
+    assert_eq!(ask(&[&["AUTH", "me", "other"]]), "$1\r\nm\r\n");
+    assert_eq!(ask(&[]), "$1\r\nd\r\n");
+    assert!(ask(&[&["AUTH", "nobody", "pw"]]).starts_with("-ERR no recording"));
+}
+
+#[test]
 fn a_database_that_nobody_recorded_has_no_answers_of_another_one() {
     let outcome = recorded(&databases()[..2]);
     let book = book(&outcome.calls);
