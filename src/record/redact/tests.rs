@@ -1,4 +1,4 @@
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use pretty_assertions::assert_eq;
 
@@ -91,11 +91,17 @@ fn a_token_that_is_given_is_the_same_wherever_it_is_shown() {
     let mut redis = call("/", &[], "", &[], "");
     let messages = vec![Message { from: Side::Client, bytes: stored.into_bytes() }];
     redis.content = Content::Wire(Protocol::Redis, Wire { messages, session: false });
+    let mut known = call("/bot/0123456789abcdef", &[], "", &[], r#"{"token":"0123456789abcdef"}"#);
+    known.sent_at += Duration::from_secs(2);
     let mut run = vec![
         call("/login", &[], "{}", &[], &format!(r#"{{"access_token":"{TOKEN}"}}"#)),
         call(&format!("/of/{TOKEN}?t={TOKEN}"), &[("Authorization", &head)], &format!("x {TOKEN}"), &[], TOKEN),
         redis,
+        known,
     ];
+    for call in &mut run[1..] {
+        call.sent_at += Duration::from_secs(1);
+    }
     exchanges(&mut run);
     let once = run.clone();
     exchanges(&mut run);
@@ -107,6 +113,8 @@ fn a_token_that_is_given_is_the_same_wherever_it_is_shown() {
     let Content::Wire(_, wire) = &run[2].content else { panic!() };
     let expected = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$20\r\n{OTHER}\r\n");
     assert_eq!(String::from_utf8_lossy(&wire.messages[0].bytes), expected);
+    // What it knew before, it knows in a replay as well.
+    assert_eq!(told(&run[3]).0, "/bot/0123456789abcdef");
     // What a program does in a replay with what it is given then.
     let Content::Http(recorded) = &run[1].content else { panic!() };
     let again = call("/", &[("Authorization", &format!("Bearer {OTHER}"))], "", &[], "");
@@ -121,6 +129,7 @@ fn of_a_json_web_token_all_but_the_signature_stays() {
         call("/login", &[], "", &[], &format!(r#"{{"id_token":"{token}"}}"#)),
         call("/", &[("Authorization", &format!("Bearer {token}"))], "", &[], ""),
     ];
+    run[1].sent_at += Duration::from_secs(1);
     exchanges(&mut run);
     let (first, second) = (told(&run[0]).3, told(&run[1]).1);
     let digits = &second[0]["Authorization: Bearer [redacted ".len()..][..4];
