@@ -17,8 +17,10 @@ pub(super) fn statement(text: &[u8], protocol: Protocol) -> Option<Vec<u8>> {
         let end = sql.word_end(start);
         let word = &text[start..end];
         at = end;
-        let named = ends_with(word, b"password") || ends_with(word, b"passwd");
-        if !named && !(word.eq_ignore_ascii_case(b"by") && follows_identified(&text[..start])) {
+        let named = ends_with(word, b"password")
+            || ends_with(word, b"passwd")
+            || word.eq_ignore_ascii_case(b"by") && follows_identified(&text[..start]);
+        if !named {
             continue;
         }
         let Some((start, stop)) = sql.literal(end) else { continue };
@@ -97,8 +99,11 @@ impl Sql<'_> {
                     // `SET PASSWORD FOR 'user'@'host' = '...'`
                     if is(b"for") {
                         at += memchr::memchr(b'=', &self.text[at..])?;
-                    } else if !is(b"to") && !is(b"password") && !(is(b"e") && self.text.get(at) == Some(&b'\'')) {
-                        return None;
+                    } else {
+                        let with_escapes = is(b"e") && self.text.get(at) == Some(&b'\'');
+                        if !(with_escapes || is(b"to") || is(b"password")) {
+                            return None;
+                        }
                     }
                 }
                 _ => return None,

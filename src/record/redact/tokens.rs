@@ -43,7 +43,9 @@ pub(super) fn replace(exchanges: &mut [Exchange]) {
                 bytes[at..from].copy_from_slice(&other);
             }
         };
-        exchanges.iter_mut().for_each(|exchange| everywhere(exchange, &mut replace));
+        for exchange in &mut *exchanges {
+            everywhere(exchange, &mut replace);
+        }
     }
 }
 

@@ -77,19 +77,20 @@ fn selected(command: &[u8]) -> Option<u64> {
     }
 }
 
-/// The user that a command logs in as, with `None` for the one that everybody is who names none; `None` if it is no login.
-fn logs_in(command: &[u8]) -> Option<Option<Vec<u8>>> {
+/// The user that a command logs in as: `default` if it names none (`redis.io/docs/latest/commands/auth`). `None` if it is no
+/// login.
+fn logs_in(command: &[u8]) -> Option<Vec<u8>> {
     let words = words(command);
     let is = |index: usize, name: &[u8]| words.get(index).is_some_and(|word: &&[u8]| word.eq_ignore_ascii_case(name));
-    let user = if is(0, b"AUTH") {
-        words.get(1).filter(|_| words.len() > 2)
-    } else if is(0, b"HELLO") {
-        words.get((1..words.len()).find(|index| is(*index, b"AUTH"))? + 1)
-    } else {
-        return None;
-    };
-    Some(user.filter(|user| **user != b"default").map(|user| user.to_vec()))
+    if is(0, b"AUTH") {
+        return Some(if words.len() > 2 { words[1].to_vec() } else { DEFAULT_USER.to_vec() });
+    }
+    let at = (1..words.len()).find(|index| is(0, b"HELLO") && is(*index, b"AUTH"))?;
+    words.get(at + 1).map(|user| user.to_vec())
 }
+
+/// Who everybody is at first.
+const DEFAULT_USER: &[u8] = b"default";
 
 /// What a connection has chosen: the database, and who it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -117,7 +118,7 @@ impl State {
         {
             let refused = answer.is_some_and(|answer| answer.starts_with(b"-"));
             if !refused {
-                self.user = user;
+                self.user = Some(user).filter(|user| user != DEFAULT_USER);
             }
             return !refused;
         }
