@@ -144,9 +144,8 @@ fn what_changes_from_run_to_run_is_learned_and_left_out() {
     let program = |id: u32| {
         format!(
             "import json, urllib.request\nfor body in ({{'id': {id}, 'of': {{'at': 'T{id}'}}, 'same': 1}}, {{'id': {id}, 'of': \
-             {{'at': 'U{id}'}}, 'same': 2}}):\n    request = urllib.request.Request('{}/a?t={id}', json.dumps(body).encode(), \
-             {{'Content-Type': 'application/json'}})\n    print(urllib.request.urlopen(request).read().decode())\n",
-            url
+             {{'at': 'U{id}'}}, 'same': 2}}):\n    request = urllib.request.Request('{url}/a?t={id}', json.dumps(body).encode(), \
+             {{'Content-Type': 'application/json'}})\n    print(urllib.request.urlopen(request).read().decode())\n"
         )
     };
     for id in [10, 11] {
@@ -201,12 +200,12 @@ fn large_bodies_have_files_of_their_own() {
     );
     let told = || replay(&tree, &test).err;
     let place = "replay: ./keploy/shop-http/mocks.yaml:";
-    tree.file(&format!("keploy/shop-http/{name}"), "short");
+    tree.file(format!("keploy/shop-http/{name}"), "short");
     let expected = format!("`mock-1.req.body_ref`: the body in `{name}` has 5 bytes, and had {MIN_BODY_APART_BYTES}");
     assert!(told().starts_with(place) && told().contains(&expected), "{}", told());
-    tree.file(&format!("keploy/shop-http/{name}"), "y".repeat(MIN_BODY_APART_BYTES));
+    tree.file(format!("keploy/shop-http/{name}"), "y".repeat(MIN_BODY_APART_BYTES));
     assert!(told().contains("was changed: its SHA-256 is not its name"), "{}", told());
-    std::fs::remove_file(tree.path(&format!("keploy/shop-http/{name}"))).unwrap();
+    std::fs::remove_file(tree.path(format!("keploy/shop-http/{name}"))).unwrap();
     assert!(told().contains(&format!("the body in `{name}` cannot be read: ")), "{}", told());
     assert_eq!(replay(&tree, &["calls", "list"]).out.split('\t').next(), Some("shop-http"));
 }
