@@ -2,22 +2,22 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
-use std::io::Write as _;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write as _};
 use std::os::fd::BorrowedFd;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::thread;
 
 use anyhow::{Context as _, Result, bail};
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::calls::{CallsError, Kept, NotKept, Play, Ran, keep, load, page, sets, table};
+use crate::calls::{CallsError, Kept, Loaded, NotKept, Play, Ran, add_noise, keep, load, page, sets, table};
 use crate::cancel::CancelToken;
 use crate::cli::{CallsAction, CallsRun, OnMissArg};
 use crate::record::proxy::OnMiss;
 use crate::record::summary::Summary;
-use crate::record::{Exchange, Report, names};
+use crate::record::{Exchange, Noise, Recording, Report, names};
 use crate::sandbox::Exit;
 use crate::tools::Services;
 use crate::tools::calling::{Wanted, folder, left_out, notes, run_command};
@@ -45,13 +45,50 @@ pub fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result
             }
             print(&text)
         }
+        CallsAction::Noise { name, other, sets, write } => noise(services, &sets.path, name, other, *write),
         CallsAction::Show { name, sets, html } => {
-            let loaded = load(&services.policy, &sets.path, name)?;
-            let loaded = loaded.with_context(|| format!("there is no mock set `{name}` in {}", sets.path))?;
+            let loaded = loaded(services, &sets.path, name)?;
             let exchanges: Vec<Exchange> = loaded.recordings.into_iter().map(|recording| recording.exchange).collect();
             print(&if *html { page(name, &exchanges) } else { table(&exchanges) })
         }
     }
+}
+
+/// A set that is named.
+fn loaded(services: &Services, path: &str, name: &str) -> Result<Loaded> {
+    names::check(name).map_err(|error| anyhow::anyhow!("{error}"))?;
+    let loaded = load(&services.policy, path, name)?;
+    loaded.with_context(|| format!("there is no mock set `{name}` in {path}"))
+}
+
+fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) -> Result<u8> {
+    let recordings = loaded(services, path, name)?.recordings;
+    let exchanges = |recordings: &[Recording]| recordings.iter().map(|it| it.exchange.clone()).collect::<Vec<_>>();
+    let (ours, theirs) = (exchanges(&recordings), exchanges(&loaded(services, path, other)?.recordings));
+    let (noise, lessons) = Noise::learn(&ours, &theirs);
+    let mut text = String::new();
+    let mut unlike = Vec::new();
+    for lesson in &lessons {
+        for change in &lesson.changes {
+            let (one, two) = &change.values;
+            let _ = writeln!(text, "{}\t{}\t{one}\t{two}", lesson.place, change.field);
+        }
+        if lesson.calls.0 != lesson.calls.1 {
+            let (one, two) = lesson.calls;
+            unlike.push(format!("nothing is learned of {}: {one} calls in {name}, {two} in {other}", lesson.place));
+        }
+    }
+    print(&text)?;
+    let said = if noise.is_empty() {
+        "no field of the calls is another each time".to_owned()
+    } else if write {
+        let file = add_noise(&services.policy, &services.writer, path, name, &recordings, &noise)?;
+        format!("noise of {name}: {}", file.display())
+    } else {
+        "add --write to have it left out of replays".to_owned()
+    };
+    tell(&said, &unlike);
+    Ok(0)
 }
 
 fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> Result<u8> {
@@ -142,28 +179,39 @@ fn missed(report: &Report) -> impl Iterator<Item = String> {
     report.missed.iter().map(|miss| format!("missed: {miss}"))
 }
 
-/// The last resort for what took a program its time: a file among the temporary ones, of which the error tells. It fails in any
-/// case, since no set was written.
+/// The last resort for what took a program its time: a directory among the temporary ones, of which the error tells. It fails
+/// in any case, since no set was written.
 fn rescue(here: &Here<'_>, path: &str, count: usize, lost: NotKept) -> Result<(Kept, Vec<Exchange>)> {
     let failed = anyhow::Error::new(lost.reason).context(format!("{count} recorded calls could not be kept in {path}"));
-    if lost.bytes.is_empty() {
+    if lost.files.is_empty() {
         return Err(failed);
     }
-    let name = format!("replay-{}-{}.yaml", lost.name, std::process::id());
-    let file = here.temporary.join(name);
-    #[expect(clippy::disallowed_methods, reason = "a new file in a directory that the operator named by TMPDIR")]
-    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file);
-    match made.and_then(|mut file| file.write_all(&lost.bytes)) {
+    let directory = here.temporary.join(format!("replay-{}-{}", lost.name, std::process::id()));
+    let shown = directory.display();
+    let to = Path::new(path).join(&lost.name);
+    match new_directory(&directory, &lost.files) {
         Ok(()) => {
-            let to = Path::new(path).join(&lost.name).join(sets::MOCK_FILES[0]);
-            Err(failed.context(format!(
-                "the calls are in {}; move it to {} once there is room",
-                file.display(),
-                to.display()
-            )))
+            Err(failed.context(format!("the calls are in {shown}; move it to {} once there is room", to.display())))
         }
-        Err(error) => Err(failed.context(format!("nor in {}: {error}", file.display()))),
+        Err(error) => Err(failed.context(format!("nor in {shown}: {error}"))),
     }
+}
+
+/// A directory that nobody else can look into, and files below it.
+#[expect(clippy::disallowed_methods, reason = "new files in a directory that the operator named by TMPDIR")]
+fn new_directory(directory: &Path, files: &[(String, Vec<u8>)]) -> io::Result<()> {
+    let builder = |recursive| {
+        let mut builder = DirBuilder::new();
+        builder.mode(0o700).recursive(recursive);
+        builder
+    };
+    builder(false).create(directory)?;
+    for (path, bytes) in files {
+        let path = directory.join(path);
+        path.parent().map(|parent| builder(true).create(parent)).transpose()?;
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?.write_all(bytes)?;
+    }
+    Ok(())
 }
 
 /// With what to do next.

@@ -361,7 +361,7 @@ pub enum CallsAction {
         #[command(flatten)]
         #[expect(missing_docs, reason = "flattened: its fields have their own")]
         run: CallsRun,
-        /// Keep the values of headers and parameters that carry secrets
+        /// Keep passwords, keys and tokens, which otherwise are replaced, and need not be the same in a replay
         #[arg(long)]
         keep_secrets: bool,
     },
@@ -387,6 +387,21 @@ pub enum CallsAction {
         #[command(flatten)]
         #[expect(missing_docs, reason = "flattened: its fields have their own")]
         sets: SetsPath,
+    },
+    /// Compare two recordings of the same run, and show what of the calls over HTTP is another each time: noise, which a
+    /// replay is not to look at
+    #[command(after_help = "Example: replay calls noise orders-http orders-http-2 --write")]
+    Noise {
+        /// The mock set
+        name: String,
+        /// Another recording of the same run
+        other: String,
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "flattened: its fields have their own")]
+        sets: SetsPath,
+        /// Write what is shown into the files of the first set, so that its replays leave it out
+        #[arg(long)]
+        write: bool,
     },
     /// Show what a mock set holds: what was called, how often, how long it took
     Show {

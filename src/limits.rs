@@ -348,12 +348,20 @@ pub const CERTIFICATES_BYTES: u64 = 8 * 1024 * 1024;
 pub const MAX_CALLS_FILE_BYTES: u64 = 256 * 1024 * 1024;
 /// Room that there must be for a set of recorded calls before a program is run, in bytes.
 pub const SET_ROOM_BYTES: usize = 64 * 1024;
+/// Smallest body of a recorded call that is kept in a file of its own, in bytes.
+pub const MIN_BODY_APART_BYTES: usize = 1024 * 1024;
+/// Most bytes of all such files of one set: they are read before the program starts.
+pub const MAX_CALLS_BODIES_BYTES: u64 = 1024 * 1024 * 1024;
 /// Deepest nesting of a recorded call's document, in levels.
 pub const MAX_CALLS_DEPTH: usize = 100;
 /// Most values in one document.
 pub const MAX_CALLS_NODES: usize = 2_000_000;
 /// Deepest nesting of a JSON body that is compared without regard to the order of its keys, in levels.
 pub const MAX_JSON_BODY_DEPTH: usize = 128;
+/// Fewest bytes of a token that an answer gave for it to be looked for in other calls: what is shorter stands there by chance.
+pub const MIN_TOKEN_BYTES: usize = 16;
+/// Most such tokens of one recording: each is a search of all of it.
+pub const MAX_TOKENS_FOLLOWED: usize = 1024;
 /// Unanswered calls of one run that are told in detail; more are only counted.
 pub const MAX_MISSES_TOLD: usize = 1000;
 /// Recordings that are looked at for the one that is most like a call that none of them answers.

@@ -37,6 +37,14 @@ pub enum CallsError {
         /// What happened.
         reason: FsError,
     },
+    /// There is no set of this name.
+    #[error("there is no mock set `{name}` in {directory}")]
+    NoSet {
+        /// Where it was looked for, as the caller spelt it.
+        directory: String,
+        /// The name.
+        name: String,
+    },
     /// The command did not run.
     #[error(transparent)]
     Exec(#[from] ExecError),
@@ -73,7 +81,11 @@ impl CallsError {
                 Some("run it outside of what supervises it, or ask for `--isolation env` with `--sandbox off`".into())
             }
             Self::Exec(error) => error.hint(),
-            Self::NoDirectory { .. } | Self::Refused { .. } | Self::Authority(_) | Self::Setup { .. } => None,
+            Self::NoDirectory { .. }
+            | Self::NoSet { .. }
+            | Self::Refused { .. }
+            | Self::Authority(_)
+            | Self::Setup { .. } => None,
         }
     }
 

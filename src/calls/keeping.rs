@@ -1,13 +1,15 @@
 //! From what was recorded to the file of a set, and back.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
 use super::{CallsError, sets};
 use crate::fs::Writer;
+use crate::limits::MAX_CALLS_BODIES_BYTES;
 use crate::policy::Policy;
-use crate::record::files::{self, Document, FileError, Problem, recording};
+use crate::record::files::{self, Apart, Document, FileError, Problem, recording};
 use crate::record::{Content, Exchange, Noise, Recording, names, redact};
 
 /// A set that was written.
@@ -17,7 +19,7 @@ pub struct Kept {
     pub path: PathBuf,
     /// Its name.
     pub name: String,
-    /// How many calls are not in it, because the file would be larger than what is read again.
+    /// How many calls are not in it, because it would be larger than what is read again.
     pub left_out: usize,
     /// Why it is in another directory than was asked for, if it is.
     pub elsewhere: Option<String>,
@@ -30,8 +32,8 @@ pub struct NotKept {
     pub reason: CallsError,
     /// Its name.
     pub name: String,
-    /// Its file, if that could be made.
-    pub bytes: Vec<u8>,
+    /// Its files, by their paths in its directory, if they could be made; the one that names the others is the last one.
+    pub files: Vec<(String, Vec<u8>)>,
 }
 
 /// Writes calls as a new set. `command` and `folder`, the last part of where it ran, are what its name begins with.
@@ -48,15 +50,15 @@ pub fn keep(
     keep_secrets: bool,
 ) -> Result<(Kept, Vec<Exchange>), Box<NotKept>> {
     if !keep_secrets {
-        exchanges.iter_mut().for_each(redact::exchange);
+        redact::exchanges(&mut exchanges);
     }
     let before = exchanges.len();
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let (recordings, bytes) = match written(exchanges) {
+    let (recordings, bytes, apart) = match written(exchanges) {
         Ok(written) => written,
         Err(reason) => {
             let name = names::choose(named.0, named.1, &[], now, |_| false);
-            return Err(Box::new(NotKept { reason, name, bytes: Vec::new() }));
+            return Err(Box::new(NotKept { reason, name, files: Vec::new() }));
         }
     };
     let exchanges: Vec<Exchange> = recordings.into_iter().map(|recording| recording.exchange).collect();
@@ -72,7 +74,11 @@ pub fn keep(
             // Somebody else has just taken it.
             taken.insert(name);
         };
-        Ok((sets::write(policy, writer, directory, &name, &bytes)?, name))
+        // The file that names the others is written last: a set that has it is whole.
+        for (path, bytes) in apart.files() {
+            sets::write(policy, writer, directory, &name, path, bytes)?;
+        }
+        Ok((sets::write(policy, writer, directory, &name, sets::MOCK_FILES[0], &bytes)?, name))
     };
     let (reason, (path, name)) = match put(directory) {
         Ok(done) => (None, done),
@@ -81,7 +87,9 @@ pub fn keep(
             let others = others.map(|root| root.path().join(sets::DEFAULT_DIRECTORY).to_string_lossy().into_owned());
             let Some(done) = others.filter(|other| other != directory).find_map(|other| put(&other).ok()) else {
                 let name = choose(&BTreeSet::new());
-                return Err(Box::new(NotKept { reason, name, bytes }));
+                let mut files = apart.into_files();
+                files.push((sets::MOCK_FILES[0].to_owned(), bytes));
+                return Err(Box::new(NotKept { reason, name, files }));
             };
             (Some(reason), done)
         }
@@ -90,13 +98,15 @@ pub fn keep(
     Ok((Kept { path, name, left_out: before - exchanges.len(), elsewhere }, exchanges))
 }
 
-/// The file of calls. If it were larger than what is read again, the largest calls are left out.
-fn written(mut exchanges: Vec<Exchange>) -> Result<(Vec<Recording>, Vec<u8>), CallsError> {
+/// The file of calls, and those of large bodies. If they were larger than what is read again, the largest calls are left out.
+fn written(mut exchanges: Vec<Exchange>) -> Result<(Vec<Recording>, Vec<u8>, Apart), CallsError> {
     loop {
         let recordings = Recording::number(exchanges);
-        let documents: Vec<Document> = recordings.iter().map(Document::of).collect();
+        let mut apart = Apart::default();
+        let documents: Vec<Document> = recordings.iter().map(|recording| Document::of(recording, &mut apart)).collect();
         match files::write(sets::MOCK_FILES[0], &documents) {
-            Ok(bytes) => return Ok((recordings, bytes)),
+            Ok(_) if apart.bytes() > MAX_CALLS_BODIES_BYTES => {}
+            Ok(bytes) => return Ok((recordings, bytes, apart)),
             Err(FileError::TooLarge { .. }) if recordings.len() > 1 => {}
             Err(error) => return Err(error.into()),
         }
@@ -122,6 +132,39 @@ fn at(line: u64, message: String) -> Problem {
     Problem { line, path: String::new(), message }
 }
 
+/// Adds noise to the file of a set, at the calls that it was learned of; the path of the file. `recordings` are those of the
+/// set. Whatever else the file holds stays. Fails when its last document is broken: it would be gone.
+pub fn add_noise(
+    policy: &Policy,
+    writer: &Writer,
+    directory: &str,
+    name: &str,
+    recordings: &[Recording],
+    noise: &Noise,
+) -> Result<PathBuf, CallsError> {
+    let missing = || CallsError::NoSet { directory: directory.to_owned(), name: name.to_owned() };
+    let (path, bytes) = sets::read(policy, directory, name)?.ok_or_else(missing)?;
+    let file = path.display().to_string();
+    let mut calls = files::read(&file, &bytes)?;
+    if let Some(problem) = calls.torn {
+        return Err(FileError::Broken { file, problem, whole: calls.documents.len() }.into());
+    }
+    for (document, recording) in calls.documents.iter_mut().zip(recordings) {
+        let Some(learned) = noise.learned(&recording.exchange) else { continue };
+        let declared = document.tail.noise.get_or_insert_default();
+        declared.fields.extend(learned.fields);
+        declared.fields.sort_unstable();
+        declared.fields.dedup();
+    }
+    // In a file of ours the last key of the last document says that it is whole.
+    if let Some(last) = calls.documents.last_mut() {
+        last.tail.connection_id.get_or_insert_default();
+    }
+    let written = files::write(&file, &calls.documents)?;
+    let base = path.file_name().and_then(|name| name.to_str()).unwrap_or(sets::MOCK_FILES[0]);
+    sets::write(policy, writer, directory, name, base, &written)
+}
+
 /// The calls of a set, with what its file declares as noise.
 #[derive(Debug)]
 pub struct Loaded {
@@ -133,14 +176,20 @@ pub struct Loaded {
     pub torn: Option<String>,
 }
 
-/// Reads a set; `None` when there is none of this name.
+/// Reads a set; `None` when there is none of this name. It takes as much memory as it has bytes: at most
+/// [`MAX_CALLS_FILE_BYTES`](crate::limits::MAX_CALLS_FILE_BYTES) and [`MAX_CALLS_BODIES_BYTES`].
 pub fn load(policy: &Policy, directory: &str, name: &str) -> Result<Option<Loaded>, CallsError> {
     let Some((path, bytes)) = sets::read(policy, directory, name)? else { return Ok(None) };
     let file = path.display().to_string();
     let calls = files::read(&file, &bytes)?;
     let mut noise = Noise::default();
     let mut recordings = Vec::new();
-    let bodies = |body: &files::BodyRef| sets::body(policy, directory, name, &body.path);
+    let left = Cell::new(MAX_CALLS_BODIES_BYTES);
+    let bodies = |body: &files::BodyRef| {
+        let bytes = sets::body(policy, directory, name, &body.path, left.get())?;
+        left.set(left.get() - bytes.len() as u64);
+        Ok(bytes)
+    };
     let broken = |problem, whole| FileError::Broken { file: file.clone(), problem, whole };
     for document in &calls.documents {
         let recording = recording(document, &bodies).map_err(|problem| broken(problem, recordings.len()))?;

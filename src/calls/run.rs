@@ -207,7 +207,9 @@ fn show(ground: &Ground<'_>, authority: &Authority, bundle: &[u8]) -> Result<Vec
     let path = |name: &str| ground.tmp.join(&directory).join(name).to_string_lossy().into_owned();
     let [bundle, authority, java] = FILES.map(path);
     let files = TrustFiles { bundle: &bundle, authority: &authority, java: &java };
-    Ok(environment(files).into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+    // Now and then npm asks its registry for a newer npm, which is no call of the program.
+    let quiet = ("npm_config_update_notifier", "false".to_owned());
+    Ok(environment(files).into_iter().chain([quiet]).map(|(name, value)| (name.into(), value.into())).collect())
 }
 
 fn wish(flow: Flow) -> Wish {

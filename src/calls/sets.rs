@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::fs::{self, Writer};
-use crate::limits::{MAX_CALLS_FILE_BYTES, SET_ROOM_BYTES};
+use crate::limits::{MAX_CALLS_BODIES_BYTES, MAX_CALLS_FILE_BYTES, SET_ROOM_BYTES};
 use crate::policy::{Checked, Kind, Policy, PolicyError, Read};
 
 use super::CallsError;
@@ -69,25 +69,31 @@ pub fn names(policy: &Policy, directory: &str) -> Result<BTreeSet<String>, Calls
     Ok(entries.into_iter().map(|entry| entry.name.to_string_lossy().into_owned()).collect())
 }
 
-/// A body that a set keeps in a file of its own; `path` is relative to the set and stays in it.
-pub fn body(policy: &Policy, directory: &str, name: &str, path: &str) -> Option<Vec<u8>> {
+/// A body that a set keeps in a file of its own, of at most so many bytes; `path` is relative to the set and stays in it. Says
+/// in words why there is none.
+pub fn body(policy: &Policy, directory: &str, name: &str, path: &str, most: u64) -> Result<Vec<u8>, String> {
     let inside = Path::new(path);
     if !inside.components().all(|part| matches!(part, Component::Normal(_))) {
-        return None;
+        return Err("it is no path inside the set".to_owned());
     }
-    let file = policy.read(Path::new(directory).join(name).join(inside)).ok()?;
-    fs::read_all(&file, MAX_CALLS_FILE_BYTES).ok()
+    let file = policy.read(Path::new(directory).join(name).join(inside)).map_err(|error| error.to_string())?;
+    if file.kind() == Kind::File && file.size() > most {
+        return Err(format!("the bodies of a set may have {MAX_CALLS_BODIES_BYTES} bytes together"));
+    }
+    fs::read_all(&file, most).map_err(|error| error.to_string())
 }
 
-/// Writes a set's file whole, with the directories above it. Its path as the caller spelt it.
+/// Writes a file of a set whole, with the directories above it; `file` is relative to the set. Its path as the caller spelt
+/// the directory.
 pub fn write(
     policy: &Policy,
     writer: &Writer,
     directory: &str,
     name: &str,
+    file: &str,
     bytes: &[u8],
 ) -> Result<PathBuf, CallsError> {
-    let path = Path::new(directory).join(name).join(MOCK_FILES[0]);
+    let path = Path::new(directory).join(name).join(file);
     let target = policy.write(&path)?;
     let _locked = writer.lock(&target);
     writer.replace(&target, [bytes], None)?;

@@ -176,7 +176,7 @@ impl Config {
         let (run, reaches, keep_secrets) = match action {
             CallsAction::Record { run, keep_secrets, .. } => (Some(run), true, *keep_secrets),
             CallsAction::Test { run, on_miss, .. } => (Some(run), *on_miss != OnMissArg::Fail, false),
-            CallsAction::List { .. } | CallsAction::Show { .. } => (None, false, false),
+            CallsAction::List { .. } | CallsAction::Noise { .. } | CallsAction::Show { .. } => (None, false, false),
         };
         let is_strict = match options.isolation.filter(|_| run.is_some()) {
             Some(isolation) => isolation == Isolation::Strict,

@@ -32,7 +32,7 @@ mod trust_store;
 mod websocket;
 mod wire;
 
-pub use book::{Book, Closest, Miss, Noise, Recording, Report, Unused};
+pub use book::{Book, Change, Closest, Lesson, Miss, Noise, Recording, Report, Unused};
 pub use exchange::{
     Content, Dns, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol, Side, Target, Wire,
 };

@@ -2,7 +2,8 @@
 //! user, where names are looked for.
 //!
 //! It stands at the beginning of a call as one message of the client, so that it is in the key and in the file: `SELECT n`
-//! (Redis, other than 0), `COM_INIT_DB` (`MySQL`, if there is a database), a startup message of user, database and settings
+//! (Redis, other than 0; with `AUTH user` behind it), `COM_INIT_DB` (`MySQL`, if there is a database; variables that were set
+//! behind its name), a startup message of user, database and settings
 //! (`PostgreSQL`). Calls without one, as in files of other tools, say nothing of it.
 
 use super::exchange::{Content, Exchange, Message, Protocol, Side};

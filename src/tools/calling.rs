@@ -104,7 +104,7 @@ pub(super) fn last_words(ran: &Ran) -> Option<String> {
 
 /// That a file is not where it was wanted, or does not hold all that was recorded.
 pub fn left_out(kept: &Kept) -> Vec<String> {
-    let text = format!("{} calls, the largest ones, are left out: the file would be too large", kept.left_out);
+    let text = format!("{} calls, the largest ones, are left out: the set would be too large", kept.left_out);
     kept.elsewhere.clone().into_iter().chain((kept.left_out > 0).then_some(text)).collect()
 }
 

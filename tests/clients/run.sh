@@ -3,7 +3,8 @@
 #
 # usage: tests/clients/run.sh BINARY
 #
-# Installs both SDKs below target/clients, pinned by requirements.txt and package-lock.json.
+# Installs both SDKs below target/clients, pinned by requirements.txt and package-lock.json, and the service and the
+# libraries of the programs whose calls are recorded and replayed.
 set -eu
 
 binary=$(realpath "$1")
@@ -23,6 +24,20 @@ if ! cmp -s "$here/package-lock.json" "$place/installed-lock.json"; then
     npm ci --prefix "$place" --no-audit --no-fund --silent
     cp "$here/package-lock.json" "$place/installed-lock.json"
 fi
+service=$place/service
+mkdir -p "$service"
+if ! cmp -s "$here/service/package-lock.json" "$service/installed-lock.json"; then
+    cp "$here/service/package.json" "$here/service/package-lock.json" "$service/"
+    npm ci --prefix "$service" --no-audit --no-fund --silent
+    cp "$here/service/package-lock.json" "$service/installed-lock.json"
+fi
+cp "$here"/service/*.mjs "$here/service/package.json" "$here/service/requests.json" "$service/"
+libraries=$place/libraries
+if ! cmp -s "$here/programs/requirements.txt" "$libraries.txt"; then
+    rm -rf "$libraries"
+    "$place/venv/bin/pip" install --quiet --disable-pip-version-check --target "$libraries" -r "$here/programs/requirements.txt"
+    cp "$here/programs/requirements.txt" "$libraries.txt"
+fi
 # Imports are looked for beside the script.
 cp "$here/checks.mjs" "$here/ts_client.mjs" "$here/ts_mock.mjs" "$place/"
 
@@ -37,4 +52,10 @@ failed=0
 node "$place/ts_client.mjs" "$binary" "$walls" || failed=1
 "$place/venv/bin/python" "$here/python_mock.py" "$binary" "$here/mock.yaml" "$here/mock_expect.yaml" || failed=1
 node "$place/ts_mock.mjs" "$binary" "$here/mock.yaml" "$here/mock_expect.yaml" || failed=1
+if [ "$walls" = require ]; then
+    "$place/venv/bin/python" "$here/service.py" "$binary" "$service" || failed=1
+    "$place/venv/bin/python" "$here/programs.py" "$binary" "$libraries" || failed=1
+else
+    echo "no calls are recorded without walls: service.py and programs.py are not run" >&2
+fi
 exit "$failed"

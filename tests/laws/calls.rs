@@ -30,7 +30,7 @@ pub fn a_file_of_calls_is_read_or_refused(bytes: &[u8]) {
     let documents = without_lines(calls.documents);
     assert_eq!(without_lines(again.documents), documents);
     for document in &documents {
-        let Ok(recording) = files::recording(document, &|_| None) else { continue };
+        let Ok(recording) = files::recording(document, &|_| Err(String::new())) else { continue };
         let asked = recording.exchange.clone();
         let book = Book::of(vec![recording], Noise::default());
         book.find(&asked).unwrap_or_else(|miss| panic!("{miss}"));
@@ -49,18 +49,19 @@ pub fn a_call_comes_back(bytes: &[u8]) {
         .into_iter()
         .map(|it| Recording { reusable: it.reusable || matches!(it.exchange.content, Content::Dns(_)), ..it })
         .collect();
-    let documents: Vec<Document> = recordings.iter().map(Document::of).collect();
+    let documents: Vec<Document> =
+        recordings.iter().map(|recording| Document::of(recording, &mut files::Apart::default())).collect();
     let file = files::write("f", &documents).unwrap();
     let calls = files::read("f", &file).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&file)));
     assert_eq!(calls.torn, None);
     let back: Vec<Recording> =
-        calls.documents.iter().map(|document| files::recording(document, &|_| None).unwrap()).collect();
+        calls.documents.iter().map(|document| files::recording(document, &|_| Err(String::new())).unwrap()).collect();
     assert_eq!(back, recordings);
 
     let end = usize::from(source.byte()) * file.len() / 256;
     if let Ok(cut) = files::read("f", &file[..end]) {
         let kept: Vec<Recording> =
-            cut.documents.iter().map(|document| files::recording(document, &|_| None).unwrap()).collect();
+            cut.documents.iter().map(|document| files::recording(document, &|_| Err(String::new())).unwrap()).collect();
         assert_eq!(kept, recordings[..kept.len()]);
     }
 

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use super::Closest;
 use super::body::{Body, Leaf, media_type};
 use super::json::Json;
-use super::key::{Place, header_fields, path_only, place, virtual_host};
+use super::key::{Place, header_fields, path_only, place, virtual_host, without_secrets};
 use super::noise::{Fields, Noise};
 use crate::limits::{MAX_CLOSEST_COMPARED, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES};
-use crate::record::exchange::{Content, Exchange, Http, Message, Protocol, Side, Target, Wire};
+use crate::record::exchange::{Content, Exchange, Http, HttpRequest, Message, Protocol, Side, Target, Wire};
 use crate::record::redact::{self, MARKED, REDACTED, is_secret_parameter};
 use crate::record::summary;
 
@@ -89,7 +89,8 @@ fn likeness(asked: &Exchange, recorded: &Exchange) -> i64 {
 /// How many fields of two bodies have the same name, and how many of those the same value.
 fn common(recorded: &Exchange, asked: &Exchange) -> i64 {
     let (Content::Http(a), Content::Http(b)) = (&recorded.content, &asked.content) else { return 0 };
-    let (ours, theirs) = (Body::of(&a.request).leaves("body"), Body::of(&b.request).leaves("body"));
+    let (ours, theirs) = (without_secrets(&a.request), without_secrets(&b.request));
+    let (ours, theirs) = (Body::of(&ours).leaves("body"), Body::of(&theirs).leaves("body"));
     let mut values: HashMap<&str, Vec<&str>> = HashMap::new();
     for leaf in &theirs {
         values.entry(&leaf.name).or_default().push(&leaf.value);
@@ -133,7 +134,7 @@ fn shown(text: &str, most: usize) -> String {
     line
 }
 
-fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     shown(text, MAX_DIFFERENCE_CHARS)
 }
 
@@ -171,12 +172,12 @@ fn compare(name: &str, recorded: &str, asked: &str, lines: &mut Vec<String>) {
 }
 
 fn requests(a: &Http, b: &Http, noise: &Fields, lines: &mut Vec<String>) {
-    let (a, b) = (&a.request, &b.request);
+    let (a, b) = (&without_secrets(&a.request), &without_secrets(&b.request));
     compare("method", &a.method, &b.method, lines);
     compare("path", path_only(&a.path), path_only(&b.path), lines);
     let skip = |name: &str| noise.has(name) || is_secret_parameter(name.split_once('.').map_or("", |(_, name)| name));
     fields(Body::query(&a.path).leaves("query"), Body::query(&b.path).leaves("query"), &skip, lines);
-    let headers = |request| {
+    let headers = |request: &HttpRequest| {
         let fields = header_fields(request).into_iter();
         fields.map(|(name, value)| Leaf { name: format!("header.{name}"), value }).collect::<Vec<_>>()
     };

@@ -1,8 +1,11 @@
 //! What makes two calls the same call.
 //!
 //! HTTP: protocol, target, encryption, virtual host, method, path, query by name, the fields of [`KEY_HEADERS`], the media type and what
-//! the body says. No other field: most change from run to run, and secrets must not be needed to replay. A name: name and
+//! the body says without its secrets. No other field: most change from run to run, and secrets must not be needed to replay. A name: name and
 //! type. Anything else: the program's bytes, with what a protocol numbers anew each time set to zero.
+
+use std::borrow::Cow;
+use std::fmt;
 
 use sha2::{Digest, Sha256};
 
@@ -22,6 +25,12 @@ pub struct Place {
     target: Target,
     method: String,
     path: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}{}", self.method, self.target, self.path)
+    }
 }
 
 /// The digest of a call and its place.
@@ -106,8 +115,16 @@ fn request(request: &HttpRequest, target: &Target, noise: &Fields, parts: &mut P
     }
     parts.add(media_type(request).as_bytes());
     let mut body = Vec::new();
-    Body::of(request).canonical("body", noise, &mut body);
+    Body::of(&without_secrets(request)).canonical("body", noise, &mut body);
     parts.add(&body);
+}
+
+/// A request whose body holds no secrets: what it is compared as, wherever its secrets come from.
+pub fn without_secrets(request: &HttpRequest) -> Cow<'_, HttpRequest> {
+    match redact::body(request) {
+        Some(body) => Cow::Owned(HttpRequest { body, ..request.clone() }),
+        None => Cow::Borrowed(request),
+    }
 }
 
 /// What the program said, with what is different each time set to zero: numbers of messages and secrets.

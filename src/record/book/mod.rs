@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use closest::describe;
 pub use key::{KEY_HEADERS, Key, Place, canonical};
-pub use noise::Noise;
+pub use noise::{Change, Lesson, Noise};
 
 use super::exchange::{Content, Exchange, Protocol, Target};
 use super::files::DeclaredNoise;
@@ -142,14 +142,41 @@ struct Entry {
     used: AtomicBool,
 }
 
-/// The recordings of one key: all, and by the credentials that they were asked with.
+/// The recordings of one key: all, and by what of them may be a secret or a place in a list.
 #[derive(Default)]
 struct Shelf {
+    all: Callers,
+    by_place: BTreeMap<String, Callers>,
+}
+
+impl Shelf {
+    fn add(&mut self, exchange: &Exchange, index: usize) {
+        let (place, credentials) = asked_with(exchange);
+        self.all.add(credentials.clone(), index);
+        self.by_place.entry(place).or_default().add(credentials, index);
+    }
+
+    /// The recordings for a call. Where only one such place was asked for, it is taken for a secret: any other will do.
+    fn of(&self, asked: &Exchange) -> Option<&Queue> {
+        let (place, credentials) = asked_with(asked);
+        let callers = if self.by_place.len() == 1 { &self.all } else { self.by_place.get(&place)? };
+        callers.of(&credentials)
+    }
+}
+
+/// Recordings by the credentials that they were asked with.
+#[derive(Default)]
+struct Callers {
     all: Queue,
     by_credentials: BTreeMap<String, Queue>,
 }
 
-impl Shelf {
+impl Callers {
+    fn add(&mut self, credentials: String, index: usize) {
+        self.all.entries.push(index);
+        self.by_credentials.entry(credentials).or_default().entries.push(index);
+    }
+
     /// The recordings for a call with these credentials. Where only one caller was recorded, it does not matter who calls:
     /// a replay has other secrets, or none. Where several were, each has its own answers, and a stranger has none.
     fn of(&self, credentials: &str) -> Option<&Queue> {
@@ -186,11 +213,13 @@ pub struct Book {
     missed: Mutex<Missed>,
 }
 
-/// Who asks, as far as a file tells.
-fn credentials(exchange: &Exchange) -> String {
+/// For which place in a list, and who asks, as far as a file tells.
+fn asked_with(exchange: &Exchange) -> (String, String) {
     match &exchange.content {
-        Content::Http(http) | Content::Grpc(http) => redact::credentials(&http.request),
-        Content::Dns(_) | Content::Wire(..) => String::new(),
+        Content::Http(http) | Content::Grpc(http) => {
+            (redact::places(&http.request), redact::credentials(&http.request))
+        }
+        Content::Dns(_) | Content::Wire(..) => (String::new(), String::new()),
     }
 }
 
@@ -231,9 +260,7 @@ impl Book {
         let protocol = exchange.content.protocol();
         let target = &exchange.target;
         let key = self.key(&exchange, target, recording.named);
-        let shelf = self.queues.entry(key).or_default();
-        shelf.all.entries.push(index);
-        shelf.by_credentials.entry(credentials(&exchange)).or_default().entries.push(index);
+        self.queues.entry(key).or_default().add(&exchange, index);
         if protocol != Protocol::Dns {
             self.protocols.entry(target.clone()).or_insert(protocol);
         }
@@ -283,7 +310,7 @@ impl Book {
         let mut used = None;
         for (target, named) in targets(asked) {
             let shelf = self.queues.get(&self.key(asked, &target, named));
-            let Some(queue) = shelf.and_then(|shelf| shelf.of(&credentials(asked))) else { continue };
+            let Some(queue) = shelf.and_then(|shelf| shelf.of(asked)) else { continue };
             if let Some(index) = self.take(queue) {
                 let entry = &self.entries[index];
                 entry.used.store(true, Ordering::Relaxed);

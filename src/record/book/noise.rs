@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::body::{Body, Leaf};
-use super::key::{Place, header_fields, place};
+use super::closest::short;
+use super::key::{Place, header_fields, place, without_secrets};
 use crate::pattern::{Options, Pattern};
 use crate::record::exchange::{Content, Exchange, Http};
 use crate::record::files::DeclaredNoise;
@@ -72,22 +73,30 @@ impl Noise {
         }
     }
 
-    /// The fields that changed between two recordings of the same run.
+    /// The fields that changed between two recordings of the same run, and where they did.
     ///
     /// Calls of one place are paired in their order. A field is noise if it differs in a pair and none of the values that
     /// it had in one recording occurs in the other: an identifier or a time does that, a field that two calls have in
-    /// another order does not. Calls of different shape teach nothing.
-    pub fn learn(a: &[Exchange], b: &[Exchange]) -> Self {
+    /// another order does not. Calls of different shape or number teach nothing.
+    pub fn learn(a: &[Exchange], b: &[Exchange]) -> (Self, Vec<Lesson>) {
         let mut noise = Self::default();
+        let mut lessons = Vec::new();
         let mut theirs = by_place(b);
         for (place, ours) in by_place(a) {
-            let Some(theirs) = theirs.remove(&place).filter(|theirs| theirs.len() == ours.len()) else { continue };
-            let names = changed(&ours, &theirs);
-            if !names.is_empty() {
-                noise.places.entry(place).or_default().names.extend(names);
+            let theirs = theirs.remove(&place).unwrap_or_default();
+            let calls = (ours.len(), theirs.len());
+            let changes = if calls.0 == calls.1 { changed(&ours, &theirs) } else { Vec::new() };
+            if !changes.is_empty() {
+                let names = changes.iter().map(|change| change.field.clone());
+                noise.places.entry(place.clone()).or_default().names.extend(names);
+            }
+            if calls.0 != calls.1 || !changes.is_empty() {
+                lessons.push(Lesson { place: place.to_string(), calls, changes });
             }
         }
-        noise
+        let theirs = theirs.into_iter().map(|(place, theirs)| (place.to_string(), (0, theirs.len())));
+        lessons.extend(theirs.map(|(place, calls)| Lesson { place, calls, changes: Vec::new() }));
+        (noise, lessons)
     }
 
     /// What is left out at the place of a call, to be written beside it. Patterns are not in it: only who declared them
@@ -112,6 +121,26 @@ impl Noise {
         let none = |fields: &Fields| fields.names.is_empty() && fields.values.is_empty();
         none(&self.everywhere) && self.places.values().all(none)
     }
+}
+
+/// What two recordings tell of one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lesson {
+    /// As `POST shop:80/orders`.
+    pub place: String,
+    /// How many calls of it each recording has. If these are not as many, nothing is learned.
+    pub calls: (usize, usize),
+    /// The fields that are noise.
+    pub changes: Vec<Change>,
+}
+
+/// A field that is different in each recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// `body.order.id`.
+    pub field: String,
+    /// The values of the first pair of calls that differs, for one line each.
+    pub values: (String, String),
 }
 
 /// A name as it is compared: what other writers call the same, in one spelling.
@@ -142,26 +171,29 @@ fn leaves(http: &Http) -> Vec<Leaf> {
     for (name, value) in header_fields(request) {
         leaves.push(Leaf { name: format!("header.{name}"), value });
     }
-    leaves.extend(Body::of(request).leaves("body"));
+    leaves.extend(Body::of(&without_secrets(request)).leaves("body"));
     leaves
 }
 
-fn changed(ours: &[&Http], theirs: &[&Http]) -> BTreeSet<String> {
+fn changed(ours: &[&Http], theirs: &[&Http]) -> Vec<Change> {
     let (ours, theirs): (Vec<_>, Vec<_>) =
         (ours.iter().map(|http| leaves(http)).collect(), theirs.iter().map(|http| leaves(http)).collect());
-    let mut names = BTreeSet::new();
+    let mut changes: BTreeMap<String, (String, String)> = BTreeMap::new();
     for (one, two) in ours.iter().zip(&theirs) {
         let same_shape = one.len() == two.len() && one.iter().zip(two).all(|(one, two)| one.name == two.name);
         if !same_shape {
-            return BTreeSet::new();
+            return Vec::new();
         }
-        let differing = one.iter().zip(two).filter(|(one, two)| one.value != two.value);
-        names.extend(differing.map(|(one, _)| one.name.clone()));
+        for (one, two) in one.iter().zip(two).filter(|(one, two)| one.value != two.value) {
+            changes.entry(one.name.clone()).or_insert_with(|| (one.value.clone(), two.value.clone()));
+        }
     }
     let values = |of: &[Vec<Leaf>], name: &str| -> BTreeSet<String> {
         of.iter().flatten().filter(|leaf| leaf.name == name).map(|leaf| leaf.value.clone()).collect()
     };
     // A body that is no fields is the call itself, not a part of it that changes.
-    names.retain(|name| name != "body" && values(&ours, name).is_disjoint(&values(&theirs, name)));
-    names
+    changes.retain(|name, _| name != "body" && values(&ours, name).is_disjoint(&values(&theirs, name)));
+    let shown = |value: &str| short(value.strip_prefix('=').unwrap_or(value));
+    let changes = changes.into_iter();
+    changes.map(|(field, (one, two))| Change { field, values: (shown(&one), shown(&two)) }).collect()
 }

@@ -3,6 +3,7 @@
 //! A file is a sequence of documents, one a call. It is cut at the lines that separate them (a line that begins with `---`
 //! can be nothing else in YAML), so one broken document is known by its lines and hides no other one.
 
+mod apart;
 mod bounds;
 mod bson;
 mod convert;
@@ -21,6 +22,7 @@ mod tests;
 
 use std::fmt::{self, Write as _};
 
+pub use apart::Apart;
 pub use convert::{Bodies, mongo_text, recording};
 pub use databases::{
     MongoHeader, MongoMessage, MongoSpec, MySqlHead, MySqlHeader, MySqlPacket, MySqlSpec, PostgresMessage,
@@ -122,7 +124,7 @@ impl FileError {
     /// The next step.
     pub fn hint(&self) -> String {
         match self {
-            Self::TooLarge { .. } => "record fewer calls into one set, or smaller bodies".to_owned(),
+            Self::TooLarge { .. } => "record fewer calls into one set".to_owned(),
             Self::Broken { whole: 0, .. } => "is it a file of recorded calls? record the set again".to_owned(),
             Self::Broken { whole, .. } => {
                 format!("correct that document or remove it; the {whole} before it are whole")

@@ -3,6 +3,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use pretty_assertions::assert_eq;
 
 use super::*;
+use crate::limits::MIN_BODY_APART_BYTES;
 use crate::record::book::Recording;
 use crate::record::exchange::{
     Content, Dns, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol, Side, Target, Wire,
@@ -36,8 +37,8 @@ fn without_lines(mut documents: Vec<Document>) -> Vec<Document> {
     documents
 }
 
-fn nowhere(_: &BodyRef) -> Option<Vec<u8>> {
-    None
+fn nowhere(_: &BodyRef) -> Result<Vec<u8>, String> {
+    Err("it is lost".to_owned())
 }
 
 /// The one call of a document, and what is said on both sides.
@@ -130,12 +131,20 @@ fn http_of_others() {
 #[test]
 fn bodies_elsewhere() {
     let documents = golden("http_body_elsewhere");
-    let there = |reference: &BodyRef| (reference.path == "bodies/mock-0.bin").then(|| b"body".to_vec());
+    let there = |reference: &BodyRef| match reference.path.as_str() {
+        "bodies/mock-0.bin" => Ok(b"body".to_vec()),
+        other => panic!("{other}"),
+    };
     let found = recording(&documents[0], &there).unwrap();
     let Content::Http(http) = &found.exchange.content else { panic!() };
     assert_eq!(http.request.body, b"body");
     let lost = recording(&documents[0], &nowhere).unwrap_err();
-    assert_eq!(lost.to_string(), "1: `mock-0.req.body_ref`: the body is in `bodies/mock-0.bin`, which cannot be read");
+    assert_eq!(
+        lost.to_string(),
+        "1: `mock-0.req.body_ref`: the body in `bodies/mock-0.bin` cannot be read: it is lost"
+    );
+    let short = recording(&documents[0], &|_| Ok(b"bod".to_vec())).unwrap_err();
+    assert_eq!(short.to_string(), "1: `mock-0.req.body_ref`: the body in `bodies/mock-0.bin` has 3 bytes, and had 4");
     let skipped = recording(&documents[1], &nowhere).unwrap_err();
     assert_eq!(skipped.to_string(), "19: `mock-1.resp.body_skipped`: the body was too large and was not recorded");
 }
@@ -308,7 +317,7 @@ fn ours() -> Vec<Recording> {
 }
 
 fn our_file() -> Vec<u8> {
-    let documents: Vec<_> = ours().iter().map(Document::of).collect();
+    let documents: Vec<_> = ours().iter().map(|recording| Document::of(recording, &mut Apart::default())).collect();
     write("mocks.yaml", &documents).unwrap()
 }
 
@@ -321,6 +330,64 @@ fn what_we_record_comes_back_exactly() {
 }
 
 #[test]
+fn what_is_large_is_kept_apart_and_comes_back_exactly() {
+    let large = |byte: u8| vec![byte; MIN_BODY_APART_BYTES];
+    let mut recordings = ours();
+    for recording in &mut recordings {
+        match &mut recording.exchange.content {
+            Content::Http(http) | Content::Grpc(http) => {
+                http.request.body = large(b'q');
+                if let Some(response) = &mut http.response {
+                    response.body = [large(b'a'), vec![0xff]].concat();
+                }
+            }
+            Content::Dns(_) => {}
+            Content::Wire(protocol, wire) => {
+                let from = Side::Server;
+                wire.messages.insert(1, Message { from, bytes: large(*protocol as u8) });
+            }
+        }
+    }
+    let mut apart = Apart::default();
+    let documents: Vec<_> = recordings.iter().map(|recording| Document::of(recording, &mut apart)).collect();
+    let file = write("mocks.yaml", &documents).unwrap();
+    assert!(file.len() < 32 * 1024, "{} bytes", file.len());
+    // Two bodies that all of HTTP share, and the messages of each of the others.
+    let files: std::collections::BTreeMap<String, Vec<u8>> =
+        apart.files().map(|(path, bytes)| (path.to_owned(), bytes.to_vec())).collect();
+    assert_eq!(files.len(), 2 + 6);
+    assert_eq!(apart.bytes(), files.values().map(|bytes| bytes.len() as u64).sum::<u64>());
+    let there = |reference: &BodyRef| Ok(files[&reference.path].clone());
+    let documents = read("mocks.yaml", &file).unwrap().documents;
+    let back: Vec<_> = documents.iter().map(|document| recording(document, &there).unwrap()).collect();
+    assert_eq!(back, recordings);
+
+    let changed = |reference: &BodyRef| {
+        let mut bytes = files[&reference.path].clone();
+        bytes[0] ^= 1;
+        Ok(bytes)
+    };
+    let told = |index: usize| recording(&documents[index], &changed).unwrap_err();
+    let path = |problem: &Problem| problem.path.clone();
+    let places = [0, 1, 3, 5].map(told);
+    let expected = [
+        "mock-1.req.body_ref",
+        "mock-2.metadata.reqBodyFile",
+        "mock-4.metadata.reqBodyFile",
+        "mock-6.metadata.messagesFile",
+    ];
+    assert_eq!(places.each_ref().map(path), expected);
+    let hash = &files.iter().find(|(_, bytes)| bytes[0] == b'q').unwrap().0;
+    assert_eq!(places[0].message, format!("the body in `{hash}` was changed: its SHA-256 is not its name"));
+    // Nothing smaller is kept apart.
+    let mut apart = Apart::default();
+    for recording in ours() {
+        drop(Document::of(&recording, &mut apart));
+    }
+    assert_eq!(apart, Apart::default());
+}
+
+#[test]
 fn the_layout_of_our_files() {
     let file = String::from_utf8(our_file()).unwrap();
     // The first line has the program's version.
@@ -330,7 +397,8 @@ fn the_layout_of_our_files() {
 #[test]
 fn a_file_that_ends_anywhere_is_known_to() {
     // One of each way to hold bytes: a parse for each byte of all of them takes long.
-    let documents: Vec<_> = ours()[3..10].iter().step_by(2).map(Document::of).collect();
+    let documents: Vec<_> =
+        ours()[3..10].iter().step_by(2).map(|recording| Document::of(recording, &mut Apart::default())).collect();
     let whole = write("f", &documents).unwrap();
     let all = without_lines(read("f", &whole).unwrap().documents);
     for end in 0..whole.len() {

@@ -12,18 +12,13 @@ pub use reader::{First, Malformed, Message};
 pub use render::{closes, refusal, render};
 pub use tap::{Bulk, End, Tap, Turn};
 
+use super::coding::has_note;
+pub use super::coding::{BODY_NOTE, CUT_OFF, TRUNCATED};
 use super::exchange::{HttpRequest, HttpResponse, HttpVersion, Target};
-
-/// A field of a recorded response, never sent: says why its body is not whole.
-pub const BODY_NOTE: &str = "X-Replay-Body";
-/// Value of [`BODY_NOTE`] for a body that the server did not end.
-pub const TRUNCATED: &str = "truncated";
-/// Value of [`BODY_NOTE`] for a body in whose middle the program left.
-pub const CUT_OFF: &str = "cut off by the client";
 
 /// Whether the recording of this response ends where the program left.
 pub fn is_cut_off(response: &HttpResponse) -> bool {
-    field(&response.headers, BODY_NOTE) == Some(CUT_OFF)
+    has_note(&response.headers, CUT_OFF)
 }
 
 /// Value of the first field of that name (in lower case), as text.

@@ -129,5 +129,5 @@ fn is_chunked(response: &HttpResponse) -> bool {
 }
 
 fn truncated(response: &HttpResponse) -> bool {
-    field(&response.headers, BODY_NOTE) == Some(TRUNCATED) || is_cut_off(response)
+    coding::has_note(&response.headers, TRUNCATED) || is_cut_off(response)
 }

@@ -267,12 +267,12 @@ pub(super) fn answered(method: &str) -> Answered {
     }
 }
 
-fn response(message: Message) -> HttpResponse {
+fn response(mut message: Message) -> HttpResponse {
     let (status, reason, version) = match message.first {
         First::Response { status, reason, version } => (status, reason, version),
         First::Request { version, .. } => (0, String::new(), version),
     };
-    let body = crate::record::coding::plain(&message.headers, message.body);
+    let body = crate::record::coding::kept(&mut message.headers, message.body);
     HttpResponse { version, status, reason, headers: message.headers, body, trailers: message.trailers }
 }
 

@@ -10,6 +10,7 @@ mod handshake;
 mod packet;
 mod playing;
 mod recording;
+mod settings;
 mod statements;
 #[cfg(test)]
 mod tests;

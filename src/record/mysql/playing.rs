@@ -84,6 +84,11 @@ impl Playing {
             Err(text) => return Ok(packet::error(sequence.wrapping_add(1), &text)),
         };
         let mut out = said(&found, Side::Server).collect::<Vec<_>>().concat();
+        if packet::payload(&out).first() == Some(&0)
+            && let Some(question) = questions.last()
+        {
+            self.statements.carried_out(question);
+        }
         let code = |question: &Vec<u8>| packet::payload(question).first().copied();
         if let Some(prepare) = questions.last()
             && code(prepare) == Some(command::PREPARE)
@@ -151,6 +156,7 @@ impl Role for Playing {
                         let verdict = said(&found, Side::Server).next_back();
                         if verdict.is_some_and(|verdict| packet::payload(verdict).first() == Some(&0)) {
                             self.statements.enter(&login.database);
+                            self.statements.carried_out(&bytes);
                             self.prompter.astray = false;
                         }
                         vec![PlayStep::Send(handshake::accept(&login, verdict, sequence))]

@@ -152,10 +152,13 @@ impl Recording {
         {
             self.statements.prepared(prepare, &prepared)?;
         }
-        if packet::payload(&bytes).first() == Some(&0)
-            && let Some(database) = &running.database
-        {
-            self.statements.enter(database);
+        if packet::payload(&bytes).first() == Some(&0) {
+            if let Some(database) = &running.database {
+                self.statements.enter(database);
+            }
+            if let Some(question) = running.draft.said(Side::Client).next_back() {
+                self.statements.carried_out(question);
+            }
         }
         if running.answer != Answer::Login || handshake::is_verdict(&bytes) {
             self.kept += bytes.len() + size_of::<Message>();

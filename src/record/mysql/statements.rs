@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::answer::Prepared;
 use super::packet::{self, command};
+use super::settings::{self, Settings};
 use crate::limits::MAX_WIRE_STATEMENTS;
 use crate::record::dialogue::Fault;
 
@@ -29,13 +30,14 @@ pub(super) struct Statements {
     last: u32,
     /// The database in use.
     database: Option<Vec<u8>>,
+    settings: Settings,
     kept: usize,
 }
 
 impl Statements {
     /// Bytes that they take.
     pub(super) fn kept(&self) -> usize {
-        self.kept
+        self.kept + self.settings.size()
     }
 
     /// A number that no statement has.
@@ -50,6 +52,15 @@ impl Statements {
     /// From here on this database is in use; none if it has no name.
     pub(super) fn enter(&mut self, database: &[u8]) {
         self.database = Some(database.to_vec()).filter(|name| !name.is_empty());
+    }
+
+    /// A command was carried out that may have set variables, or all of them to what they were at first.
+    pub(super) fn carried_out(&mut self, question: &[u8]) {
+        let payload = packet::payload(question);
+        match payload.first() {
+            Some(&(command::RESET_CONNECTION | command::CHANGE_USER)) => self.settings = Settings::default(),
+            _ => self.settings.change(settings::changes(payload)),
+        }
     }
 
     /// A statement was prepared.
@@ -73,8 +84,12 @@ impl Statements {
         let code = payload.first().copied().unwrap_or_default();
         let of_a_statement = matches!(code, command::EXECUTE..=command::RESET | command::FETCH | command::BULK_EXECUTE);
         let Some(id) = payload.get(1..5).filter(|_| of_a_statement) else {
-            let database = self.database.as_deref().filter(|_| !is_of_any_database(payload));
-            return Ok(database.map(selecting).into_iter().chain([message]).collect());
+            if is_of_any_database(payload) {
+                return Ok(vec![message]);
+            }
+            // What a pool sends again and again is answered the same each time.
+            let settings = if is_session_payload(payload) { Vec::new() } else { self.settings.text() };
+            return Ok(state(self.database.as_deref(), &settings).into_iter().chain([message]).collect());
         };
         let id = u32::from_le_bytes([id[0], id[1], id[2], id[3]]);
         let id = if id == LAST { self.last } else { id };
@@ -98,8 +113,8 @@ impl Statements {
         }
         let payload = anonymous(packet::whole_payload(&message));
         let Some(statement) = self.known.get_mut(&id) else { return Ok(vec![packet::message(0, &payload)]) };
-        let database = statement.database.as_deref().map(selecting);
-        let mut questions: Vec<_> = database.into_iter().chain([statement.prepare.clone()]).collect();
+        let state = state(statement.database.as_deref(), &self.settings.text());
+        let mut questions: Vec<_> = state.into_iter().chain([statement.prepare.clone()]).collect();
         match code {
             command::EXECUTE => {
                 let long = std::mem::take(&mut statement.long);
@@ -141,9 +156,10 @@ impl Statement {
     }
 }
 
-/// `COM_INIT_DB`.
-fn selecting(database: &[u8]) -> Vec<u8> {
-    packet::message(0, &[&[command::INIT_DB], database].concat())
+/// What a call begins with: `COM_INIT_DB`, with variables behind the name.
+fn state(database: Option<&[u8]>, settings: &[u8]) -> Option<Vec<u8>> {
+    let named = database.is_some() || !settings.is_empty();
+    named.then(|| packet::message(0, &[&[command::INIT_DB], database.unwrap_or_default(), settings].concat()))
 }
 
 /// The database that a command selects, if it is one that does: `COM_INIT_DB`, or `USE` alone in a query.
@@ -208,7 +224,10 @@ fn anonymous(mut payload: Vec<u8>) -> Vec<u8> {
 /// Whether a command belongs to the connection: it is sent when one is opened or taken from a pool, and its answer says
 /// nothing that a test could want to know.
 pub(super) fn is_session(questions: &[Vec<u8>]) -> bool {
-    let Some(payload) = questions.last().map(|question| packet::payload(question)) else { return false };
+    questions.last().is_some_and(|question| is_session_payload(packet::payload(question)))
+}
+
+fn is_session_payload(payload: &[u8]) -> bool {
     match payload.first() {
         Some(
             &(command::PING
@@ -230,7 +249,7 @@ pub(super) fn is_session(questions: &[Vec<u8>]) -> bool {
 }
 
 /// A query without the comments and spaces before it.
-fn without_comments(text: &[u8]) -> &[u8] {
+pub(super) fn without_comments(text: &[u8]) -> &[u8] {
     let mut text = text.trim_ascii_start();
     // A comment that begins so is carried out.
     while text.starts_with(b"/*") && !text.starts_with(b"/*!") {

@@ -353,6 +353,43 @@ fn a_call_is_answered_from_the_database_that_is_in_use() {
 }
 
 #[test]
+fn a_call_is_answered_with_the_variables_of_its_connection() {
+    let select = || client(query("SELECT NOW()"));
+    let zone = |zone: &str| client(query(&format!("SET time_zone = '{zone}'")));
+    let conversation = [
+        select(),
+        server(value(b'a')),
+        zone("+01:00"),
+        server(ok(1, 2)),
+        select(),
+        server(value(b'b')),
+        zone("nowhere"),
+        server(error(1, "Unknown time zone")),
+        select(),
+        server(value(b'B')),
+        client(message(0, &[0x1f])),
+        server(ok(1, 2)),
+        select(),
+        server(value(b'A')),
+    ];
+    let outcome = in_database("d", &conversation);
+    let book = book(&outcome.calls);
+    let mut played = Played::new(Protocol::MySql, &book);
+    played.open();
+    played.ask(login_to("d"));
+    // Again and again, as a pool does.
+    for _ in 0..3 {
+        assert_eq!(played.ask(zone("+01:00").1), ok(1, 2));
+    }
+    assert_eq!(played.ask(select().1), value(b'b'));
+    assert_eq!(played.ask(message(0, &[0x1f])), ok(1, 2));
+    assert_eq!(played.ask(select().1), value(b'a'));
+    assert_eq!(played.ask(zone("nowhere").1), error(1, "Unknown time zone"));
+    assert_eq!(played.ask(select().1), value(b'A'));
+    assert_eq!(book.report().missed_count, 0);
+}
+
+#[test]
 fn calls_that_do_not_say_their_database_answer_in_any() {
     let conversation = [client(query("SELECT v FROM t")), server(value(b'a'))];
     let mut calls = in_database("", &conversation).calls;

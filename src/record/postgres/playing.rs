@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::message::{self, Opening};
 use super::names::{Names, Part};
-use super::state::{self, State};
+use super::state::State;
 use crate::record::dialogue::Fault;
 use crate::record::exchange::{Exchange, Side};
 use crate::record::role::{Prompter, Role, said};
@@ -82,8 +82,13 @@ impl Playing {
             message::parameter(recorded, b"user") == message::parameter(asked, b"user")
                 && database(recorded) == database(asked)
         };
-        let of = |fits: &dyn Fn(&[u8]) -> bool| startups.iter().find(|found| startup(found).is_some_and(fits));
-        let Some(found) = of(&|recorded| recorded == asked).or_else(|| of(&same)) else {
+        let exact: Vec<_> = startups.iter().filter(|found| startup(found) == Some(asked)).collect();
+        // Where the same was refused and let in, each has its turn.
+        let refused = exact.iter().filter(|found| is_refusal(found)).count();
+        let in_turn = if refused == 0 || refused == exact.len() { None } else { self.prompter.ask([asked]).ok() };
+        let alike = || startups.iter().find(|found| startup(found).is_some_and(same));
+        let first = || exact.first().copied().or_else(alike).map(Arc::clone);
+        let Some(found) = in_turn.or_else(first) else {
             let target = &self.prompter.origin.target;
             if startups.is_empty() && self.prompter.book.protocol(target) == Some(self.prompter.protocol) {
                 return vec![PlayStep::Send(message::welcome())];
@@ -93,9 +98,9 @@ impl Playing {
             self.prompter.book.missed(target, &text);
             return vec![PlayStep::Send(message::error("FATAL", &text)), PlayStep::Close];
         };
-        let answers = || said(found, Side::Server).filter(|message| !message::is_challenge(message));
+        let answers = || said(&found, Side::Server).filter(|message| !message::is_challenge(message));
         let mut bytes = answers().collect::<Vec<_>>().concat();
-        if answers().any(|message| message.first() == Some(&b'E')) {
+        if is_refusal(&found) {
             return vec![PlayStep::Send(bytes), PlayStep::Close];
         }
         if bytes.first() != Some(&b'R') {
@@ -188,12 +193,12 @@ impl Playing {
     fn ask(&mut self, questions: &[Vec<u8>]) -> Result<Arc<Exchange>, String> {
         let setting = self.setting.message();
         let found = self.prompter.ask(setting.iter().chain(questions).map(Vec::as_slice));
-        let was_set = found.as_deref().map_or(true, |found| state::was_set(said(found, Side::Server)));
-        if was_set
-            && let Some(question) = questions.first()
-            && self.setting.set(question)
-        {
-            self.prompter.astray = found.is_err();
+        if let Some(question) = questions.first() {
+            match &found {
+                Ok(found) => self.setting.follow(question, said(found, Side::Server)),
+                Err(_) => self.setting.stray(question),
+            }
+            self.prompter.astray = self.setting.is_astray();
         }
         found
     }
@@ -227,6 +232,8 @@ impl Playing {
         if self.spoiled && self.state == b'E' && is_rollback(&question) {
             // It follows from an error that no recording has.
             self.enter(b'I');
+            self.setting.rolled_back();
+            self.prompter.astray = self.setting.is_astray();
             return [message::message(b'C', &[b"ROLLBACK\0"]), message::ready(b'I')].concat();
         }
         let questions = [question];
@@ -284,6 +291,11 @@ impl Playing {
         }
         message::error("ERROR", text)
     }
+}
+
+/// Whether a login was refused.
+fn is_refusal(found: &Exchange) -> bool {
+    said(found, Side::Server).any(|message| message.first() == Some(&b'E'))
 }
 
 /// The startup message that a recording answers, if it is one of that kind.

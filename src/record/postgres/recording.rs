@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use super::message::{self, Opening};
 use super::names::{Names, Part};
-use super::state::{self, State};
+use super::state::State;
 use crate::record::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
 use crate::record::exchange::{Message, Protocol, Side};
 use crate::record::spoken::Origin;
@@ -373,10 +373,8 @@ impl Recording {
             self.kept = self.kept.saturating_sub(draft.size());
             draft.session |= message::only_sets(draft.said(Side::Server).map(Vec::as_slice));
             let before = self.state.message();
-            if state::was_set(draft.said(Side::Server).map(Vec::as_slice))
-                && let Some(question) = draft.said(Side::Client).next()
-            {
-                self.state.set(question);
+            if let Some(question) = draft.said(Side::Client).next() {
+                self.state.follow(question, draft.said(Side::Server).map(Vec::as_slice));
             }
             if let Some(before) = before {
                 draft.lead(before);

@@ -425,6 +425,72 @@ fn a_call_is_answered_from_the_database_and_the_settings_of_its_connection() {
 }
 
 #[test]
+fn a_rollback_takes_settings_back_and_local_ones_end_with_their_transaction() {
+    let select = || query("SELECT v FROM t");
+    let inside = |tag: &str| [complete(tag), ready(b'T')].concat();
+    let given = |value: &str| [columns(), row(value), complete("SELECT 1"), ready(b'T')].concat();
+    let steps = |text: &str, answer: Vec<u8>| [client(query(text)), server(answer)];
+    let got = |answer: Vec<u8>| [client(select()), server(answer)];
+    let conversation = [
+        steps("BEGIN", inside("BEGIN")),
+        steps("SET LOCAL search_path TO one", inside("SET")),
+        got(given("one")),
+        steps("SAVEPOINT s", inside("SAVEPOINT")),
+        steps("SET search_path TO two", inside("SET")),
+        got(given("two")),
+        steps("ROLLBACK TO SAVEPOINT s", inside("ROLLBACK")),
+        got(given("one again")),
+        steps("COMMIT", done("COMMIT")),
+        got(value("none")),
+        steps("BEGIN; SET search_path TO 'a;b'", [complete("BEGIN"), inside("SET")].concat()),
+        got(given("a;b")),
+        steps("/* end */ rollback", done("ROLLBACK")),
+        got(value("none again")),
+        steps("BEGIN", inside("BEGIN")),
+        steps("SET search_path TO three", inside("SET")),
+        steps("COMMIT", done("COMMIT")),
+        got(value("three")),
+        // A transaction of its own, that failed.
+        steps("SET search_path TO four; SELECT 1/0", [complete("SET"), error("ERROR", "zero"), ready(b'I')].concat()),
+        got(value("three again")),
+    ]
+    .concat();
+    let (_, outcome) = recorded(&conversation);
+    plays(&conversation, &outcome.calls);
+    let states: Vec<String> = outcome.calls[1..]
+        .iter()
+        .filter_map(|call| match &call.content {
+            Content::Wire(_, wire) if wire.messages[1].bytes == select() => {
+                let state = String::from_utf8_lossy(&wire.messages[0].bytes).into_owned();
+                Some(state.split("search_path\0").nth(1).unwrap_or("").trim_end_matches('\0').to_owned())
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(states, ["one", "two", "one", "", "'a;b'", "", "three", "three"]);
+}
+
+#[test]
+fn a_login_that_was_refused_is_refused_again_in_its_turn() {
+    let refusal = || error("FATAL", "password authentication failed for user \"u\"");
+    let refused = [&login()[..3], &[server(refusal())]].concat();
+    let calls = |conversations: &[&[Said]]| -> Vec<Exchange> {
+        conversations.iter().flat_map(|one| record(Protocol::Postgres, one).calls).collect()
+    };
+    let connect = |book: &Arc<crate::record::book::Book>| {
+        let mut played = Played::new(Protocol::Postgres, book);
+        (played.ask(&login()[0].1), played.closed)
+    };
+    let welcomed = [login()[3].1.clone(), login()[4].1.clone()].concat();
+    let again = book(&calls(&[&refused]));
+    assert_eq!([connect(&again), connect(&again)], [(refusal(), true), (refusal(), true)]);
+    let then_let_in = book(&calls(&[&refused, &login()]));
+    let expected = [(refusal(), true), (welcomed.clone(), false), (welcomed, false)];
+    assert_eq!([(); 3].map(|()| connect(&then_let_in)), expected);
+    assert_eq!(then_let_in.report().missed_count, 0);
+}
+
+#[test]
 fn calls_that_do_not_say_their_state_answer_in_any() {
     let conversation = [client(query("SELECT 1")), server(value("1"))];
     let mut calls = in_database("a", &conversation);

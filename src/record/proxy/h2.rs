@@ -162,7 +162,7 @@ async fn stream(
             let note = if answer.cut_off { CUT_OFF } else { TRUNCATED };
             response.headers.push((BODY_NOTE.to_owned(), note.as_bytes().to_vec()));
         }
-        response.body = coding::plain(&response.headers, response.body);
+        response.body = coding::kept(&mut response.headers, response.body);
         response
     });
     context.keep([exchange(&context, request, response, sent_at)]);

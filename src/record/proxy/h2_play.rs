@@ -21,7 +21,7 @@ use crate::limits::{CUT_OFF_HELD_MS, PLAYED_BODY_MS};
 use crate::record::book::describe;
 use crate::record::coding;
 use crate::record::exchange::{Content, Exchange, HttpResponse};
-use crate::record::http1::{BODY_NOTE, TRUNCATED, field, is_cut_off, refusal};
+use crate::record::http1::{TRUNCATED, is_cut_off, refusal};
 
 /// `UNAVAILABLE` (gRPC, status codes).
 const GRPC_UNAVAILABLE: &str = "14";
@@ -184,7 +184,7 @@ fn head(response: &HttpResponse, length: Option<usize>) -> Response<()> {
 /// Sends a recorded response.
 async fn answer(respond: &mut SendResponse<Bytes>, response: HttpResponse) {
     let body = encoded(&response);
-    let truncated = field(&response.headers, BODY_NOTE) == Some(TRUNCATED);
+    let truncated = coding::has_note(&response.headers, TRUNCATED);
     let head = head(&response, Some(body.len()).filter(|_| !truncated && !response.body.is_empty()));
     let trailers: HeaderMap = fields(&response.trailers).collect();
     // gRPC's trailers-only answers have their status in the head; then the head is all there is.
@@ -251,12 +251,13 @@ async fn beyond(
     let list = |headers: &HeaderMap| {
         headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect::<Vec<_>>()
     };
-    let headers = list(&head.headers);
+    let mut headers = list(&head.headers);
+    let body_kept = coding::kept(&mut headers, body.bytes);
     let response = HttpResponse {
         version: crate::record::exchange::HttpVersion::Http2,
         status: head.status.as_u16(),
         reason: String::new(),
-        body: coding::decoded(&headers, &body.bytes).unwrap_or(body.bytes),
+        body: body_kept,
         headers,
         trailers: list(&body.trailers),
     };

@@ -1,12 +1,209 @@
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use pretty_assertions::assert_eq;
 
+use super::names::is_secret_key;
 use super::*;
 use crate::record::exchange::{HttpRequest, HttpResponse, HttpVersion, Message, Protocol, Side, Target, Wire};
 
 fn fields(list: &[(&str, &str)]) -> Vec<(String, Vec<u8>)> {
     list.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect()
+}
+
+/// A call to `https://a/PATH` with these fields and bodies.
+fn call(path: &str, asks: &[(&str, &str)], body: &str, gives: &[(&str, &str)], answer: &str) -> Exchange {
+    Exchange {
+        target: Target { host: "a".to_owned(), port: 443 },
+        tls: true,
+        connection: 1,
+        sent_at: SystemTime::UNIX_EPOCH,
+        answered_at: SystemTime::UNIX_EPOCH,
+        content: Content::Http(Box::new(Http {
+            request: HttpRequest {
+                version: HttpVersion::Http11,
+                method: "POST".to_owned(),
+                scheme: "https".to_owned(),
+                authority: "a".to_owned(),
+                path: path.to_owned(),
+                headers: fields(asks),
+                body: body.as_bytes().to_vec(),
+            },
+            response: Some(HttpResponse {
+                version: HttpVersion::Http11,
+                status: 200,
+                reason: String::new(),
+                headers: fields(gives),
+                body: answer.as_bytes().to_vec(),
+                trailers: Vec::new(),
+            }),
+        })),
+    }
+}
+
+fn told(exchange: &Exchange) -> (String, Vec<String>, String, String) {
+    let Content::Http(http) = &exchange.content else { panic!() };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let answer = http.response.as_ref().unwrap();
+    let all = http.request.headers.iter().chain(&answer.headers);
+    let headers = all.map(|(name, value)| format!("{name}: {}", text(value))).collect();
+    (http.request.path.clone(), headers, text(&http.request.body), text(&answer.body))
+}
+
+#[test]
+fn a_body_changes_only_where_its_secrets_are() {
+    let json = r#"{ "user":"x" , "Password" : "p\"w" ,"next_page_token":"n", "n":1.50,
+ "api_keys":["a"],"apiKey":["k1", "k2",3] ,"db":{"client_secret":"","secret":{"token":"t"}},"pin":"password"}"#;
+    let expected = r#"{ "user":"x" , "Password" : "[redacted]" ,"next_page_token":"n", "n":1.50,
+ "api_keys":["a"],"apiKey":["[redacted]", "[redacted]",3] ,"db":{"client_secret":"","secret":{"token":"[redacted e3b9]"}},"pin":"password"}"#;
+    let length = json.len().to_string();
+    let answer = r#"{"token":"abc","expires_in":3600,"password":"abc"}"#;
+    let mut login = call("/login", &[("Content-Length", &length)], json, &[("Content-Length", "7")], answer);
+    exchange(&mut login);
+    let once = login.clone();
+    exchange(&mut login);
+    assert_eq!(login, once);
+    let headers = vec![format!("Content-Length: {}", expected.len()), "Content-Length: 7".to_owned()];
+    let given = r#"{"token":"redacted-ba78","expires_in":3600,"password":"[redacted]"}"#;
+    assert_eq!(told(&login), ("/login".to_owned(), headers, expected.to_owned(), given.to_owned()));
+    // Events and lines hold JSON, and what is cut short harms nobody.
+    for (text, expected) in [
+        (
+            "data: {\"token\":\"t\"}\n\ndata: {\"secret\":\"t\"}",
+            Some("data: {\"token\":\"redacted-e3b9\"}\n\ndata: {\"secret\":\"redacted-e3b9\"}"),
+        ),
+        ("{\"token\":", None),
+        ("{\"token\":\"abc", None),
+        ("{\"token\":[\"abc\",", Some("{\"token\":[\"redacted-ba78\",")),
+        ("{\"a\":\"token\",\"b\":\"c\\", None),
+    ] {
+        let mut stream = call("/", &[], "", &[], text);
+        exchange(&mut stream);
+        assert_eq!(told(&stream).3, expected.unwrap_or(text));
+    }
+}
+
+#[test]
+fn a_token_that_is_given_is_the_same_wherever_it_is_shown() {
+    const TOKEN: &str = "tok-0123456789abcdef";
+    const OTHER: &str = "redacted-6db3-------";
+    let head = format!("Bearer {TOKEN}");
+    let stored = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$20\r\n{TOKEN}\r\n");
+    let mut redis = call("/", &[], "", &[], "");
+    let messages = vec![Message { from: Side::Client, bytes: stored.into_bytes() }];
+    redis.content = Content::Wire(Protocol::Redis, Wire { messages, session: false });
+    let mut known = call("/bot/0123456789abcdef", &[], "", &[], r#"{"token":"0123456789abcdef"}"#);
+    known.sent_at += Duration::from_secs(2);
+    let mut run = vec![
+        call("/login", &[], "{}", &[], &format!(r#"{{"access_token":"{TOKEN}"}}"#)),
+        call(&format!("/of/{TOKEN}?t={TOKEN}"), &[("Authorization", &head)], &format!("x {TOKEN}"), &[], TOKEN),
+        redis,
+        known,
+    ];
+    for call in &mut run[1..] {
+        call.sent_at += Duration::from_secs(1);
+    }
+    exchanges(&mut run);
+    let once = run.clone();
+    exchanges(&mut run);
+    assert_eq!(run, once);
+    assert_eq!(told(&run[0]).3, format!(r#"{{"access_token":"{OTHER}"}}"#));
+    let (path, headers, body, answer) = told(&run[1]);
+    assert_eq!((path, body, answer), (format!("/of/{OTHER}?t={OTHER}"), format!("x {OTHER}"), OTHER.to_owned()));
+    assert_eq!(headers, ["Authorization: Bearer [redacted 6db3]"]);
+    let Content::Wire(_, wire) = &run[2].content else { panic!() };
+    let expected = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$20\r\n{OTHER}\r\n");
+    assert_eq!(String::from_utf8_lossy(&wire.messages[0].bytes), expected);
+    // What it knew before, it knows in a replay as well.
+    assert_eq!(told(&run[3]).0, "/bot/0123456789abcdef");
+    // What a program does in a replay with what it is given then.
+    let Content::Http(recorded) = &run[1].content else { panic!() };
+    let again = call("/", &[("Authorization", &format!("Bearer {OTHER}"))], "", &[], "");
+    let Content::Http(asked) = &again.content else { panic!() };
+    assert_eq!(credentials(&asked.request), credentials(&recorded.request));
+}
+
+#[test]
+fn of_a_json_web_token_all_but_the_signature_stays() {
+    let token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJlLW9mLWl0";
+    let mut run = vec![
+        call("/login", &[], "", &[], &format!(r#"{{"id_token":"{token}"}}"#)),
+        call("/", &[("Authorization", &format!("Bearer {token}"))], "", &[], ""),
+    ];
+    run[1].sent_at += Duration::from_secs(1);
+    exchanges(&mut run);
+    let (first, second) = (told(&run[0]).3, told(&run[1]).1);
+    let digits = &second[0]["Authorization: Bearer [redacted ".len()..][..4];
+    let expected = format!(r#"{{"id_token":"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.redacted-{digits}-------"}}"#);
+    assert_eq!(first, expected);
+}
+
+#[test]
+fn passwords_in_statements() {
+    let cases = [
+        (
+            "ALTER ROLE a WITH PASSWORD 'p''w' VALID UNTIL 'x'",
+            "ALTER ROLE a WITH PASSWORD '[redacted]' VALID UNTIL 'x'",
+        ),
+        ("create user a ENCRYPTED PASSWORD E'p\\'w'", "create user a ENCRYPTED PASSWORD E'[redacted]'"),
+        (
+            "UPDATE u SET \"password\" = 'a', b='c' WHERE n='d'",
+            "UPDATE u SET \"password\" = '[redacted]', b='c' WHERE n='d'",
+        ),
+        ("SELECT 'password' , 'x' -- don't\n , password_hash = 'y'", ""),
+        ("SELECT 1 /* password 'a' */, password FROM t WHERE a = 'b'", ""),
+        ("SELECT password", ""),
+        ("ALTER ROLE a PASSWORD 'cut", ""),
+        ("OPTIONS (user 'a', password 'b')", "OPTIONS (user 'a', password '[redacted]')"),
+    ];
+    for (text, expected) in cases {
+        let redacted = sql::statement(text.as_bytes(), Protocol::Postgres);
+        assert_eq!(
+            redacted.map(|it| String::from_utf8(it).unwrap()).as_deref(),
+            Some(expected).filter(|it| !it.is_empty()),
+            "{text}"
+        );
+    }
+    let cases = [
+        ("CREATE USER 'a'@'b' IDENTIFIED BY 'pw'", "CREATE USER 'a'@'b' IDENTIFIED BY '[redacted]'"),
+        ("ALTER USER a IDENTIFIED WITH x BY \"p\\\"w\"", "ALTER USER a IDENTIFIED WITH x BY \"[redacted]\""),
+        (
+            "GRANT ALL ON *.* TO a IDENTIFIED BY PASSWORD '*AB'",
+            "GRANT ALL ON *.* TO a IDENTIFIED BY PASSWORD '[redacted]'",
+        ),
+        ("SET PASSWORD FOR 'a'@'b' = PASSWORD('pw')", "SET PASSWORD FOR 'a'@'b' = PASSWORD('[redacted]')"),
+        (
+            "CHANGE MASTER TO MASTER_USER='u', MASTER_PASSWORD='pw'",
+            "CHANGE MASTER TO MASTER_USER='u', MASTER_PASSWORD='[redacted]'",
+        ),
+        ("SELECT a FROM t ORDER BY 'x'", ""),
+    ];
+    for (text, expected) in cases {
+        let redacted = sql::statement(text.as_bytes(), Protocol::MySql);
+        assert_eq!(
+            redacted.map(|it| String::from_utf8(it).unwrap()).as_deref(),
+            Some(expected).filter(|it| !it.is_empty()),
+            "{text}"
+        );
+    }
+    assert_eq!(said(Protocol::Postgres, false, b"Q\0\0\0\x11password 'a'\0"), b"Q\0\0\0\x1apassword '[redacted]'\0");
+    let parse = |text: &str| {
+        [b"P", &(text.len() as u32 + 4 + 5).to_be_bytes()[..], b"s\0", text.as_bytes(), b"\0\0\0"].concat()
+    };
+    assert_eq!(said(Protocol::Postgres, false, &parse("password 'a'")), parse("password '[redacted]'"));
+    assert_eq!(said(Protocol::MySql, false, b"\x0d\0\0\0\x03password 'a'"), b"\x16\0\0\0\x03password '[redacted]'");
+}
+
+#[test]
+fn names_of_secrets() {
+    let headers = ["X-Token", "x-auth-user", "X-RapidAPI-Key", "My-Api-Key", "X-Refresh-Token"];
+    let none = ["x-continuation-token", "idempotency-key", "etag", "x-author"];
+    assert_eq!(headers.map(is_secret_header), [true; 5]);
+    assert_eq!(none.map(is_secret_header), [false; 4]);
+    let keys = ["client_secret", "clientSecret", "access-token", "DB_PASSWORD", "refreshToken", "token", "api_key"];
+    assert_eq!(keys.map(is_secret_key), [true; 7]);
+    let none = ["next_page_token", "password_hash", "key", "secrets", "sig", "expires_in", "max_tokens"];
+    assert_eq!(none.map(is_secret_key), [false; 7]);
+    assert_eq!(["sig", "X-Amz-Signature", "token", "page"].map(is_secret_parameter), [true, true, true, false]);
 }
 
 fn said(protocol: Protocol, session: bool, bytes: &[u8]) -> Vec<u8> {
@@ -30,14 +227,14 @@ fn http_keeps_what_is_no_secret() {
         ("X-My-Auth-Token", "t"),
         ("X-Continuation-Token", "page"),
         ("Content-Type", "application/x-www-form-urlencoded; charset=utf-8"),
-        ("Content-Length", "40"),
+        ("Content-Length", "45"),
     ];
     let answer = [
         ("Set-Cookie", "sid=secret; Path=/; HttpOnly"),
         ("Location", "https://b/c?x=1&access_token=abc#f"),
         ("Date", "now"),
     ];
-    let mut call = Exchange {
+    let mut login = Exchange {
         target: Target { host: "a".to_owned(), port: 80 },
         tls: false,
         connection: 1,
@@ -63,11 +260,11 @@ fn http_keeps_what_is_no_secret() {
             }),
         })),
     };
-    exchange(&mut call);
-    let once = call.clone();
-    exchange(&mut call);
-    assert_eq!(call, once);
-    let Content::Http(http) = call.content else { panic!() };
+    exchange(&mut login);
+    let once = login.clone();
+    exchange(&mut login);
+    assert_eq!(login, once);
+    let Content::Http(http) = login.content else { panic!() };
     assert_eq!(http.request.path, "/t?q=1&Api_Key=[redacted]&empty&access_token=[redacted]");
     assert_eq!(http.request.body, b"grant_type=client_credentials&client_secret=[redacted]");
     let expected = [
@@ -85,11 +282,16 @@ fn http_keeps_what_is_no_secret() {
     let response = http.response.unwrap();
     let expected = [
         ("Set-Cookie", "sid=[redacted]; Path=/; HttpOnly"),
-        ("Location", "https://b/c?x=1&access_token=[redacted]"),
+        ("Location", "https://b/c?x=1&access_token=redacted-ba78#f"),
         ("Date", "now"),
     ];
     assert_eq!(response.headers, fields(&expected));
     assert_eq!(response.body, b"access_token=stays");
+    // A length may stand beside what is in other bodies.
+    let mut grpc = call("/", &[("content-type", "application/grpc")], r#"{"token":"t"}"#, &[], "");
+    let before = told(&grpc).2;
+    exchange(&mut grpc);
+    assert_eq!(told(&grpc).2, before);
 }
 
 #[test]

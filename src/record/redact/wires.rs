@@ -1,6 +1,8 @@
-//! Authentication of databases.
+//! Authentication of databases, and passwords in their statements.
 
-use super::REDACTED;
+use std::borrow::Cow;
+
+use super::{REDACTED, sql};
 use crate::record::exchange::{Message, Protocol, Side, Wire};
 
 /// Takes the secrets out of what a program says to a database. Lengths stay where a message's form depends on them.
@@ -93,22 +95,47 @@ fn secret_arguments(arguments: &[&[u8]]) -> Vec<usize> {
 }
 
 /// `PasswordMessage`, `SASLInitialResponse`, `SASLResponse`, `GSSResponse`: all of type `p`.
+/// And `Query`, `Parse`, and what names a statement by its text (`Bind`, `Describe`).
 fn postgres(message: &mut Message) {
-    if message.bytes.first() == Some(&b'p') {
-        let body = [REDACTED.as_bytes(), &[0]].concat();
+    const HEAD_BYTES: usize = 5;
+    let Some((head, body)) = message.bytes.split_at_checked(HEAD_BYTES) else { return };
+    let body = match head[0] {
+        b'p' => Some([REDACTED.as_bytes(), &[0]].concat()),
+        b'Q' | b'P' | b'B' | b'D' => {
+            // A name, a text; the rest of a Bind is values.
+            let mut parts = body.splitn(3, |byte| *byte == 0);
+            let mut changed = false;
+            let texts = parts.by_ref().take(2).map(|part| match sql::statement(part, Protocol::Postgres) {
+                Some(redacted) => {
+                    changed = true;
+                    Cow::Owned(redacted)
+                }
+                None => Cow::Borrowed(part),
+            });
+            let mut all: Vec<Cow<'_, [u8]>> = texts.collect();
+            all.extend(parts.map(Cow::Borrowed));
+            changed.then(|| all.join(&0))
+        }
+        _ => None,
+    };
+    if let Some(body) = body {
         let length = (body.len() as u32 + 4).to_be_bytes();
-        message.bytes = [&b"p"[..], &length, &body].concat();
+        message.bytes = [&head[..1], &length, &body].concat();
     }
 }
 
 const MYSQL_HEAD_BYTES: usize = 4;
+const COM_QUERY: u8 = 0x03;
+const COM_STMT_PREPARE: u8 = 0x16;
 const COM_CHANGE_USER: u8 = 0x11;
+/// Payload of a packet that another one follows.
+const MYSQL_FULL_BYTES: usize = 0xff_ffff;
 const CLIENT_SECURE_CONNECTION: u32 = 0x8000;
 const CLIENT_PLUGIN_AUTH_LENENC: u32 = 0x0020_0000;
 /// Capabilities, largest packet, character set and 23 bytes without meaning.
 const MYSQL_RESPONSE_HEAD_BYTES: usize = 32;
 
-/// Answers to the greeting and to what it is followed by, and `COM_CHANGE_USER`.
+/// Answers to the greeting and to what it is followed by, `COM_CHANGE_USER`, and statements.
 fn mysql<'a>(messages: impl Iterator<Item = &'a mut Message>, is_session: bool) {
     let mut answered = false;
     for message in messages {
@@ -117,6 +144,12 @@ fn mysql<'a>(messages: impl Iterator<Item = &'a mut Message>, is_session: bool) 
         if body.first() == Some(&COM_CHANGE_USER) && number == 0 {
             if let Some(secret) = after_name(body, 1, true) {
                 secret.fill(0);
+            }
+        } else if matches!(body.first(), Some(&(COM_QUERY | COM_STMT_PREPARE))) && number == 0 {
+            let redacted =
+                sql::statement(body, Protocol::MySql).filter(|it| it.len().max(body.len()) < MYSQL_FULL_BYTES);
+            if let Some(body) = redacted {
+                message.bytes = [&(body.len() as u32).to_le_bytes()[..MYSQL_HEAD_BYTES - 1], &[0], &body].concat();
             }
         } else if is_session && number > 0 {
             // A request for encryption is the head alone; a single byte is a question, such as for a key.

@@ -70,26 +70,76 @@ fn manner(words: &[&[u8]]) -> Manner {
 }
 
 /// The database that a command selects; `None` if it is no `SELECT`.
-pub(super) fn selected(command: &[u8]) -> Option<u64> {
+fn selected(command: &[u8]) -> Option<u64> {
     match words(command).as_slice() {
         [name, number] if name.eq_ignore_ascii_case(b"SELECT") => std::str::from_utf8(number).ok()?.parse().ok(),
         _ => None,
     }
 }
 
-/// What a call to this database begins with.
-pub(super) fn state(database: u64) -> Option<Vec<u8>> {
-    (database != 0).then(|| array(&[b"SELECT", database.to_string().as_bytes()]))
+/// The user that a command logs in as: `default` if it names none (`redis.io/docs/latest/commands/auth`). `None` if it is no
+/// login.
+fn logs_in(command: &[u8]) -> Option<Vec<u8>> {
+    let words = words(command);
+    let is = |index: usize, name: &[u8]| words.get(index).is_some_and(|word: &&[u8]| word.eq_ignore_ascii_case(name));
+    if is(0, b"AUTH") {
+        return Some(if words.len() > 2 { words[1].to_vec() } else { DEFAULT_USER.to_vec() });
+    }
+    let at = (1..words.len()).find(|index| is(0, b"HELLO") && is(*index, b"AUTH"))?;
+    words.get(at + 1).map(|user| user.to_vec())
 }
 
-/// The database after these commands, all of which were carried out.
-pub(super) fn database_after<'a>(before: u64, commands: impl Iterator<Item = &'a [u8]>) -> u64 {
-    commands.filter_map(selected).last().unwrap_or(before)
+/// Who everybody is at first.
+const DEFAULT_USER: &[u8] = b"default";
+
+/// What a connection has chosen: the database, and who it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct State {
+    database: u64,
+    user: Option<Vec<u8>>,
+}
+
+impl State {
+    /// What a call begins with: `SELECT n`, behind which stands `AUTH user` for another user than the usual one. None in the
+    /// state that every connection begins in.
+    pub(super) fn message(&self) -> Option<Vec<u8>> {
+        let number = self.database.to_string();
+        match &self.user {
+            Some(user) => Some(array(&[b"SELECT", number.as_bytes(), b"AUTH", user])),
+            None => (self.database != 0).then(|| array(&[b"SELECT", number.as_bytes()])),
+        }
+    }
+
+    /// Takes over what these commands chose, if they were carried out; whether they chose anything. Without an answer it is
+    /// not known, so they count as carried out.
+    pub(super) fn follow(&mut self, commands: &[&[u8]], answer: Option<&[u8]>) -> bool {
+        if let [command] = commands
+            && let Some(user) = logs_in(command)
+        {
+            let refused = answer.is_some_and(|answer| answer.starts_with(b"-"));
+            if !refused {
+                self.user = Some(user).filter(|user| user != DEFAULT_USER);
+            }
+            return !refused;
+        }
+        match commands.iter().filter_map(|command| selected(command)).next_back() {
+            Some(database) if carried_out(commands.len(), answer) => {
+                self.database = database;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn size(&self) -> usize {
+        self.user.as_ref().map_or(0, Vec::len)
+    }
 }
 
 /// Whether what a call of so many commands asks for was carried out. Of those without an answer nothing tells, so
 /// they count as carried out; a transaction is answered with a list, and that is null if nothing of it was carried out.
-pub(super) fn carried_out(commands: usize, answer: Option<&[u8]>) -> bool {
+fn carried_out(commands: usize, answer: Option<&[u8]>) -> bool {
     match answer {
         None => true,
         Some(answer) if commands > 1 => answer.first() == Some(&b'*') && !answer.starts_with(b"*-1"),

@@ -2,7 +2,7 @@
 //!
 //! A call is one command and its reply; `MULTI` to `EXEC` is one call, since a command gives something else inside; a
 //! subscription is a call that is answered with everything published until the next one. A call to another database than 0
-//! begins with the `SELECT` of it; users (`AUTH`) are not told apart. Passwords are never recorded.
+//! begins with the `SELECT` of it, which names the user as well if that is not the usual one. Passwords are never recorded.
 
 mod command;
 mod playing;

@@ -1,6 +1,6 @@
 //! Redis, as it is played.
 
-use super::command::{self, Manner, Replies};
+use super::command::{self, Manner, Replies, State};
 use super::resp::Scan;
 use crate::record::dialogue::Fault;
 use crate::record::exchange::{Exchange, Side};
@@ -15,30 +15,33 @@ pub(crate) struct Playing {
     transaction: Option<Vec<Vec<u8>>>,
     kept: usize,
     replies: Replies,
-    /// The database that the connection has selected.
-    database: u64,
+    /// What the connection has chosen.
+    state: State,
 }
 
 impl Playing {
     pub(crate) fn new(prompter: Prompter) -> Self {
-        Self { prompter, scan: Scan::default(), transaction: None, kept: 0, replies: Replies::On, database: 0 }
+        Self {
+            prompter,
+            scan: Scan::default(),
+            transaction: None,
+            kept: 0,
+            replies: Replies::On,
+            state: State::default(),
+        }
     }
 
-    /// Takes over which database these commands selected, as the recording has it; if there is none, the connection is in a
-    /// database that nobody recorded.
+    /// Takes over what these commands chose, as the recording has it; if there is none, the connection is in a state that
+    /// nobody recorded.
     fn enter(&mut self, commands: &[Vec<u8>], manner: Manner, found: Option<&Exchange>) {
         if manner == Manner::Reset {
-            (self.database, self.prompter.astray) = (0, false);
+            (self.state, self.prompter.astray) = (State::default(), false);
             return;
         }
-        let answer = found.map(|found| said(found, Side::Server).next_back());
-        if !commands.iter().any(|question| command::selected(question).is_some())
-            || answer.is_some_and(|answer| !command::carried_out(commands.len(), answer))
-        {
-            return;
+        let commands: Vec<&[u8]> = commands.iter().map(Vec::as_slice).collect();
+        if self.state.follow(&commands, found.and_then(|found| said(found, Side::Server).next_back())) {
+            self.prompter.astray = found.is_none();
         }
-        self.database = command::database_after(self.database, commands.iter().map(Vec::as_slice));
-        self.prompter.astray = found.is_none();
     }
 
     /// A command after `MULTI`: what it gives is known when the transaction is whole.
@@ -51,7 +54,7 @@ impl Playing {
         }
         let commands = self.transaction.take().unwrap_or_default();
         self.kept = 0;
-        let state = command::state(self.database);
+        let state = self.state.message();
         let found = self.prompter.ask(state.iter().chain(&commands).map(Vec::as_slice));
         self.enter(&commands, manner, found.as_deref().ok());
         let mut steps = match found {
@@ -105,7 +108,7 @@ impl Role for Playing {
             Manner::Quit => return Ok(vec![PlayStep::Send(b"+OK\r\n".to_vec()), PlayStep::Close]),
             _ => {}
         }
-        let state = command::state(self.database).filter(|_| command::is_of_database(manner));
+        let state = self.state.message().filter(|_| command::is_of_database(manner));
         let found = self.prompter.ask(state.iter().chain([&question]).map(Vec::as_slice));
         self.enter(&[question], manner, found.as_deref().ok());
         if before != Replies::On && manner != Manner::Replies(Replies::On) {
@@ -118,7 +121,7 @@ impl Role for Playing {
     }
 
     fn kept(&self) -> usize {
-        self.kept
+        self.kept + self.state.size()
     }
 
     fn refuse(&mut self, fault: Fault) -> Vec<u8> {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-use super::command::{self, Manner, Replies};
+use super::command::{self, Manner, Replies, State};
 use super::resp::{Scan, elements};
 use crate::record::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
 use crate::record::exchange::{Protocol, Side};
@@ -43,8 +43,8 @@ pub(crate) struct Recording {
     stream: Option<Draft>,
     subscribed: bool,
     replies: Replies,
-    /// The database that the connection has selected, as of what was answered.
-    database: u64,
+    /// As of what was answered.
+    state: State,
     kept: usize,
 }
 
@@ -52,7 +52,7 @@ impl Recording {
     pub(crate) fn new(origin: Origin) -> Self {
         let scans = [Scan::default(), Scan::default()];
         let (waiting, replies) = (VecDeque::new(), Replies::On);
-        Self { origin, scans, waiting, stream: None, subscribed: false, replies, database: 0, kept: 0 }
+        Self { origin, scans, waiting, stream: None, subscribed: false, replies, state: State::default(), kept: 0 }
     }
 
     fn finish(&mut self, draft: Draft, at: SystemTime, made: &mut Vec<RecordStep>) {
@@ -60,15 +60,15 @@ impl Recording {
         made.push(draft.finish(&self.origin, Protocol::Redis, at));
     }
 
-    /// A call that was answered, or is not to be, in the database that the calls before it have selected.
+    /// A call that was answered, or is not to be, in the state that the calls before it have led to.
     fn called(&mut self, pending: Pending, at: SystemTime, made: &mut Vec<RecordStep>) {
         let mut draft = pending.draft;
-        let state = command::state(self.database).filter(|_| pending.of_database);
-        let answer = draft.said(Side::Server).next_back().map(Vec::as_slice);
+        let state = self.state.message().filter(|_| pending.of_database);
         if pending.resets {
-            self.database = 0;
-        } else if command::carried_out(draft.said(Side::Client).count(), answer) {
-            self.database = command::database_after(self.database, draft.said(Side::Client).map(Vec::as_slice));
+            self.state = State::default();
+        } else {
+            let commands: Vec<&[u8]> = draft.said(Side::Client).map(Vec::as_slice).collect();
+            self.state.follow(&commands, draft.said(Side::Server).next_back().map(Vec::as_slice));
         }
         self.kept = self.kept.saturating_sub(draft.size());
         if let Some(state) = state {
@@ -232,7 +232,7 @@ impl Dialogue for Recording {
     }
 
     fn kept(&self) -> usize {
-        self.kept
+        self.kept + self.state.size()
     }
 
     fn end(&mut self, at: SystemTime, made: &mut Vec<RecordStep>) {

@@ -59,7 +59,8 @@ fn replies_of_version_3_are_read() {
     let said = outcome.said();
     assert_eq!(said.len(), 3);
     assert_eq!(said[0].1[0].1, r"*5\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$3\r\n***\r\n");
-    assert_eq!(said[1].1[1].1, reply.escape_default().to_string());
+    // Before the command stands who asks.
+    assert_eq!(said[1].1[2].1, reply.escape_default().to_string());
     replays(Protocol::Redis, &conversation, &outcome);
 }
 
@@ -235,6 +236,39 @@ fn a_call_is_answered_from_the_database_that_its_connection_has_selected() {
     assert_eq!(ask("1"), "$3\r\none\r\n");
     assert_eq!(ask(""), "$3\r\nnil\r\n");
     assert_eq!(book.report().missed_count, 2);
+}
+
+#[test]
+fn a_call_is_answered_as_the_user_that_its_connection_is() {
+    let get = || client(command(&["GET", "k"]));
+    let value = |value: &str| server(format!("$1\r\n{value}\r\n"));
+    let login = |words: &[&str], answer: &str| [client(command(words)), server(answer)];
+    let conversation = [
+        &login(&["AUTH", "default", "pw"], "+OK\r\n")[..],
+        &[get(), value("d")],
+        &login(&["AUTH", "me", "pw"], "+OK\r\n"),
+        &[get(), value("m")],
+        &login(&["AUTH", "you", "wrong"], "-WRONGPASS\r\n"),
+        &[get(), value("M")],
+        &login(&["HELLO", "3", "AUTH", "you", "pw"], "%1\r\n$5\r\nproto\r\n:3\r\n"),
+        &login(&["SELECT", "1"], "+OK\r\n"),
+        &[get(), value("y")],
+    ]
+    .concat();
+    let outcome = recorded(&conversation);
+    replays(Protocol::Redis, &conversation, &outcome);
+    let book = book(&outcome.calls);
+    let ask = |before: &[&[&str]]| {
+        let mut played = Played::new(Protocol::Redis, &book);
+        for words in before {
+            played.ask(command(words));
+        }
+        String::from_utf8(played.ask(command(&["GET", "k"]))).unwrap()
+    };
+    assert_eq!(ask(&[&["HELLO", "3", "AUTH", "you", "other"], &["SELECT", "1"]]), "$1\r\ny\r\n");
+    assert_eq!(ask(&[&["AUTH", "me", "other"]]), "$1\r\nm\r\n");
+    assert_eq!(ask(&[]), "$1\r\nd\r\n");
+    assert!(ask(&[&["AUTH", "nobody", "pw"]]).starts_with("-ERR no recording"));
 }
 
 #[test]

@@ -42,7 +42,9 @@ impl Usher {
     /// Does what the server wants. Does not block.
     pub fn serve(&mut self) {
         self.channel.flush(&self.epoll);
-        while let Some(Wanted::Dial { token, to }) = self.channel.hear(&self.epoll) {
+        while let Some(wanted) = self.channel.hear(&self.epoll) {
+            // No connection waits here for what the server decides.
+            let Wanted::Dial { token, to } = wanted else { continue };
             let dialed = self.dial(to);
             let errno = dialed.as_ref().err().map(|errno| errno.raw_os_error());
             let _ = self.channel.say(&self.epoll, Told::Dialed { token, errno }, dialed.ok());

@@ -2,6 +2,8 @@
 
 use pretty_assertions::assert_eq;
 
+use replay::limits::MIN_BODY_APART_BYTES;
+
 use super::{Upstream, client, replay};
 use crate::tree::Tree;
 
@@ -140,6 +142,79 @@ fn a_set_is_shown_as_a_table_and_as_a_page() {
     for outside in ["http-equiv", "src=", "href=", "@import", "<script"] {
         assert!(!page.contains(outside), "the page asks for something: {outside}");
     }
+}
+
+#[test]
+fn what_changes_from_run_to_run_is_learned_and_left_out() {
+    let (tree, mut upstream) = (Tree::new(), Upstream::start());
+    let url = upstream.url();
+    let program = |id: u32| {
+        format!(
+            "import json, urllib.request\nfor body in ({{'id': {id}, 'of': {{'at': 'T{id}'}}, 'same': 1}}, {{'id': {id}, 'of': \
+             {{'at': 'U{id}'}}, 'same': 2}}):\n    request = urllib.request.Request('{url}/a?t={id}', json.dumps(body).encode(), \
+             {{'Content-Type': 'application/json'}})\n    print(urllib.request.urlopen(request).read().decode())\n"
+        )
+    };
+    for id in [10, 11] {
+        tree.file("shop.py", program(id));
+        assert_eq!(replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status, 0);
+    }
+    upstream.stop();
+    tree.file("shop.py", program(12));
+    let test = ["calls", "test", "--mock", "shop-http", "--", "python3", "shop.py"];
+    assert_eq!(replay(&tree, &test).status, 1);
+    let shown = replay(&tree, &["calls", "noise", "shop-http", "shop-http-2"]);
+    let place = url.replace("http://", "POST ") + "/a";
+    let expected = ["body.id\t10\t11", "body.of.at\t\"T10\"\t\"T11\"", "query.t\t10\t11"];
+    assert_eq!(shown.out, expected.map(|line| format!("{place}\t{line}\n")).concat(), "{}", shown.err);
+    assert_eq!((shown.status, shown.err.as_str()), (0, "replay: add --write to have it left out of replays\n"));
+    let written = replay(&tree, &["calls", "noise", "shop-http", "shop-http-2", "--write"]);
+    assert_eq!(written.err, "replay: noise of shop-http: ./keploy/shop-http/mocks.yaml\n");
+    let file = tree.read("keploy/shop-http/mocks.yaml");
+    let noise = "noise:\n    req:\n        - body.id\n        - body.of.at\n        - query.t\n";
+    assert_eq!(file.matches(noise).count(), 2, "{file}");
+    // Written again it says the same.
+    assert_eq!(replay(&tree, &["calls", "noise", "shop-http", "shop-http-2", "--write"]).status, 0);
+    assert_eq!(tree.read("keploy/shop-http/mocks.yaml"), file);
+    let tested = replay(&tree, &test);
+    assert_eq!((tested.status, tested.err.as_str()), (0, "replay: replayed 2 calls of shop-http\n"), "{}", tested.out);
+    let none = replay(&tree, &["calls", "noise", "shop-http", "shop"]);
+    assert_eq!((none.status, none.err.as_str()), (2, "replay: there is no mock set `shop` in ./keploy\n"));
+}
+
+#[test]
+fn large_bodies_have_files_of_their_own() {
+    let (tree, mut upstream) = (Tree::new(), Upstream::start());
+    let program = format!(
+        "import urllib.request\nprint(urllib.request.urlopen('{}/a', b'x' * {MIN_BODY_APART_BYTES}).read().decode())\n",
+        upstream.url()
+    );
+    tree.file("shop.py", program);
+    assert_eq!(replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status, 0);
+    upstream.stop();
+    let test = ["calls", "test", "--", "python3", "shop.py"];
+    let tested = replay(&tree, &test);
+    assert_eq!((tested.status, tested.out.as_str()), (0, "{\"n\":1,\"path\":\"/a\"}\n"), "{}", tested.err);
+    let bodies: Vec<_> = std::fs::read_dir(tree.path("keploy/shop-http/bodies")).unwrap().map(Result::unwrap).collect();
+    let name = match bodies.as_slice() {
+        [one] => format!("bodies/{}", one.file_name().into_string().unwrap()),
+        other => panic!("{other:?}"),
+    };
+    let file = tree.read("keploy/shop-http/mocks.yaml");
+    assert!(
+        file.len() < 4096 && file.contains(&format!("path: {name}\n            size: {MIN_BODY_APART_BYTES}\n")),
+        "{file}"
+    );
+    let told = || replay(&tree, &test).err;
+    let place = "replay: ./keploy/shop-http/mocks.yaml:";
+    tree.file(format!("keploy/shop-http/{name}"), "short");
+    let expected = format!("`mock-1.req.body_ref`: the body in `{name}` has 5 bytes, and had {MIN_BODY_APART_BYTES}");
+    assert!(told().starts_with(place) && told().contains(&expected), "{}", told());
+    tree.file(format!("keploy/shop-http/{name}"), "y".repeat(MIN_BODY_APART_BYTES));
+    assert!(told().contains("was changed: its SHA-256 is not its name"), "{}", told());
+    std::fs::remove_file(tree.path(format!("keploy/shop-http/{name}"))).unwrap();
+    assert!(told().contains(&format!("the body in `{name}` cannot be read: ")), "{}", told());
+    assert_eq!(replay(&tree, &["calls", "list"]).out.split('\t').next(), Some("shop-http"));
 }
 
 #[test]

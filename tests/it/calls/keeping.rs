@@ -77,16 +77,14 @@ fn a_recording_whose_directory_is_gone_meanwhile_is_kept_elsewhere() {
         "mount --bind . .; cd .; mount -t tmpfs none temporary; cd \"$PWD\"; export TMPDIR=/dev/shm; {inner} || true"
     );
     let lost = mounted(&tree, &script);
-    let (before, file) = lost.err.split_once("the calls are in ").unwrap_or_else(|| panic!("{lost:?}"));
+    let (before, directory) = lost.err.split_once("the calls are in ").unwrap_or_else(|| panic!("{lost:?}"));
     assert_eq!(before.lines().last(), Some("replay: "), "{lost:?}");
-    let file = file
-        .split_once(
-            "; move it to sets/shop-http/mocks.yaml once there is room: 1 recorded calls could not be kept in sets: ",
-        )
+    let directory = directory
+        .split_once("; move it to sets/shop-http once there is room: 1 recorded calls could not be kept in sets: ")
         .unwrap_or_else(|| panic!("{lost:?}"))
         .0;
-    let kept = std::fs::read_to_string(file).unwrap();
-    std::fs::remove_file(file).unwrap();
+    let kept = std::fs::read_to_string(format!("{directory}/mocks.yaml")).unwrap();
+    std::fs::remove_dir_all(directory).unwrap();
     assert!(kept.contains("name: mock-1"), "{kept}");
 }
 

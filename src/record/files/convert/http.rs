@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::super::Problem;
 use super::super::document::Spec;
 use super::super::kinds::{BodyRef, Http2Req, Http2Resp, Http2Spec, HttpReq, HttpResp, HttpSpec};
 use super::super::values::{Blob, Ordered};
+use super::super::{Problem, apart};
 use super::{Base, Bodies, Part, is_ours, key};
 use crate::record::exchange::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Target};
 
@@ -14,8 +14,7 @@ type Fields = Vec<(String, Vec<u8>)>;
 /// The document of a call: `Http2` where both sides spoke it.
 pub(super) fn to_spec(mut base: Base, http: &Http, exchange: &Exchange) -> Spec {
     let request = &http.request;
-    let both = http.response.as_ref().is_none_or(|it| it.version == HttpVersion::Http2 && it.reason.is_empty());
-    let is_http2 = request.version == HttpVersion::Http2 && both;
+    let is_http2 = is_http2(http);
     let name = if is_http2 { "Http2" } else { "Http" };
     let mut metadata = base.metadata(&[("name", name), (key::TYPE, "HTTP_CLIENT"), ("operation", &request.method)]);
     if !is_http2 {
@@ -92,6 +91,12 @@ pub(super) fn to_spec(mut base: Base, http: &Http, exchange: &Exchange) -> Spec 
         answered: base.answered,
         ..HttpSpec::default()
     }))
+}
+
+/// Whether both sides spoke HTTP/2.
+pub(in crate::record::files) fn is_http2(http: &Http) -> bool {
+    let both = http.response.as_ref().is_none_or(|it| it.version == HttpVersion::Http2 && it.reason.is_empty());
+    http.request.version == HttpVersion::Http2 && both
 }
 
 pub(super) fn from_http(spec: &HttpSpec, bodies: Bodies<'_>) -> Result<Part, Problem> {
@@ -199,10 +204,8 @@ fn body(
     side: &str,
 ) -> Result<Vec<u8>, Problem> {
     match reference.filter(|reference| !reference.path.is_empty()) {
-        Some(reference) => bodies(reference).ok_or_else(|| {
-            let message = format!("the body is in `{}`, which cannot be read", reference.path.escape_debug());
-            Problem::new(0, message).inside("body_ref", 0).inside(side, 0)
-        }),
+        Some(reference) => apart::look_up(reference, bodies)
+            .map_err(|message| Problem::new(0, message).inside("body_ref", 0).inside(side, 0)),
         None if is_skipped => Err(Problem::new(0, "the body was too large and was not recorded".to_owned())
             .inside("body_skipped", 0)
             .inside(side, 0)),

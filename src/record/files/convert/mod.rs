@@ -10,6 +10,7 @@ mod mysql;
 mod postgres;
 mod wires;
 
+pub(super) use http::is_http2;
 pub use mongo::mongo_text;
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,7 +18,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::document::{Document, Spec, Tail};
 use super::kinds::BodyRef;
 use super::values::{Ordered, Stamp};
-use super::{DeclaredNoise, Problem};
+use super::{Apart, DeclaredNoise, Problem, apart};
 use crate::record::book::Recording;
 use crate::record::exchange::{Content, Exchange, Protocol, Target};
 
@@ -49,8 +50,8 @@ mod key {
     pub const CONNECTION: &str = "connID";
 }
 
-/// Looks up a body that is in a file of its own; its path is relative to the set.
-pub type Bodies<'a> = &'a dyn Fn(&BodyRef) -> Option<Vec<u8>>;
+/// Looks up a body that is in a file of its own; its path is relative to the set. Says in words why there is none.
+pub type Bodies<'a> = &'a dyn Fn(&BodyRef) -> Result<Vec<u8>, String>;
 
 /// The call that a document stands for. Fails, with the line, when the document does not hold enough to answer the call
 /// again: a body that was left out, or a kind that keeps no bytes.
@@ -91,7 +92,9 @@ pub fn recording(document: &Document, bodies: Bodies<'_>) -> Result<Recording, P
             Err(Problem::new(0, format!("kind `{}` keeps no messages that could be sent again", document.spec.kind())))
         }
     };
-    let part = result.map_err(|problem| problem.inside(&document.name, document.line))?;
+    let named = |problem: Problem| problem.inside(&document.name, document.line);
+    let mut part = result.map_err(named)?;
+    apart::put_back(&document.spec, &mut part.content, bodies).map_err(named)?;
     let connection = document.tail.connection_id.as_deref().and_then(|text| text.parse().ok());
     let exchange = Exchange {
         target: part.target,
@@ -106,11 +109,15 @@ pub fn recording(document: &Document, bodies: Bodies<'_>) -> Result<Recording, P
 }
 
 impl Document {
-    /// The document of a call.
-    pub fn of(recording: &Recording) -> Self {
-        let exchange = &recording.exchange;
-        let base = Base::of(exchange, recording.reusable);
-        let spec = match &exchange.content {
+    /// The document of a call; large bodies go into files of their own.
+    pub fn of(recording: &Recording, apart: &mut Apart) -> Self {
+        let smaller = apart.content(&recording.exchange);
+        let exchange = smaller.as_ref().map_or(&recording.exchange, |(exchange, _)| exchange);
+        let mut base = Base::of(exchange, recording.reusable);
+        if let Some((_, places)) = &smaller {
+            base.metadata.0.extend_from_slice(&places.0);
+        }
+        let mut spec = match &exchange.content {
             Content::Http(http) => http::to_spec(base, http, exchange),
             Content::Grpc(http) => Spec::Grpc(Box::new(grpc::to_spec(base, http))),
             Content::Dns(dns) => Spec::Dns(Box::new(wires::to_dns(base, dns))),
@@ -120,6 +127,10 @@ impl Document {
             Content::Wire(Protocol::Mongo, wire) => Spec::Mongo(Box::new(mongo::to_spec(base, wire))),
             Content::Wire(_, wire) => Spec::Generic(Box::new(wires::to_generic(base, wire))),
         };
+        if let Spec::Http(spec) = &mut spec {
+            spec.req.body_ref = apart.body(&mut spec.req.body);
+            spec.resp.body_ref = apart.body(&mut spec.resp.body);
+        }
         let noise = recording.noise.clone().filter(|noise| *noise != DeclaredNoise::default());
         let tail = Tail { connection_id: Some(exchange.connection.to_string()), noise, ..Tail::default() };
         Self { name: recording.name.clone(), spec, tail, line: 0 }
