@@ -38,7 +38,7 @@ struct Setting {
     tier: Tier,
     network: Network,
     nobody: bool,
-    /// Nobody's descriptors can be fetched (pidfd_getfd(2)).
+    /// Nobody's descriptors can be fetched (`pidfd_getfd(2)`).
     kept: bool,
 }
 

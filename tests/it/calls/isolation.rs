@@ -135,7 +135,7 @@ fn without_fetching_descriptors_a_recording_is_made_and_answered_all_the_same() 
     let node = "require('http').get(process.argv[1], r => r.on('data', d => console.log(String(d))))";
     let mut line = format!("python3 shop.py && curl -sS {urls} && echo");
     if std::path::Path::new("/usr/bin/node").exists() {
-        line += &format!(" && /usr/bin/node -e \"{node}\" {urls}");
+        line = format!("{line} && /usr/bin/node -e \"{node}\" {urls}");
     }
     let refused = |args: &[&str]| {
         run(&tree, &[&["python3", "refuse.py", REPLAY, "calls"], args, &["--", &line]].concat(), |_| {})
