@@ -334,8 +334,7 @@ pub const MAX_DATAGRAM_BYTES: usize = 65_507;
 /// How long a connection waits until the server has heard of it, in milliseconds.
 pub const SERVER_HEARS_MS: u64 = 5_000;
 /// How long a connection of a socket that does not block is held until it is known whether its server is there, in
-/// milliseconds: long enough for one that is near, short for an event loop that stands still meanwhile. It goes on at the
-/// next look of the supervisor ([`PROTECTED_LOOK_MS`]).
+/// milliseconds: long enough for one that is near, short for an event loop that stands still meanwhile.
 pub const CONNECT_HELD_MS: u64 = 100;
 /// How long the server waits for a socket from a supervisor, in milliseconds.
 pub const DIAL_MS: u64 = 5_000;

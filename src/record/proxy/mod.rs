@@ -31,7 +31,7 @@ use std::{fmt, io};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 
 use self::shared::Shared;
@@ -332,9 +332,7 @@ async fn accept(shared: Arc<Shared>, listener: tokio::net::TcpListener, forward:
                 None => break,
             },
             Some(ended) = connections.join_next(), if !connections.is_empty() => {
-                if ended.is_err() {
-                    shared.count(|counts| counts.panics += 1);
-                }
+                count_panic(&shared, &ended);
                 continue;
             }
             _ = stop.wait_for(|stop| *stop) => break,
@@ -354,8 +352,18 @@ async fn accept(shared: Arc<Shared>, listener: tokio::net::TcpListener, forward:
             Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
         }
     }
-    let ending = async { while connections.join_next().await.is_some() {} };
+    let ending = async {
+        while let Some(ended) = connections.join_next().await {
+            count_panic(&shared, &ended);
+        }
+    };
     let _ = timeout(Duration::from_millis(PROXY_END_MS), ending).await;
+}
+
+fn count_panic(shared: &Shared, ended: &Result<(), JoinError>) {
+    if ended.as_ref().is_err_and(JoinError::is_panic) {
+        shared.count(|counts| counts.panics += 1);
+    }
 }
 
 async fn connection(shared: Arc<Shared>, client: TcpStream, peer: SocketAddr, forward: bool) -> io::Result<()> {

@@ -50,6 +50,7 @@ use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, socket_timeout};
 use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, socket_with};
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
 
 use super::fault::{Fault, Step};
 use super::memory::Memory;
@@ -71,6 +72,7 @@ pub use words::{Counts, Flow, Mark, Told, Wanted};
 /// Tokens of what is waited for; the others are calls.
 const LISTENER: u64 = 0;
 const CHANNEL: u64 = 1;
+const PATIENCE: u64 = 2;
 
 /// What an interception depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +104,10 @@ pub struct Interceptor {
     waiting: HashMap<u64, Waiting>,
     /// Those of them that the server decides about.
     undecided: HashMap<Mark, u64>,
+    /// Readable when the first of them that does not wait has been held long enough.
+    patience: OwnedFd,
+    /// Whether that is set.
+    is_timed: bool,
     last_token: u64,
     counts: Counts,
 }
@@ -153,6 +159,9 @@ impl Interceptor {
         let (doors, sockets) = doors::open()?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).step(step)?;
         let channel = Channel::new(channel, &epoll, CHANNEL).step(step)?;
+        let patience =
+            timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC).step(step)?;
+        epoll::add(&epoll, &patience, epoll::EventData::new_u64(PATIENCE), epoll::EventFlags::IN).step(step)?;
         let sockets: Vec<BorrowedFd<'_>> = sockets.iter().map(AsFd::as_fd).collect();
         channel.send(&Told::Ready { version_6: doors.tcp_6.is_some() }, &sockets).step(step)?;
         Ok(Self {
@@ -165,7 +174,9 @@ impl Interceptor {
             kept: Kept::if_needed(),
             waiting: HashMap::new(),
             undecided: HashMap::new(),
-            last_token: CHANNEL,
+            patience,
+            is_timed: false,
+            last_token: PATIENCE,
             counts: Counts::default(),
         })
     }
@@ -188,6 +199,10 @@ impl Interceptor {
         for event in events {
             match event.data.u64() {
                 LISTENER => {}
+                PATIENCE => {
+                    self.look(listener);
+                    self.set_patience()?;
+                }
                 CHANNEL => {
                     for (mark, errno) in self.hear() {
                         self.decide(listener, mark, errno)?;
@@ -404,11 +419,36 @@ impl Interceptor {
         };
         self.undecided.insert(*mark, token);
         if *does_not_wait {
-            return Ok(Duration::from_millis(CONNECT_HELD_MS));
+            let held = Duration::from_millis(CONNECT_HELD_MS);
+            if !self.is_timed {
+                // Another one that is held was so before, and all are as long.
+                self.wake_after(held)?;
+            }
+            return Ok(held);
         }
         let own = socket_timeout(socket, Timeout::Send)?;
         let most = Duration::from_millis(UPSTREAM_CONNECT_MS + SERVER_HEARS_MS);
         Ok(own.map_or(most, |own| own.min(most)))
+    }
+
+    /// Sets the timer for the next call that is held only for a while, if there is one.
+    fn set_patience(&mut self) -> Result<(), Errno> {
+        let held = self.undecided.values().filter_map(|token| self.waiting.get(token));
+        let next = held.filter(|waiting| matches!(waiting.deed, Deed::Ask { does_not_wait: true, .. }));
+        let next = next.filter_map(|waiting| waiting.until).min();
+        self.is_timed = false;
+        // It has rung, and would go on.
+        let _ = rustix::io::read(&self.patience, &mut [0; 8]);
+        next.map_or(Ok(()), |next| self.wake_after(next.saturating_duration_since(Instant::now())))
+    }
+
+    fn wake_after(&mut self, pause: Duration) -> Result<(), Errno> {
+        // Zero would be never (timerfd_settime(2)).
+        let it_value = Timespec::try_from(pause.max(Duration::from_nanos(1))).map_err(|_| Errno::INVAL)?;
+        let once = Itimerspec { it_interval: Timespec::default(), it_value };
+        timerfd_settime(&self.patience, TimerfdTimerFlags::empty(), &once)?;
+        self.is_timed = true;
+        Ok(())
     }
 
     /// The server has decided about a connection. Of one that does not wait any more it was not in time.

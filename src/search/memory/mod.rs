@@ -2,8 +2,31 @@
 //!
 //! A record says of one version of one directory: these are its entries; or of one version of one file: its content has no
 //! match for these patterns, and may hold only these trigrams. Each directory is opened and each file looked at
-//! (`fs::Version`) before a record of it counts. What lets a version stand for what it holds is in `Recall::settled` and
-//! `Recall::entries`; ARCHITECTURE.md has the whole argument.
+//! (`fs::Version`) before a record of it counts, in `Recall::settled` and `Recall::entries`. A record that is found through a
+//! name says something only about the file that it was made of.
+//!
+//! Why a record is never out of date:
+//!
+//! - Whatever changes content (write, truncate, fallocate, clone, the first store to a clean mapped page) stamps ctime first, and
+//!   nobody can set ctime. The version is taken before the first byte is read. If it is met again, nothing was stamped since, so what
+//!   was read, whenever in between, is what is there. A second `stat` after reading would say no more.
+//! - A stamp may come twice if two changes fall into one tick of the clock, so a change must be older than 60 s when it is read. It
+//!   may come twice if the clock is set back, so a timer that every setting cancels (`TFD_TIMER_CANCEL_ON_SET`) is asked before each
+//!   search; then all is forgotten, and nothing learned until ages can be told again, 60 s later.
+//! - A store to a mapped page that is dirty already stamps nothing. The kernel writes such pages back after 35 s, and the next store
+//!   is stamped again. It may be late or told not to, so unless the file is quiet for an hour, `cachestat` is asked first, where the
+//!   kernel has it, whether a page still waits. For the same reason only files up to 64 MiB count: one `write` stamps once, however
+//!   long it copies.
+//! - Only ext2 to ext4, XFS and Btrfs are trusted, by the open file's own `statfs`. Renames, links and mounts need no rule.
+//! - The same holds for the entries of a directory: making, removing and renaming stamps it, under the lock (`i_rwsem`) that listing
+//!   takes as well, so no list shows a change whose stamp is still to come; nothing of it is mapped, so age is enough. A mount changes
+//!   the directory that a name leads to, never what the one above lists. Two things change entries without a stamp: the key of an
+//!   encrypted directory comes or goes, and a filesystem that keeps no kinds lets a mount answer for them; neither is remembered.
+//!
+//! What is left: a pattern that would run out of its budget in a file that is left out no longer does; a clock set forward by an hour
+//! less than a minute before the start, while a program kept a dirty page mapped; a write whose bytes come more than a minute after it
+//! began, because somebody holds its source back (userfaultfd, a hung FUSE; no command inside the walls can); `EXT4_IOC_MOVE_EXT`,
+//! which leaves zeros in the donor without a stamp; and disks that are written to below the filesystem.
 
 mod clock;
 mod learner;
