@@ -30,6 +30,8 @@ import traceback
 import types
 import warnings
 
+# The name that this text is compiled under.
+OWN_NAME = "<replay>"
 MAX_TEXT_CHARS = 200_000
 MAX_DATA_BYTES = 8 * 1024 * 1024
 MAX_MATCHES = 500
@@ -121,6 +123,23 @@ def forms(value):
     if "text/plain" not in found:
         found["text/plain"] = plain(value)
     return found
+
+
+def cleaned(told):
+    """Takes the frames out that are none of the user's, in causes too."""
+    seen, left = set(), [told]
+    while left:
+        one = left.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        frames = [frame for frame in one.stack if frame.filename != OWN_NAME]
+        if issubclass(one.exc_type, SyntaxError) and not any(frame.filename.startswith("<cell ") for frame in frames):
+            # The cell itself could not be read: the frames are those of the parser.
+            frames = []
+        one.stack = traceback.StackSummary.from_list(frames)
+        left += [one.__cause__, one.__context__]
+    return told
 
 
 class Session:
@@ -276,16 +295,8 @@ class Session:
         os._exit(status & 0xFF)
 
     def told(self, error):
-        trace = error.__traceback__
-        while trace is not None and not trace.tb_frame.f_code.co_filename.startswith("<cell "):
-            trace = trace.tb_next
-        if trace is None and not isinstance(error, SyntaxError):
-            # Raised on behalf of a cell, as by the `repr` of its value.
-            trace = error.__traceback__
-            while trace is not None and trace.tb_frame.f_globals is globals():
-                trace = trace.tb_next
         try:
-            text = "".join(traceback.format_exception(type(error), error, trace))
+            text = "".join(cleaned(traceback.TracebackException(type(error), error, error.__traceback__)).format())
         except Exception:
             text = f"{type(error).__name__}, which cannot be shown\n"
         try:
