@@ -125,7 +125,7 @@ def forms(value):
     return found
 
 
-def cleaned(told):
+def cleaned(told, is_unread):
     """Takes the frames out that are none of the user's, in causes too."""
     seen, left = set(), [told]
     while left:
@@ -134,7 +134,7 @@ def cleaned(told):
             continue
         seen.add(id(one))
         frames = [frame for frame in one.stack if frame.filename != OWN_NAME]
-        if issubclass(one.exc_type, SyntaxError) and not any(frame.filename.startswith("<cell ") for frame in frames):
+        if is_unread and one is told and not any(frame.filename.startswith("<cell ") for frame in frames):
             # The cell itself could not be read: the frames are those of the parser.
             frames = []
         one.stack = traceback.StackSummary.from_list(frames)
@@ -296,7 +296,8 @@ class Session:
 
     def told(self, error):
         try:
-            text = "".join(cleaned(traceback.TracebackException(type(error), error, error.__traceback__)).format())
+            told = traceback.TracebackException(type(error), error, error.__traceback__)
+            text = "".join(cleaned(told, isinstance(error, SyntaxError)).format())
         except Exception:
             text = f"{type(error).__name__}, which cannot be shown\n"
         try:
