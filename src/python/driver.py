@@ -6,18 +6,18 @@ is seen in order; a cell is over when `done` was sent, and everything it wrote b
 
 Requests:  {"op": "exec", "id", "code"}  and, answered at once by a thread of their own:
            {"op": "complete", "id", "code", "cursor"}, {"op": "inspect", "id", "code", "cursor", "detail"},
-           {"op": "variables", "id"}, {"op": "ping", "id"}
-Events:    ready, display, result, done, reply
+           {"op": "variables", "id"}, {"op": "ping", "id"}, {"op": "packages", "id", "directory"}
+Events:    ready, begun, display, result, late, done, reply
+
+An interrupt (SIGINT) between `begun` and `done` is meant for the cell; at any other time it means nothing.
 """
 
 import ast
-import asyncio
-import base64
+import binascii
 import builtins
-import inspect
+import importlib
 import io
 import json
-import keyword
 import linecache
 import os
 import queue
@@ -30,6 +30,8 @@ import traceback
 import types
 import warnings
 
+# What only some cells need is imported by them: a session starts in half the time.
+
 # The name that this text is compiled under.
 OWN_NAME = "<replay>"
 MAX_TEXT_CHARS = 200_000
@@ -37,6 +39,9 @@ MAX_DATA_BYTES = 8 * 1024 * 1024
 MAX_MATCHES = 500
 MAX_VARIABLES = 500
 MAX_SHORT_CHARS = 120
+MAX_SHOWN = 100
+# `CO_COROUTINE` of the module `inspect`.
+CO_COROUTINE = 0x80
 
 KINDS = (
     ("text/html", "_repr_html_"),
@@ -61,6 +66,8 @@ class Channel:
         os.close(empty)
         self.lock = threading.Lock()
         self.closed = False
+        # The main thread is sending, and must not be interrupted in the middle of a line.
+        self.is_shielded = False
 
     def lines(self):
         rest = b""
@@ -74,8 +81,9 @@ class Channel:
     def send(self, event, **members):
         line = json.dumps({"event": event, **members}, default=str).encode("utf-8", "backslashreplace") + b"\n"
         with self.lock:
-            while line and not self.closed:
-                line = line[os.write(self.number, line):]
+            rest = memoryview(line)
+            while rest and not self.closed:
+                rest = rest[os.write(self.number, rest):]
 
     def forget(self):
         """In a child process, which has no say here."""
@@ -96,6 +104,24 @@ def plain(value):
         return repr(value)
     except Exception as error:
         return f"<{type(value).__name__} whose repr() raises {type(error).__name__}: {error}>"
+
+
+def brief(value):
+    """One line about a value, however large it is."""
+    import reprlib
+
+    if isinstance(value, (str, bytes, int, list, tuple, dict, set, frozenset)):
+        short = reprlib.Repr()
+        short.maxlist = short.maxtuple = short.maxset = short.maxfrozenset = short.maxdict = 20
+        short.maxstring = short.maxlong = short.maxother = MAX_SHORT_CHARS
+        try:
+            text = short.repr(value)
+        except Exception:
+            text = plain(value)
+    else:
+        text = plain(value)
+    text = " ".join(text.split())
+    return text if len(text) <= MAX_SHORT_CHARS else text[: MAX_SHORT_CHARS - 3] + "..."
 
 
 def forms(value):
@@ -125,7 +151,7 @@ def forms(value):
     return found
 
 
-def cleaned(told, is_unread):
+def cleaned(told):
     """Takes the frames out that are none of the user's, in causes too."""
     seen, left = set(), [told]
     while left:
@@ -134,8 +160,8 @@ def cleaned(told, is_unread):
             continue
         seen.add(id(one))
         frames = [frame for frame in one.stack if frame.filename != OWN_NAME]
-        if is_unread and one is told and not any(frame.filename.startswith("<cell ") for frame in frames):
-            # The cell itself could not be read: the frames are those of the parser.
+        if one is told and not any(frame.filename.startswith("<cell ") for frame in frames):
+            # The cell itself was not read to its end: the frames are those of the parser.
             frames = []
         one.stack = traceback.StackSummary.from_list(frames)
         left += [one.__cause__, one.__context__]
@@ -147,8 +173,14 @@ class Session:
         self.channel = channel
         self.cells = 0
         self.running = None
+        # The number of the cell that runs, or 0.
+        self.active = 0
+        self.shown = 0
+        self.is_interrupted = False
+        self.home = os.getcwd()
         self.since = 0.0
         self.loop = None
+        self.importable = None
         self.is_child = False
         module = types.ModuleType("__main__")
         module.__builtins__ = builtins
@@ -162,8 +194,25 @@ class Session:
 
     def interrupted(self, _number, _frame):
         # Between cells there is nothing to interrupt, and an exception there would end the session.
-        if self.running is not None:
+        if self.channel.is_shielded:
+            self.is_interrupted = True
+        elif self.running is not None:
             raise KeyboardInterrupt
+
+    def send(self, event, **members):
+        """Sends a line from the main thread, which an interrupt cannot cut in two."""
+        channel = self.channel
+        if threading.get_ident() != MAIN:
+            return channel.send(event, **members)
+        channel.is_shielded = True
+        try:
+            channel.send(event, **members)
+        finally:
+            channel.is_shielded = False
+        if self.is_interrupted:
+            self.is_interrupted = False
+            if self.running is not None:
+                raise KeyboardInterrupt
 
     def forked(self):
         self.is_child = True
@@ -172,28 +221,32 @@ class Session:
     # What is shown.
 
     def present(self, event, value):
-        sys.stdout.flush()
+        flush()
+        self.shown += 1
+        if self.shown > MAX_SHOWN:
+            return
         data, files = {}, []
         for media, form in forms(value).items():
             if media in SUFFIXES:
                 content = form if isinstance(form, bytes) else str(form).encode()
                 files.append(self.save(content, SUFFIXES[media]))
                 if media != "image/svg+xml" and len(content) <= MAX_DATA_BYTES:
-                    data[media] = base64.b64encode(content).decode()
+                    data[media] = binascii.b2a_base64(content, newline=False).decode()
             elif isinstance(form, str):
                 data[media] = shortened(form)
             elif media == "application/json":
-                data[media] = form
-        self.channel.send(event, id=self.running, data=data, files=[file for file in files if file])
+                data[media] = shortened(json.dumps(form, default=str))
+        self.send(event, id=self.running, data=data, files=[file for file in files if file])
 
     def save(self, content, suffix):
         """Keeps a picture below `outputs`; the path, or None where that cannot be written."""
         try:
-            os.makedirs("outputs", exist_ok=True)
+            # Where the session began, wherever a cell has gone since.
+            os.makedirs(os.path.join(self.home, "outputs"), exist_ok=True)
             for number in range(1, 10_000):
                 path = os.path.join("outputs", f"cell{self.cells}-{number}{suffix}")
                 try:
-                    with open(path, "xb") as file:
+                    with open(os.path.join(self.home, path), "xb") as file:
                         file.write(content)
                     return path
                 except FileExistsError:
@@ -230,27 +283,56 @@ class Session:
         self.cells += 1
         name, code = f"<cell {self.cells}>", request["code"]
         linecache.cache[name] = (len(code), None, code.splitlines(True), name)
-        error, begin = None, time.perf_counter()
+        notes = self.restored()
+        error, self.shown, self.is_interrupted = None, 0, False
+        begin = time.perf_counter()
+        self.since = time.monotonic()
         try:
-            self.since = time.monotonic()
-            self.running = request["id"]
-            self.run_cell(code, name)
-            self.show_figures()
-        except BaseException as raised:
-            # Everything that a cell can raise, `SystemExit` too, is news about the cell and no end of the session.
-            error = raised
-        finally:
-            self.running = None
+            try:
+                self.active, self.running = self.cells, request["id"]
+                self.send("begun", id=request["id"])
+                self.run_cell(code, name)
+                self.show_figures()
+            except BaseException as raised:
+                # Everything that a cell can raise, `SystemExit` too, is news about the cell and no end of the session.
+                error = raised
+            finally:
+                self.running, self.active = None, 0
+        except KeyboardInterrupt as raised:
+            # It came while the cell was being left.
+            self.running, self.active = None, 0
+            error = error or raised
+        seconds = time.perf_counter() - begin
         if self.is_child:
             self.end_child(error)
+        if isinstance(error, SystemExit) and not error.code:
+            error = None
         told = None if error is None else self.told(error)
         del error
-        for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        flush()
+        self.send("done", id=request["id"], cell=self.cells, error=told, seconds=seconds, notes=notes,
+                  unshown=max(0, self.shown - MAX_SHOWN))
+
+    def restored(self):
+        """Gives a cell what the one before may have taken away; what that was."""
+        notes = []
+        signal.signal(signal.SIGINT, self.interrupted)
+        for number, name in ((1, "stdout"), (2, "stderr")):
             try:
-                stream.flush()
-            except Exception:
-                pass
-        self.channel.send("done", id=request["id"], error=told, seconds=time.perf_counter() - begin)
+                is_same = os.path.sameopenfile(number, KEPT[name])
+            except OSError:
+                is_same = False
+            if not is_same:
+                os.dup2(KEPT[name], number)
+                notes.append(f"descriptor {number} led elsewhere and is {name} again")
+            own = STREAMS[name]
+            if getattr(sys, name) is not own or own.closed:
+                if own.closed:
+                    own = make_stream(number, name)
+                setattr(sys, name, own)
+                setattr(sys, f"__{name}__", own)
+                notes.append(f"sys.{name} was replaced and is the session's own again")
+        return notes
 
     def run_cell(self, code, name):
         tree = ast.parse(code, name)
@@ -263,8 +345,10 @@ class Session:
             sys.displayhook(value)
 
     def evaluate(self, compiled):
-        if not compiled.co_flags & inspect.CO_COROUTINE:
+        if not compiled.co_flags & CO_COROUTINE:
             return eval(compiled, self.names)
+        import asyncio
+
         if self.loop is None or self.loop.is_closed():
             self.loop = asyncio.new_event_loop()
             asyncio.set_event_loop(self.loop)
@@ -287,17 +371,13 @@ class Session:
         elif error is not None:
             traceback.print_exception(type(error), error, error.__traceback__)
             status = 1
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except Exception:
-                pass
+        flush()
         os._exit(status & 0xFF)
 
     def told(self, error):
         try:
             told = traceback.TracebackException(type(error), error, error.__traceback__)
-            text = "".join(cleaned(told, isinstance(error, SyntaxError)).format())
+            text = "".join(cleaned(told).format())
         except Exception:
             text = f"{type(error).__name__}, which cannot be shown\n"
         try:
@@ -318,7 +398,17 @@ class Session:
             return self.variables()
         if asked == "ping":
             seconds = time.monotonic() - self.since if self.running is not None else None
-            return {"busy": self.running is not None, "seconds": seconds}
+            return {"busy": self.running is not None, "seconds": seconds, "test": 6 * 7}
+        if asked == "packages":
+            import site
+
+            site.addsitedir(request["directory"])
+            # In front of what the system has, as in a session that starts with them.
+            if request["directory"] in sys.path:
+                sys.path.remove(request["directory"])
+            sys.path.insert(1, request["directory"])
+            importlib.invalidate_caches()
+            return {}
         return {"error": f"unknown op {asked!r}"}
 
     def complete(self, code, cursor):
@@ -343,13 +433,24 @@ class Session:
             value = self.look_up(owner)
             names = [] if value is MISSING else dir(value)
             start += len(owner) + 1
-        elif re.search(r"^\s*(?:import|from)\s+\w*$", before):
-            names = sys.modules.keys() | set(sys.builtin_module_names)
+        elif re.search(r"^\s*(?:import|from)\s+\w*$", before.rpartition("\n")[2]):
+            names = self.modules()
         else:
+            import keyword
+
             names = self.names.keys() | set(dir(builtins)) | set(keyword.kwlist)
         matches = sorted(name for name in list(names) if name.startswith(part) and "." not in name)
         # What is private is offered to who begins to spell it.
         return [name for name in matches if part.startswith("_") or not name.startswith("_")], start
+
+    def modules(self):
+        """Names of what can be imported."""
+        if self.importable is None:
+            import pkgutil
+
+            known = getattr(sys, "stdlib_module_names", None) or sys.builtin_module_names
+            self.importable = set(known) | {found.name for found in pkgutil.iter_modules()}
+        return self.importable | sys.modules.keys()
 
     def look_up(self, dotted):
         first, *rest = dotted.split(".")
@@ -362,6 +463,8 @@ class Session:
         return value
 
     def inspect(self, code, cursor, detail):
+        import inspect
+
         cursor = max(0, min(cursor, len(code)))
         before = re.search(r"[\w.]*$", code[:cursor]).group()
         after = re.match(r"\w*", code[cursor:]).group()
@@ -377,7 +480,7 @@ class Session:
         try:
             lines.append(f"Signature: {name}{inspect.signature(value)}")
         except (TypeError, ValueError):
-            lines.append(f"Value: {shortened(plain(value), 2000)}")
+            lines.append(f"Value: {brief(value)}")
         documentation = inspect.getdoc(value)
         if documentation:
             lines.append("Docstring:\n" + (documentation if detail else shortened(documentation, 2000)))
@@ -402,7 +505,7 @@ class Session:
         for name, value in list(self.names.items()):
             if name.startswith("_") or isinstance(value, types.ModuleType):
                 continue
-            one = {"name": name, "type": type(value).__name__, "value": shortened(plain(value), MAX_SHORT_CHARS)}
+            one = {"name": name, "type": type(value).__name__, "value": brief(value)}
             for member in ("shape", "__len__"):
                 try:
                     size = getattr(value, member)
@@ -434,7 +537,7 @@ class Session:
     def serve(self):
         threading.Thread(target=self.listen, name="replay", daemon=True).start()
         version = ".".join(map(str, sys.version_info[:3]))
-        self.channel.send("ready", version=version, executable=sys.executable, prefix=sys.prefix)
+        self.channel.send("ready", version=version, executable=sys.executable, prefix=sys.prefix, pid=os.getpid())
         while True:
             try:
                 self.execute(self.queue.get())
@@ -457,29 +560,72 @@ class Picture:
 
 
 MISSING = object()
+MAIN = threading.get_ident()
+# Standard output and error as the session made them: objects, and descriptors that no cell knows of.
+STREAMS, KEPT = {}, {}
+SESSION = None
+
+
+class Stream(io.TextIOWrapper):
+    """Standard output or error. What a thread of an earlier cell writes is none of the cell's that runs now."""
+
+    def write(self, text):
+        if threading.get_ident() != MAIN and SESSION is not None and not SESSION.is_child:
+            cell = getattr(threading.current_thread(), "replay_cell", None)
+            if cell is not None and cell != SESSION.active:
+                SESSION.channel.send("late", cell=cell, stream=self.label, text=shortened(str(text)))
+                return len(text)
+        return super().write(text)
+
+
+def make_stream(number, name):
+    """By line, whatever it leads to, so that what is printed can be read at once."""
+    raw = os.fdopen(number, "wb", 1 << 16, closefd=False)
+    stream = Stream(raw, encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    stream.label = name
+    STREAMS[name] = stream
+    return stream
+
+
+def flush():
+    for stream in (sys.stdout, sys.stderr, *STREAMS.values()):
+        try:
+            stream.flush()
+        except Exception:
+            pass
 
 
 def streams():
-    """Standard output and error by line, whatever they lead to, so that what is printed can be read at once."""
     for number, name in ((1, "stdout"), (2, "stderr")):
-        raw = io.TextIOWrapper(
-            os.fdopen(number, "wb", 1 << 16, closefd=False),
-            encoding="utf-8",
-            errors="backslashreplace",
-            line_buffering=True,
-        )
-        setattr(sys, name, raw)
-        setattr(sys, f"__{name}__", raw)
+        KEPT[name] = os.dup(number)
+        os.set_inheritable(KEPT[name], False)
+        stream = make_stream(number, name)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
+def mark_threads():
+    """Has every thread know the cell that it began in."""
+    start = threading.Thread.start
+
+    def marked(thread):
+        thread.replay_cell = getattr(threading.current_thread(), "replay_cell", None) or SESSION.active or None
+        start(thread)
+
+    threading.Thread.start = marked
 
 
 def begin():
+    global SESSION
     channel = Channel()
     streams()
     os.environ.setdefault("MPLBACKEND", "Agg")
     # What `show` says of a backend without a window; figures are shown when the cell ends.
     warnings.filterwarnings("ignore", message=".*(non-interactive|non-GUI backend).*", category=UserWarning)
     sys.argv = [""]
-    Session(channel).serve()
+    SESSION = Session(channel)
+    mark_threads()
+    SESSION.serve()
 
 
 begin()
