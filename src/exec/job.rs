@@ -5,26 +5,27 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
 use rustix::net::{SendFlags, Shutdown, send, shutdown};
 
 use super::ExecError;
 use crate::limits::KILL_WAIT_MS;
 use crate::sandbox::Event;
-use crate::sandbox::wire::{KILL, TERMINATE, receive_event};
+use crate::sandbox::wire::{INTERRUPT, KILL, STATUS, TERMINATE, receive_event};
 
 /// Ends a command from wherever this was cloned to.
 #[derive(Clone, Debug)]
 pub(super) struct Control(Arc<OwnedFd>);
 
 impl Control {
-    fn say(&self, word: u8) {
-        // It fails only when the supervisor has gone, and then its command has too.
-        let _ = send(&*self.0, &[word], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+    fn say(&self, words: &[u8]) -> Result<(), Errno> {
+        send(&*self.0, words, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).map(drop)
     }
 
     /// SIGKILL to everything of the command.
     pub(super) fn kill(&self) {
-        self.say(KILL);
+        // It fails only when the supervisor has gone, and then its command has too.
+        let _ = self.say(&[KILL]);
     }
 }
 
@@ -53,7 +54,20 @@ impl Job {
 
     /// SIGTERM to everything of the command.
     pub fn terminate(&self) {
-        self.control.say(TERMINATE);
+        // As with `Control::kill`.
+        let _ = self.control.say(&[TERMINATE]);
+    }
+
+    /// SIGINT to everything of the command, which may live on. Fails when nobody hears it.
+    pub(super) fn interrupt(&self) -> Result<(), ExecError> {
+        self.control.say(&[INTERRUPT]).map_err(ExecError::follow)
+    }
+
+    /// Asks how the program is, under this number. Fails when nobody hears it.
+    pub(super) fn ask(&self, number: u64) -> Result<(), ExecError> {
+        let mut words = [STATUS; 9];
+        words[1..].copy_from_slice(&number.to_le_bytes());
+        self.control.say(&words).map_err(ExecError::follow)
     }
 
     /// SIGKILL to everything of the command.
