@@ -89,6 +89,12 @@ impl Job {
         }
     }
 
+    /// Closes the conversation: from now on there is always news, and to the supervisor it is as if this were dropped.
+    pub(super) fn close(&self) {
+        // Whoever else still holds the descriptor. It fails only where there is nothing to close.
+        let _ = shutdown(&*self.control.0, Shutdown::Both);
+    }
+
     pub(super) fn control(&self) -> Control {
         self.control.clone()
     }
@@ -103,8 +109,7 @@ impl AsFd for Job {
 
 impl Drop for Job {
     fn drop(&mut self) {
-        // To the supervisor the same as closing, whoever else still holds the descriptor.
-        let _ = shutdown(&*self.control.0, Shutdown::Both);
+        self.close();
     }
 }
 

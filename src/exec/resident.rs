@@ -233,15 +233,20 @@ impl Resident {
     /// Takes in what its supervisor has said since.
     fn hear(&self, heard: &mut Heard) {
         while heard.over.is_none() {
-            match self.job.next_event() {
+            let over = match self.job.next_event() {
                 Ok(News::Nothing) => return,
-                Ok(News::Said(Event::Status { number, vitals }, _)) => heard.vitals = Some((number, vitals)),
-                Ok(News::Said(Event::Ended { exit, denied, .. }, _)) => heard.over = Some((exit, denied)),
-                // A supervisor that is not understood is not left alone with the program.
-                Ok(News::Said(..) | News::Gone) | Err(_) => {
-                    self.job.kill();
-                    heard.over = Some((Exit::Signal(Signal::SIGKILL as i32), Vec::new()));
+                Ok(News::Said(Event::Status { number, vitals }, _)) => {
+                    heard.vitals = Some((number, vitals));
+                    None
                 }
+                Ok(News::Said(Event::Ended { exit, denied, .. }, _)) => Some((exit, denied)),
+                // A supervisor that is not understood, or has gone, does not leave the program behind.
+                Ok(News::Said(..) | News::Gone) | Err(_) => Some((Exit::Signal(Signal::SIGKILL as i32), Vec::new())),
+            };
+            if over.is_some() {
+                // Those who only look for news shall find that there is some for good.
+                self.job.close();
+                heard.over = over;
             }
             heard.watchers.iter().for_each(|watcher| watcher.ring());
         }
@@ -284,3 +289,6 @@ impl Program<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

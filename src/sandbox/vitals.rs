@@ -38,12 +38,14 @@ impl Vitals {
         let (begun, most) = (Instant::now(), Duration::from_millis(COUNTING_MS));
         let processes =
             each_descendant().take(MAX_COUNTED_PROCESSES).take_while(|_| begun.elapsed() < most).count() as u32;
-        let Some(program) = program else {
-            return Some(Self { state: 'Z', rss_bytes: 0, cpu_ms: 0, children_cpu_ms: 0, threads: 0, processes });
-        };
+        let ended = Self { state: 'Z', rss_bytes: 0, cpu_ms: 0, children_cpu_ms: 0, threads: 0, processes };
+        let Some(program) = program else { return Some(ended) };
         #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
         let stat = std::fs::read_to_string(format!("/proc/{program}/stat")).ok()?;
         let stat = Stat::parse(&stat)?;
+        if stat.state == 'Z' {
+            return Some(ended);
+        }
         let ms = |ticks: u64| ticks.saturating_mul(1000) / rustix::param::clock_ticks_per_second().max(1);
         Some(Self {
             state: stat.state,

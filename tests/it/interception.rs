@@ -28,7 +28,8 @@ use replay::sandbox::{Limits, Network, Place, Plan, PlannedRoot, Scratch, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 const LONG: Duration = Duration::from_mins(1);
-const NOBODY: u32 = 65534;
+/// The user without rights.
+pub const NOBODY: u32 = 65534;
 /// An address that every name has.
 const NAMED: [u8; 4] = [198, 18, 0, 7];
 
@@ -110,7 +111,7 @@ fn place(path: &Path) -> Place {
 }
 
 /// This program, to be started as nobody.
-fn started_as_nobody(tree: &Path) -> PathBuf {
+pub fn started_as_nobody(tree: &Path) -> PathBuf {
     let (copy, script) = (tree.join("replay"), tree.join("nobody"));
     fs::copy(env!("CARGO_BIN_EXE_replay"), &copy).unwrap();
     let line = format!(
