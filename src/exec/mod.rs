@@ -43,6 +43,7 @@ pub use resident::{Program, ProgramStatus, Resident};
 pub use ring::Page;
 pub use run::{Intercepted, Stage, run, run_intercepted};
 pub use running::Running;
+pub use wait::{Bell, readable};
 
 /// One command line for `/bin/sh -c`.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! Whose turn it is: cells of one session run one after the other, in the order in which they came.
 
 use std::collections::VecDeque;
+use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -60,11 +61,6 @@ impl Turn {
         }
     }
 
-    /// Whether somebody has it.
-    pub(super) fn is_taken(&self) -> bool {
-        self.lock().is_taken
-    }
-
     fn lock(&self) -> MutexGuard<'_, Line> {
         // The line is whole at any point.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -111,7 +107,7 @@ mod tests {
             drop(first);
         });
         assert_eq!(*order.lock().unwrap(), [0, 1, 2]);
-        assert!(!turn.is_taken());
+        assert!(!turn.lock().is_taken);
     }
 
     #[test]
@@ -124,6 +120,7 @@ mod tests {
         cancel.cancel();
         assert!(matches!(turn.enter(soon(), &cancel), Err(PythonError::Cancelled)));
         drop(held);
-        assert!(!turn.is_taken() && turn.lock().waiting.is_empty());
+        let line = turn.lock();
+        assert!(!line.is_taken && line.waiting.is_empty());
     }
 }

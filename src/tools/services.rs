@@ -8,6 +8,7 @@ use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;
 use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_COMMAND_TIMEOUT_SECS, MAX_RESIDENTS, OUTPUT_CAP_BYTES};
 use crate::policy::Policy;
+use crate::python::Sessions;
 use crate::sandbox::{Scratch, Standing, Tier};
 use crate::search::memory::Memory;
 
@@ -20,6 +21,8 @@ pub struct Services {
     pub writer: Writer,
     /// What is known of files from searches before.
     pub memory: Memory,
+    /// The Python sessions. Dropped before the launcher, which waits for them.
+    pub python: Sessions,
     /// The rules for commands.
     pub commands: Commands,
     /// The rules for recording what commands call.
