@@ -176,7 +176,9 @@ mod tests {
         let mut reporter = Reporter::new();
         reporter.answer(there.as_fd(), None);
         assert_eq!((reporter.pause(), numbers(&here)), (None, vec![]));
-        [1, 3, 2].into_iter().for_each(|number| reporter.ask(number));
+        for number in [1, 3, 2] {
+            reporter.ask(number);
+        }
         assert_eq!(reporter.pause(), Some(Duration::ZERO));
         reporter.answer(there.as_fd(), Some(getpid()));
         assert_eq!((reporter.pause(), numbers(&here)), (None, vec![3]));
