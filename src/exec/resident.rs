@@ -236,7 +236,10 @@ impl Resident {
             let over = match self.job.next_event() {
                 Ok(News::Nothing) => return,
                 Ok(News::Said(Event::Status { number, vitals }, _)) => {
-                    heard.vitals = Some((number, vitals));
+                    // Of two who ask at once the later one may be heard first, and its answer does for both.
+                    if heard.vitals.as_ref().is_none_or(|(answered, _)| *answered < number) {
+                        heard.vitals = Some((number, vitals));
+                    }
                     None
                 }
                 Ok(News::Said(Event::Ended { exit, denied, .. }, _)) => Some((exit, denied)),

@@ -90,7 +90,7 @@ impl Stat {
 /// Answers the server's questions, and no faster than takes half of the time.
 #[derive(Debug)]
 pub struct Reporter {
-    /// The last question that has no answer. It stands for those before.
+    /// The highest question that has no answer. It stands for those before, which may come after it.
     asked: Option<u64>,
     next: Instant,
 }
@@ -103,7 +103,7 @@ impl Reporter {
 
     /// The server has asked, under this number.
     pub fn ask(&mut self, number: u64) {
-        self.asked = Some(number);
+        self.asked = self.asked.max(Some(number));
     }
 
     /// Time until [`Reporter::answer`] has something to do; `None` if nobody has asked.
@@ -129,10 +129,14 @@ impl Reporter {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::{AsFd, OwnedFd};
+
     use nix::unistd::getpid;
+    use pretty_assertions::assert_eq;
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
     use super::*;
-    use pretty_assertions::assert_eq;
+    use crate::sandbox::wire::receive_event;
 
     #[test]
     fn a_name_may_look_like_fields() {
@@ -151,5 +155,52 @@ mod tests {
         assert_eq!(Vitals::look(Some(Pid::from_raw(1 << 22))), None);
         let gone = Vitals::look(None).unwrap();
         assert_eq!((gone.state, gone.rss_bytes, gone.threads), ('Z', 0, 0));
+    }
+    fn numbers(socket: &OwnedFd) -> Vec<u64> {
+        std::iter::from_fn(|| receive_event(socket).ok().flatten())
+            .map(|(event, _)| match event {
+                Event::Status { number, vitals: Some(_) } => number,
+                other => panic!("{other:?}"),
+            })
+            .collect()
+    }
+
+    fn pair() -> (OwnedFd, OwnedFd) {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap()
+    }
+
+    #[test]
+    fn the_last_of_many_questions_is_answered_and_not_at_once() {
+        let (here, there) = pair();
+        let mut reporter = Reporter::new();
+        reporter.answer(there.as_fd(), None);
+        assert_eq!((reporter.pause(), numbers(&here)), (None, vec![]));
+        for number in [1, 3, 2] {
+            reporter.ask(number);
+        }
+        assert_eq!(reporter.pause(), Some(Duration::ZERO));
+        reporter.answer(there.as_fd(), Some(getpid()));
+        assert_eq!((reporter.pause(), numbers(&here)), (None, vec![3]));
+        reporter.next = Instant::now() + Duration::from_mins(1);
+        reporter.ask(4);
+        reporter.answer(there.as_fd(), None);
+        assert!(reporter.pause().is_some_and(|pause| pause > Duration::from_secs(50)));
+        assert_eq!(numbers(&here), Vec::<u64>::new());
+    }
+
+    #[test]
+    fn a_server_that_does_not_listen_holds_nobody_up() {
+        let (here, there) = pair();
+        // The supervisor's end waits, as it does outside of tests.
+        rustix::io::ioctl_fionbio(&there, false).unwrap();
+        let mut reporter = Reporter::new();
+        for number in 0..5000 {
+            reporter.next = Instant::now();
+            reporter.ask(number);
+            reporter.answer(there.as_fd(), None);
+        }
+        let heard = numbers(&here);
+        assert!(heard.len() > 10 && heard.len() < 5000, "{}", heard.len());
     }
 }

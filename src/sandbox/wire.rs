@@ -34,7 +34,7 @@ pub const KILL: u8 = b'K';
 /// it means nothing.
 pub const INTERRUPT: u8 = b'I';
 /// Server to supervisor: how is the program? Eight bytes follow, a number (little endian) that comes back with
-/// [`Event::Status`]. Of questions close together only the last may be answered.
+/// [`Event::Status`]. Of questions close together only the highest may be answered.
 pub const STATUS: u8 = b'S';
 /// Most descriptors in one message.
 const MAX_FDS: usize = 6;

@@ -17,7 +17,7 @@ use std::process::Command as Program;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use replay::cancel::CancelToken;
 use replay::exec::{
@@ -121,6 +121,11 @@ pub fn started_as_nobody(tree: &Path) -> PathBuf {
     fs::write(&script, line).unwrap();
     for path in [&copy, &script] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    // Programs that other tests start meanwhile hold a copy of the descriptor for a moment (ETXTBSY of execve(2)).
+    let until = Instant::now() + LONG;
+    while !Program::new(&script).arg("--version").output().is_ok_and(|output| output.status.success()) {
+        assert!(Instant::now() < until, "{} cannot be executed", script.display());
     }
     script
 }

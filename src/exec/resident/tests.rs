@@ -93,9 +93,11 @@ fn an_answer_is_the_one_to_its_question() {
 #[test]
 fn one_answer_serves_all_who_asked_before_it() {
     let (resident, supervisor) = scripted(&Running::new(1), |server| {
-        let asked = [hear(server), hear(server), hear(server)];
+        let mut asked = [hear(server), hear(server), hear(server)];
+        asked.sort();
         assert_eq!(asked, [question(1), question(2), question(3)]);
         answer(server, 3, 7);
+        answer(server, 1, 9);
     });
     let threads = thread::scope(|scope| {
         let asking: Vec<_> = (0..3).map(|_| scope.spawn(|| resident.status(LONG).unwrap().threads)).collect();
@@ -135,7 +137,7 @@ fn without_its_supervisor_it_was_killed() {
 
 #[test]
 fn waiting_for_the_end_ends_with_the_call() {
-    let (resident, supervisor) = scripted(&Running::new(1), |server| hear(server));
+    let (resident, supervisor) = scripted(&Running::new(1), hear);
     let cancel = CancelToken::new();
     assert_eq!(resident.await_end(Instant::now(), &cancel).unwrap(), None);
     cancel.cancel();
