@@ -430,7 +430,7 @@ class Session:
         start = len(before) - len(token)
         owner, dot, part = token.rpartition(".")
         if dot:
-            value = self.look_up(owner)
+            value = self.look_up(owner, before)
             names = [] if value is MISSING else dir(value)
             start += len(owner) + 1
         elif re.search(r"^\s*(?:import|from)\s+\w*$", before.rpartition("\n")[2]):
@@ -452,9 +452,32 @@ class Session:
             self.importable = set(known) | {found.name for found in pkgutil.iter_modules()}
         return self.importable | sys.modules.keys()
 
-    def look_up(self, dotted):
+    def imported(self, name, code):
+        """What a name is that the code itself imports, if that is there already or part of Python."""
+        known = getattr(sys, "stdlib_module_names", sys.builtin_module_names)
+        for line in IMPORTS.finditer(code):
+            package, names = line.groups()
+            for one in names.split(","):
+                words = one.split()
+                # `import a.b` makes the name `a`, and `import a.b as c` the name `c`.
+                is_plain = not package and len(words) == 1
+                if not words or (words[0].partition(".")[0] if is_plain else words[-1]) != name:
+                    continue
+                module = package or (name if is_plain else words[0])
+                if module not in sys.modules and (module.partition(".")[0] not in known or module in EGGS):
+                    continue
+                try:
+                    found = importlib.import_module(module)
+                    return getattr(found, words[0]) if package else found
+                except Exception:
+                    continue
+        return MISSING
+
+    def look_up(self, dotted, code=""):
         first, *rest = dotted.split(".")
         value = self.names.get(first, getattr(builtins, first, MISSING))
+        if value is MISSING:
+            value = self.imported(first, code)
         for name in rest:
             try:
                 value = getattr(value, name)
@@ -473,7 +496,7 @@ class Session:
         if not name:
             called = re.search(r"([\w.]+)\([^()]*$", code[:cursor])
             name = called.group(1) if called else ""
-        value = self.look_up(name) if name else MISSING
+        value = self.look_up(name, code) if name else MISSING
         if value is MISSING:
             return {"found": False, "data": {}}
         lines = [f"Name: {name}", f"Type: {type(value).__name__}"]
@@ -560,6 +583,9 @@ class Picture:
 
 
 MISSING = object()
+IMPORTS = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]+([\w., \t]+)", re.MULTILINE)
+# Modules that do something when they are imported.
+EGGS = ("antigravity", "this", "idlelib", "turtledemo")
 MAIN = threading.get_ident()
 # Standard output and error as the session made them: objects, and descriptors that no cell knows of.
 STREAMS, KEPT = {}, {}

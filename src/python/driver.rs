@@ -71,9 +71,8 @@ impl Driver {
             .map_err(ExecError::Follow)?;
         let mut driver = Self { session: interpreter.session.to_owned(), ready: Ready::default(), line };
         let until = Instant::now() + Duration::from_millis(PYTHON_START_MS);
-        let ready = driver.wait(Some(until), Some(cancel), |shared| {
-            shared.ready.clone().map(Ok).or_else(|| shared.ended.map(Err))
-        })?;
+        let ready = driver
+            .wait(Some(until), Some(cancel), |shared| shared.ready.clone().map(Ok).or_else(|| shared.ended.map(Err)))?;
         match ready {
             Some(Ok(ready)) => driver.ready = ready,
             _ if cancel.is_cancelled() => return Err(PythonError::Cancelled),
@@ -340,6 +339,10 @@ impl Kernel for Driver {
     fn ended(&self) -> Option<Exit> {
         // What the pump has not heard of yet is known to the socket.
         self.line.lock().ended.or_else(|| self.line.resident.ended())
+    }
+
+    fn take_late(&self) -> String {
+        self.line.lock().late.take()
     }
 
     fn has_expired(&self) -> bool {

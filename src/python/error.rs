@@ -11,11 +11,11 @@ use crate::policy::PolicyError;
 #[derive(Debug, thiserror::Error)]
 pub enum PythonError {
     /// There is no session of this name.
-    #[error("session `{name}` not found; there are {known}")]
+    #[error("session `{name}` not found: {known}")]
     Unknown {
         /// As it was asked for.
         name: String,
-        /// Those that there are.
+        /// Those that there are, in words.
         known: String,
     },
     /// There is one already.
@@ -25,7 +25,9 @@ pub enum PythonError {
         name: String,
     },
     /// No session can have such a name.
-    #[error("`session_id` `{name}` is no name: 1 to {MAX_SESSION_NAME_CHARS} characters without control characters are allowed")]
+    #[error(
+        "`session_id` `{name}` is no name: 1 to {MAX_SESSION_NAME_CHARS} characters without control characters are allowed"
+    )]
     BadName {
         /// As it was given.
         name: String,
@@ -71,7 +73,9 @@ pub enum PythonError {
         said: String,
     },
     /// A cell runs, and no more waiting.
-    #[error("session `{session}` is busy: its cell has been running for {seconds:.1} s, and did not end within the timeout")]
+    #[error(
+        "session `{session}` is busy: its cell has been running for {seconds:.1} s, and did not end within the timeout"
+    )]
     Busy {
         /// Which one.
         session: String,

@@ -124,6 +124,9 @@ pub trait Kernel: Debug + Send + Sync {
     /// How it ended, if it has.
     fn ended(&self) -> Option<Exit>;
 
+    /// What it wrote since the last cell, which is told once.
+    fn take_late(&self) -> String;
+
     /// Whether it was ended because nobody used it.
     fn has_expired(&self) -> bool;
 

@@ -223,16 +223,17 @@ mod tests {
 
     #[test]
     fn what_is_said_is_read() {
-        let ready = br#"{"event": "ready", "version": "3.11.2", "executable": "/p", "prefix": "/usr", "pid": 2, "more": []}"#;
-        let expected =
-            Ready { version: "3.11.2".into(), executable: "/p".into(), prefix: "/usr".into(), pid: 2 };
+        let ready =
+            br#"{"event": "ready", "version": "3.11.2", "executable": "/p", "prefix": "/usr", "pid": 2, "more": []}"#;
+        let expected = Ready { version: "3.11.2".into(), executable: "/p".into(), prefix: "/usr".into(), pid: 2 };
         assert_eq!(Event::read(ready), Some(Event::Ready(expected)));
         assert_eq!(Event::read(br#"{"event": "begun", "id": 3}"#), Some(Event::Begun { id: 3 }));
         let shown = br#"{"event": "result", "id": 3, "data": {"text/plain": "1"}, "files": ["outputs/a.png"]}"#;
         let data = BTreeMap::from([("text/plain".to_owned(), "1".to_owned())]);
         let expected = Shown { is_result: true, data, files: vec!["outputs/a.png".into()] };
         assert_eq!(Event::read(shown), Some(Event::Shown { id: 3, shown: expected }));
-        let done = br#"{"event": "done", "id": 3, "cell": 1, "error": null, "seconds": 0.5, "notes": ["n"], "unshown": 2}"#;
+        let done =
+            br#"{"event": "done", "id": 3, "cell": 1, "error": null, "seconds": 0.5, "notes": ["n"], "unshown": 2}"#;
         let expected = Done { id: 3, number: 1, error: None, seconds: 0.5, notes: vec!["n".into()], unshown: 2 };
         assert_eq!(Event::read(done), Some(Event::Done(expected)));
         let late = br#"{"event": "late", "cell": 1, "stream": "stdout", "text": "x\n"}"#;

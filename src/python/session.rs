@@ -18,6 +18,9 @@ use crate::exec::{ExecError, Exit, Launcher, Running, place_of};
 use crate::fs::{FsError, Writer};
 use crate::policy::{Checked, Kind, Policy, Read};
 
+/// See signal(7).
+const SIGKILL: i32 = 9;
+
 /// What sessions stand on.
 #[derive(Clone, Copy, Debug)]
 pub struct Ground<'a> {
@@ -64,6 +67,8 @@ struct State {
     kernel: Option<Arc<dyn Kernel>>,
     /// Why the state of cells before is gone, until somebody was told.
     lost: Option<String>,
+    /// What the last interpreter wrote when no cell ran, until somebody was told.
+    late: String,
     /// How the last interpreter ended.
     exit: Option<Exit>,
     was_started: bool,
@@ -96,6 +101,7 @@ impl Session {
         let state = State {
             kernel: None,
             lost: None,
+            late: String::new(),
             exit: None,
             was_started: false,
             last_activity: now,
@@ -181,13 +187,12 @@ impl Session {
             let mut state = self.lock();
             state.last_activity = SystemTime::now();
             if state.is_deleted {
-                let (name, known) = (self.name.clone(), "others".to_owned());
-                return Err(PythonError::Unknown { name, known });
+                return Err(PythonError::Unknown { name: self.name.clone(), known: "it was just deleted".to_owned() });
             }
             if let Some(kernel) = state.kernel.clone() {
                 match kernel.ended() {
                     None => return Ok(kernel),
-                    Some(exit) => state.bury(exit, kernel.has_expired()),
+                    Some(exit) => state.bury(&kernel, exit),
                 }
             }
         }
@@ -222,18 +227,22 @@ impl Session {
             return Err(PythonError::Busy { session: self.name.clone(), seconds: running.as_secs_f64() });
         };
         let kernel = self.kernel(ground, cancel)?;
-        let mut lost = self.lock().lost.take();
+        let (mut lost, late) = {
+            let mut state = self.lock();
+            (state.lost.take(), std::mem::take(&mut state.late))
+        };
         let directory = self.directory(ground.policy)?;
         let before = Snapshot::take(&directory, &CancelToken::new());
         let mut cell = kernel.execute(code, bounds, cancel, on_news)?;
+        cell.late.insert_str(0, &late);
         let mut notes = std::mem::take(&mut cell.notes);
         if cell.killed {
             let what = if cell.cancelled { "was cancelled" } else { "ran into its timeout" };
             lost = Some(format!("the cell {what} and did not heed an interrupt, so the session was ended"));
-            self.lock().bury_silently(Exit::Signal(9));
+            self.lock().forget(&kernel, Exit::Signal(SIGKILL));
         } else if let Some(exit) = cell.ended {
             lost = Some(format!("the session's process ended in the cell ({})", how(exit)));
-            self.lock().bury_silently(exit);
+            self.lock().forget(&kernel, exit);
         }
         self.lock().last_activity = SystemTime::now();
         let logs = self.keep_logs(ground, &mut cell, &mut notes);
@@ -333,18 +342,22 @@ impl Session {
 
 impl State {
     /// The interpreter has ended, and whoever runs the next cell is told.
-    fn bury(&mut self, exit: Exit, has_expired: bool) {
-        self.bury_silently(exit);
-        self.lost = Some(if has_expired {
+    fn bury(&mut self, kernel: &Arc<dyn Kernel>, exit: Exit) {
+        self.forget(kernel, exit);
+        self.late.push_str(&kernel.take_late());
+        self.lost = Some(if kernel.has_expired() {
             "the session was ended because nobody had used it for long (--python-idle-timeout-secs)".to_owned()
         } else {
             format!("the session's process had ended ({})", how(exit))
         });
     }
 
-    fn bury_silently(&mut self, exit: Exit) {
-        self.kernel = None;
-        self.exit = Some(exit);
+    /// The interpreter has ended, unless another one has taken its place since.
+    fn forget(&mut self, kernel: &Arc<dyn Kernel>, exit: Exit) {
+        if self.kernel.as_ref().is_some_and(|own| std::ptr::addr_eq(Arc::as_ptr(own), Arc::as_ptr(kernel))) {
+            self.kernel = None;
+            self.exit = Some(exit);
+        }
     }
 }
 

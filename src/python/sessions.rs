@@ -157,7 +157,7 @@ impl Table {
 
     fn unknown(&self, name: &str) -> PythonError {
         let known: Vec<String> = self.all.iter().map(|session| format!("`{}`", session.name())).collect();
-        PythonError::Unknown { name: name.to_owned(), known: known.join(", ") }
+        PythonError::Unknown { name: name.to_owned(), known: format!("there are {}", known.join(", ")) }
     }
 }
 
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(sessions.find(Some(DEFAULT_SESSION)).unwrap().name(), DEFAULT_SESSION);
         assert_eq!(sessions.delete("a").unwrap(), DEFAULT_SESSION);
         let unknown = sessions.switch("a").unwrap_err().to_string();
-        assert_eq!(unknown, "session `a` not found; there are `default`");
+        assert_eq!(unknown, "session `a` not found: there are `default`");
     }
 
     #[test]

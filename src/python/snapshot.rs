@@ -61,7 +61,10 @@ impl Snapshot {
     /// What has changed from this one to a later one.
     pub(super) fn until(&self, later: &Self) -> Changes {
         if self.is_partial || later.is_partial {
-            return Changes { partial: Some("the directory has too many files to look at them all"), ..Changes::default() };
+            return Changes {
+                partial: Some("the directory has too many files to look at them all"),
+                ..Changes::default()
+            };
         }
         let mut changes = Changes::default();
         for (path, mark) in &later.files {
@@ -127,7 +130,8 @@ mod tests {
 
     #[test]
     fn new_and_modified_files_are_told_apart() {
-        let before = snapshot(&[("a", (1, 1, (0, 0))), ("b", (2, 1, (0, 0))), ("c", (3, 1, (0, 0))), ("gone", (9, 1, (0, 0)))]);
+        let before =
+            snapshot(&[("a", (1, 1, (0, 0))), ("b", (2, 1, (0, 0))), ("c", (3, 1, (0, 0))), ("gone", (9, 1, (0, 0)))]);
         let after = snapshot(&[
             ("a", (1, 1, (0, 0))),
             ("b", (2, 1, (0, 1))),

@@ -41,7 +41,7 @@ impl Turn {
         let mut line = self.lock();
         let before = line.waiting.len();
         line.waiting.retain(|waiting| !Arc::ptr_eq(waiting, &bell));
-        let held = (line.waiting.len() == before).then_some(Held(self));
+        let held = (line.waiting.len() == before).then(|| Held(self));
         // What is given back is given on, which takes the lock.
         drop(line);
         waited.map(|()| held)

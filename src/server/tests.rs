@@ -13,8 +13,8 @@ use crate::error::Error;
 use crate::fs::Writer;
 use crate::policy::Policy;
 use crate::protocol::{Incoming, Request, ToolReply, parse, render};
-use crate::search::memory::Memory;
 use crate::python::Sessions;
+use crate::search::memory::Memory;
 use crate::tools::{Callable, Calls, Commands, Context, Descriptor, Hints, Registry, Services, Toolset, Weight};
 
 /// A tool that is not declared, as one from a manifest would be.

@@ -37,8 +37,7 @@ impl Tool for CodeCompletion {
     type Output = Open<Output>;
     const NAME: &'static str = "code_completion";
     const TITLE: &'static str = "Complete Python code";
-    const DESCRIPTION: &'static str =
-        "Names that could stand at the cursor, from what a session has defined and imported. Works while its code runs.";
+    const DESCRIPTION: &'static str = "Names that could stand at the cursor, from what a session has defined and imported. Works while its code runs.";
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Python;
     const WEIGHT: Weight = Weight::Waits;

@@ -61,7 +61,8 @@ impl Tool for InstallPackages {
         let services = context.services;
         let session = services.python.find(params.session_id.as_deref())?;
         let offline = services.commands.standing.effective_network() != Network::Host;
-        let wanted = params.packages.iter().map(|package| one(context, package, offline)).collect::<Result<Vec<_>, _>>()?;
+        let wanted =
+            params.packages.iter().map(|package| one(context, package, offline)).collect::<Result<Vec<_>, _>>()?;
         let Some(directory) = private_directory(context) else { return Err(ExecError::NoLauncher.into()) };
         let own = directory.join(format!("python-{}", session.number()));
         let line = script(&session.settings().python, &own, &wanted, offline);

@@ -71,7 +71,9 @@ impl Tool for RunScript {
             return Err(Error::params(message));
         }
         let Some(path) = script.shown().to_str() else {
-            return Err(Error::params("`path` of run_script has bytes that are no UTF-8, which this tool cannot pass on"));
+            return Err(Error::params(
+                "`path` of run_script has bytes that are no UTF-8, which this tool cannot pass on",
+            ));
         };
         let line = line(&session, path, params.args.as_deref().unwrap_or_default());
         let dir = place_of(session.directory(&services.policy)?)?;
@@ -81,9 +83,16 @@ impl Tool for RunScript {
         let bounds = Bounds { timeout, grace, output_cap_bytes: services.commands.output_cap_bytes };
         let begun = Instant::now();
         let (outcome, changes) = session.with_changes(&services.policy, || {
-            exec::run(ground.launcher, &command, bounds, &services.commands.running, context.cancel, &mut |done, stage| {
-                context.progress.stage(done, timeout, stage);
-            })
+            exec::run(
+                ground.launcher,
+                &command,
+                bounds,
+                &services.commands.running,
+                context.cancel,
+                &mut |done, stage| {
+                    context.progress.stage(done, timeout, stage);
+                },
+            )
         })?;
         let outcome = match outcome {
             Ok(outcome) if outcome.cancelled => return Err(Error::Cancelled),
