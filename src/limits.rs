@@ -467,6 +467,8 @@ pub const PYTHON_ANSWER_MS: u64 = 5000;
 pub const PYTHON_STATUS_MS: u64 = 5000;
 /// How long an interpreter may take to give a sign of life, in milliseconds.
 pub const PYTHON_PING_MS: u64 = 1000;
+/// How long an interpreter that has closed its channel may take to end by itself, in milliseconds.
+pub const PYTHON_HANG_UP_MS: u64 = 1000;
 /// Time between two reports of a running cell, in milliseconds.
 pub const PYTHON_PROGRESS_MS: u64 = 250;
 /// New output of a running cell that one report holds, in bytes.

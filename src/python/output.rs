@@ -80,15 +80,14 @@ impl Capture {
 /// Without the beginning of a line or of a character at the end, if a line ends anywhere near.
 fn whole_lines(bytes: &[u8]) -> &[u8] {
     let from = bytes.len() / 2;
-    match memchr::memrchr(b'\n', &bytes[from..]) {
-        Some(end) => &bytes[..=from + end],
-        None => {
-            let end = (0..4).find_map(|back| {
-                let at = bytes.len().checked_sub(back + 1)?;
-                (bytes[at] & 0xC0 != 0x80).then_some(if bytes[at] < 0x80 { at + 1 } else { at })
-            });
-            &bytes[..end.unwrap_or(bytes.len())]
-        }
+    if let Some(end) = memchr::memrchr(b'\n', &bytes[from..]) {
+        &bytes[..=from + end]
+    } else {
+        let end = (0..4).find_map(|back| {
+            let at = bytes.len().checked_sub(back + 1)?;
+            (bytes[at] & 0xC0 != 0x80).then_some(if bytes[at] < 0x80 { at + 1 } else { at })
+        });
+        &bytes[..end.unwrap_or(bytes.len())]
     }
 }
 
@@ -133,7 +132,9 @@ mod tests {
 
     fn captured(cap: usize, parts: &[&[u8]]) -> Captured {
         let mut capture = Capture::new(cap);
-        parts.iter().for_each(|part| capture.push(part));
+        for part in parts {
+            capture.push(part);
+        }
         capture.finish()
     }
 

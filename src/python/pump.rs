@@ -14,7 +14,9 @@ use rustix::net::{SendFlags, send};
 use super::output::{Capture, Late};
 use super::protocol::{Done, Event, Lines, Ready, Shown};
 use crate::exec::{Bell, Exit, Resident};
-use crate::limits::{MAX_PYTHON_SHOWN, MAX_PYTHON_SHOWN_BYTES, PIPE_READ_BYTES, PYTHON_PROGRESS_BYTES};
+use crate::limits::{
+    MAX_PYTHON_SHOWN, MAX_PYTHON_SHOWN_BYTES, PIPE_READ_BYTES, PYTHON_HANG_UP_MS, PYTHON_PROGRESS_BYTES,
+};
 
 /// Reads of one descriptor before the others have their turn.
 const READS_AT_ONCE: usize = 8;
@@ -49,6 +51,10 @@ pub(super) struct Shared {
     last_used: Instant,
     /// Its standard output and error are at their end.
     closed: [bool; 2],
+    /// Its channel is, since this moment: it is about to end, or is of no use any more.
+    hung_up: Option<Instant>,
+    /// It was told to end.
+    is_ending: bool,
 }
 
 /// The cell that runs.
@@ -117,6 +123,8 @@ impl Line {
             has_expired: false,
             last_used: Instant::now(),
             closed: [false; 2],
+            hung_up: None,
+            is_ending: false,
         };
         let (bell, last_id, is_dropped) = (Bell::new()?, AtomicU64::new(0), AtomicBool::new(false));
         Ok(Self { resident, shared: Mutex::new(shared), bell, last_id, is_dropped, idle })
@@ -190,10 +198,7 @@ impl Line {
     pub(super) fn pump(&self) {
         let mut buffer = vec![0; PIPE_READ_BYTES];
         loop {
-            let until = {
-                let shared = self.lock();
-                shared.cell.is_none().then(|| shared.last_used.checked_add(self.idle)).flatten()
-            };
+            let until = self.lock().due(self.idle);
             let Some([supervisor, channel, stdout, stderr]) = self.wait(until) else {
                 // Without `poll` nothing of it could be heard.
                 self.resident.kill();
@@ -211,8 +216,8 @@ impl Line {
             if channel {
                 self.hear(&mut shared, &mut buffer, READS_AT_ONCE);
             }
-            if shared.cell.is_none() && shared.last_used.elapsed() >= self.idle && !shared.has_expired {
-                shared.has_expired = true;
+            if shared.due(self.idle).is_some_and(|until| Instant::now() >= until) {
+                (shared.has_expired, shared.is_ending) = (shared.hung_up.is_none(), true);
                 self.resident.kill();
             }
             drop(shared);
@@ -238,17 +243,18 @@ impl Line {
 
     /// Which of supervisor, channel, standard output and error have news; `None` if that cannot be said.
     fn wait(&self, until: Option<Instant>) -> Option<[bool; 4]> {
-        let (has_unsent, [no_stdout, no_stderr]) = {
+        let (has_unsent, [no_stdout, no_stderr], no_channel) = {
             let shared = self.lock();
-            (!shared.unsent.is_empty(), shared.closed)
+            (!shared.unsent.is_empty(), shared.closed, shared.hung_up.is_some())
         };
         let both = if has_unsent { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
         // One that is closed says so at once each time, so another one stands in for it.
+        let channel = if no_channel { self.bell.as_fd() } else { self.resident.channel() };
         let stdout = if no_stdout { self.bell.as_fd() } else { self.resident.stdout() };
         let stderr = if no_stderr { self.bell.as_fd() } else { self.resident.stderr() };
         let mut fds = [
             PollFd::from_borrowed_fd(self.resident.supervisor(), PollFlags::IN),
-            PollFd::from_borrowed_fd(self.resident.channel(), both),
+            PollFd::from_borrowed_fd(channel, if no_channel { PollFlags::IN } else { both }),
             PollFd::from_borrowed_fd(stdout, PollFlags::IN),
             PollFd::from_borrowed_fd(stderr, PollFlags::IN),
             PollFd::from_borrowed_fd(self.bell.as_fd(), PollFlags::IN),
@@ -266,7 +272,7 @@ impl Line {
         if rung {
             self.bell.hush();
         }
-        Some([supervisor, channel, stdout && !no_stdout, stderr && !no_stderr])
+        Some([supervisor, channel && !no_channel, stdout && !no_stdout, stderr && !no_stderr])
     }
 
     /// Reads one of the two output streams, at most so many times.
@@ -323,9 +329,8 @@ impl Line {
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
-                // Without its channel it is of no use.
                 Ok(_) | Err(_) => {
-                    self.resident.kill();
+                    shared.hung_up.get_or_insert_with(Instant::now);
                     return;
                 }
             }
@@ -377,6 +382,18 @@ impl Line {
 }
 
 impl Shared {
+    /// When it has to end, if nothing happens: nobody uses it, or it has hung up.
+    fn due(&self, idle: Duration) -> Option<Instant> {
+        if self.is_ending {
+            return None;
+        }
+        if let Some(hung_up) = self.hung_up {
+            return Some(hung_up + Duration::from_millis(PYTHON_HANG_UP_MS));
+        }
+        let is_running = self.cell.as_ref().is_some_and(|cell| cell.done.is_none());
+        if is_running { None } else { self.last_used.checked_add(idle) }
+    }
+
     /// The cell that runs, if it is this one and not over.
     fn cell_of(&mut self, id: u64) -> Option<&mut Running> {
         self.cell.as_mut().filter(|cell| cell.id == id && cell.done.is_none())

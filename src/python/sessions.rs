@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     fn sessions() -> Sessions {
-        Sessions::new(2, Duration::from_secs(60), PathBuf::from("/w"))
+        Sessions::new(2, Duration::from_mins(1), PathBuf::from("/w"))
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl Turn {
             line.waiting.push_back(Arc::clone(&bell));
             bell
         };
-        let waited = self.wait(&bell, until, cancel);
+        let waited = Self::wait(&bell, until, cancel);
         let mut line = self.lock();
         let before = line.waiting.len();
         line.waiting.retain(|waiting| !Arc::ptr_eq(waiting, &bell));
@@ -48,7 +48,7 @@ impl Turn {
     }
 
     /// Returns when the bell was rung, or `until` has come.
-    fn wait(&self, bell: &Bell, until: Instant, cancel: &CancelToken) -> Result<(), PythonError> {
+    fn wait(bell: &Bell, until: Instant, cancel: &CancelToken) -> Result<(), PythonError> {
         let wake = cancel.wake_fd().map_err(|errno| ExecError::Follow(errno.into()))?;
         loop {
             let [rung, _] = readable([Some(bell.as_fd()), Some(wake)], Some(until))?;

@@ -40,7 +40,8 @@ pub struct Output {
     session_id: String,
     packages: Vec<String>,
     /// What pip said.
-    output: String,
+    #[serde(rename = "output")]
+    said: String,
     message: String,
 }
 
@@ -101,9 +102,9 @@ impl Tool for InstallPackages {
                 message = format!("installed; the session can import them after restart_session ({error})");
             }
         }
-        let output = [said, &outcome.stderr.text()].join("\n").trim().to_owned();
+        let said = [said, &outcome.stderr.text()].join("\n").trim().to_owned();
         let session_id = session.name().to_owned();
-        let mut reply = Reply::json(Open(Output { success, session_id, packages: wanted, output, message }))?;
+        let mut reply = Reply::json(Open(Output { success, session_id, packages: wanted, said, message }))?;
         reply.is_error = !success;
         Ok(reply)
     }

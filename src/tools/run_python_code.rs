@@ -53,8 +53,8 @@ pub struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Failure>,
     /// What earlier cells have left running has written.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    late_output: Option<String>,
+    #[serde(rename = "late_output", skip_serializing_if = "Option::is_none")]
+    late: Option<String>,
     session_id: String,
     timed_out: bool,
     /// Variables and imports are gone.
@@ -180,7 +180,7 @@ fn reply(
         result_data,
         displays,
         error,
-        late_output: Some(cell.late).filter(|late| !late.is_empty()),
+        late: Some(cell.late).filter(|late| !late.is_empty()),
         session_id: session.name().to_owned(),
         timed_out: cell.timed_out,
         state_lost,

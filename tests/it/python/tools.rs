@@ -21,7 +21,7 @@ fn completion_and_inspection_count_characters() {
     assert!(text.contains("Signature: größe(a, b=2)\nDocstring:\nSays how large."), "{text}");
     assert!(!text.contains("return a"), "{text}");
     let found = said(&server.call("inspect_object", json!({"code": "größe(", "cursor_pos": 6, "detail_level": 1})));
-    assert!(found["data"]["text/plain"].as_str().unwrap().contains("    return a\n"), "{found}");
+    assert!(found["data"]["text/plain"].as_str().unwrap().contains("    return a"), "{found}");
     let none = said(&server.call("inspect_object", json!({"code": "nothing", "cursor_pos": 99})));
     assert_eq!(none, json!({"found": false, "data": {}}));
     assert_eq!(server.call("inspect_object", json!({"code": "a", "cursor_pos": -1})).code(), -32602);
