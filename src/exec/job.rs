@@ -77,12 +77,17 @@ impl Job {
 
     /// What the supervisor has said; does not wait.
     pub fn next_event(&self) -> Result<News, ExecError> {
-        match receive_event(&*self.control.0) {
+        let heard = match receive_event(&*self.control.0) {
+            // unix(7): the other end was closed with something unread in it. That is said once, and before what came from
+            // there, which is still to be had.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => receive_event(&*self.control.0),
+            heard => heard,
+        };
+        match heard {
             Ok(Some((event, fd))) => Ok(News::Said(event, fd)),
             Ok(None) => Ok(News::Gone),
             Err(error) => match error.kind() {
                 io::ErrorKind::WouldBlock => Ok(News::Nothing),
-                // unix(7): the other end was closed with something unread in it.
                 io::ErrorKind::ConnectionReset => Ok(News::Gone),
                 _ => Err(ExecError::Follow(error)),
             },

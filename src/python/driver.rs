@@ -271,7 +271,7 @@ impl Kernel for Driver {
         drop(shared);
         let [stdout, stderr] = &mut ran.streams;
         (cell.stdout, cell.stderr) = (stdout.finish(), stderr.finish());
-        (cell.shown, cell.unshown) = (ran.shown, ran.unshown);
+        (cell.shown, cell.unshown, cell.has_begun) = (ran.shown, ran.unshown, ran.has_begun);
         cell.elapsed = begun.elapsed();
         if let Some(done) = ran.done {
             (cell.number, cell.error, cell.notes) = (done.number, done.error, done.notes);

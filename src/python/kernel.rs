@@ -45,6 +45,8 @@ pub struct Cell {
     pub timed_out: bool,
     /// The call was cancelled.
     pub cancelled: bool,
+    /// Whether any of it has run.
+    pub has_begun: bool,
     /// How the interpreter ended, if it did so before the cell.
     pub ended: Option<Exit>,
     /// It was ended because the cell did not heed an interrupt.

@@ -168,7 +168,7 @@ mod tests {
         capture.push(b"the\nlast\nwords\n");
         let shown = capture.finish();
         assert_eq!(shown.total_bytes, (lines * 1000 + 15) as u64);
-        assert!(shown.text.ends_with("]\nthe\nlast\nwords\n"), "{}", shown.text);
+        assert!(shown.text.ends_with("x\nthe\nlast\nwords\n"), "{}", shown.text);
         assert_eq!(shown.log.map(|log| log.len()), Some(MAX_PYTHON_LOG_BYTES));
         assert_eq!(capture.finish(), Captured::default());
     }

@@ -190,6 +190,9 @@ impl Session {
                 return Err(PythonError::Unknown { name: self.name.clone(), known: "it was just deleted".to_owned() });
             }
             if let Some(kernel) = state.kernel.clone() {
+                if kernel.has_expired() {
+                    kernel.kill();
+                }
                 match kernel.ended() {
                     None => return Ok(kernel),
                     Some(exit) => state.bury(&kernel, exit),
@@ -226,14 +229,21 @@ impl Session {
             let running = self.live().and_then(|kernel| kernel.busy_for()).unwrap_or_default();
             return Err(PythonError::Busy { session: self.name.clone(), seconds: running.as_secs_f64() });
         };
-        let kernel = self.kernel(ground, cancel)?;
+        let directory = self.directory(ground.policy)?;
+        let before = Snapshot::take(&directory, &CancelToken::new());
+        let mut kernel = self.kernel(ground, cancel)?;
+        let mut cell = kernel.execute(code, bounds, cancel, on_news)?;
+        if let Some(exit) = cell.ended.filter(|_| !cell.has_begun && !cell.killed && !cell.cancelled) {
+            // It was about to end when it was given the cell, of which nothing has run.
+            self.lock().bury(&kernel, exit);
+            self.lock().late.push_str(&cell.late);
+            kernel = self.kernel(ground, cancel)?;
+            cell = kernel.execute(code, bounds, cancel, on_news)?;
+        }
         let (mut lost, late) = {
             let mut state = self.lock();
             (state.lost.take(), std::mem::take(&mut state.late))
         };
-        let directory = self.directory(ground.policy)?;
-        let before = Snapshot::take(&directory, &CancelToken::new());
-        let mut cell = kernel.execute(code, bounds, cancel, on_news)?;
         cell.late.insert_str(0, &late);
         let mut notes = std::mem::take(&mut cell.notes);
         if cell.killed {

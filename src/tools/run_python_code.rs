@@ -156,7 +156,7 @@ fn reply(
     }
     let state_lost = lost.is_some();
     if let Some(lost) = lost {
-        notes.push(format!("{lost}; variables and imports from before are gone, and the next call has a new process"));
+        notes.push(format!("{lost}; variables and imports from before are gone"));
     }
     let (mut result, mut result_data, mut displays) = (None, BTreeMap::new(), Vec::new());
     for shown in cell.shown {
