@@ -118,6 +118,12 @@ pub struct Options {
     /// Output kept of each background command, in bytes (16777216 by default)
     #[arg(long, global = true, value_name = "BYTES", value_parser = OUTPUT_BYTES.parser())]
     pub background_output_bytes: Option<u64>,
+    /// Python sessions that may run at the same time (16 by default)
+    #[arg(long, global = true, value_name = "COUNT", value_parser = COMMANDS.parser())]
+    pub max_python_sessions: Option<u64>,
+    /// End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost
+    #[arg(long, global = true, value_name = "SECS", value_parser = IDLE_SECS.parser())]
+    pub python_idle_timeout_secs: Option<u64>,
     /// Which sets of tools to serve
     #[arg(long, global = true, value_enum, value_delimiter = ',', value_name = "SET,...",
         default_values_t = [ToolsetArg::Files, ToolsetArg::Command])]
@@ -550,6 +556,8 @@ pub const COMMANDS: Range = Range { min: 1, max: 1024 };
 pub const OUTPUT_BYTES: Range = Range { min: 1024, max: 1 << 30 };
 /// Up to 1 TiB.
 pub const SEARCH_MEMORY_MIB: Range = Range { min: 0, max: 1024 * 1024 };
+/// Up to 30 days.
+pub const IDLE_SECS: Range = Range { min: 1, max: 30 * 86_400 };
 /// Up to a day.
 pub const TIMEOUT_SECS: Range = Range { min: 1, max: 86_400 };
 /// 1 PiB: more is a slip of the finger.
@@ -564,6 +572,8 @@ pub enum ToolsetArg {
     Command,
     /// Recording what programs call, and answering it
     Calls,
+    /// Python sessions
+    Python,
     /// Every set
     All,
 }

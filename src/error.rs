@@ -9,6 +9,7 @@ use crate::fs::FsError;
 use crate::pattern::PatternError;
 use crate::policy::PolicyError;
 use crate::protocol::Code;
+use crate::python::PythonError;
 use crate::search::SearchError;
 use crate::text::encoding::EncodingError;
 use crate::text::escape::show_path;
@@ -61,6 +62,9 @@ pub enum Error {
     /// Calls that could not be recorded or answered.
     #[error(transparent)]
     Calls(CallsError),
+    /// A Python session that could not do what was asked of it.
+    #[error(transparent)]
+    Python(PythonError),
     /// An argument that is missing, unknown, of the wrong type or out of range.
     #[error("{message}")]
     Params {
@@ -142,9 +146,11 @@ impl Error {
             },
             Self::Fs(FsError::NotFound { .. }) | Self::NoMatch { .. } => Code::NotFound,
             Self::Fs(FsError::Protected { .. }) => Code::NotAllowed,
-            Self::Glob { .. } | Self::Params { .. } | Self::Encoding(EncodingError::UnknownLabel { .. }) => {
-                Code::InvalidParams
-            }
+            Self::Glob { .. }
+            | Self::Params { .. }
+            | Self::Encoding(EncodingError::UnknownLabel { .. })
+            | Self::Python(PythonError::BadName { .. } | PythonError::TooLong { .. }) => Code::InvalidParams,
+            Self::Python(_) => Code::ToolFailed,
             Self::Fs(_)
             | Self::Edit { .. }
             | Self::Pattern(_)
@@ -171,11 +177,21 @@ impl Error {
             Self::Encoding(error) => Some(error.hint().into()),
             Self::Exec(error) => error.hint(),
             Self::Calls(error) => error.hint(),
+            Self::Python(error) => error.hint(),
             Self::Refused { hint, .. } => Some((*hint).into()),
             Self::Unsuitable { hint, .. } => Some(hint.clone()),
             Self::Stale { .. } => Some("read the file again, then repeat the call with the new hash".into()),
             Self::NoMatch { .. } => Some("see what is there with glob_search or list_directory".into()),
             Self::Params { .. } | Self::Cancelled | Self::Output(_) => None,
+        }
+    }
+}
+
+impl From<PythonError> for Error {
+    fn from(error: PythonError) -> Self {
+        match error {
+            PythonError::Cancelled | PythonError::Exec(ExecError::Cancelled) => Self::Cancelled,
+            error => Self::Python(error),
         }
     }
 }

@@ -76,7 +76,7 @@ pub fn run(server: &Server, program: &[OsString], signals: BorrowedFd<'_>) -> Re
                 return Err(reason).context(format!("the program was not started: {step}"));
             }
             News::Gone => bail!("the program's supervisor has ended, and the program with it"),
-            News::Said(Event::Started | Event::Listens, _) | News::Nothing => {}
+            News::Said(Event::Started | Event::Listens | Event::Status { .. }, _) | News::Nothing => {}
         }
     }
 }

@@ -23,6 +23,7 @@ pub mod policy;
 pub mod probe;
 pub mod protocol;
 pub mod proxy;
+pub mod python;
 pub mod record;
 pub mod sandbox;
 pub mod search;

@@ -1,7 +1,7 @@
 //! Config -> server: opens the allowed directories, builds the walls and puts the parts together.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
@@ -14,6 +14,7 @@ use crate::config::{CallsConfig, Config};
 use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;
 use crate::policy::{Policy, Root};
+use crate::python::Sessions;
 use crate::sandbox::explain::{gaps, refusal};
 use crate::sandbox::{Fault, Network, Place, Plan, PlannedRoot, Scratch, Standing, Tier, hold_server, is_inside};
 use crate::search::memory::Memory;
@@ -36,8 +37,16 @@ pub fn server(config: &Config) -> Result<Arc<Server>> {
     let registry = Registry::declared(&config.toolsets, read_only, commands.are_walled());
     let memory = Memory::new(config.search_memory_bytes);
     let calls = calls(config, &commands.standing);
-    let services = Services { policy, writer: Writer::new(config.durability), memory, commands, calls };
+    let python = Sessions::new(config.max_python_sessions, config.python_idle_timeout, first_writable(&policy));
+    let writer = Writer::new(config.durability);
+    let services = Services { policy, writer, memory, python, commands, calls };
     Ok(Server::new(registry, services, config.errors))
+}
+
+/// Where programs run that are not told where.
+fn first_writable(policy: &Policy) -> PathBuf {
+    let root = policy.roots().iter().find(|root| root.writable()).or_else(|| policy.project());
+    root.map_or_else(|| PathBuf::from("."), |root| root.path().to_owned())
 }
 
 /// What the C library reads when it looks up a name (nsswitch.conf(5), resolver(5)), as far as it is there.
@@ -102,6 +111,8 @@ fn commands(config: &Config, policy: &Policy) -> Result<Commands> {
         max_timeout: config.max_command_timeout,
         output_cap_bytes: config.output_cap_bytes,
         running: Running::new(config.max_commands),
+        // One that is started anew may still be about to leave its place.
+        residents: Running::new(2 * config.max_python_sessions),
         ..Commands::refused("")
     };
     if let Some(reason) = &config.sandbox.refused {

@@ -7,7 +7,8 @@ use anyhow::{Context as _, Result, bail};
 pub const USAGE: &str = "\
 usage: cargo bench --bench peers -- [--only NAME]... [--rounds N] [--tree DIR] [--json FILE] [--save DIR]
   --only NAME   rows of this name: start, read, read10, edit50, edit1000, memory, tree, names, grep,
-                first500, sizes, cold (as root alone), walls, walled-start, walled-work, mock, calls (repeatable)
+                first500, sizes, cold (as root alone), walls, walled-start, walled-work, mock, calls,
+                python (repeatable)
   --rounds N    interleaved rounds after the warm-up (default 9; quick rows take three times as many, slow contenders fewer)
   --survivors N instead of all that: commands that leave processes behind, N rounds of each, and whether any lives on
   --tree DIR    the source tree for the rows from tree to sizes (default target/bench/linux-source-6.1)

@@ -18,6 +18,13 @@ cargo install --quiet --root target/peers --features pcre2 ripgrep
 # Another server from a manifest, from crates.io.
 cargo install --quiet --root target/peers mcptest
 
+# ipykernel and what drives it, from PyPI, for Python sessions.
+if command -v python3 >/dev/null && python3 -m venv target/peers/python; then
+    target/peers/python/bin/python -m pip install --quiet --disable-pip-version-check ipykernel jupyter_client
+else
+    echo "python3 with venv is missing: no ipykernel" >&2
+fi
+
 # Programs on PATH: Debian's packages ripgrep (rg), fd-find (fdfind), sed, grep, findutils (find), bubblewrap (bwrap),
 # gcc, perl.
 for program in rg fdfind sed grep find bwrap gcc perl; do

@@ -44,6 +44,14 @@ impl Server {
         Self { name: tier, how, program: env!("CARGO_BIN_EXE_replay").into(), args }
     }
 
+    /// The same with Python sessions.
+    pub fn python(tier: &'static str, dir: &Path) -> Self {
+        let mut server = Self::walled(tier, dir);
+        server.args.extend(["--tools", "python"].map(str::to_owned));
+        server.how.push_str(" --tools python");
+        server
+    }
+
     /// This program again, as the bare loop.
     pub fn floor() -> Result<Self, String> {
         let program = env::current_exe().map_err(|error| format!("its own program is not to be found: {error}"))?;

@@ -54,6 +54,10 @@ pub struct Config {
     pub max_background_commands: usize,
     /// Output kept of each background command.
     pub background_output_bytes: u64,
+    /// Python sessions at the same time.
+    pub max_python_sessions: usize,
+    /// When a Python session that nobody uses is ended.
+    pub python_idle_timeout: Duration,
     /// Whether a write waits for the disk.
     pub durability: Durability,
     /// What may be remembered of files between searches; 0 for nothing.
@@ -157,6 +161,10 @@ impl Config {
                 limits::MAX_BACKGROUND_COMMANDS,
             ),
             background_output_bytes: background_output_bytes.unwrap_or(limits::BACKGROUND_OUTPUT_BYTES),
+            max_python_sessions: count(options.max_python_sessions, None, limits::MAX_PYTHON_SESSIONS),
+            python_idle_timeout: Duration::from_secs(
+                options.python_idle_timeout_secs.unwrap_or(limits::PYTHON_IDLE_TIMEOUT_SECS),
+            ),
             durability: if options.no_fsync { Durability::Kernel } else { Durability::Disk },
             search_memory_bytes: (options.search_memory_mib * 1024 * 1024) as usize,
             client_limits: client_limits(options),
@@ -249,6 +257,7 @@ fn toolsets(args: &[ToolsetArg]) -> Vec<Toolset> {
             ToolsetArg::Files => set == Toolset::Files,
             ToolsetArg::Command => set == Toolset::Command,
             ToolsetArg::Calls => set == Toolset::Calls,
+            ToolsetArg::Python => set == Toolset::Python,
         })
     };
     Toolset::ALL.into_iter().filter(|&set| wanted(set)).collect()

@@ -5,26 +5,27 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
 use rustix::net::{SendFlags, Shutdown, send, shutdown};
 
 use super::ExecError;
 use crate::limits::KILL_WAIT_MS;
 use crate::sandbox::Event;
-use crate::sandbox::wire::{KILL, TERMINATE, receive_event};
+use crate::sandbox::wire::{INTERRUPT, KILL, STATUS, TERMINATE, receive_event};
 
 /// Ends a command from wherever this was cloned to.
 #[derive(Clone, Debug)]
 pub(super) struct Control(Arc<OwnedFd>);
 
 impl Control {
-    fn say(&self, word: u8) {
-        // It fails only when the supervisor has gone, and then its command has too.
-        let _ = send(&*self.0, &[word], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+    fn say(&self, words: &[u8]) -> Result<(), Errno> {
+        send(&*self.0, words, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).map(drop)
     }
 
     /// SIGKILL to everything of the command.
     pub(super) fn kill(&self) {
-        self.say(KILL);
+        // It fails only when the supervisor has gone, and then its command has too.
+        let _ = self.say(&[KILL]);
     }
 }
 
@@ -53,7 +54,20 @@ impl Job {
 
     /// SIGTERM to everything of the command.
     pub fn terminate(&self) {
-        self.control.say(TERMINATE);
+        // As with `Control::kill`.
+        let _ = self.control.say(&[TERMINATE]);
+    }
+
+    /// SIGINT to everything of the command, which may live on. Fails when nobody hears it.
+    pub(super) fn interrupt(&self) -> Result<(), ExecError> {
+        self.control.say(&[INTERRUPT]).map_err(ExecError::follow)
+    }
+
+    /// Asks how the program is, under this number. Fails when nobody hears it.
+    pub(super) fn ask(&self, number: u64) -> Result<(), ExecError> {
+        let mut words = [STATUS; 9];
+        words[1..].copy_from_slice(&number.to_le_bytes());
+        self.control.say(&words).map_err(ExecError::follow)
     }
 
     /// SIGKILL to everything of the command.
@@ -63,16 +77,27 @@ impl Job {
 
     /// What the supervisor has said; does not wait.
     pub fn next_event(&self) -> Result<News, ExecError> {
-        match receive_event(&*self.control.0) {
+        let heard = match receive_event(&*self.control.0) {
+            // unix(7): the other end was closed with something unread in it. That is said once, and before what came from
+            // there, which is still to be had.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => receive_event(&*self.control.0),
+            heard => heard,
+        };
+        match heard {
             Ok(Some((event, fd))) => Ok(News::Said(event, fd)),
             Ok(None) => Ok(News::Gone),
             Err(error) => match error.kind() {
                 io::ErrorKind::WouldBlock => Ok(News::Nothing),
-                // unix(7): the other end was closed with something unread in it.
                 io::ErrorKind::ConnectionReset => Ok(News::Gone),
                 _ => Err(ExecError::Follow(error)),
             },
         }
+    }
+
+    /// Closes the conversation: from now on there is always news, and to the supervisor it is as if this were dropped.
+    pub(super) fn close(&self) {
+        // Whoever else still holds the descriptor. It fails only where there is nothing to close.
+        let _ = shutdown(&*self.control.0, Shutdown::Both);
     }
 
     pub(super) fn control(&self) -> Control {
@@ -89,8 +114,7 @@ impl AsFd for Job {
 
 impl Drop for Job {
     fn drop(&mut self) {
-        // To the supervisor the same as closing, whoever else still holds the descriptor.
-        let _ = shutdown(&*self.control.0, Shutdown::Both);
+        self.close();
     }
 }
 

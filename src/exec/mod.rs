@@ -11,6 +11,7 @@ mod job;
 mod launcher;
 mod place;
 mod pump;
+mod resident;
 mod ring;
 mod run;
 mod running;
@@ -39,9 +40,11 @@ pub use interception::{Flow, Interception, Listening, Mark, Sockets};
 pub use job::{Job, News};
 pub use launcher::{LaunchError, Launcher, Ready};
 pub use place::place_of;
+pub use resident::{Program, ProgramStatus, Resident};
 pub use ring::Page;
 pub use run::{Intercepted, Stage, run, run_intercepted};
 pub use running::Running;
+pub use wait::{Bell, readable};
 
 /// One command line for `/bin/sh -c`.
 #[derive(Clone, Debug)]
@@ -121,6 +124,24 @@ pub enum ExecError {
         /// Those that do.
         ids: Vec<String>,
     },
+    /// As many programs stay as may.
+    #[error("all {most} places for programs that stay are taken")]
+    NoResidentPlace {
+        /// How many may stay.
+        most: usize,
+    },
+    /// A program that stays has ended before it was spoken to.
+    #[error("the program has ended already, {}", told(*exit))]
+    Over {
+        /// How.
+        exit: Exit,
+    },
+    /// The supervisor of a program that stays is too slow.
+    #[error("the process that watches over the program has not answered within {} ms", timeout.as_millis())]
+    Silent {
+        /// How long it had.
+        timeout: Duration,
+    },
     /// There is no launcher any more.
     #[error("the launcher of commands has ended, and no command can be started without it")]
     NoLauncher,
@@ -149,8 +170,11 @@ impl ExecError {
             Self::TooLong { .. } => "write the script to a file with `write_file` and run that file".into(),
             Self::NoPlace { .. } => "wait for the commands that run, or cancel one, then try again".into(),
             Self::NoBackgroundPlace { .. } => "end one of them with follow_command and `end: true`".into(),
+            Self::NoResidentPlace { .. } => "end one of them, then try again".into(),
+            Self::Over { .. } => "start it again; what it held in memory is lost".into(),
             Self::NoLauncher => "the server must be restarted; the file tools work on".into(),
             Self::Vanished => "look at what the command did before it is run again".into(),
+            Self::Silent { .. } => "try again; the machine may be busy".into(),
             Self::Refused { .. } | Self::Stuck | Self::Follow(_) | Self::Cancelled | Self::ShuttingDown => return None,
         })
     }
@@ -167,6 +191,14 @@ impl ExecError {
     /// What a supervisor says that has nothing to say at this point.
     fn out_of_turn() -> Self {
         Self::Follow(io::Error::new(io::ErrorKind::InvalidData, "its supervisor speaks out of turn"))
+    }
+}
+
+/// The way in which a program ended, in words.
+fn told(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("with exit code {code}"),
+        Exit::Signal(signal) => format!("by signal {signal}"),
     }
 }
 

@@ -21,8 +21,7 @@ pub(super) fn begin(
     request: &Request,
     cancel: &CancelToken,
 ) -> Result<(Job, OwnedFd, OwnedFd), ExecError> {
-    let wake = cancel.wake_fd().map_err(ExecError::follow)?;
-    let (job, mut ends) = if request.terminal.is_some() {
+    let (job, ends) = if request.terminal.is_some() {
         (launcher.spawn(request, &[])?, None)
     } else {
         let (stdin, input) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(ExecError::follow)?;
@@ -31,19 +30,28 @@ pub(super) fn begin(
         // One pipe for both streams keeps them in the order in which they were written.
         (launcher.spawn(request, &[stdin.as_fd(), out.as_fd(), out.as_fd()])?, Some((input, output)))
     };
+    match (await_start(&job, cancel)?, ends) {
+        (None, Some((input, output))) => Ok((job, input, output)),
+        (Some(terminal), None) => {
+            rustix::io::ioctl_fionbio(&terminal, true).map_err(ExecError::follow)?;
+            let input = terminal.try_clone().map_err(ExecError::Follow)?;
+            Ok((job, input, terminal))
+        }
+        _ => Err(ExecError::out_of_turn()),
+    }
+}
+
+/// Waits until the program of an announced command runs, and returns its terminal, if it has one.
+pub(super) fn await_start(job: &Job, cancel: &CancelToken) -> Result<Option<OwnedFd>, ExecError> {
+    let wake = cancel.wake_fd().map_err(ExecError::follow)?;
     let until = Instant::now() + Duration::from_millis(COMMAND_START_MS);
     loop {
-        match (job.next_event()?, ends) {
-            (News::Said(Event::Started, None), Some((input, output))) => return Ok((job, input, output)),
-            (News::Said(Event::Started, Some(terminal)), None) => {
-                rustix::io::ioctl_fionbio(&terminal, true).map_err(ExecError::follow)?;
-                let input = terminal.try_clone().map_err(ExecError::Follow)?;
-                return Ok((job, input, terminal));
-            }
-            (News::Said(Event::Refused { step, errno }, _), _) => return Err(ExecError::refused(step, errno)),
-            (News::Said(..), _) => return Err(ExecError::out_of_turn()),
-            (News::Gone, _) => return Err(ExecError::Vanished),
-            (News::Nothing, same) => ends = same,
+        match job.next_event()? {
+            News::Said(Event::Started, terminal) => return Ok(terminal),
+            News::Said(Event::Refused { step, errno }, _) => return Err(ExecError::refused(step, errno)),
+            News::Said(..) => return Err(ExecError::out_of_turn()),
+            News::Gone => return Err(ExecError::Vanished),
+            News::Nothing => {}
         }
         if cancel.is_cancelled() {
             return Err(ExecError::Cancelled);
@@ -102,7 +110,9 @@ impl Pump {
                     return Ok(());
                 }
                 News::Said(Event::Refused { step, errno }, _) => return Err(ExecError::refused(step, errno)),
-                News::Said(Event::Started | Event::Listens, _) => return Err(ExecError::out_of_turn()),
+                News::Said(Event::Started | Event::Listens | Event::Status { .. }, _) => {
+                    return Err(ExecError::out_of_turn());
+                }
                 News::Gone => return Err(ExecError::Vanished),
             }
         }

@@ -199,7 +199,9 @@ fn follow(
                 let _ = rustix::io::write(&terminal, &[END_OF_INPUT]);
                 streams.take_terminal(terminal)?;
             }
-            News::Said(Event::Started | Event::Listens, _) => return Err(ExecError::out_of_turn()),
+            News::Said(Event::Started | Event::Listens | Event::Status { .. }, _) => {
+                return Err(ExecError::out_of_turn());
+            }
             News::Said(Event::Refused { step, errno }, _) => return Err(ExecError::refused(step, errno)),
             News::Said(Event::Ended { exit, left, denied }, _) => {
                 let [stdout, stderr] = streams.drain()?;

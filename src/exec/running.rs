@@ -67,6 +67,20 @@ impl Running {
         self.len() == 0
     }
 
+    /// Takes a place, if there is one.
+    pub(super) fn enter_at_once(&self) -> Result<Slot, ExecError> {
+        let mut table = self.lock();
+        if table.ended {
+            return Err(ExecError::ShuttingDown);
+        }
+        if table.taken >= self.0.most {
+            return Err(ExecError::NoResidentPlace { most: self.0.most });
+        }
+        table.taken += 1;
+        table.next_id += 1;
+        Ok(Slot { running: self.clone(), id: table.next_id - 1 })
+    }
+
     /// Waits for a place until `until` comes or the call is cancelled. `tell` is asked, while there is none, to say so
     /// and when it wants to be asked again.
     pub(super) fn enter(

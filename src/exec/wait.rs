@@ -10,8 +10,8 @@ use rustix::io::Errno;
 use super::ExecError;
 
 /// Waits until something is to be read from one of `fds` (or it has ended), or `until` comes. Returns which have news;
-/// none of them when a signal came in between.
-pub(super) fn readable<const N: usize>(
+/// none of them when a signal came in between. Fails when the kernel cannot wait (poll(2)).
+pub fn readable<const N: usize>(
     fds: [Option<BorrowedFd<'_>>; N],
     until: Option<Instant>,
 ) -> Result<[bool; N], ExecError> {
@@ -45,22 +45,22 @@ fn wait(asked: &mut [PollFd<'_>], until: Option<Instant>) -> Result<bool, ExecEr
 
 /// Wakes a thread that waits in [`readable`].
 #[derive(Debug)]
-pub(super) struct Bell(OwnedFd);
+pub struct Bell(OwnedFd);
 
 impl Bell {
-    /// A bell that nobody has rung.
-    pub(super) fn new() -> io::Result<Self> {
+    /// A bell that nobody has rung. Fails when no more files can be opened (eventfd(2)).
+    pub fn new() -> io::Result<Self> {
         Ok(Self(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
     }
 
     /// Makes it readable until it is hushed.
-    pub(super) fn ring(&self) {
+    pub fn ring(&self) {
         // A full counter leaves it readable, which is all that is wanted.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 
     /// Makes it wait for the next ring.
-    pub(super) fn hush(&self) {
+    pub fn hush(&self) {
         let _ = rustix::io::read(&self.0, &mut [0; 8]);
     }
 }

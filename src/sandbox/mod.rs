@@ -36,6 +36,7 @@ mod sys;
 mod terminal;
 pub mod toolchains;
 mod view;
+mod vitals;
 mod walls;
 mod watch;
 pub mod wire;
@@ -48,6 +49,7 @@ pub use scratch::Scratch;
 pub use standing::Standing;
 pub use sys::pages::unwritten_pages;
 pub use toolchains::Visible;
+pub use vitals::Vitals;
 pub use walls::{hold_server, is_inside};
 pub use wire::{Denied, Event, Exit, Hello, Intercept, MemoryHold, PROXY_PORT, RawString, Request};
 

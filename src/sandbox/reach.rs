@@ -1,6 +1,6 @@
 //! How a supervisor reaches everything that a command has started, and nothing else.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
@@ -65,28 +65,37 @@ impl Reach {
 
 /// The children of this process, their children, and so on, as they are found (proc(5): `task/TID/children`).
 pub fn descendants() -> Vec<Pid> {
+    each_descendant().collect()
+}
+
+/// The same, of which no more is looked for than is taken.
+pub fn each_descendant() -> impl Iterator<Item = Pid> {
     below(vec![getpid()])
 }
 
 /// The children of this process that are none of these, with all that descends from them.
 pub fn strays(known: &HashSet<i32>) -> Vec<Pid> {
     let mut found: Vec<Pid> = children(getpid()).into_iter().filter(|child| !known.contains(&child.as_raw())).collect();
-    found.extend(below(found.clone()));
+    let below: Vec<Pid> = below(found.clone()).collect();
+    found.extend(below);
     found
 }
 
-fn below(mut waiting: Vec<Pid>) -> Vec<Pid> {
-    let mut found = Vec::new();
+/// All that descend from these, each once.
+fn below(mut waiting: Vec<Pid>) -> impl Iterator<Item = Pid> {
+    let mut found = VecDeque::new();
     let mut seen = HashSet::new();
-    while let Some(parent) = waiting.pop() {
-        for child in children(parent) {
-            if seen.insert(child) {
-                found.push(child);
-                waiting.push(child);
+    std::iter::from_fn(move || {
+        while found.is_empty() {
+            for child in children(waiting.pop()?) {
+                if seen.insert(child) {
+                    found.push_back(child);
+                    waiting.push(child);
+                }
             }
         }
-    }
-    found
+        found.pop_front()
+    })
 }
 
 #[expect(clippy::disallowed_methods, reason = "the kernel's own list of processes")]

@@ -27,8 +27,9 @@ use super::reach::Reach;
 use super::sys::seccomp::can_answer_with;
 use super::sys::{self, SingleThread};
 use super::terminal;
+use super::vitals::Reporter;
 use super::watch::Watch;
-use super::wire::{Denied, Event, Exit, KILL, Request, TERMINATE, receive_event, send_event};
+use super::wire::{Denied, Event, Exit, INTERRUPT, KILL, Request, STATUS, TERMINATE, receive_event, send_event};
 use crate::limits::{LAST_PROCESSES_MS, MAX_DENIED, MEMORY_WATCH_MS, PROTECTED_LOOK_MS};
 
 /// One command, from its start to its end.
@@ -105,6 +106,7 @@ impl Supervisor<'_> {
     /// Waits until the program has ended (`life.exit`) or the server is gone.
     fn follow(&mut self, request: &Request, life: &mut Life, children: &SignalFd) -> Result<(), Fault> {
         let mut watch = self.start.limits.memory_bytes.filter(|_| self.group.is_none()).map(Watch::new);
+        let mut reporter = Reporter::new();
         let mut next_look = Instant::now() + Duration::from_millis(PROTECTED_LOOK_MS);
         loop {
             let [child, server, duty, birth, ushered] = {
@@ -117,7 +119,8 @@ impl Supervisor<'_> {
                 ];
                 let pause = watch.as_ref().map(|_| MEMORY_WATCH_MS);
                 let look = self.duties.has_to_look().then_some(PROTECTED_LOOK_MS);
-                wait_for(fds, pause.into_iter().chain(look).min().map(Duration::from_millis))?
+                let pauses = pause.into_iter().chain(look).map(Duration::from_millis);
+                wait_for(fds, pauses.chain(reporter.pause()).min())?
             };
             if self.duties.has_to_look() && next_look <= Instant::now() {
                 self.duties.look();
@@ -153,6 +156,13 @@ impl Supervisor<'_> {
                         return Ok(());
                     }
                 }
+                Order::Interrupt => {
+                    // Before, it would end by it, whatever it wants to do about interrupts.
+                    if life.birth.is_none() {
+                        self.reach.signal(Signal::SIGINT);
+                    }
+                }
+                Order::Tell(number) => reporter.ask(number),
                 Order::Gone => {
                     self.reach.signal(Signal::SIGKILL);
                     self.end_rest(children);
@@ -160,6 +170,7 @@ impl Supervisor<'_> {
                     return Ok(());
                 }
             }
+            reporter.answer(self.server.as_fd(), life.exit.is_none().then_some(life.program));
             if let Some(watch) = &mut watch
                 && life.over.is_none()
                 && watch.is_over()
@@ -220,6 +231,8 @@ impl Supervisor<'_> {
             Ok(0) => Order::Gone,
             Ok(_) if order[0] == TERMINATE => Order::Terminate,
             Ok(_) if order[0] == KILL => Order::Kill,
+            Ok(_) if order[0] == INTERRUPT => Order::Interrupt,
+            Ok(_) if order[0] == STATUS => Order::Tell(u64::from_le_bytes(order[1..9].try_into().unwrap_or_default())),
             Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Order::Nothing,
             Err(_) => Order::Gone,
         }
@@ -260,6 +273,9 @@ enum Order {
     Nothing,
     Terminate,
     Kill,
+    Interrupt,
+    /// How the program is, under this number.
+    Tell(u64),
     /// There is no server any more.
     Gone,
 }

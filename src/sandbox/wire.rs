@@ -4,8 +4,8 @@
 //! the first byte. The server sends a [`Plan`](super::Plan), the launcher answers with one [`Hello`], then the server
 //! sends a [`Request`] for each command and hears nothing more there: its end means that the server is gone.
 //!
-//! With a request goes one end of a socket (`SOCK_SEQPACKET`) to the command's supervisor: [`TERMINATE`] and [`KILL`] go
-//! one way, each packet the other way is one [`Event`] as JSON. When the server's end closes, the command is ended.
+//! With a request goes one end of a socket (`SOCK_SEQPACKET`) to the command's supervisor: the words
+//! below go one way, each packet the other way is one [`Event`] as JSON. When the server's end closes, the command is ended.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -24,12 +24,19 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::plan::Place;
 use super::sys::seccomp::send_marked;
+use super::vitals::Vitals;
 use crate::limits::{MAX_FRAME_BYTES, MAX_PACKET_BYTES};
 
 /// Server to supervisor: SIGTERM to everything of the command.
 pub const TERMINATE: u8 = b'T';
 /// Server to supervisor: SIGKILL to everything of the command.
 pub const KILL: u8 = b'K';
+/// Server to supervisor: SIGINT to everything of the command, which is all; it may live on. Said before the program runs
+/// it means nothing.
+pub const INTERRUPT: u8 = b'I';
+/// Server to supervisor: how is the program? Eight bytes follow, a number (little endian) that comes back with
+/// [`Event::Status`]. Of questions close together only the highest may be answered.
+pub const STATUS: u8 = b'S';
 /// Most descriptors in one message.
 const MAX_FDS: usize = 6;
 
@@ -195,6 +202,13 @@ pub enum Event {
     Started,
     /// To the supervisor alone: the listener of the program's calls comes with it, and a byte is to come back.
     Listens,
+    /// How the program is.
+    Status {
+        /// Of the question.
+        number: u64,
+        /// `None` if /proc does not tell.
+        vitals: Option<Vitals>,
+    },
     /// The program was not started.
     Refused {
         /// What failed.

@@ -32,6 +32,9 @@ pub fn instructions(services: &Services, registry: &Registry) -> String {
     } else {
         "Nothing can be changed. "
     });
+    if registry.find("run_python_code").is_ok() && services.commands.standing.refused.is_none() {
+        text.push_str("Python with state that stays: run_python_code. ");
+    }
     if !commands {
         text.push_str("There is no shell.");
         return text;

@@ -1,6 +1,8 @@
 //! Sessions without a transport: what cannot be caused from outside.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use pretty_assertions::assert_eq;
 use serde_json::value::RawValue;
@@ -11,6 +13,7 @@ use crate::error::Error;
 use crate::fs::Writer;
 use crate::policy::Policy;
 use crate::protocol::{Incoming, Request, ToolReply, parse, render};
+use crate::python::Sessions;
 use crate::search::memory::Memory;
 use crate::tools::{Callable, Calls, Commands, Context, Descriptor, Hints, Registry, Services, Toolset, Weight};
 
@@ -72,6 +75,7 @@ fn session() -> Session {
         policy: Policy::open(&[], &[]).unwrap(),
         writer: Writer::default(),
         memory: Memory::off(),
+        python: Sessions::new(1, Duration::from_secs(1), PathBuf::new()),
         commands,
     };
     Session::new(Server::new(registry, services, ErrorStyle::Codes))

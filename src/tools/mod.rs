@@ -12,31 +12,47 @@ mod hash;
 mod name_list;
 mod page;
 mod parallel;
+mod python;
 mod registry;
 mod schema;
 mod selection;
 mod services;
 mod tool;
 
+mod check_kernel_responsiveness;
+mod code_completion;
 mod create_directory;
+mod create_session;
 mod delete_file;
+mod delete_session;
 mod directory_tree;
 mod edit_file;
 mod edit_files;
 mod execute_command;
 mod follow_command;
 mod get_file_info;
+mod get_kernel_health;
 mod glob_search;
 mod grep_files;
+mod inspect_object;
+mod install_packages;
+mod interrupt_session;
 mod keploy_list_mocks;
 mod keploy_mock_record;
 mod keploy_mock_test;
 mod list_allowed_directories;
 mod list_directory;
+mod list_files;
+mod list_sessions;
+mod list_variables;
 mod move_file;
 mod read_file;
 mod read_multiple_files;
+mod restart_session;
+mod run_python_code;
+mod run_script;
 mod search_files;
+mod switch_session;
 mod write_file;
 
 pub use context::{Context, Progress};
@@ -68,4 +84,19 @@ pub const TOOLS: &[fn() -> Box<dyn Callable>] = &[
     declare::<keploy_list_mocks::KeployListMocks>,
     declare::<keploy_mock_record::KeployMockRecord>,
     declare::<keploy_mock_test::KeployMockTest>,
+    declare::<run_python_code::RunPythonCode>,
+    declare::<code_completion::CodeCompletion>,
+    declare::<inspect_object::InspectObject>,
+    declare::<list_files::ListFiles>,
+    declare::<create_session::CreateSession>,
+    declare::<switch_session::SwitchSession>,
+    declare::<list_sessions::ListSessions>,
+    declare::<delete_session::DeleteSession>,
+    declare::<restart_session::RestartSession>,
+    declare::<interrupt_session::InterruptSession>,
+    declare::<list_variables::ListVariables>,
+    declare::<run_script::RunScript>,
+    declare::<install_packages::InstallPackages>,
+    declare::<get_kernel_health::GetKernelHealth>,
+    declare::<check_kernel_responsiveness::CheckKernelResponsiveness>,
 ];

@@ -6,8 +6,9 @@ use std::time::Duration;
 use crate::calls::{Isolation, Reach};
 use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;
-use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_COMMAND_TIMEOUT_SECS, OUTPUT_CAP_BYTES};
+use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_COMMAND_TIMEOUT_SECS, MAX_RESIDENTS, OUTPUT_CAP_BYTES};
 use crate::policy::Policy;
+use crate::python::Sessions;
 use crate::sandbox::{Scratch, Standing, Tier};
 use crate::search::memory::Memory;
 
@@ -20,6 +21,8 @@ pub struct Services {
     pub writer: Writer,
     /// What is known of files from searches before.
     pub memory: Memory,
+    /// The Python sessions. Dropped before the launcher, which waits for them.
+    pub python: Sessions,
     /// The rules for commands.
     pub commands: Commands,
     /// The rules for recording what commands call.
@@ -77,6 +80,8 @@ pub struct Commands {
     pub output_cap_bytes: usize,
     /// What runs now.
     pub running: Running,
+    /// Programs that stay.
+    pub residents: Running,
 }
 
 impl Commands {
@@ -91,6 +96,7 @@ impl Commands {
             max_timeout: Duration::from_secs(MAX_COMMAND_TIMEOUT_SECS),
             output_cap_bytes: OUTPUT_CAP_BYTES,
             running: Running::default(),
+            residents: Running::new(MAX_RESIDENTS),
         }
     }
 
@@ -102,7 +108,7 @@ impl Commands {
     /// Ends every command and the launcher, and lets no new one start. Returns how many commands there were.
     pub fn end_all(&self) -> usize {
         let background = self.background.as_ref().map_or(0, BackgroundCommands::end_all);
-        let ended = background + self.running.end_all();
+        let ended = background + self.running.end_all() + self.residents.end_all();
         if let Some(launcher) = &self.launcher {
             launcher.end();
         }

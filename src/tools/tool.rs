@@ -47,17 +47,19 @@ pub enum Toolset {
     Command,
     /// Recording what commands call, and answering it.
     Calls,
+    /// Python sessions.
+    Python,
 }
 
 impl Toolset {
     /// Every set, in the order of the documentation.
-    pub const ALL: [Self; 3] = [Self::Files, Self::Command, Self::Calls];
+    pub const ALL: [Self; 4] = [Self::Files, Self::Command, Self::Calls, Self::Python];
 
     /// Whether its tools start programs, and need the walls.
     pub const fn runs_commands(self) -> bool {
         match self {
             Self::Files => false,
-            Self::Command | Self::Calls => true,
+            Self::Command | Self::Calls | Self::Python => true,
         }
     }
 
@@ -67,6 +69,7 @@ impl Toolset {
             Self::Files => "files",
             Self::Command => "command",
             Self::Calls => "calls",
+            Self::Python => "python",
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use clap::ValueEnum as _;
 use replay::cli::Document;
 use replay::docs;
-use replay::tools::{Callable, Hints, TOOLS};
+use replay::tools::{Callable, Hints, TOOLS, Toolset};
 use serde_json::{Value, json};
 
 use crate::harness::Server;
@@ -88,6 +88,8 @@ fn annotations_are_those_of_the_contract() {
             "execute_command" | "follow_command" | "keploy_mock_record" | "keploy_mock_test" => {
                 others(true, false, true)
             }
+            "list_sessions" | "list_files" => observes.clone(),
+            _ if tool.toolset() == Toolset::Python => others(true, false, true),
             _ => observes.clone(),
         };
         assert_eq!(tool.descriptor().annotations, expected, "{}", tool.name());

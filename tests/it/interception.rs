@@ -17,7 +17,7 @@ use std::process::Command as Program;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use replay::cancel::CancelToken;
 use replay::exec::{
@@ -28,7 +28,8 @@ use replay::sandbox::{Limits, Network, Place, Plan, PlannedRoot, Scratch, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 const LONG: Duration = Duration::from_mins(1);
-const NOBODY: u32 = 65534;
+/// The user without rights.
+pub const NOBODY: u32 = 65534;
 /// An address that every name has.
 const NAMED: [u8; 4] = [198, 18, 0, 7];
 
@@ -112,7 +113,7 @@ fn place(path: &Path) -> Place {
 }
 
 /// This program, to be started as nobody.
-fn started_as_nobody(tree: &Path) -> PathBuf {
+pub fn started_as_nobody(tree: &Path) -> PathBuf {
     let (copy, script) = (tree.join("replay"), tree.join("nobody"));
     fs::copy(env!("CARGO_BIN_EXE_replay"), &copy).unwrap();
     let line = format!(
@@ -122,6 +123,11 @@ fn started_as_nobody(tree: &Path) -> PathBuf {
     fs::write(&script, line).unwrap();
     for path in [&copy, &script] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    // Programs that other tests start meanwhile hold a copy of the descriptor for a moment (ETXTBSY of execve(2)).
+    let until = Instant::now() + LONG;
+    while !Program::new(&script).arg("--version").output().is_ok_and(|output| output.status.success()) {
+        assert!(Instant::now() < until, "{} cannot be executed", script.display());
     }
     script
 }

@@ -12,7 +12,9 @@
 //! | `edits` | the folders of `testdata/edits` through the program |
 //! | `derived` | documents and lists that follow from the declarations, and rules over all tools |
 //! | `interception` | commands whose calls over the network are led elsewhere |
+//! | `residents` | programs that stay: interrupted, asked how they are, ended |
 //! | `mock` | servers from manifests and cassettes |
+//! | `python` | Python sessions |
 //! | `laws` | property tests over arbitrary input; their bodies are in `tests/laws`, which `fuzz/` shares |
 //! | `wire` | the protocol, per revision: what is answered, with which code, and what never is |
 //! | `escapes` | the escape catalogue: one test per attempt, named after its number |
@@ -32,6 +34,8 @@ mod interception;
 mod laws;
 mod layers;
 mod mock;
+mod python;
+mod residents;
 mod schema;
 mod tree;
 mod walls;

@@ -261,7 +261,7 @@ fn launcher(server: &Server) -> u32 {
 }
 
 /// A text that is in no other test's arguments.
-fn fresh_tag() -> String {
+pub fn fresh_tag() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("7{:07}{:06}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))

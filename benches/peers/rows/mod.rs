@@ -6,6 +6,7 @@ mod edits;
 mod grep;
 mod memory;
 mod mock;
+mod python;
 mod reads;
 mod start;
 mod tree;
@@ -20,7 +21,7 @@ use crate::samples::Row;
 /// Runs what is wanted, in the order of the table.
 pub fn all(args: &Args) -> Result<Vec<Row>> {
     type Part = (&'static str, fn(&Args) -> Result<Vec<Row>>);
-    const PARTS: [Part; 17] = [
+    const PARTS: [Part; 18] = [
         ("start", start::rows),
         ("read", reads::small),
         ("read10", reads::large),
@@ -38,6 +39,7 @@ pub fn all(args: &Args) -> Result<Vec<Row>> {
         ("walled-start", start::walled),
         ("walled-work", walled::rows),
         ("mock", mock::rows),
+        ("python", python::rows),
     ];
     let mut rows = Vec::new();
     for (name, part) in PARTS {

@@ -1,0 +1,159 @@
+//! Why Python sessions could not do what was asked of them.
+
+use std::borrow::Cow;
+
+use crate::exec::{ExecError, Exit};
+use crate::fs::FsError;
+use crate::limits::{MAX_PYTHON_ASKED_BYTES, MAX_PYTHON_CODE_BYTES, MAX_SESSION_NAME_CHARS};
+use crate::policy::PolicyError;
+
+/// Why Python sessions could not do what was asked of them.
+#[derive(Debug, thiserror::Error)]
+pub enum PythonError {
+    /// There is no session of this name.
+    #[error("session `{name}` not found: {known}")]
+    Unknown {
+        /// As it was asked for.
+        name: String,
+        /// Those that there are, in words.
+        known: String,
+    },
+    /// There is one already.
+    #[error("session `{name}` exists already")]
+    Exists {
+        /// Its name.
+        name: String,
+    },
+    /// No session can have such a name.
+    #[error(
+        "`session_id` `{name}` is no name: 1 to {MAX_SESSION_NAME_CHARS} characters without control characters are allowed"
+    )]
+    BadName {
+        /// As it was given.
+        name: String,
+    },
+    /// As many sessions are there as may be.
+    #[error("all {most} places for Python sessions are taken (--max-python-sessions): {names}")]
+    TooMany {
+        /// How many may be there.
+        most: usize,
+        /// Those that are, the one that was used longest ago first.
+        names: String,
+    },
+    /// The code is too long.
+    #[error("`code` is {bytes} bytes long, and at most {most} bytes are allowed", most = if *.asked { MAX_PYTHON_ASKED_BYTES } else { MAX_PYTHON_CODE_BYTES })]
+    TooLong {
+        /// Its length in bytes.
+        bytes: usize,
+        /// It was to be completed or inspected, not run.
+        asked: bool,
+    },
+    /// Sessions are not to be had at all.
+    #[error("Python sessions are refused: {reason}")]
+    Refused {
+        /// Why.
+        reason: String,
+    },
+    /// There is no such interpreter.
+    #[error("no Python interpreter: `{python}` cannot be run{}", with(.said))]
+    NoInterpreter {
+        /// What was looked for.
+        python: String,
+        /// What was said about it.
+        said: String,
+    },
+    /// The interpreter ended, or said nothing, before it took requests.
+    #[error("the Python interpreter `{python}` does not start: {reason}{}", with(.said))]
+    NotStarted {
+        /// What was run.
+        python: String,
+        /// What happened.
+        reason: String,
+        /// What it wrote.
+        said: String,
+    },
+    /// A cell runs, and no more waiting.
+    #[error(
+        "session `{session}` is busy: its cell has been running for {seconds:.1} s, and did not end within the timeout"
+    )]
+    Busy {
+        /// Which one.
+        session: String,
+        /// How long its cell has run.
+        seconds: f64,
+    },
+    /// A cell lets nothing else run, or the answer takes too long.
+    #[error("session `{session}` does not answer; its cell may be inside a single call that lets nothing else run")]
+    Silent {
+        /// Which one.
+        session: String,
+    },
+    /// The question cannot be answered.
+    #[error("session `{session}` cannot answer: {reason}")]
+    Unanswered {
+        /// Which one.
+        session: String,
+        /// What it said.
+        reason: String,
+    },
+    /// The session has no process to ask.
+    #[error("the process of session `{session}` has ended ({})", how(*.exit))]
+    Over {
+        /// Which one.
+        session: String,
+        /// How it ended.
+        exit: Exit,
+    },
+    /// A path that may not be used.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// The disk.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+    /// A process that could not be started or followed.
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+    /// The call was cancelled.
+    #[error("the call was cancelled")]
+    Cancelled,
+}
+
+impl PythonError {
+    /// What to do next, if there is something the caller can do.
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            Self::Unknown { .. } => "create_session makes one; without `session_id` the active session is used".into(),
+            Self::Exists { .. } => "use it by its `session_id`, or delete_session first".into(),
+            Self::TooMany { .. } => "end one with delete_session; its variables are lost".into(),
+            Self::TooLong { asked: true, .. } => "send only the lines around the cursor".into(),
+            Self::TooLong { .. } => "write the code to a file with write_file, and use run_script".into(),
+            Self::NoInterpreter { .. } => {
+                "name another one with `python` of create_session; the other tools work on".into()
+            }
+            Self::Busy { .. } | Self::Silent { .. } => {
+                "wait, use interrupt_session or restart_session, or use another session".into()
+            }
+            Self::Over { .. } => "run_python_code starts it anew, without its variables".into(),
+            Self::Policy(error) => return error.hint(),
+            Self::Fs(error) => return error.hint(),
+            Self::Exec(error) => return error.hint(),
+            Self::BadName { .. }
+            | Self::Refused { .. }
+            | Self::NotStarted { .. }
+            | Self::Unanswered { .. }
+            | Self::Cancelled => return None,
+        })
+    }
+}
+
+/// How a process ended, in words.
+pub(super) fn how(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("exit code {code}"),
+        Exit::Signal(signal) => format!("signal {signal}"),
+    }
+}
+
+fn with(said: &str) -> String {
+    if said.is_empty() { String::new() } else { format!(": {said}") }
+}

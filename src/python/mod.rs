@@ -1,0 +1,29 @@
+//! Python sessions: interpreters that stay, each behind the walls of a command, with state from one cell to the next.
+//!
+//! `driver.py` is the inside of a session, and `protocol` the lines that are spoken with it. A [`Kernel`] is one running
+//! interpreter; [`Driver`] is the one there is, and `pump` the thread that takes in what comes from it at any time, so that
+//! nothing of it ever waits for a call. A [`Session`] has a name and settings and starts a kernel when it needs one;
+//! [`Sessions`] is the table of them.
+
+mod driver;
+mod error;
+mod health;
+mod kernel;
+mod output;
+pub mod packages;
+mod protocol;
+mod pump;
+mod session;
+mod sessions;
+mod snapshot;
+mod turn;
+
+pub use driver::Driver;
+pub use error::PythonError;
+pub use health::{Condition, Health};
+pub use kernel::{Bounds, Cell, Kernel, News, Pong, Question};
+pub use output::Captured;
+pub use protocol::{Completion, Inspection, Raised, Ready, Shown, Variable};
+pub use session::{Ground, Ran, Session, Settings, shown_path};
+pub use sessions::{DEFAULT_SESSION, Sessions};
+pub use snapshot::Changes;

@@ -1,0 +1,187 @@
+//! What a cell writes: the beginning and the end for the reply, and all of it for a file, up to a limit.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+
+use crate::limits::{MAX_PYTHON_LATE_BYTES, MAX_PYTHON_LOG_BYTES};
+
+/// One stream while it is written.
+#[derive(Debug)]
+pub(super) struct Capture {
+    /// The first bytes.
+    log: Vec<u8>,
+    /// The last of those that have no place there.
+    tail: VecDeque<u8>,
+    total: u64,
+    cap: usize,
+}
+
+/// One stream of a cell that is over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Captured {
+    /// What is shown of it, with what is no UTF-8 replaced: all, or beginning and end with a line between that says how much
+    /// is left out.
+    pub text: String,
+    /// What was written, in bytes.
+    pub total_bytes: u64,
+    /// The first bytes as they came, at most [`MAX_PYTHON_LOG_BYTES`]; `None` if all are shown.
+    pub log: Option<Vec<u8>>,
+}
+
+impl Capture {
+    /// Shows at most `cap` bytes.
+    pub(super) fn new(cap: usize) -> Self {
+        Self { log: Vec::new(), tail: VecDeque::new(), total: 0, cap: cap.min(MAX_PYTHON_LOG_BYTES) }
+    }
+
+    /// What was written so far, in bytes.
+    pub(super) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Takes in what comes next.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let (first, rest) = bytes.split_at(bytes.len().min(MAX_PYTHON_LOG_BYTES - self.log.len()));
+        self.log.extend_from_slice(first);
+        let rest = &rest[rest.len().saturating_sub(self.cap)..];
+        self.tail.extend(rest);
+        let over = self.tail.len().saturating_sub(self.cap);
+        self.tail.drain(..over);
+    }
+
+    /// Leaves it as if nothing had been written.
+    pub(super) fn finish(&mut self) -> Captured {
+        let Self { log, tail, total, cap } = std::mem::replace(self, Self::new(self.cap));
+        if total <= cap as u64 {
+            let text = String::from_utf8_lossy(&log).into_owned();
+            return Captured { text, total_bytes: total, log: None };
+        }
+        let half = cap / 2;
+        let head = whole_lines(&log[..half]);
+        let mut last: Vec<u8> = tail.into();
+        if last.len() < half {
+            let from = log.len().saturating_sub(half - last.len());
+            last = [&log[from.max(head.len())..], &last].concat();
+        }
+        let last = from_line(&last[last.len().saturating_sub(half)..]);
+        let mut text = String::from_utf8_lossy(head).into_owned();
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let left_out = total - (head.len() + last.len()) as u64;
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "[... {left_out} of {total} bytes left out ...]");
+        text.push_str(&String::from_utf8_lossy(last));
+        Captured { text, total_bytes: total, log: Some(log) }
+    }
+}
+
+/// Without the beginning of a line or of a character at the end, if a line ends anywhere near.
+fn whole_lines(bytes: &[u8]) -> &[u8] {
+    let from = bytes.len() / 2;
+    if let Some(end) = memchr::memrchr(b'\n', &bytes[from..]) {
+        &bytes[..=from + end]
+    } else {
+        let end = (0..4).find_map(|back| {
+            let at = bytes.len().checked_sub(back + 1)?;
+            (bytes[at] & 0xC0 != 0x80).then_some(if bytes[at] < 0x80 { at + 1 } else { at })
+        });
+        &bytes[..end.unwrap_or(bytes.len())]
+    }
+}
+
+/// Without the end of a line or of a character at the beginning, if a line begins anywhere near.
+fn from_line(bytes: &[u8]) -> &[u8] {
+    match memchr::memchr(b'\n', &bytes[..bytes.len() / 2]) {
+        Some(end) => &bytes[end + 1..],
+        None => &bytes[bytes.iter().take(4).take_while(|byte| **byte & 0xC0 == 0x80).count()..],
+    }
+}
+
+/// What was written when no cell ran, or by a thread of an earlier one: the last of it.
+#[derive(Debug, Default)]
+pub(super) struct Late {
+    bytes: VecDeque<u8>,
+    left_out: u64,
+}
+
+impl Late {
+    /// Takes in what comes next.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let kept = &bytes[bytes.len().saturating_sub(MAX_PYTHON_LATE_BYTES)..];
+        self.bytes.extend(kept);
+        let over = self.bytes.len().saturating_sub(MAX_PYTHON_LATE_BYTES);
+        self.bytes.drain(..over);
+        self.left_out += (over + bytes.len() - kept.len()) as u64;
+    }
+
+    /// What there is, which is told once.
+    pub(super) fn take(&mut self) -> String {
+        let Self { bytes, left_out } = std::mem::take(self);
+        let bytes: Vec<u8> = bytes.into();
+        let text = String::from_utf8_lossy(&bytes);
+        if left_out == 0 { text.into_owned() } else { format!("[... {left_out} bytes left out ...]\n{text}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn captured(cap: usize, parts: &[&[u8]]) -> Captured {
+        let mut capture = Capture::new(cap);
+        for part in parts {
+            capture.push(part);
+        }
+        capture.finish()
+    }
+
+    #[test]
+    fn what_fits_is_shown_whole() {
+        let expected = Captured { text: "a\n\u{fffd}é".into(), total_bytes: 5, log: None };
+        assert_eq!(captured(5, &[b"a\n", b"\xff\xc3", b"\xa9"]), expected);
+        assert_eq!(captured(5, &[]), Captured::default());
+    }
+
+    #[test]
+    fn of_more_the_beginning_and_the_end_are_shown_by_lines() {
+        let all: Vec<u8> = (10..40).flat_map(|number| format!("{number}\n").into_bytes()).collect();
+        let shown = captured(20, &[&all]);
+        assert_eq!(shown.text, "10\n11\n12\n[... 72 of 90 bytes left out ...]\n37\n38\n39\n");
+        assert_eq!((shown.total_bytes, shown.log), (90, Some(all)));
+    }
+
+    #[test]
+    fn no_character_is_cut() {
+        let shown = captured(10, &["éééééééé".as_bytes()]);
+        assert_eq!(shown.text, "éé\n[... 8 of 16 bytes left out ...]\néé");
+    }
+
+    #[test]
+    fn the_end_is_known_however_much_there_is() {
+        let mut capture = Capture::new(64);
+        let line = [b'x'; 999].into_iter().chain([b'\n']).collect::<Vec<u8>>();
+        let lines = MAX_PYTHON_LOG_BYTES / line.len() + 10;
+        (0..lines).for_each(|_| capture.push(&line));
+        capture.push(b"the\nlast\nwords\n");
+        let shown = capture.finish();
+        assert_eq!(shown.total_bytes, (lines * 1000 + 15) as u64);
+        assert!(shown.text.ends_with("x\nthe\nlast\nwords\n"), "{}", shown.text);
+        assert_eq!(shown.log.map(|log| log.len()), Some(MAX_PYTHON_LOG_BYTES));
+        assert_eq!(capture.finish(), Captured::default());
+    }
+
+    #[test]
+    fn what_comes_late_is_told_once_and_bounded() {
+        let mut late = Late::default();
+        late.push(b"a");
+        late.push(b"b\n");
+        assert_eq!([late.take(), late.take()], ["ab\n".to_owned(), String::new()]);
+        late.push(&vec![b'x'; MAX_PYTHON_LATE_BYTES]);
+        late.push(b"end");
+        let text = late.take();
+        assert!(text.starts_with("[... 3 bytes left out ...]\nxxx") && text.ends_with("xend"));
+    }
+}

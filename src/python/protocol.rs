@@ -1,0 +1,284 @@
+//! The lines that are spoken with `driver.py`: JSON, one object each. Pure.
+//!
+//! Whoever runs cells can reach the socket and say anything there, so a line that is none of these is no fault of ours and
+//! means nothing; only one that has no end is refused.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::MAX_PYTHON_EVENT_BYTES;
+
+/// What is asked of a session.
+#[derive(Debug, Serialize)]
+#[serde(tag = "op", rename_all = "lowercase")]
+pub(super) enum Request<'a> {
+    /// Run a cell. Hears of it by [`Event::Begun`] and the events after it.
+    Exec { id: u64, code: &'a str },
+    /// What could stand at the cursor, a count of code points.
+    Complete { id: u64, code: &'a str, cursor: u64 },
+    /// What stands at the cursor.
+    Inspect { id: u64, code: &'a str, cursor: u64, detail: u8 },
+    /// The names that cells have made.
+    Variables { id: u64 },
+    /// A sign of life.
+    Ping { id: u64 },
+    /// Find modules in one more directory.
+    Packages { id: u64, directory: &'a str },
+}
+
+impl Request<'_> {
+    /// The line, with its end.
+    pub(super) fn line(&self) -> serde_json::Result<Vec<u8>> {
+        let mut line = serde_json::to_vec(self)?;
+        line.push(b'\n');
+        Ok(line)
+    }
+}
+
+/// What a session says of itself when it is there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Ready {
+    /// Such as `3.11.2`.
+    pub version: String,
+    /// The interpreter's path.
+    pub executable: String,
+    /// Where its packages are.
+    pub prefix: String,
+    /// Its process number, as it sees it itself.
+    pub pid: u32,
+}
+
+/// An exception that a cell did not catch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Raised {
+    /// Its class.
+    pub name: String,
+    /// Its words.
+    pub value: String,
+    /// As Python prints it, without the frames of the driver.
+    pub traceback: String,
+}
+
+/// A value that a cell showed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// It is the value of the cell's last expression.
+    pub is_result: bool,
+    /// Its forms by media type; pictures are base64.
+    pub data: BTreeMap<String, String>,
+    /// Where its pictures were kept, below the directory of the session.
+    pub files: Vec<String>,
+}
+
+/// What could stand at the cursor.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Completion {
+    /// Whole words, sorted as the completer has them.
+    pub matches: Vec<String>,
+    /// Where the word begins that they replace, in code points.
+    pub cursor_start: u64,
+    /// Where it ends.
+    pub cursor_end: u64,
+}
+
+/// What stands at the cursor.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Inspection {
+    /// Whether there is such a thing.
+    pub found: bool,
+    /// About it, by media type.
+    pub data: BTreeMap<String, String>,
+}
+
+/// A name that cells have made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Variable {
+    /// As it is spelt.
+    pub name: String,
+    /// The class of its value.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The beginning of its `repr`.
+    pub value: String,
+    /// Its shape or length, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<String>,
+}
+
+/// The end of a cell.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub(super) struct Done {
+    pub(super) id: u64,
+    #[serde(rename = "cell")]
+    pub(super) number: u64,
+    pub(super) error: Option<Raised>,
+    pub(super) seconds: f64,
+    #[serde(default)]
+    pub(super) notes: Vec<String>,
+    #[serde(default)]
+    pub(super) unshown: u64,
+}
+
+/// What a session says.
+#[derive(Debug, PartialEq)]
+pub(super) enum Event {
+    /// It takes requests.
+    Ready(Ready),
+    /// From here on an interrupt is meant for this cell.
+    Begun { id: u64 },
+    /// A cell shows something.
+    Shown { id: u64, shown: Shown },
+    /// A thread of an earlier cell writes.
+    Late { text: String },
+    /// A cell is over; what it wrote is in the pipes.
+    Done(Done),
+    /// The answer to a question, by its id.
+    Reply { id: u64, line: Vec<u8> },
+}
+
+impl Event {
+    /// What a line says; `None` for one that says nothing.
+    pub(super) fn read(line: &[u8]) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Head<'a> {
+            #[serde(borrow)]
+            event: &'a str,
+            id: Option<u64>,
+        }
+        #[derive(Deserialize)]
+        struct Forms {
+            #[serde(default)]
+            data: BTreeMap<String, String>,
+            #[serde(default)]
+            files: Vec<String>,
+        }
+        #[derive(Deserialize)]
+        struct Words {
+            text: String,
+        }
+        let head: Head<'_> = serde_json::from_slice(line).ok()?;
+        match (head.event, head.id) {
+            ("ready", _) => serde_json::from_slice(line).ok().map(Self::Ready),
+            ("begun", Some(id)) => Some(Self::Begun { id }),
+            ("done", Some(_)) => serde_json::from_slice(line).ok().map(Self::Done),
+            ("reply", Some(id)) => Some(Self::Reply { id, line: line.to_vec() }),
+            (kind @ ("display" | "result"), Some(id)) => {
+                let Forms { data, files } = serde_json::from_slice(line).ok()?;
+                Some(Self::Shown { id, shown: Shown { is_result: kind == "result", data, files } })
+            }
+            ("late", _) => {
+                let Words { text } = serde_json::from_slice(line).ok()?;
+                Some(Self::Late { text })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Cuts a stream into lines.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    rest: Vec<u8>,
+}
+
+/// A line without an end.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Endless;
+
+impl Lines {
+    /// Takes bytes in, and gives each whole line, without its end, to `each`.
+    pub(super) fn push(&mut self, mut bytes: &[u8], mut each: impl FnMut(&[u8])) -> Result<(), Endless> {
+        while let Some(end) = memchr::memchr(b'\n', bytes) {
+            if self.rest.is_empty() {
+                each(&bytes[..end]);
+            } else {
+                self.rest.extend_from_slice(&bytes[..end]);
+                each(&self.rest);
+                self.rest.clear();
+            }
+            bytes = &bytes[end + 1..];
+        }
+        self.rest.extend_from_slice(bytes);
+        if self.rest.is_empty() {
+            // What a picture has needed is not held on to.
+            self.rest.shrink_to(64 * 1024);
+        }
+        if self.rest.len() > MAX_PYTHON_EVENT_BYTES { Err(Endless) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_request_is_one_line() {
+        let line = Request::Exec { id: 7, code: "a\n\"é" }.line().unwrap();
+        assert_eq!(String::from_utf8(line).unwrap(), "{\"op\":\"exec\",\"id\":7,\"code\":\"a\\n\\\"é\"}\n");
+        let line = Request::Inspect { id: 8, code: "a", cursor: 1, detail: 0 }.line().unwrap();
+        assert_eq!(line, b"{\"op\":\"inspect\",\"id\":8,\"code\":\"a\",\"cursor\":1,\"detail\":0}\n");
+    }
+
+    #[test]
+    fn what_is_said_is_read() {
+        let ready =
+            br#"{"event": "ready", "version": "3.11.2", "executable": "/p", "prefix": "/usr", "pid": 2, "more": []}"#;
+        let expected = Ready { version: "3.11.2".into(), executable: "/p".into(), prefix: "/usr".into(), pid: 2 };
+        assert_eq!(Event::read(ready), Some(Event::Ready(expected)));
+        assert_eq!(Event::read(br#"{"event": "begun", "id": 3}"#), Some(Event::Begun { id: 3 }));
+        let shown = br#"{"event": "result", "id": 3, "data": {"text/plain": "1"}, "files": ["outputs/a.png"]}"#;
+        let data = BTreeMap::from([("text/plain".to_owned(), "1".to_owned())]);
+        let expected = Shown { is_result: true, data, files: vec!["outputs/a.png".into()] };
+        assert_eq!(Event::read(shown), Some(Event::Shown { id: 3, shown: expected }));
+        let done =
+            br#"{"event": "done", "id": 3, "cell": 1, "error": null, "seconds": 0.5, "notes": ["n"], "unshown": 2}"#;
+        let expected = Done { id: 3, number: 1, error: None, seconds: 0.5, notes: vec!["n".into()], unshown: 2 };
+        assert_eq!(Event::read(done), Some(Event::Done(expected)));
+        let late = br#"{"event": "late", "cell": 1, "stream": "stdout", "text": "x\n"}"#;
+        assert_eq!(Event::read(late), Some(Event::Late { text: "x\n".into() }));
+    }
+
+    #[test]
+    fn what_nobody_understands_means_nothing() {
+        let lines: [&[u8]; 8] = [
+            b"",
+            b"null",
+            b"{}",
+            b"\xff",
+            br#"{"event": "done", "id": "3"}"#,
+            br#"{"event": "done", "id": 3}"#,
+            br#"{"event": "result", "id": null, "data": {}}"#,
+            br#"{"event": "result", "id": 3, "data": {"text/plain": 5}}"#,
+        ];
+        for line in lines {
+            assert_eq!(Event::read(line), None, "{}", String::from_utf8_lossy(line));
+        }
+    }
+
+    #[test]
+    fn lines_are_cut_wherever_the_bytes_are() {
+        for size in 1..12 {
+            let mut lines = Lines::default();
+            let mut seen = Vec::new();
+            for part in b"one\n\ntwo\nthree".chunks(size) {
+                lines.push(part, |line| seen.push(String::from_utf8(line.to_vec()).unwrap())).unwrap();
+            }
+            assert_eq!(seen, ["one", "", "two"], "{size}");
+            lines.push(b"\n", |line| seen.push(String::from_utf8(line.to_vec()).unwrap())).unwrap();
+            assert_eq!(seen[3], "three");
+        }
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_refused() {
+        let mut lines = Lines::default();
+        let part = vec![b'x'; 1 << 20];
+        let parts = MAX_PYTHON_EVENT_BYTES / part.len();
+        for _ in 0..parts {
+            assert_eq!(lines.push(&part, |_| panic!("no line has ended")), Ok(()));
+        }
+        assert_eq!(lines.push(&part, |_| panic!("no line has ended")), Err(Endless));
+    }
+}

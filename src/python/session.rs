@@ -1,0 +1,386 @@
+//! One session: a name, settings, and an interpreter that is started when it is needed.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::driver::{Driver, Interpreter};
+use super::error::{PythonError, how};
+use super::health::{Health, Samples};
+use super::kernel::{Bounds, Cell, Kernel, News};
+use super::output::Captured;
+use super::snapshot::{Changes, Snapshot};
+use super::turn::Turn;
+use crate::cancel::CancelToken;
+use crate::exec::{ExecError, Exit, Launcher, Running, place_of};
+use crate::fs::{FsError, Writer};
+use crate::policy::{Checked, Kind, Policy, Read};
+
+/// See signal(7).
+const SIGKILL: i32 = 9;
+
+/// What sessions stand on.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground<'a> {
+    /// Starts interpreters.
+    pub launcher: &'a Launcher,
+    /// Their places.
+    pub residents: &'a Running,
+    /// Decides about paths.
+    pub policy: &'a Policy,
+    /// Keeps long outputs.
+    pub writer: &'a Writer,
+}
+
+/// What a session is made of.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// For people.
+    pub description: Option<String>,
+    /// The interpreter's name or path.
+    pub python: String,
+    /// Where it runs.
+    pub directory: PathBuf,
+    /// Variables beside, or instead of, those that commands have.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+/// One session.
+#[derive(Debug)]
+pub struct Session {
+    name: String,
+    /// No other session of this server ever has the same.
+    number: u64,
+    settings: Settings,
+    created: SystemTime,
+    idle: Duration,
+    turn: Turn,
+    /// Held while the interpreter starts or ends, so that there is never more than one.
+    starting: Mutex<()>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    kernel: Option<Arc<dyn Kernel>>,
+    /// Why the state of cells before is gone, until somebody was told.
+    lost: Option<String>,
+    /// What the last interpreter wrote when no cell ran, until somebody was told.
+    late: String,
+    /// How the last interpreter ended.
+    exit: Option<Exit>,
+    was_started: bool,
+    last_activity: SystemTime,
+    /// The environment that packages were installed into.
+    packages: Option<PathBuf>,
+    samples: Samples,
+    is_deleted: bool,
+}
+
+/// A cell that has run, and what came of it outside the interpreter.
+#[derive(Debug)]
+pub struct Ran {
+    /// The cell.
+    pub cell: Cell,
+    /// Files below the session's directory.
+    pub changes: Changes,
+    /// Whole outputs that were kept in files, below the session's directory.
+    pub logs: Vec<String>,
+    /// Why the variables of cells before this one, or this one's own, are gone.
+    pub lost: Option<String>,
+    /// What else there is to say.
+    pub notes: Vec<String>,
+}
+
+impl Session {
+    /// A session without an interpreter. It ends one that nobody uses for `idle`.
+    pub(super) fn new(name: String, number: u64, settings: Settings, idle: Duration) -> Self {
+        let now = SystemTime::now();
+        let state = State {
+            kernel: None,
+            lost: None,
+            late: String::new(),
+            exit: None,
+            was_started: false,
+            last_activity: now,
+            packages: None,
+            samples: Samples::default(),
+            is_deleted: false,
+        };
+        let (turn, starting, state) = (Turn::default(), Mutex::default(), Mutex::new(state));
+        Self { name, number, settings, created: now, idle, turn, starting, state }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What no other session of this server has.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// What it is made of.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// When it was made.
+    pub fn created(&self) -> SystemTime {
+        self.created
+    }
+
+    /// When it was last used.
+    pub fn last_activity(&self) -> SystemTime {
+        self.lock().last_activity
+    }
+
+    /// Its working directory, checked now.
+    pub fn directory(&self, policy: &Policy) -> Result<Checked<Read>, PythonError> {
+        let directory = policy.read(&self.settings.directory)?;
+        if directory.kind() != Kind::Directory {
+            return Err(FsError::NotADirectory { path: directory.shown().into() }.into());
+        }
+        Ok(directory)
+    }
+
+    /// The interpreter's name or path: that of its packages, if there are some.
+    pub fn python(&self) -> String {
+        let packages = self.lock().packages.clone();
+        packages.map_or_else(|| self.settings.python.clone(), |dir| dir.join("bin/python").display().to_string())
+    }
+
+    /// Packages were installed into this environment, which the next start uses.
+    pub fn use_packages(&self, directory: &Path) {
+        self.lock().packages = Some(directory.to_owned());
+    }
+
+    /// One word on how it is: `not_started`, `idle`, `busy` or `dead`.
+    pub fn word(&self) -> &'static str {
+        let state = self.lock();
+        match &state.kernel {
+            None if state.was_started => "dead",
+            None => "not_started",
+            Some(kernel) if kernel.ended().is_some() => "dead",
+            Some(kernel) if kernel.busy_for().is_some() => "busy",
+            Some(_) => "idle",
+        }
+    }
+
+    /// Whether an interpreter runs.
+    pub(super) fn is_alive(&self) -> bool {
+        self.live().is_some()
+    }
+
+    /// The interpreter that runs, if one does.
+    pub fn live(&self) -> Option<Arc<dyn Kernel>> {
+        self.lock().kernel.clone().filter(|kernel| kernel.ended().is_none())
+    }
+
+    /// The interpreter; started if there is none.
+    pub fn kernel(&self, ground: &Ground<'_>, cancel: &CancelToken) -> Result<Arc<dyn Kernel>, PythonError> {
+        let _starting = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
+        {
+            let mut state = self.lock();
+            state.last_activity = SystemTime::now();
+            if state.is_deleted {
+                return Err(PythonError::Unknown { name: self.name.clone(), known: "it was just deleted".to_owned() });
+            }
+            if let Some(kernel) = state.kernel.clone() {
+                if kernel.has_expired() {
+                    kernel.kill();
+                }
+                match kernel.ended() {
+                    None => return Ok(kernel),
+                    Some(exit) => state.bury(&kernel, exit),
+                }
+            }
+        }
+        let directory = self.directory(ground.policy)?;
+        let python = self.python();
+        let interpreter = Interpreter {
+            session: &self.name,
+            python: &python,
+            dir: place_of(&directory)?,
+            environment: &self.settings.environment,
+            idle: self.idle,
+        };
+        let kernel: Arc<dyn Kernel> = Arc::new(Driver::start(ground.launcher, &interpreter, ground.residents, cancel)?);
+        let mut state = self.lock();
+        state.kernel = Some(Arc::clone(&kernel));
+        (state.was_started, state.samples, state.exit) = (true, Samples::default(), None);
+        Ok(kernel)
+    }
+
+    /// Runs a cell. Waits for those before it first, as long as it may run itself.
+    pub fn run(
+        &self,
+        ground: &Ground<'_>,
+        code: &str,
+        bounds: &Bounds,
+        cancel: &CancelToken,
+        on_news: &mut dyn FnMut(News<'_>),
+    ) -> Result<Ran, PythonError> {
+        let until = Instant::now() + bounds.timeout;
+        let Some(_held) = self.turn.enter(until, cancel)? else {
+            let running = self.live().and_then(|kernel| kernel.busy_for()).unwrap_or_default();
+            return Err(PythonError::Busy { session: self.name.clone(), seconds: running.as_secs_f64() });
+        };
+        let directory = self.directory(ground.policy)?;
+        let before = Snapshot::take(&directory, &CancelToken::new());
+        let mut kernel = self.kernel(ground, cancel)?;
+        let mut cell = kernel.execute(code, bounds, cancel, on_news)?;
+        if let Some(exit) = cell.ended.filter(|_| !cell.has_begun && !cell.killed && !cell.cancelled) {
+            // It was about to end when it was given the cell, of which nothing has run.
+            self.lock().bury(&kernel, exit);
+            self.lock().late.push_str(&cell.late);
+            kernel = self.kernel(ground, cancel)?;
+            cell = kernel.execute(code, bounds, cancel, on_news)?;
+        }
+        let (mut lost, late) = {
+            let mut state = self.lock();
+            (state.lost.take(), std::mem::take(&mut state.late))
+        };
+        cell.late.insert_str(0, &late);
+        let mut notes = std::mem::take(&mut cell.notes);
+        if cell.killed {
+            let what = if cell.cancelled { "was cancelled" } else { "ran into its timeout" };
+            lost = Some(format!("the cell {what} and did not heed an interrupt, so the session was ended"));
+            self.lock().forget(&kernel, Exit::Signal(SIGKILL));
+        } else if let Some(exit) = cell.ended {
+            lost = Some(format!("the session's process ended in the cell ({})", how(exit)));
+            self.lock().forget(&kernel, exit);
+        }
+        self.lock().last_activity = SystemTime::now();
+        let logs = self.keep_logs(ground, &mut cell, &mut notes);
+        let changes = changes_since(before, &directory);
+        Ok(Ran { cell, changes, logs, lost, notes })
+    }
+
+    /// Does something that is no cell, and looks what files that makes and changes.
+    pub fn with_changes<T>(&self, policy: &Policy, work: impl FnOnce() -> T) -> Result<(T, Changes), PythonError> {
+        let directory = self.directory(policy)?;
+        let before = Snapshot::take(&directory, &CancelToken::new());
+        Ok((work(), changes_since(before, &directory)))
+    }
+
+    /// Puts outputs that are not shown whole into files.
+    fn keep_logs(&self, ground: &Ground<'_>, cell: &mut Cell, notes: &mut Vec<String>) -> Vec<String> {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
+        let mut kept = Vec::new();
+        let mut keep = |name: &str, captured: &mut Captured| {
+            let Some(log) = captured.log.take() else { return };
+            let path = format!("outputs/{name}-{since:x}.txt");
+            let target = ground.policy.write(self.settings.directory.join(&path)).map_err(PythonError::from);
+            match target.and_then(|target| Ok(ground.writer.replace(&target, [log.as_slice()], None)?)) {
+                Ok(_) if log.len() as u64 == captured.total_bytes => kept.push(path),
+                Ok(_) => {
+                    notes.push(format!("{path} holds the first {} of {} bytes", log.len(), captured.total_bytes));
+                    kept.push(path);
+                }
+                Err(error) => notes.push(format!("{name} could not be kept whole: {error}")),
+            }
+        };
+        keep("stdout", &mut cell.stdout);
+        keep("stderr", &mut cell.stderr);
+        kept
+    }
+
+    /// Ends the interpreter and starts another one. A cell that runs is ended with it.
+    pub fn restart(&self, ground: &Ground<'_>, cancel: &CancelToken) -> Result<Arc<dyn Kernel>, PythonError> {
+        self.end();
+        let kernel = self.kernel(ground, cancel)?;
+        self.lock().lost = None;
+        Ok(kernel)
+    }
+
+    /// Interrupts the cell that runs; whether one did.
+    pub fn interrupt(&self) -> Result<bool, PythonError> {
+        self.live().map_or(Ok(false), |kernel| kernel.interrupt())
+    }
+
+    /// How its process is.
+    pub fn health(&self) -> Result<Health, PythonError> {
+        let (kernel, exit) = {
+            let state = self.lock();
+            (state.kernel.clone(), state.exit)
+        };
+        let Some(kernel) = kernel else { return Ok(Health::dead(exit)) };
+        if let Some(exit) = kernel.ended() {
+            return Ok(Health::dead(Some(exit)));
+        }
+        match kernel.status() {
+            Ok(status) => Ok(Health::of(&*kernel, status, &mut self.lock().samples)),
+            Err(PythonError::Exec(ExecError::Over { exit })) => Ok(Health::dead(Some(exit))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether its interpreter was started once.
+    pub fn was_started(&self) -> bool {
+        self.lock().was_started
+    }
+
+    /// Ends the interpreter, which is asked for: nobody needs to be told.
+    fn end(&self) {
+        let kernel = {
+            let mut state = self.lock();
+            state.lost = None;
+            state.kernel.take()
+        };
+        if let Some(kernel) = kernel {
+            kernel.kill();
+            let exit = kernel.ended();
+            self.lock().exit = exit;
+        }
+    }
+
+    /// The same for good.
+    pub(super) fn delete(&self) {
+        self.lock().is_deleted = true;
+        self.end();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // What is under the lock is whole at any point.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The interpreter has ended, and whoever runs the next cell is told.
+    fn bury(&mut self, kernel: &Arc<dyn Kernel>, exit: Exit) {
+        self.forget(kernel, exit);
+        self.late.push_str(&kernel.take_late());
+        self.lost = Some(if kernel.has_expired() {
+            "the session was ended because nobody had used it for long (--python-idle-timeout-secs)".to_owned()
+        } else {
+            format!("the session's process had ended ({})", how(exit))
+        });
+    }
+
+    /// The interpreter has ended, unless another one has taken its place since.
+    fn forget(&mut self, kernel: &Arc<dyn Kernel>, exit: Exit) {
+        if self.kernel.as_ref().is_some_and(|own| std::ptr::addr_eq(Arc::as_ptr(own), Arc::as_ptr(kernel))) {
+            self.kernel = None;
+            self.exit = Some(exit);
+        }
+    }
+}
+
+/// What has changed since.
+fn changes_since(before: Result<Snapshot, FsError>, directory: &Checked<Read>) -> Changes {
+    match (before, Snapshot::take(directory, &CancelToken::new())) {
+        (Ok(before), Ok(after)) => before.until(&after),
+        _ => Changes { partial: Some("the directory could not be looked at"), ..Changes::default() },
+    }
+}
+
+/// A path below a session's directory as the file tools take it: as it is where relative paths begin, else absolute.
+pub fn shown_path(policy: &Policy, directory: &Path, rel: &[u8]) -> PathBuf {
+    let rel = Path::new(std::ffi::OsStr::from_bytes(rel));
+    if policy.project().is_some_and(|root| root.path() == directory) { rel.to_owned() } else { directory.join(rel) }
+}

@@ -1,0 +1,126 @@
+//! Whose turn it is: cells of one session run one after the other, in the order in which they came.
+
+use std::collections::VecDeque;
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use super::error::PythonError;
+use crate::cancel::CancelToken;
+use crate::exec::{Bell, ExecError, readable};
+
+/// The line in front of one session.
+#[derive(Debug, Default)]
+pub(super) struct Turn(Mutex<Line>);
+
+#[derive(Debug, Default)]
+struct Line {
+    is_taken: bool,
+    /// Who waits. Whoever is taken out has been given the turn.
+    waiting: VecDeque<Arc<Bell>>,
+}
+
+/// The turn. Dropping it gives it on.
+#[derive(Debug)]
+pub(super) struct Held<'a>(&'a Turn);
+
+impl Turn {
+    /// Waits for the turn. `None` when `until` comes before.
+    pub(super) fn enter(&self, until: Instant, cancel: &CancelToken) -> Result<Option<Held<'_>>, PythonError> {
+        let bell = {
+            let mut line = self.lock();
+            if !line.is_taken {
+                line.is_taken = true;
+                return Ok(Some(Held(self)));
+            }
+            let bell = Arc::new(Bell::new().map_err(ExecError::Follow)?);
+            line.waiting.push_back(Arc::clone(&bell));
+            bell
+        };
+        let waited = Self::wait(&bell, until, cancel);
+        let mut line = self.lock();
+        let before = line.waiting.len();
+        line.waiting.retain(|waiting| !Arc::ptr_eq(waiting, &bell));
+        let held = (line.waiting.len() == before).then(|| Held(self));
+        // What is given back is given on, which takes the lock.
+        drop(line);
+        waited.map(|()| held)
+    }
+
+    /// Returns when the bell was rung, or `until` has come.
+    fn wait(bell: &Bell, until: Instant, cancel: &CancelToken) -> Result<(), PythonError> {
+        let wake = cancel.wake_fd().map_err(|errno| ExecError::Follow(errno.into()))?;
+        loop {
+            let [rung, _] = readable([Some(bell.as_fd()), Some(wake)], Some(until))?;
+            if cancel.is_cancelled() {
+                return Err(PythonError::Cancelled);
+            }
+            if rung || Instant::now() >= until {
+                return Ok(());
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Line> {
+        // The line is whole at any point.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        let mut line = self.0.lock();
+        match line.waiting.pop_front() {
+            Some(bell) => bell.ring(),
+            None => line.is_taken = false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(20)
+    }
+
+    #[test]
+    fn the_turn_goes_to_who_came_first() {
+        let turn = Turn::default();
+        let cancel = CancelToken::new();
+        let order = Mutex::new(Vec::new());
+        let first = turn.enter(soon(), &cancel).unwrap().unwrap();
+        std::thread::scope(|scope| {
+            for number in 0..3 {
+                let (turn, cancel, order) = (&turn, &cancel, &order);
+                scope.spawn(move || {
+                    let held = turn.enter(soon(), cancel).unwrap().unwrap();
+                    order.lock().unwrap().push(number);
+                    drop(held);
+                });
+                while turn.lock().waiting.len() <= number {
+                    std::thread::yield_now();
+                }
+            }
+            drop(first);
+        });
+        assert_eq!(*order.lock().unwrap(), [0, 1, 2]);
+        assert!(!turn.lock().is_taken);
+    }
+
+    #[test]
+    fn who_waits_too_long_or_is_cancelled_leaves_the_line() {
+        let turn = Turn::default();
+        let cancel = CancelToken::new();
+        let held = turn.enter(soon(), &cancel).unwrap();
+        assert!(held.is_some());
+        assert!(turn.enter(Instant::now(), &cancel).unwrap().is_none());
+        cancel.cancel();
+        assert!(matches!(turn.enter(soon(), &cancel), Err(PythonError::Cancelled)));
+        drop(held);
+        let line = turn.lock();
+        assert!(!line.is_taken && line.waiting.is_empty());
+    }
+}

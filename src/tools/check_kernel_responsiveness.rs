@@ -1,0 +1,86 @@
+//! `check_kernel_responsiveness`: whether a Python session answers.
+
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::python::{Open, ground, how, seconds, session};
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::error::Error;
+use crate::limits::PYTHON_PING_MS;
+use crate::python::PythonError;
+
+/// Asks for a sign of life.
+pub struct CheckKernelResponsiveness;
+
+/// Arguments of `check_kernel_responsiveness`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// Session to ask (default: the active one)
+    #[schemars(extend("x-aliases" = ["session", "name"]))]
+    session_id: Option<String>,
+}
+
+/// Whether there was one.
+#[derive(Debug, Serialize)]
+pub struct Output {
+    session_id: String,
+    responsive: bool,
+    /// In seconds.
+    response_time: f64,
+    test_result: String,
+    busy: bool,
+}
+
+impl Tool for CheckKernelResponsiveness {
+    type Params = Params;
+    type Output = Open<Output>;
+    const NAME: &'static str = "check_kernel_responsiveness";
+    const TITLE: &'static str = "Check that a Python session answers";
+    const DESCRIPTION: &'static str = "Have the interpreter of a session compute something beside the code that runs in \
+        it, and measure how long the answer takes.";
+    const HINTS: Hints = Hints::Runs;
+    const TOOLSET: Toolset = Toolset::Python;
+    const WEIGHT: Weight = Weight::Waits;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
+        let session = context.services.python.find(params.session_id.as_deref())?;
+        if !session.was_started() {
+            let ground = ground(context, Self::NAME)?;
+            self::session(context, Some(session.name()))?.kernel(&ground, context.cancel)?;
+        }
+        let begun = Instant::now();
+        let kernel = session.live();
+        let busy_for = kernel.as_ref().and_then(|kernel| kernel.busy_for());
+        let pong = match &kernel {
+            Some(kernel) => match kernel.ping(Duration::from_millis(PYTHON_PING_MS), context.cancel) {
+                Err(PythonError::Over { .. }) => None,
+                pong => pong?,
+            },
+            None => None,
+        };
+        let test_result = match (&pong, busy_for, session.live()) {
+            (Some(pong), None, _) => format!("6 * 7 = {}; the session is idle", pong.value),
+            (Some(pong), Some(busy), _) => {
+                format!("6 * 7 = {}; code has been running for {:.1} s", pong.value, busy.as_secs_f64())
+            }
+            (None, busy, Some(_)) => format!(
+                "no answer within {PYTHON_PING_MS} ms: the code, which has been running for {:.1} s, is inside a call that \
+                 lets nothing else run; interrupt_session or restart_session ends it",
+                busy.unwrap_or_default().as_secs_f64()
+            ),
+            (None, _, None) => match session.health()?.exit {
+                Some(exit) => format!("the process has ended ({}); run_python_code starts a new one", how(exit)),
+                None => "there is no process; run_python_code starts one".to_owned(),
+            },
+        };
+        Reply::json(Open(Output {
+            session_id: session.name().to_owned(),
+            responsive: pong.is_some(),
+            response_time: seconds(pong.map_or_else(|| begun.elapsed(), |pong| pong.elapsed)),
+            test_result,
+            busy: busy_for.is_some(),
+        }))
+    }
+}

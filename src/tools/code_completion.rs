@@ -1,0 +1,53 @@
+//! `code_completion`: what could stand at a place in Python code.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::python::{Open, ground, session};
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::error::Error;
+use crate::python::Question;
+
+/// Completes names.
+pub struct CodeCompletion;
+
+/// Arguments of `code_completion`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// Python code
+    code: String,
+    /// Cursor, in characters from the beginning
+    #[schemars(range(min = 0), extend("x-aliases" = ["cursor", "position"]))]
+    cursor_pos: u64,
+    /// Session whose names count (default: the active one)
+    #[schemars(extend("x-aliases" = ["session"]))]
+    session_id: Option<String>,
+}
+
+/// What could stand there.
+#[derive(Debug, Serialize)]
+pub struct Output {
+    matches: Vec<String>,
+    cursor_start: u64,
+    cursor_end: u64,
+}
+
+impl Tool for CodeCompletion {
+    type Params = Params;
+    type Output = Open<Output>;
+    const NAME: &'static str = "code_completion";
+    const TITLE: &'static str = "Complete Python code";
+    const DESCRIPTION: &'static str = "Names that could stand at the cursor, from what a session has defined and imported. Works while its code runs.";
+    const HINTS: Hints = Hints::Runs;
+    const TOOLSET: Toolset = Toolset::Python;
+    const WEIGHT: Weight = Weight::Waits;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
+        let ground = ground(context, Self::NAME)?;
+        let kernel = session(context, params.session_id.as_deref())?.kernel(&ground, context.cancel)?;
+        let question = Question { code: &params.code, cursor: params.cursor_pos };
+        let found = kernel.complete(question, context.cancel)?;
+        let (cursor_start, cursor_end) = (found.cursor_start, found.cursor_end);
+        Reply::json(Open(Output { matches: found.matches, cursor_start, cursor_end }))
+    }
+}

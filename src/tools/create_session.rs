@@ -1,0 +1,97 @@
+//! `create_session`: one more Python interpreter.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::python::{Open, absolute, ground};
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::error::Error;
+use crate::limits::DEFAULT_PYTHON;
+use crate::python::Settings;
+use crate::text::escape::show_path;
+
+/// Makes a session.
+pub struct CreateSession;
+
+/// Arguments of `create_session`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// Name of the new session
+    #[schemars(extend("x-aliases" = ["session", "name"]))]
+    session_id: String,
+    /// What it is for
+    description: Option<String>,
+    /// Interpreter, a name or a path (default python3)
+    python: Option<String>,
+    /// Where it runs (default: the first writable allowed directory)
+    #[schemars(extend("x-aliases" = ["cwd", "workingDirectory", "workdir"]))]
+    working_directory: Option<String>,
+    /// Variables of its environment, `NAME=VALUE` each
+    #[schemars(extend("x-aliases" = ["env"]))]
+    environment: Option<Vec<String>>,
+}
+
+/// The session.
+#[derive(Debug, Serialize)]
+pub struct Output {
+    session_id: String,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    python_version: String,
+    python: String,
+    working_directory: String,
+}
+
+impl Tool for CreateSession {
+    type Params = Params;
+    type Output = Open<Output>;
+    const NAME: &'static str = "create_session";
+    const TITLE: &'static str = "Create a Python session";
+    const DESCRIPTION: &'static str = "Start one more Python interpreter with variables of its own, which runs beside \
+        the others. The active session stays as it is: name this one with session_id.";
+    const HINTS: Hints = Hints::Runs;
+    const TOOLSET: Toolset = Toolset::Python;
+    const WEIGHT: Weight = Weight::Waits;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
+        let ground = ground(context, Self::NAME)?;
+        let sessions = &context.services.python;
+        let directory = match params.working_directory {
+            Some(directory) => PathBuf::from(directory),
+            None => sessions.default_directory(),
+        };
+        let python = params.python.unwrap_or_else(|| DEFAULT_PYTHON.to_owned());
+        if python.is_empty() || python.contains('\0') || python.starts_with('-') {
+            return Err(Error::params("`python` of create_session is no name and no path of an interpreter"));
+        }
+        let environment = environment(params.environment.unwrap_or_default())?;
+        let description = params.description;
+        let settings = Settings { description: description.clone(), python, directory, environment };
+        let session = sessions.create(&params.session_id, settings)?;
+        let kernel = session.kernel(&ground, context.cancel).inspect_err(|_| {
+            // It is there only if it works; somebody else may have deleted it meanwhile.
+            let _ = sessions.delete(&params.session_id);
+        })?;
+        let ready = kernel.ready();
+        Reply::json(Open(Output {
+            session_id: params.session_id,
+            status: "created",
+            description,
+            python_version: ready.version.clone(),
+            python: ready.executable.clone(),
+            working_directory: show_path(&absolute(context, &session)).into_owned(),
+        }))
+    }
+}
+
+fn environment(given: Vec<String>) -> Result<Vec<(OsString, OsString)>, Error> {
+    let variable = |(index, text): (usize, String)| match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !text.contains('\0') => Ok((name.into(), value.into())),
+        _ => Err(Error::params(format!("`environment[{index}]` of create_session must be NAME=VALUE"))),
+    };
+    given.into_iter().enumerate().map(variable).collect()
+}

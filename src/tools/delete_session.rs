@@ -1,0 +1,44 @@
+//! `delete_session`: the end of a Python session.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::python::Open;
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::error::Error;
+
+/// Ends a session.
+pub struct DeleteSession;
+
+/// Arguments of `delete_session`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// Session to end
+    #[schemars(extend("x-aliases" = ["session", "name"]))]
+    session_id: String,
+}
+
+/// What is left.
+#[derive(Debug, Serialize)]
+pub struct Output {
+    session_id: String,
+    status: &'static str,
+    active_session: String,
+}
+
+impl Tool for DeleteSession {
+    type Params = Params;
+    type Output = Open<Output>;
+    const NAME: &'static str = "delete_session";
+    const TITLE: &'static str = "Delete a Python session";
+    const DESCRIPTION: &'static str = "End a Python session and everything it has started; its variables are lost. The \
+        session `default` is there again at once, empty.";
+    const HINTS: Hints = Hints::Runs;
+    const TOOLSET: Toolset = Toolset::Python;
+    const WEIGHT: Weight = Weight::Waits;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
+        let active_session = context.services.python.delete(&params.session_id)?;
+        Reply::json(Open(Output { session_id: params.session_id, status: "deleted", active_session }))
+    }
+}

@@ -1,0 +1,84 @@
+//! `get_kernel_health`: how the process of a Python session is.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::python::{Open, ground, how, seconds, session};
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::error::Error;
+use crate::python::Health;
+
+/// Tells how a process is.
+pub struct GetKernelHealth;
+
+/// Arguments of `get_kernel_health`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// Session to look at (default: the active one)
+    #[schemars(extend("x-aliases" = ["session", "name"]))]
+    session_id: Option<String>,
+}
+
+/// How it is.
+#[derive(Debug, Serialize)]
+pub struct Output {
+    session_id: String,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pid: Option<u32>,
+    /// In bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_usage: Option<u64>,
+    /// Since the last look, of one processor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_percent: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    num_threads: Option<u32>,
+    /// It and what it has started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    num_processes: Option<u32>,
+    /// In seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uptime: Option<f64>,
+    busy: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    current_cell_seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_status: Option<String>,
+}
+
+impl Tool for GetKernelHealth {
+    type Params = Params;
+    type Output = Open<Output>;
+    const NAME: &'static str = "get_kernel_health";
+    const TITLE: &'static str = "Health of a Python session";
+    const DESCRIPTION: &'static str = "Whether the interpreter of a session is healthy, dead or a zombie, what memory, \
+        processor and threads it uses, and whether code runs in it. Answers whatever the code does.";
+    const HINTS: Hints = Hints::Runs;
+    const TOOLSET: Toolset = Toolset::Python;
+    const WEIGHT: Weight = Weight::Waits;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
+        let session = context.services.python.find(params.session_id.as_deref())?;
+        if !session.was_started() {
+            // Nobody has ended it: it is there as soon as somebody asks for it.
+            let ground = ground(context, Self::NAME)?;
+            self::session(context, Some(session.name()))?.kernel(&ground, context.cancel)?;
+        }
+        let Health { condition, pid, status, cpu_percent, busy_for, exit } = session.health()?;
+        let status = status.as_ref();
+        Reply::json(Open(Output {
+            session_id: session.name().to_owned(),
+            status: condition.word(),
+            pid,
+            memory_usage: status.map(|status| status.rss_bytes),
+            cpu_percent,
+            num_threads: status.map(|status| status.threads),
+            num_processes: status.map(|status| status.processes),
+            uptime: status.map(|status| seconds(status.uptime)),
+            busy: busy_for.is_some(),
+            current_cell_seconds: busy_for.map(seconds),
+            exit_status: exit.map(how),
+        }))
+    }
+}

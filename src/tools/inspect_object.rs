@@ -1,0 +1,57 @@
+//! `inspect_object`: what stands at a place in Python code.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::python::{Open, ground, session};
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::error::Error;
+use crate::python::Question;
+
+/// Tells about an object.
+pub struct InspectObject;
+
+/// Arguments of `inspect_object`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// Python code
+    code: String,
+    /// Cursor, in characters from the beginning
+    #[schemars(range(min = 0), extend("x-aliases" = ["cursor", "position"]))]
+    cursor_pos: u64,
+    /// 0: signature and documentation (default); 1: the source too
+    #[schemars(range(min = 0, max = 1))]
+    detail_level: Option<u8>,
+    /// Session that has it (default: the active one)
+    #[schemars(extend("x-aliases" = ["session"]))]
+    session_id: Option<String>,
+}
+
+/// What there is to say.
+#[derive(Debug, Serialize)]
+pub struct Output {
+    found: bool,
+    data: BTreeMap<String, String>,
+}
+
+impl Tool for InspectObject {
+    type Params = Params;
+    type Output = Open<Output>;
+    const NAME: &'static str = "inspect_object";
+    const TITLE: &'static str = "Inspect a Python object";
+    const DESCRIPTION: &'static str = "Type, signature, documentation and source of the object at the cursor, as a \
+        session has it. Works while its code runs.";
+    const HINTS: Hints = Hints::Runs;
+    const TOOLSET: Toolset = Toolset::Python;
+    const WEIGHT: Weight = Weight::Waits;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
+        let ground = ground(context, Self::NAME)?;
+        let kernel = session(context, params.session_id.as_deref())?.kernel(&ground, context.cancel)?;
+        let question = Question { code: &params.code, cursor: params.cursor_pos };
+        let found = kernel.inspect(question, params.detail_level.unwrap_or(0), context.cancel)?;
+        Reply::json(Open(Output { found: found.found, data: found.data }))
+    }
+}

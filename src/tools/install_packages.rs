@@ -1,0 +1,133 @@
+//! `install_packages`: packages for one Python session.
+
+use std::path::Path;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::command_notes::exit_code;
+use super::python::{Open, ground, private_directory};
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::error::Error;
+use crate::exec::{self, Bounds, ExecError, place_of};
+use crate::limits::{DEFAULT_INSTALL_SECS, KILL_GRACE_MS, MAX_INSTALL_SECS, MAX_PACKAGES};
+use crate::python::PythonError;
+use crate::python::packages::{NO_ENVIRONMENT, NO_PIP, found, is_path, script};
+use crate::sandbox::Network;
+
+/// Installs packages.
+pub struct InstallPackages;
+
+/// Arguments of `install_packages`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// What to install: names as for pip, with versions if wanted, or paths of wheels and source trees
+    #[schemars(length(min = 1, max = MAX_PACKAGES), extend("x-aliases" = ["package"]))]
+    packages: Vec<String>,
+    /// Seconds until it is ended (default 120)
+    #[schemars(range(min = 1, max = MAX_INSTALL_SECS), extend("x-aliases" = ["timeout_secs"]))]
+    timeout: Option<u64>,
+    /// Session that gets them (default: the active one)
+    #[schemars(extend("x-aliases" = ["session"]))]
+    session_id: Option<String>,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+pub struct Output {
+    success: bool,
+    session_id: String,
+    packages: Vec<String>,
+    /// What pip said.
+    #[serde(rename = "output")]
+    said: String,
+    message: String,
+}
+
+impl Tool for InstallPackages {
+    type Params = Params;
+    type Output = Open<Output>;
+    const NAME: &'static str = "install_packages";
+    const TITLE: &'static str = "Install Python packages";
+    const DESCRIPTION: &'static str = "Install packages with pip for one session, into an environment that lives as long \
+        as the server. The session can import them at once and keeps its variables. Names need a network (--network \
+        host); wheels and source trees in the allowed directories do not.";
+    const HINTS: Hints = Hints::Runs;
+    const TOOLSET: Toolset = Toolset::Python;
+    const WEIGHT: Weight = Weight::Heavy;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
+        let ground = ground(context, Self::NAME)?;
+        let services = context.services;
+        let session = services.python.find(params.session_id.as_deref())?;
+        let offline = services.commands.standing.effective_network() != Network::Host;
+        let wanted =
+            params.packages.iter().map(|package| one(context, package, offline)).collect::<Result<Vec<_>, _>>()?;
+        let Some(directory) = private_directory(context) else { return Err(ExecError::NoLauncher.into()) };
+        let own = directory.join(format!("python-{}", session.number()));
+        let line = script(&session.settings().python, &own, &wanted, offline);
+        let dir = place_of(session.directory(&services.policy)?)?;
+        let command = exec::Command { line: &line, dir, terminal: None };
+        let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_INSTALL_SECS));
+        let grace = Duration::from_millis(KILL_GRACE_MS);
+        let bounds = Bounds { timeout, grace, output_cap_bytes: services.commands.output_cap_bytes };
+        let running = &services.commands.running;
+        let outcome = exec::run(ground.launcher, &command, bounds, running, context.cancel, &mut |done, stage| {
+            context.progress.stage(done, timeout, stage);
+        })
+        .map_err(PythonError::Exec)?;
+        if outcome.cancelled {
+            return Err(Error::Cancelled);
+        }
+        let (stdout, code) = (outcome.stdout.text(), exit_code(outcome.exit));
+        let (modules, said) = found(&stdout);
+        let success = code == 0 && !outcome.timed_out && modules.is_some();
+        let mut message = match code {
+            _ if outcome.timed_out => format!("ended after its timeout of {} s", timeout.as_secs()),
+            0 if success => "installed; the session can import them".to_owned(),
+            NO_ENVIRONMENT => "no environment for packages can be made with this interpreter".to_owned(),
+            NO_PIP => "this interpreter has neither pip nor ensurepip, so that nothing can be installed".to_owned(),
+            _ if offline => format!(
+                "pip failed with exit code {code}; programs have no network (the operator can give them one with --network \
+                 host), so what the packages need must be there already or be named by paths"
+            ),
+            _ => format!("pip failed with exit code {code}"),
+        };
+        if success && let Some(modules) = modules {
+            session.use_packages(&own);
+            if let Some(kernel) = session.live()
+                && let Err(error) = kernel.add_packages(modules, context.cancel)
+            {
+                message = format!("installed; the session can import them after restart_session ({error})");
+            }
+        }
+        let said = [said, &outcome.stderr.text()].join("\n").trim().to_owned();
+        let session_id = session.name().to_owned();
+        let mut reply = Reply::json(Open(Output { success, session_id, packages: wanted, said, message }))?;
+        reply.is_error = !success;
+        Ok(reply)
+    }
+}
+
+/// A package as pip is given it: a path is checked, and absolute.
+fn one(context: &Context<'_>, package: &str, offline: bool) -> Result<String, Error> {
+    let package = package.trim();
+    if package.is_empty() || package.starts_with('-') || package.chars().any(char::is_control) {
+        return Err(Error::params(format!("`packages` of install_packages has `{package}`, which is no package")));
+    }
+    if is_path(package) {
+        let file = context.services.policy.read(Path::new(package)).map_err(PythonError::Policy)?;
+        return file.shown().to_str().map(str::to_owned).ok_or_else(|| {
+            Error::params("`packages` of install_packages has a path that is no UTF-8, which pip cannot be given")
+        });
+    }
+    if offline {
+        return Err(Error::Refused {
+            what: "install_packages",
+            reason: format!("`{package}` would have to be fetched, and programs have no network"),
+            hint: "name a wheel or a source tree in an allowed directory; the operator can allow more with --network host",
+        });
+    }
+    Ok(package.to_owned())
+}

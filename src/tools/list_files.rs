@@ -1,0 +1,127 @@
+//! `list_files`: the files of a directory, as the tools of Python servers list them.
+
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::list_directory::open_directory;
+use super::python::Open;
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::error::Error;
+use crate::fs::{self, Tree, TreeOptions};
+use crate::limits::{MAX_LISTED_FILES, MAX_WALK_DEPTH};
+use crate::policy::Kind;
+use crate::python::PythonError;
+use crate::text::escape::show;
+
+/// Lists files.
+pub struct ListFiles;
+
+/// Arguments of `list_files`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// Directory (default: the first allowed one)
+    #[schemars(extend("x-aliases" = ["directory", "dir"]))]
+    path: Option<String>,
+    /// Include what lies in subdirectories
+    recursive: Option<bool>,
+    /// Draw a tree too
+    tree: Option<bool>,
+    /// Levels below the directory
+    #[schemars(range(min = 1), extend("x-aliases" = ["maxDepth", "depth"]))]
+    max_depth: Option<usize>,
+}
+
+/// The files.
+#[derive(Debug, Serialize)]
+pub struct Output {
+    files: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tree: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+}
+
+impl Tool for ListFiles {
+    type Params = Params;
+    type Output = Open<Output>;
+    const NAME: &'static str = "list_files";
+    const TITLE: &'static str = "List files";
+    const DESCRIPTION: &'static str = "The files of a directory, with recursive or tree those below it too (10,000 at \
+        most). Paths are as the other tools take them.";
+    const HINTS: Hints = Hints::Observes;
+    const TOOLSET: Toolset = Toolset::Python;
+    const WEIGHT: Weight = Weight::Heavy;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
+        let path = params.path.as_deref().filter(|path| !path.is_empty()).unwrap_or(".");
+        let directory = open_directory(&context.services.policy, path).map_err(|error| match error {
+            Error::Policy(error) => PythonError::Policy(error).into(),
+            error => error,
+        })?;
+        let wants_tree = params.tree == Some(true);
+        let is_deep = wants_tree || params.recursive.unwrap_or(params.max_depth.is_some());
+        let options = TreeOptions {
+            max_depth: if is_deep { params.max_depth.unwrap_or(MAX_WALK_DEPTH) } else { 1 },
+            max_entries: MAX_LISTED_FILES,
+            respect_gitignore: false,
+            keep: &|_, _| true,
+            cancel: context.cancel,
+        };
+        let tree = fs::tree(&directory, &options)?;
+        let lead = if path == "." { String::new() } else { format!("{}/", path.trim_end_matches('/')) };
+        let drawn = wants_tree.then(|| draw(&tree));
+        Reply::json(Open(Output { files: files(&tree, &lead), tree: drawn, truncated: tree.truncated }))
+    }
+}
+
+/// The paths of all that is no directory.
+fn files(tree: &Tree, lead: &str) -> Vec<String> {
+    let mut above: Vec<String> = Vec::new();
+    let mut files = Vec::new();
+    for entry in &tree.entries {
+        above.truncate(entry.depth - 1);
+        let name = show(entry.name.as_bytes());
+        if entry.kind == Kind::Directory {
+            above.push(name.into_owned());
+        } else {
+            files.push(format!("{lead}{}{}{name}", above.join("/"), if above.is_empty() { "" } else { "/" }));
+        }
+    }
+    files
+}
+
+/// A line each, indented by its depth, directories with a slash.
+fn draw(tree: &Tree) -> String {
+    let mut drawn = String::new();
+    for entry in &tree.entries {
+        let slash = if entry.kind == Kind::Directory { "/" } else { "" };
+        // Writing to a String cannot fail.
+        let _ = writeln!(drawn, "{}{}{slash}", "  ".repeat(entry.depth - 1), show(entry.name.as_bytes()));
+    }
+    drawn
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::TreeEntry;
+
+    #[test]
+    fn a_flat_list_becomes_paths_and_a_drawing() {
+        let entry = |depth, name: &str, kind| TreeEntry { depth, name: name.into(), kind, listed: true };
+        let entries = vec![
+            entry(1, "a", Kind::Directory),
+            entry(2, "b", Kind::Directory),
+            entry(3, "c.py", Kind::File),
+            entry(2, "d.py", Kind::File),
+            entry(1, "e", Kind::Symlink),
+        ];
+        let tree = Tree { entries, ..Tree::default() };
+        assert_eq!(files(&tree, ""), ["a/b/c.py", "a/d.py", "e"]);
+        assert_eq!(files(&tree, "x/"), ["x/a/b/c.py", "x/a/d.py", "x/e"]);
+        assert_eq!(draw(&tree), "a/\n  b/\n    c.py\n  d.py\ne\n");
+    }
+}

@@ -1,0 +1,46 @@
+//! `list_variables`: what a Python session holds.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::python::{Open, ground, session};
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::error::Error;
+use crate::python::Variable;
+
+/// Lists variables.
+pub struct ListVariables;
+
+/// Arguments of `list_variables`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// Session to look into (default: the active one)
+    #[schemars(extend("x-aliases" = ["session", "name"]))]
+    session_id: Option<String>,
+}
+
+/// The names, in the order in which they came to be.
+#[derive(Debug, Serialize)]
+pub struct Output {
+    session_id: String,
+    variables: Vec<Variable>,
+}
+
+impl Tool for ListVariables {
+    type Params = Params;
+    type Output = Open<Output>;
+    const NAME: &'static str = "list_variables";
+    const TITLE: &'static str = "List Python variables";
+    const DESCRIPTION: &'static str =
+        "The variables and functions that code has made in a session: name, type, size, the beginning of the value.";
+    const HINTS: Hints = Hints::Runs;
+    const TOOLSET: Toolset = Toolset::Python;
+    const WEIGHT: Weight = Weight::Waits;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
+        let ground = ground(context, Self::NAME)?;
+        let session = session(context, params.session_id.as_deref())?;
+        let variables = session.kernel(&ground, context.cancel)?.variables(context.cancel)?;
+        Reply::json(Open(Output { session_id: session.name().to_owned(), variables }))
+    }
+}

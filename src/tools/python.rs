@@ -1,0 +1,93 @@
+//! What the tools of the Python set share.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
+
+use super::Context;
+use super::command_notes::refused;
+use crate::error::Error;
+use crate::exec::{ExecError, Exit};
+use crate::python::{Ground, Session, shown_path};
+use crate::text::escape::show_path;
+
+/// An object whose members the output schema leaves open. Clients that make types of output schemas then give it to their
+/// users as a dictionary, as those of such servers expect.
+#[derive(Debug)]
+pub struct Open<T>(pub T);
+
+impl<T: Serialize> Serialize for Open<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<T> JsonSchema for Open<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Open".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "object", "additionalProperties": true})
+    }
+}
+
+/// What sessions stand on; an error where no program may run.
+pub(super) fn ground<'a>(context: &Context<'a>, tool: &'static str) -> Result<Ground<'a>, Error> {
+    let services = context.services;
+    let rules = &services.commands;
+    if let Some(reason) = &rules.standing.refused {
+        return Err(refused(tool, reason));
+    }
+    let Some(launcher) = &rules.launcher else { return Err(ExecError::NoLauncher.into()) };
+    Ok(Ground { launcher, residents: &rules.residents, policy: &services.policy, writer: &services.writer })
+}
+
+/// The session that is meant, for a tool that may start its interpreter.
+pub(super) fn session(context: &Context<'_>, name: Option<&str>) -> Result<Arc<Session>, Error> {
+    Ok(context.services.python.find_to_start(name)?)
+}
+
+/// Paths below a session's directory, each as the file tools take it.
+pub(super) fn shown<'a>(
+    context: &Context<'_>,
+    session: &Session,
+    paths: impl IntoIterator<Item = &'a [u8]>,
+) -> Vec<String> {
+    let directory = absolute(context, session);
+    let policy = &context.services.policy;
+    paths.into_iter().map(|rel| show_path(&shown_path(policy, &directory, rel)).into_owned()).collect()
+}
+
+/// A session's directory.
+pub(super) fn absolute(context: &Context<'_>, session: &Session) -> PathBuf {
+    let asked = &session.settings().directory;
+    context.services.policy.absolute(asked).unwrap_or_else(|_| asked.clone())
+}
+
+/// Where a program in the walls may write that belongs to no allowed directory.
+pub(super) fn private_directory(context: &Context<'_>) -> Option<PathBuf> {
+    let rules = &context.services.commands;
+    let tmp = rules.standing.tmp.as_ref().map(|tmp| PathBuf::from(&tmp.0));
+    tmp.or_else(|| rules.scratch.as_ref().map(|scratch| scratch.path().join("tmp")))
+}
+
+/// How a process ended, in words.
+pub(super) fn how(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("exit code {code}"),
+        Exit::Signal(signal) => format!("signal {signal}"),
+    }
+}
+
+/// Seconds to the microsecond.
+pub(super) fn seconds(time: std::time::Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e6
+}

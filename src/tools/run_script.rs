@@ -1,0 +1,137 @@
+//! `run_script`: a Python file as a program of its own.
+
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::command_notes::exit_code;
+use super::python::{Open, ground, seconds, shown};
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::error::Error;
+use crate::exec::{self, Bounds, Captured, ExecError, place_of};
+use crate::limits::{DEFAULT_CELL_SECS, KILL_GRACE_MS, MAX_CELL_SECS};
+use crate::policy::Kind;
+use crate::python::packages::quoted;
+use crate::python::{PythonError, Session};
+use crate::text::escape::show_path;
+
+/// Runs a file.
+pub struct RunScript;
+
+/// Arguments of `run_script`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// Python file
+    #[schemars(extend("x-aliases" = ["script", "script_path", "file"]))]
+    path: String,
+    /// Its arguments
+    #[schemars(extend("x-aliases" = ["argv", "arguments"]))]
+    args: Option<Vec<String>>,
+    /// Seconds until it is ended (default 30)
+    #[schemars(range(min = 1, max = MAX_CELL_SECS), extend("x-aliases" = ["timeout_secs"]))]
+    timeout: Option<u64>,
+    /// Session whose interpreter, directory and packages it gets, but not its variables (default: the active one)
+    #[schemars(extend("x-aliases" = ["session"]))]
+    session_id: Option<String>,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+pub struct Output {
+    stdout: String,
+    stderr: String,
+    exit_code: i32,
+    execution_time: f64,
+    timed_out: bool,
+    new_files: Vec<String>,
+    modified_files: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl Tool for RunScript {
+    type Params = Params;
+    type Output = Open<Output>;
+    const NAME: &'static str = "run_script";
+    const TITLE: &'static str = "Run a Python script";
+    const DESCRIPTION: &'static str = "Run a Python file with arguments in a process of its own, and get its output, its \
+        exit code and the files it has made. It shares no variables with sessions.";
+    const HINTS: Hints = Hints::Runs;
+    const TOOLSET: Toolset = Toolset::Python;
+    const WEIGHT: Weight = Weight::Heavy;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
+        let ground = ground(context, Self::NAME)?;
+        let services = context.services;
+        let session = services.python.find(params.session_id.as_deref())?;
+        let script = services.policy.read(&params.path).map_err(PythonError::Policy)?;
+        if script.kind() != Kind::File {
+            let message = format!("`path` {} is no file", show_path(script.shown()));
+            return Err(Error::params(message));
+        }
+        let Some(path) = script.shown().to_str() else {
+            return Err(Error::params(
+                "`path` of run_script has bytes that are no UTF-8, which this tool cannot pass on",
+            ));
+        };
+        let line = line(&session, path, params.args.as_deref().unwrap_or_default());
+        let dir = place_of(session.directory(&services.policy)?)?;
+        let command = exec::Command { line: &line, dir, terminal: None };
+        let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_CELL_SECS));
+        let grace = Duration::from_millis(KILL_GRACE_MS);
+        let bounds = Bounds { timeout, grace, output_cap_bytes: services.commands.output_cap_bytes };
+        let begun = Instant::now();
+        let (outcome, changes) = session.with_changes(&services.policy, || {
+            exec::run(
+                ground.launcher,
+                &command,
+                bounds,
+                &services.commands.running,
+                context.cancel,
+                &mut |done, stage| {
+                    context.progress.stage(done, timeout, stage);
+                },
+            )
+        })?;
+        let outcome = match outcome {
+            Ok(outcome) if outcome.cancelled => return Err(Error::Cancelled),
+            Err(ExecError::Cancelled) => return Err(Error::Cancelled),
+            outcome => outcome.map_err(PythonError::Exec)?,
+        };
+        let mut notes = Vec::new();
+        for (name, stream) in [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)] {
+            if let Captured { truncated: true, bytes, total_bytes } = stream {
+                notes.push(format!("{name} truncated: the first {} of {total_bytes} bytes are shown", bytes.len()));
+            }
+        }
+        if outcome.timed_out {
+            notes.push(format!("ended after its timeout of {} s", timeout.as_secs()));
+        }
+        notes.extend(changes.partial.map(|partial| format!("new and modified files are not all told: {partial}")));
+        let exit_code = exit_code(outcome.exit);
+        let mut reply = Reply::json(Open(Output {
+            stdout: outcome.stdout.text().into_owned(),
+            stderr: outcome.stderr.text().into_owned(),
+            exit_code,
+            execution_time: seconds(begun.elapsed()),
+            timed_out: outcome.timed_out,
+            new_files: shown(context, &session, changes.new.iter().map(|path| &**path)),
+            modified_files: shown(context, &session, changes.modified.iter().map(|path| &**path)),
+            notes,
+        }))?;
+        reply.is_error = exit_code != 0 || outcome.timed_out;
+        Ok(reply)
+    }
+}
+
+/// The command line: the session's interpreter and variables, nothing of which the shell reads.
+fn line(session: &Session, path: &str, args: &[String]) -> String {
+    let mut words = vec!["exec env".to_owned()];
+    for (name, value) in &session.settings().environment {
+        words.push(quoted(&format!("{}={}", name.to_string_lossy(), value.to_string_lossy())));
+    }
+    words.extend([quoted(&session.python()), "-B".to_owned(), quoted(path)]);
+    words.extend(args.iter().map(|arg| quoted(arg)));
+    words.join(" ")
+}

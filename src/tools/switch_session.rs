@@ -1,0 +1,42 @@
+//! `switch_session`: which Python session is meant when none is named.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::python::Open;
+use super::{Context, Hints, Reply, Tool, Toolset};
+use crate::error::Error;
+
+/// Changes the active session.
+pub struct SwitchSession;
+
+/// Arguments of `switch_session`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// Session to switch to
+    #[schemars(extend("x-aliases" = ["session", "name"]))]
+    session_id: String,
+}
+
+/// Before and now.
+#[derive(Debug, Serialize)]
+pub struct Output {
+    previous_session: String,
+    current_session: String,
+}
+
+impl Tool for SwitchSession {
+    type Params = Params;
+    type Output = Open<Output>;
+    const NAME: &'static str = "switch_session";
+    const TITLE: &'static str = "Switch the active Python session";
+    const DESCRIPTION: &'static str = "Make a session the one that calls without session_id mean. Where several agents \
+        share a server, give session_id in every call instead.";
+    const HINTS: Hints = Hints::Runs;
+    const TOOLSET: Toolset = Toolset::Python;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
+        let previous_session = context.services.python.switch(&params.session_id)?;
+        Reply::json(Open(Output { previous_session, current_session: params.session_id }))
+    }
+}

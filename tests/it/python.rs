@@ -1,0 +1,59 @@
+//! Python sessions through the program: cells, sessions, how they end, and what an agent may do wrong.
+
+mod cells;
+mod endings;
+mod load;
+mod sessions;
+mod tools;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Reply, Server};
+use crate::schema::NEWEST_HANDSHAKE;
+use crate::tree::Tree;
+
+/// A server with one allowed directory, `work`, and the set of Python tools.
+fn open(tree: &Tree, args: &[&str]) -> Server {
+    open_as(tree, NEWEST_HANDSHAKE, args)
+}
+
+fn open_as(tree: &Tree, revision: &str, args: &[&str]) -> Server {
+    let allow = format!("{}:rw", tree.text("work"));
+    tree.dir("work");
+    Server::open(tree, revision, &[&["--allow", &allow, "--tools", "files,python"], args].concat())
+}
+
+/// What a tool says, which is the same as text and as a structure.
+#[track_caller]
+fn said(reply: &Reply) -> Value {
+    let structured = reply.result()["structuredContent"].clone();
+    let text: Value = serde_json::from_str(&reply.all_texts()[0]).unwrap();
+    assert_eq!(text, structured);
+    structured
+}
+
+/// Runs a cell, and gives what came of it.
+#[track_caller]
+fn run(server: &mut Server, code: &str) -> Value {
+    said(&server.call("run_python_code", json!({"code": code})))
+}
+
+/// The result of a cell that must work and write nothing.
+#[track_caller]
+fn result(server: &mut Server, code: &str) -> String {
+    let ran = run(server, code);
+    assert_eq!((&ran["error"], &ran["stdout"], &ran["stderr"]), (&Value::Null, &json!(""), &json!("")), "{ran}");
+    ran["result"].as_str().unwrap_or("None").to_owned()
+}
+
+/// Asks until the session is busy: a cell that was sent has begun.
+fn until_busy(server: &mut Server, session: &str) -> Value {
+    let until = std::time::Instant::now() + crate::harness::DEADLINE;
+    loop {
+        let health = said(&server.call("get_kernel_health", json!({"session_id": session})));
+        if health["busy"] == true {
+            return health;
+        }
+        assert!(std::time::Instant::now() < until, "{health}");
+    }
+}

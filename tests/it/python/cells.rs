@@ -1,0 +1,163 @@
+//! What a cell gives back.
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use super::{open, open_as, result, run, said};
+use crate::tree::Tree;
+
+#[test]
+fn a_cell_has_output_result_and_files_and_state_stays() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/old.txt", "1");
+    let code = "import sys\nx = 41\nprint('out')\nprint('err', file=sys.stderr)\nopen('new.txt', 'w').close()\n\
+                open('old.txt', 'w').write('22')\nx + 1";
+    let mut ran = run(&mut server, code);
+    assert!(ran["execution_time"].as_f64().unwrap() > 0.0);
+    ran["execution_time"] = Value::Null;
+    assert_eq!(
+        ran,
+        json!({"stdout": "out\n", "stderr": "err\n", "execution_time": null, "outputs": [], "new_files": ["new.txt"],
+            "modified_files": ["old.txt"], "result": "42", "session_id": "default", "timed_out": false,
+            "state_lost": false})
+    );
+    assert_eq!(result(&mut server, "x, _"), "(41, 42)");
+    assert_eq!(result(&mut server, "import asyncio\nawait asyncio.sleep(0, 'awaited')"), "'awaited'");
+    assert_eq!(result(&mut server, "x = 1"), "None");
+    assert_eq!(result(&mut server, ""), "None");
+}
+
+#[test]
+fn code_that_raises_is_a_result_that_says_where() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let reply = server.call("run_python_code", json!({"code": "print('before')\ndef f():\n    1 / 0\nf()"}));
+    assert_eq!(reply.result()["isError"], true);
+    let ran = said(&reply);
+    assert_eq!(ran["stdout"], "before\n");
+    let traceback = "Traceback (most recent call last):\n  File \"<cell 1>\", line 4, in <module>\n    f()\n  File \"<cell \
+                     1>\", line 3, in f\n    1 / 0\n";
+    let told = ran["error"]["traceback"].as_str().unwrap();
+    // Which columns are marked depends on the version.
+    let unmarked: String = told.lines().filter(|line| !line.contains('~')).map(|line| format!("{line}\n")).collect();
+    assert_eq!(unmarked, format!("{traceback}ZeroDivisionError: division by zero\n"));
+    assert_eq!(
+        (&ran["error"]["name"], &ran["error"]["message"]),
+        (&json!("ZeroDivisionError"), &json!("division by zero"))
+    );
+    let ran = run(&mut server, "!ls\n");
+    assert_eq!(ran["error"]["name"], "SyntaxError");
+    assert!(ran["notes"][0].as_str().unwrap().starts_with("lines that begin with ! or %"), "{ran}");
+    assert_eq!(run(&mut server, "import sys; sys.exit(3)")["error"]["name"], "SystemExit");
+    assert_eq!(run(&mut server, "input()")["error"]["name"], "EOFError");
+    assert_eq!(result(&mut server, "import sys; sys.exit(0)"), "None");
+}
+
+#[test]
+fn pictures_are_content_and_files_and_html_is_text() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let code = "class Both:\n  def _repr_png_(self): return b'PNG'\n  def _repr_html_(self): return '<b>1</b>'\n  \
+                def __repr__(self): return 'both'\ndisplay('shown', 2)\nBoth()";
+    let reply = server.call("run_python_code", json!({"code": code}));
+    let ran = said(&reply);
+    assert_eq!(ran["result"], "both");
+    assert_eq!(ran["result_data"], json!({"text/html": "<b>1</b>"}));
+    assert_eq!(ran["displays"], json!([{"text/plain": "'shown'"}, {"text/plain": "2"}]));
+    assert_eq!(ran["outputs"], json!(["outputs/cell1-1.png"]));
+    assert_eq!(ran["new_files"], json!(["outputs/cell1-1.png"]));
+    assert_eq!(tree.read("work/outputs/cell1-1.png"), "PNG");
+    assert_eq!(reply.result()["content"][1], json!({"type": "image", "data": "UE5H", "mimeType": "image/png"}));
+    // What is no picture is no content, whatever the session says.
+    let reply = server.call(
+        "run_python_code",
+        json!({"code": "class No:\n  def _repr_mimebundle_(self): return {'image/png': 'x'}\n__import__('os').chdir('/tmp')\nNo()"}),
+    );
+    assert_eq!(said(&reply)["outputs"], json!(["outputs/cell2-1.png"]));
+}
+
+#[test]
+fn long_output_has_beginning_and_end_and_is_kept_whole() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &["--output-cap-bytes", "1024"]);
+    let ran = run(&mut server, "for i in range(10000): print(i)");
+    let shown = ran["stdout"].as_str().unwrap();
+    assert!(shown.starts_with("0\n1\n2\n") && shown.ends_with("\n9998\n9999\n") && shown.len() < 1200, "{shown}");
+    assert!(shown.contains("of 48890 bytes left out"), "{shown}");
+    let kept = ran["outputs"][0].as_str().unwrap();
+    let all: String = (0..10000).map(|number| format!("{number}\n")).collect();
+    assert_eq!(tree.read(&format!("work/{kept}")), all);
+    let ran = run(&mut server, "import sys; sys.stdout.buffer.write(bytes([0, 255, 10])); print('a')");
+    assert_eq!(ran["stdout"], "\u{0}\u{fffd}\na\n");
+    let ran = run(&mut server, "print('x' * 100_000_000)");
+    assert!(ran["stdout"].as_str().unwrap().contains("of 100000001 bytes left out"));
+}
+
+#[test]
+fn what_comes_late_belongs_to_no_later_cell() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    // The thread waits for the next cell to begin, and that for the thread.
+    let first = "import threading\nbegun, done = threading.Event(), threading.Event()\ndef late():\n  begun.wait(20)\n  \
+                 print('from the thread')\n  done.set()\nthreading.Thread(target=late).start()";
+    assert_eq!(run(&mut server, first)["stdout"], "");
+    let ran = run(&mut server, "print('own')\nbegun.set()\nassert done.wait(20)\nprint('own too')");
+    assert_eq!((&ran["stdout"], &ran["late_output"]), (&json!("own\nown too\n"), &json!("from the thread\n")));
+    // A program that is left behind writes to the pipe itself, and ends before the next cell begins.
+    tree.fifo("work/gate");
+    let second = "import subprocess\np = subprocess.Popen('read line < gate; echo from the program', shell=True)";
+    run(&mut server, second);
+    std::fs::write(tree.path("work/gate"), "go\n").unwrap();
+    let ran = run(&mut server, "p.wait(20)\nprint('own')");
+    let all = format!("{}{}", ran["stdout"].as_str().unwrap(), ran["late_output"].as_str().unwrap_or_default());
+    assert!(all.contains("own\n") && all.contains("from the program\n"), "{ran}");
+}
+
+#[test]
+fn what_a_cell_takes_away_the_next_one_has_again() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    run(&mut server, "import sys; sys.stdout = None");
+    let ran = run(&mut server, "print(1)");
+    assert_eq!(
+        (&ran["stdout"], &ran["notes"]),
+        (&json!("1\n"), &json!(["sys.stdout was replaced and is the session's own again"]))
+    );
+    run(&mut server, "import os; sys.stderr.close(); os.close(1)");
+    let ran = run(&mut server, "print(2); print(3, file=sys.stderr)");
+    assert_eq!((&ran["stdout"], &ran["stderr"]), (&json!("2\n"), &json!("3\n")));
+    run(&mut server, "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)");
+    let ran = said(&server.call("run_python_code", json!({"code": "while True: pass", "timeout": 1})));
+    assert_eq!((&ran["state_lost"], &ran["error"]["name"]), (&json!(false), &json!("TimeoutError")));
+    run(&mut server, "if os.fork() == 0: print('child')\nelse: os.wait()");
+    assert_eq!(result(&mut server, "2"), "2");
+}
+
+#[test]
+fn output_is_told_while_the_code_runs() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.fifo("work/gate");
+    let params = json!({"name": "run_python_code", "_meta": {"progressToken": "p"},
+        "arguments": {"code": "print('early')\nopen('gate').read()\nprint('late')"}});
+    let id = server.send("tools/call", params);
+    let told = server.recv();
+    assert_eq!((&told["method"], &told["params"]["message"]), (&json!("notifications/progress"), &json!("early\n")));
+    std::fs::write(tree.path("work/gate"), "go").unwrap();
+    assert_eq!(said(&server.reply_to(&id))["stdout"], "early\nlate\n");
+}
+
+#[test]
+fn every_revision_has_cells() {
+    for revision in crate::schema::REVISIONS {
+        let tree = Tree::new();
+        let mut server = open_as(&tree, revision, &[]);
+        let reply = server.call("run_python_code", json!({"code": "1 + 1"}));
+        let text: Value = serde_json::from_str(&reply.text()).unwrap();
+        assert_eq!(text["result"], "2", "{revision}");
+        let unknown = server.call("run_python_code", json!({"code": "1", "session_id": "nope"})).failure().unwrap();
+        assert!(unknown.message.starts_with("session `nope` not found: there are `default`"), "{unknown:?}");
+        assert_eq!(unknown.code, (revision != crate::schema::STATELESS).then_some(-32000), "{revision}");
+    }
+}

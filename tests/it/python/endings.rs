@@ -1,0 +1,233 @@
+//! How cells and sessions end that do not end by themselves: nothing is run twice, and nothing is left.
+
+use pretty_assertions::assert_eq;
+use rustix::process::Pid;
+use serde_json::json;
+
+use super::{open, result, run, said, until_busy};
+use crate::harness::{DEADLINE, Server, ends_within};
+use crate::tree::Tree;
+
+const TIERS: [&str; 3] = ["namespaces", "landlock", "off"];
+
+/// Whether commands run in this tier here.
+fn stands(server: &mut Server) -> bool {
+    server.call("run_python_code", json!({"code": "1"})).failure().is_none()
+}
+
+#[test]
+fn a_timeout_interrupts_and_keeps_the_state_in_every_tier() {
+    for tier in TIERS {
+        let tree = Tree::new();
+        let mut server = open(&tree, &["--sandbox", tier]);
+        if !stands(&mut server) {
+            continue;
+        }
+        // The file would have two lines if the code were run again.
+        let code =
+            "x = 1\nopen('runs', 'a').write('ran\\n')\nprint('before', flush=True)\nimport time\ntime.sleep(100)";
+        let reply = server.call("run_python_code", json!({"code": code, "timeout": 1}));
+        assert_eq!(reply.result()["isError"], true);
+        let ran = said(&reply);
+        assert_eq!(
+            (&ran["stdout"], &ran["timed_out"], &ran["state_lost"], &ran["error"]["name"], &ran["error"]["message"]),
+            (
+                &json!("before\n"),
+                &json!(true),
+                &json!(false),
+                &json!("TimeoutError"),
+                &json!(
+                    "the code ran longer than its timeout of 1 s; it was interrupted; variables are kept; it was not run again"
+                )
+            ),
+            "{tier}"
+        );
+        // Whatever it is that the code waits for.
+        for code in ["while True: pass", "import subprocess; subprocess.run(['sleep', '100'])"] {
+            let ran = said(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
+            assert_eq!((&ran["timed_out"], &ran["state_lost"]), (&json!(true), &json!(false)), "{tier}: {code}");
+        }
+        assert_eq!(result(&mut server, "x"), "1");
+        assert_eq!(tree.read("work/runs"), "ran\n");
+    }
+}
+
+#[test]
+fn code_that_does_not_heed_an_interrupt_ends_with_its_session() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    run(&mut server, "x = 1");
+    let code =
+        "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('before', flush=True)\nwhile True: pass";
+    let ran = said(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
+    assert_eq!(
+        (&ran["stdout"], &ran["timed_out"], &ran["state_lost"]),
+        (&json!("before\n"), &json!(true), &json!(true))
+    );
+    assert!(ran["notes"][0].as_str().unwrap().contains("did not heed an interrupt"), "{ran}");
+    let ran = run(&mut server, "'x' in globals()");
+    assert_eq!((&ran["result"], &ran["state_lost"]), (&json!("False"), &json!(false)), "it is said once");
+}
+
+#[test]
+fn a_session_whose_process_dies_says_so_and_starts_anew() {
+    for tier in TIERS {
+        let tree = Tree::new();
+        let mut server = open(&tree, &["--sandbox", tier]);
+        if !stands(&mut server) {
+            continue;
+        }
+        for (code, how) in [
+            ("import os; print('last words', flush=True); os._exit(3)", "exit code 3"),
+            ("import os; print('last words', flush=True); os.kill(os.getpid(), 11)", "signal 11"),
+        ] {
+            let reply = server.call("run_python_code", json!({"code": code}));
+            assert_eq!(reply.result()["isError"], true);
+            let ran = said(&reply);
+            assert_eq!(
+                (&ran["error"]["name"], &ran["error"]["message"], &ran["state_lost"], &ran["stdout"]),
+                (
+                    &json!("SessionEnded"),
+                    &json!(format!("the session's process ended in the cell ({how})")),
+                    &json!(true),
+                    &json!("last words\n")
+                ),
+                "{tier}"
+            );
+            let health = said(&server.call("get_kernel_health", json!({})));
+            assert_eq!(
+                health,
+                json!({"session_id": "default", "status": "dead", "busy": false, "exit_status": how}),
+                "{tier}"
+            );
+            let check = said(&server.call("check_kernel_responsiveness", json!({})));
+            assert_eq!(check["responsive"], false);
+            assert_eq!(
+                check["test_result"],
+                format!("the process has ended ({how}); run_python_code starts a new one")
+            );
+            assert_eq!(result(&mut server, "2"), "2");
+        }
+        // Between two cells, by a thread.
+        run(&mut server, "import os, threading\nx = 1\nthreading.Timer(0.01, lambda: os._exit(4)).start()");
+        let until = std::time::Instant::now() + DEADLINE;
+        while said(&server.call("get_kernel_health", json!({})))["status"] != "dead" {
+            assert!(std::time::Instant::now() < until, "{tier}");
+        }
+        let ran = run(&mut server, "'x' in globals()");
+        assert_eq!((&ran["result"], &ran["state_lost"]), (&json!("False"), &json!(true)), "{tier}");
+        assert!(ran["notes"][0].as_str().unwrap().starts_with("the session's process had ended (exit code 4)"));
+    }
+}
+
+#[test]
+fn interrupting_restarting_and_cancelling_end_a_cell() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let spin = json!({"name": "run_python_code", "arguments": {"code": "x = 1\nwhile True: pass", "timeout": 300}});
+    let nothing = said(&server.call("interrupt_session", json!({})));
+    assert_eq!(nothing["interrupted"], false);
+
+    let id = server.send("tools/call", spin.clone());
+    until_busy(&mut server, "default");
+    let until = std::time::Instant::now() + DEADLINE;
+    while said(&server.call("interrupt_session", json!({})))["interrupted"] != true {
+        assert!(std::time::Instant::now() < until);
+    }
+    assert_eq!(said(&server.reply_to(&id))["error"]["name"], "KeyboardInterrupt");
+
+    let id = server.send("tools/call", spin.clone());
+    until_busy(&mut server, "default");
+    server.notify("notifications/cancelled", json!({"requestId": id}));
+    // The next one has its turn when the cancelled one is over.
+    assert_eq!(result(&mut server, "x"), "1");
+
+    let id = server.send("tools/call", spin);
+    until_busy(&mut server, "default");
+    assert_eq!(said(&server.call("restart_session", json!({})))["status"], "restarted");
+    let ran = said(&server.reply_to(&id));
+    assert_eq!((&ran["error"]["name"], &ran["state_lost"]), (&json!("SessionEnded"), &json!(true)));
+    let ran = run(&mut server, "'x' in globals()");
+    assert_eq!((&ran["result"], &ran["state_lost"]), (&json!("False"), &json!(false)));
+}
+
+#[test]
+fn health_and_questions_are_answered_while_code_holds_the_interpreter() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let health = said(&server.call("get_kernel_health", json!({})));
+    assert_eq!((&health["status"], &health["busy"]), (&json!("healthy"), &json!(false)));
+    assert!(health["pid"].as_u64().unwrap() > 0 && health["memory_usage"].as_u64().unwrap() > 1 << 20, "{health}");
+    assert!(health["num_threads"].as_u64().unwrap() >= 2 && health["uptime"].as_f64().unwrap() > 0.0, "{health}");
+
+    let spin = json!({"code": "words = 'abc'\nwhile True: pass", "timeout": 300});
+    let id = server.send("tools/call", json!({"name": "run_python_code", "arguments": spin}));
+    let busy = until_busy(&mut server, "default");
+    assert!(busy["current_cell_seconds"].as_f64().unwrap() >= 0.0, "{busy}");
+    let until = std::time::Instant::now() + DEADLINE;
+    let completed = loop {
+        let completed = said(&server.call("code_completion", json!({"code": "wor", "cursor_pos": 3})));
+        if completed["matches"] != json!([]) {
+            break completed;
+        }
+        assert!(std::time::Instant::now() < until, "{completed}");
+    };
+    assert_eq!(completed, json!({"matches": ["words"], "cursor_start": 0, "cursor_end": 3}));
+    let check = said(&server.call("check_kernel_responsiveness", json!({})));
+    assert_eq!((&check["responsive"], &check["busy"]), (&json!(true), &json!(true)));
+    server.call("restart_session", json!({})).result();
+    server.reply_to(&id).result();
+
+    let hold = json!({"code": "sum(range(10**12))", "timeout": 300});
+    let id = server.send("tools/call", json!({"name": "run_python_code", "arguments": hold}));
+    until_busy(&mut server, "default");
+    let until = std::time::Instant::now() + DEADLINE;
+    loop {
+        // It may not have begun yet.
+        let check = said(&server.call("check_kernel_responsiveness", json!({})));
+        if check["responsive"] == false {
+            assert!(check["test_result"].as_str().unwrap().starts_with("no answer within 1000 ms"), "{check}");
+            break;
+        }
+        assert!(std::time::Instant::now() < until, "{check}");
+    }
+    assert_eq!(said(&server.call("get_kernel_health", json!({})))["status"], "healthy");
+    server.call("delete_session", json!({"session_id": "default"})).result();
+    assert_eq!(said(&server.reply_to(&id))["state_lost"], true);
+}
+
+#[test]
+fn sessions_end_with_the_server_however_it_ends() {
+    for kill in [false, true] {
+        let tree = Tree::new();
+        let mut server = open(&tree, &["--sandbox", "off"]);
+        let code = "import os, subprocess\np = subprocess.Popen(['sleep', '1000'])\nos.getpid(), p.pid";
+        let pids = result(&mut server, code);
+        let pids: Vec<Pid> =
+            pids.trim_matches(['(', ')']).split(", ").map(|pid| Pid::from_raw(pid.parse().unwrap()).unwrap()).collect();
+        if kill {
+            rustix::process::kill_process(server.pid(), rustix::process::Signal::KILL).unwrap();
+        } else {
+            server.close_stdin();
+        }
+        server.wait_exit();
+        for pid in pids {
+            assert!(ends_within(pid, DEADLINE), "{kill}: {pid:?}");
+        }
+    }
+}
+
+#[test]
+fn a_flood_of_processes_hurts_its_session_only() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &["--sandbox", "namespaces", "--limit-processes", "64"]);
+    if !stands(&mut server) {
+        return;
+    }
+    said(&server.call("create_session", json!({"session_id": "other"})));
+    said(&server.call("run_python_code", json!({"code": "x = 7", "session_id": "other"})));
+    let bomb = "import os\nwhile True:\n  try: os.fork()\n  except BaseException: pass";
+    let ran = said(&server.call("run_python_code", json!({"code": bomb, "timeout": 2})));
+    assert_eq!(ran["timed_out"], true);
+    assert_eq!(said(&server.call("run_python_code", json!({"code": "x", "session_id": "other"})))["result"], "7");
+}

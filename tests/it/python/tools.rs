@@ -1,0 +1,111 @@
+//! The tools beside cells.
+
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+use super::{open, result, said};
+use crate::tree::Tree;
+
+#[test]
+fn completion_and_inspection_count_characters() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    result(&mut server, "import os\ndef größe(a, b=2):\n    'Says how large.'\n    return a");
+    let completed = said(&server.call("code_completion", json!({"code": "ä = grö", "cursor_pos": 7})));
+    assert_eq!(completed, json!({"matches": ["größe"], "cursor_start": 4, "cursor_end": 7}));
+    let completed = said(&server.call("code_completion", json!({"code": "os.path.joi + 1", "cursor_pos": 11})));
+    assert_eq!(completed, json!({"matches": ["join"], "cursor_start": 8, "cursor_end": 11}));
+    let found = said(&server.call("inspect_object", json!({"code": "größe(1)", "cursor_pos": 3})));
+    assert_eq!(found["found"], true);
+    let text = found["data"]["text/plain"].as_str().unwrap();
+    assert!(text.contains("Signature: größe(a, b=2)\nDocstring:\nSays how large."), "{text}");
+    assert!(!text.contains("return a"), "{text}");
+    let found = said(&server.call("inspect_object", json!({"code": "größe(", "cursor_pos": 6, "detail_level": 1})));
+    assert!(found["data"]["text/plain"].as_str().unwrap().contains("    return a"), "{found}");
+    let none = said(&server.call("inspect_object", json!({"code": "nothing", "cursor_pos": 99})));
+    assert_eq!(none, json!({"found": false, "data": {}}));
+    assert_eq!(server.call("inspect_object", json!({"code": "a", "cursor_pos": -1})).code(), -32602);
+}
+
+#[test]
+fn files_are_listed_as_the_other_tools_take_them() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/a.py", "").file("work/sub/b.py", "").file("work/sub/deep/c.py", "");
+    assert_eq!(said(&server.call("list_files", json!({}))), json!({"files": ["a.py"]}));
+    let all = json!(["a.py", "sub/b.py", "sub/deep/c.py"]);
+    assert_eq!(said(&server.call("list_files", json!({"recursive": true}))), json!({"files": all}));
+    assert_eq!(
+        said(&server.call("list_files", json!({"path": "sub", "tree": true, "max_depth": 1}))),
+        json!({"files": ["sub/b.py"], "tree": "b.py\ndeep/\n"})
+    );
+    let outside = server.call("list_files", json!({"path": "/etc"})).failure().unwrap();
+    assert_eq!(outside.code, Some(-32000));
+    assert!(outside.message.starts_with("`/etc` is outside the allowed directories"), "{outside:?}");
+}
+
+#[test]
+fn a_script_runs_by_itself_with_the_sessions_interpreter() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file(
+        "work/it's.py",
+        "import sys\nprint(sys.argv[1:])\nopen('made', 'w').close()\nsys.exit(int(sys.argv[1]))\n",
+    );
+    let ran = said(&server.call("run_script", json!({"path": "it's.py", "args": ["0", "$(touch no)'\n\""]})));
+    assert_eq!(
+        (&ran["stdout"], &ran["exit_code"], &ran["new_files"], &ran["timed_out"]),
+        (&json!("['0', '$(touch no)\\'\\n\"']\n"), &json!(0), &json!(["made"]), &json!(false))
+    );
+    let reply = server.call("run_script", json!({"path": "it's.py", "args": ["2"]}));
+    assert_eq!((&reply.result()["isError"], &said(&reply)["exit_code"]), (&json!(true), &json!(2)));
+    tree.file("work/long.py", "print('before', flush=True)\nwhile True: pass\n");
+    let ran = said(&server.call("run_script", json!({"path": "long.py", "timeout": 1})));
+    assert_eq!((&ran["stdout"], &ran["timed_out"]), (&json!("before\n"), &json!(true)));
+    assert_eq!(server.call("run_script", json!({"path": "/etc/passwd"})).code(), -32000);
+    assert_eq!(server.call("run_script", json!({"path": "none.py"})).code(), -32000);
+}
+
+#[test]
+fn packages_go_into_an_environment_of_the_session() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let named = server.call("install_packages", json!({"packages": ["requests"]})).failure().unwrap();
+    assert!(named.message.contains("programs have no network"), "{named:?}");
+    let flag = server.call("install_packages", json!({"packages": ["--index-url=x"]})).failure().unwrap();
+    assert_eq!(flag.code, Some(-32602));
+    assert_eq!(server.call("install_packages", json!({"packages": ["/etc/x.whl"]})).code(), -32000);
+    // A wheel by hand: an archive with a module and what describes it (PEP 427).
+    let make = "import zipfile\nwith zipfile.ZipFile('tiny-1.0-py3-none-any.whl', 'w') as wheel:\n  \
+                wheel.writestr('tiny.py', 'value = 42\\n')\n  info = 'tiny-1.0.dist-info/'\n  \
+                wheel.writestr(info + 'METADATA', 'Metadata-Version: 2.1\\nName: tiny\\nVersion: 1.0\\n')\n  \
+                wheel.writestr(info + 'WHEEL', 'Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')\n  \
+                wheel.writestr(info + 'RECORD', '')\nx = 1";
+    result(&mut server, make);
+    let reply = server.call("install_packages", json!({"packages": ["./tiny-1.0-py3-none-any.whl"]}));
+    let installed = said(&reply);
+    if installed["success"] != true {
+        let message = installed["message"].as_str().unwrap();
+        let is_missing = message.contains("neither pip nor ensurepip") || message.contains("no environment");
+        assert!(is_missing, "{installed}");
+        return;
+    }
+    assert_eq!(result(&mut server, "import tiny\ntiny.value, x"), "(42, 1)");
+    server.call("restart_session", json!({})).result();
+    assert_eq!(result(&mut server, "import tiny; tiny.value"), "42");
+    tree.file("work/s.py", "import tiny; print(tiny.value)");
+    assert_eq!(said(&server.call("run_script", json!({"path": "s.py"})))["stdout"], "42\n");
+    said(&server.call("create_session", json!({"session_id": "other"})));
+    let ran = said(&server.call("run_python_code", json!({"code": "import tiny", "session_id": "other"})));
+    assert_eq!(ran["error"]["name"], "ModuleNotFoundError");
+}
+
+#[test]
+fn without_walls_there_is_no_python_and_the_files_live_on() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &["--sandbox", "namespaces", "--home", "read-only", "--limit-processes", "8"]);
+    tree.file("work/a", "x");
+    // Whether or not these walls can be had, the file tools work.
+    let _ = server.call("run_python_code", json!({"code": "1"}));
+    assert_eq!(server.call("read_file", json!({"path": "a"})).text(), "x");
+}

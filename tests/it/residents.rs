@@ -1,0 +1,371 @@
+//! Programs that stay, started by the built program as launcher: in every tier and, where the tests run as root, also as
+//! a user without rights.
+
+mod hostile;
+
+use std::fs;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use pretty_assertions::assert_eq;
+use replay::cancel::CancelToken;
+use replay::exec::{ExecError, Exit, Launcher, Program, ProgramStatus, Resident, Running, place_of};
+use replay::sandbox::{Limits, Network, Place, Plan, PlannedRoot, RawString, Scratch, Tier};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::Shutdown;
+
+use crate::interception::{NOBODY, started_as_nobody};
+use crate::walls::fresh_tag;
+
+const LONG: Duration = Duration::from_secs(20);
+
+/// A launcher of one tier.
+struct Cell {
+    launcher: Launcher,
+    setting: (Tier, bool),
+    work: PathBuf,
+    running: Running,
+    cancel: CancelToken,
+    _tree: tempfile::TempDir,
+    _scratch: Scratch,
+}
+
+/// Runs a test in every tier that can be built here, with these limits.
+fn everywhere_within(limits: &Limits, test: impl Fn(&Cell)) {
+    let owners: &[bool] = if rustix::process::geteuid().is_root() { &[false, true] } else { &[false] };
+    let settings =
+        owners.iter().flat_map(|nobody| [Tier::Namespaces, Tier::Landlock, Tier::Off].map(|tier| (tier, *nobody)));
+    for setting in settings {
+        #[expect(clippy::print_stdout, reason = "says where a test failed")]
+        {
+            println!("--- {setting:?}");
+        }
+        match Cell::start(setting, limits) {
+            Ok(cell) => test(&cell),
+            Err(reason) => {
+                assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "{setting:?}: {reason}");
+                #[expect(clippy::print_stderr, reason = "a tier that is left out is said")]
+                {
+                    eprintln!("skipped: {setting:?}: {reason}");
+                }
+            }
+        }
+    }
+}
+
+fn everywhere(test: impl Fn(&Cell)) {
+    everywhere_within(&Limits::default(), test);
+}
+
+fn place(path: &Path) -> Place {
+    place_of(fs::File::open(path).unwrap().as_fd()).unwrap()
+}
+
+impl Cell {
+    fn start(setting: (Tier, bool), limits: &Limits) -> Result<Self, String> {
+        let tree = tempfile::Builder::new().prefix("replay-it-").tempdir().unwrap();
+        fs::set_permissions(tree.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let scratch = Scratch::create(tree.path()).unwrap();
+        let work = tree.path().join("work");
+        fs::create_dir(&work).unwrap();
+        let program = if setting.1 {
+            for path in [scratch.path(), &scratch.path().join("home"), &scratch.path().join("tmp"), &work] {
+                std::os::unix::fs::chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+            }
+            started_as_nobody(tree.path())
+        } else {
+            env!("CARGO_BIN_EXE_replay").into()
+        };
+        let plan = Plan {
+            tier: setting.0,
+            network: if setting.0 == Tier::Off { Network::Host } else { Network::None },
+            roots: vec![PlannedRoot { place: place(&work), writable: true }],
+            protected: vec![],
+            system: ["/usr", "/bin", "/sbin", "/lib", "/lib64"].map(Into::into).to_vec(),
+            public: Vec::new(),
+            scratch: scratch.path().into(),
+            private_home: true,
+            environment: vec![("PATH".into(), "/usr/bin:/bin".into()), ("PLANNED".into(), "p".into())],
+            limits: limits.clone(),
+        };
+        let (launcher, _) = Launcher::start(&program, &plan).map_err(|error| error.to_string())?;
+        let (running, cancel) = (Running::new(4), CancelToken::new());
+        Ok(Self { launcher, setting, work, running, cancel, _tree: tree, _scratch: scratch })
+    }
+
+    fn try_start(&self, argv: &[&str]) -> Result<Resident, ExecError> {
+        let argv: Vec<RawString> = argv.iter().map(Into::into).collect();
+        let environment = [("GIVEN".into(), "g".into())];
+        let program = Program { argv: &argv, dir: place(&self.work), environment: &environment };
+        Resident::start(&self.launcher, &program, &self.running, &self.cancel)
+    }
+
+    /// A script, with a text that is in nobody else's arguments as `$1`.
+    fn sh(&self, script: &str) -> Talk<'_> {
+        let tag = fresh_tag();
+        let resident = self.try_start(&["/bin/sh", "-c", script, "sh", &tag]).unwrap();
+        Talk { cell: self, resident, tag }
+    }
+}
+
+/// A program that is spoken with.
+struct Talk<'a> {
+    cell: &'a Cell,
+    resident: Resident,
+    tag: String,
+}
+
+impl Talk<'_> {
+    fn say(&self, text: &str) {
+        assert_eq!(rustix::io::write(self.resident.channel(), text.as_bytes()), Ok(text.len()));
+    }
+
+    /// What comes next on its channel is this.
+    #[track_caller]
+    fn hears(&self, expected: &str) {
+        assert_eq!(until_length(self.resident.channel(), expected.len()), expected, "{:?}", self.cell.setting);
+    }
+
+    #[track_caller]
+    fn status(&self) -> ProgramStatus {
+        self.resident.status(LONG).unwrap()
+    }
+
+    /// Asks until the answer is as wanted.
+    #[track_caller]
+    fn status_when(&self, wanted: impl Fn(&ProgramStatus) -> bool) -> ProgramStatus {
+        let until = Instant::now() + LONG;
+        loop {
+            let status = self.status();
+            if wanted(&status) {
+                return status;
+            }
+            assert!(Instant::now() < until, "{:?}: {status:?}", self.cell.setting);
+        }
+    }
+
+    #[track_caller]
+    fn ends(&self) -> Exit {
+        self.resident.await_end(Instant::now() + LONG, &self.cell.cancel).unwrap().expect("it ends")
+    }
+
+    /// Processes with its tag as an argument of its own, the program itself not counted.
+    fn others(&self) -> usize {
+        count(|arguments| arguments.last() == Some(&self.tag.as_bytes()) && arguments[0] == b"sleep")
+    }
+
+    #[track_caller]
+    fn others_when(&self, wanted: usize) {
+        let until = Instant::now() + LONG;
+        while self.others() != wanted {
+            assert!(Instant::now() < until, "{:?}: {} instead of {wanted}", self.cell.setting, self.others());
+            // Gives the processor away for as long as an answer takes.
+            let _ = self.resident.status(LONG);
+        }
+    }
+}
+
+/// Living processes whose arguments are like that.
+fn count(like: impl Fn(&[&[u8]]) -> bool) -> usize {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter(|entry| {
+            // Who has ended has no arguments.
+            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let arguments: Vec<&[u8]> = line.strip_suffix(b"\0").unwrap_or(&line).split(|byte| *byte == 0).collect();
+            like(&arguments)
+        })
+        .count()
+}
+
+/// Nobody with this text among the arguments is there any more, at last.
+#[track_caller]
+fn nobody_is_left(tag: &str) {
+    let until = Instant::now() + LONG;
+    let left = || count(|arguments| arguments.contains(&tag.as_bytes()));
+    while left() > 0 {
+        assert!(Instant::now() < until, "{} are left", left());
+        std::thread::yield_now();
+    }
+}
+
+/// Whether there is something to read in time.
+fn is_readable(fd: BorrowedFd<'_>, limit: Duration) -> bool {
+    poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)], Some(&Timespec::try_from(limit).unwrap())).unwrap() == 1
+}
+
+/// So many bytes, or those until the end or the deadline.
+fn until_length(fd: BorrowedFd<'_>, length: usize) -> String {
+    let until = Instant::now() + LONG;
+    let mut text = vec![0; length];
+    let mut got = 0;
+    while got < length && Instant::now() < until {
+        is_readable(fd, until.saturating_duration_since(Instant::now()));
+        match rustix::io::read(fd, &mut text[got..]) {
+            Ok(0) => break,
+            Ok(more) => got += more,
+            Err(Errno::AGAIN) => {}
+            Err(errno) => panic!("{errno}"),
+        }
+    }
+    String::from_utf8_lossy(&text[..got]).into_owned()
+}
+
+#[test]
+fn a_program_answers_on_its_channel() {
+    everywhere(|cell| {
+        let script = "echo out; echo err >&2; echo \"$PLANNED $GIVEN ${PWD##*/}\" >&0
+            while read line; do echo \"got $line\" >&0; done; exit 3";
+        let talk = cell.sh(script);
+        talk.hears("p g work\n");
+        assert_eq!(until_length(talk.resident.stdout(), 4), "out\n");
+        assert_eq!(until_length(talk.resident.stderr(), 4), "err\n");
+        talk.say("a\nb\n");
+        talk.hears("got a\ngot b\n");
+        assert_eq!((talk.resident.ended(), cell.running.len()), (None, 1));
+        rustix::net::shutdown(talk.resident.channel(), Shutdown::Write).unwrap();
+        assert!(is_readable(talk.resident.supervisor(), LONG));
+        assert_eq!((talk.ends(), talk.resident.ended()), (Exit::Code(3), Some(Exit::Code(3))));
+        assert!(is_readable(talk.resident.supervisor(), Duration::ZERO));
+        // Nobody holds an end any more.
+        let [stdout, stderr] = [talk.resident.stdout(), talk.resident.stderr()].map(|end| until_length(end, 1));
+        assert_eq!((stdout, stderr), (String::new(), String::new()));
+        let over = talk.resident.status(LONG).unwrap_err().to_string();
+        assert_eq!(over, "the program has ended already, with exit code 3");
+        drop(talk);
+        assert!(cell.running.is_empty());
+    });
+}
+
+#[test]
+fn an_interrupt_reaches_the_whole_tree_and_the_program_lives_on() {
+    everywhere(|cell| {
+        for (work, others) in [
+            ("sleep $1", 1),
+            ("while [ -z \"$stop\" ]; do :; done", 0),
+            ("sh -c 'sleep $1; echo not interrupted >&0' sh $1", 1),
+            ("sh -c 'trap \"\" HUP; sleep $1 & wait' sh $1", 1),
+        ] {
+            let talk = cell.sh(&format!(
+                "trap 'echo interrupted >&0; stop=1' INT; echo ready >&0; {work}
+                read line; echo \"$line $stop\" >&0; read line"
+            ));
+            talk.hears("ready\n");
+            talk.others_when(others);
+            talk.resident.interrupt().unwrap();
+            talk.hears("interrupted\n");
+            talk.say("still here\n");
+            talk.hears("still here 1\n");
+            assert_eq!(talk.resident.ended(), None);
+            let status = talk.status();
+            assert_eq!((status.threads, status.processes <= 2), (1, true), "{work}: {status:?}");
+            let tag = talk.tag.clone();
+            drop(talk);
+            nobody_is_left(&tag);
+        }
+    });
+}
+
+#[test]
+fn its_state_can_be_asked_whatever_it_does() {
+    everywhere(|cell| {
+        let talk = cell.sh("read line; while :; do :; done");
+        let waiting = talk.status_when(|status| status.state == 'S');
+        assert_eq!((waiting.threads, waiting.processes, waiting.children_cpu), (1, 1, Duration::ZERO));
+        assert!(waiting.rss_bytes >= 4096 && waiting.rss_bytes < 1 << 30, "{waiting:?}");
+        talk.say("go\n");
+        let busy = talk.status_when(|status| status.cpu >= waiting.cpu + Duration::from_millis(50));
+        assert!(busy.uptime > waiting.uptime && busy.cpu <= busy.uptime + Duration::from_millis(20), "{busy:?}");
+        talk.status_when(|status| status.state == 'R');
+        let outsider = talk.status();
+        assert_eq!((outsider.threads, outsider.processes), (1, 1));
+        talk.resident.kill();
+        assert_eq!(talk.ends(), Exit::Signal(9));
+
+        let talk = cell.sh("(while read line && [ $line = on ]; do :; done); echo done >&0; kill -STOP $$; read line");
+        talk.say(&"on\n".repeat(20_000));
+        talk.say("off\n");
+        talk.hears("done\n");
+        let stopped = talk.status_when(|status| status.state == 'T');
+        assert!(stopped.children_cpu > Duration::ZERO, "{stopped:?}");
+    });
+}
+
+#[test]
+fn a_program_that_has_ended_before_its_children_is_a_zombie() {
+    everywhere(|cell| {
+        let talk = cell.sh("trap '' TERM; sleep $1 & sleep $1 & trap - TERM; echo ready >&0; read line");
+        talk.hears("ready\n");
+        talk.others_when(2);
+        talk.resident.terminate();
+        let status = talk.status_when(|status| status.state == 'Z' && status.processes == 2);
+        assert_eq!((status.rss_bytes, status.cpu, status.threads), (0, Duration::ZERO, 0));
+        assert_eq!(talk.resident.ended(), None);
+        talk.resident.kill();
+        assert_eq!((talk.ends(), talk.others()), (Exit::Signal(15), 0));
+    });
+}
+
+#[test]
+fn a_program_that_cannot_be_executed_is_refused() {
+    everywhere(|cell| {
+        let missing = cell.try_start(&["/usr/bin/no-such-program"]).unwrap_err().to_string();
+        assert_eq!(
+            missing,
+            "cannot start the command: execute `/usr/bin/no-such-program`: No such file or directory (os error 2)"
+        );
+        fs::write(cell.work.join("text"), "no program").unwrap();
+        let text = cell.work.join("text").to_str().unwrap().to_owned();
+        let refused = cell.try_start(&[&text]).unwrap_err().to_string();
+        assert_eq!(refused, format!("cannot start the command: execute `{text}`: Permission denied (os error 13)"));
+        assert!(cell.running.is_empty());
+    });
+}
+
+#[test]
+fn there_are_so_many_places_and_all_are_ended_together() {
+    everywhere(|cell| {
+        let all: Vec<_> = (0..4).map(|_| cell.sh("trap '' INT TERM; sleep $1 & read line")).collect();
+        let full = cell.try_start(&["/bin/sh"]).unwrap_err();
+        assert_eq!(full.to_string(), "all 4 places for programs that stay are taken");
+        assert_eq!(cell.running.end_all(), 4);
+        for talk in &all {
+            assert_eq!((talk.ends(), talk.others()), (Exit::Signal(9), 0));
+        }
+        assert!(matches!(cell.try_start(&["/bin/sh"]).unwrap_err(), ExecError::ShuttingDown));
+    });
+}
+
+#[test]
+fn python_minds_an_interrupt_in_all_that_it_does() {
+    let python = "/usr/bin/python3";
+    if !Path::new(python).exists() {
+        return;
+    }
+    let source = "import os, subprocess, sys, time
+def spin():
+    while True: pass
+for work in (lambda: time.sleep(1000), spin, lambda: subprocess.run(['sleep', sys.argv[1]])):
+    try:
+        os.write(0, b'ready\\n')
+        work()
+    except KeyboardInterrupt:
+        os.write(0, b'interrupted\\n')
+os.read(0, 1)
+";
+    everywhere(|cell| {
+        let tag = fresh_tag();
+        let resident = cell.try_start(&[python, "-c", source, &tag]).unwrap();
+        let talk = Talk { cell, resident, tag };
+        for others in [0, 0, 1] {
+            talk.hears("ready\n");
+            talk.others_when(others);
+            talk.resident.interrupt().unwrap();
+            talk.hears("interrupted\n");
+        }
+        assert_eq!((talk.resident.ended(), talk.others()), (None, 0));
+    });
+}

@@ -1,0 +1,163 @@
+//! Programs that stay and do what they can against being interrupted, asked and ended.
+
+use pretty_assertions::assert_eq;
+use replay::exec::News;
+use replay::sandbox::{Event, Request};
+use rustix::net::{SendFlags, send};
+
+use super::*;
+
+/// Starts itself again in a session of its own and ends, for ever.
+const HYDRA: &str = "#!/bin/sh\nsetsid sh \"$0\" \"$1\" &\n";
+
+#[test]
+fn what_ignores_signals_is_killed() {
+    everywhere(|cell| {
+        let talk = cell.sh("trap '' INT TERM HUP QUIT; setsid sleep $1 & nohup sleep $1 & echo ready >&0; sleep $1");
+        talk.hears("ready\n");
+        talk.others_when(3);
+        talk.resident.interrupt().unwrap();
+        talk.resident.terminate();
+        // Both were sent before this was answered.
+        assert_eq!((talk.status().processes, talk.others(), talk.resident.ended()), (4, 3, None));
+        talk.resident.kill();
+        assert_eq!((talk.ends(), talk.others()), (Exit::Signal(9), 0));
+    });
+}
+
+#[test]
+fn what_ends_from_inside_leaves_nobody() {
+    everywhere(|cell| {
+        for (how, exit) in
+            [("kill -9 $$", Exit::Signal(9)), ("kill -SEGV $$", Exit::Signal(11)), ("exit 5", Exit::Code(5))]
+        {
+            // Its pipes and its channel are held open by others.
+            let talk =
+                cell.sh(&format!("trap '' TERM INT; setsid sleep $1 & sleep $1 & echo bye; echo bye >&0; {how}"));
+            assert_eq!((talk.ends(), talk.others()), (exit, 0), "{how}");
+            assert_eq!(until_length(talk.resident.stdout(), 5), "bye\n");
+            talk.hears("bye\n");
+        }
+    });
+}
+
+#[test]
+fn a_closed_channel_is_no_end() {
+    everywhere(|cell| {
+        let talk = cell.sh("exec <&-; sleep $1");
+        talk.others_when(1);
+        assert_eq!(until_length(talk.resident.channel(), 1), "");
+        assert_eq!((talk.resident.ended(), talk.status().processes), (None, 2));
+        talk.resident.terminate();
+        assert_eq!(talk.ends(), Exit::Signal(15));
+    });
+}
+
+#[test]
+fn dropping_it_ends_all_of_it() {
+    everywhere(|cell| {
+        let talk = cell.sh("trap '' TERM INT; setsid sleep $1 & sleep $1 & echo ready >&0; read line");
+        talk.hears("ready\n");
+        talk.others_when(2);
+        let tag = talk.tag.clone();
+        drop(talk);
+        assert!(cell.running.is_empty());
+        nobody_is_left(&tag);
+    });
+}
+
+#[test]
+fn a_flood_of_processes_is_counted_interrupted_and_ended() {
+    let limits = Limits { processes: Some(200), ..Limits::default() };
+    everywhere_within(&limits, |cell| {
+        fs::write(cell.work.join("hydra"), HYDRA).unwrap();
+        let talk = cell.sh(
+            "trap '' INT; for i in 0 1 2 3 4 5 6 7 8 9; do sh hydra $1 & done
+            i=0; while [ $i -lt 50 ]; do sleep $1 & i=$((i+1)); done; echo ready >&0; read line; echo $line >&0; read line",
+        );
+        talk.hears("ready\n");
+        talk.others_when(50);
+        let status = talk.status_when(|status| status.processes > 51);
+        assert!(status.processes < 1000, "{status:?}");
+        talk.resident.interrupt().unwrap();
+        talk.say("still here\n");
+        talk.hears("still here\n");
+        let tag = talk.tag.clone();
+        drop(talk);
+        nobody_is_left(&tag);
+    });
+}
+
+#[test]
+fn a_flood_of_questions_keeps_nobody_from_ending_it() {
+    everywhere(|cell| {
+        let request = Request {
+            argv: ["/bin/sh", "-c", "while :; do sleep 0; done"].map(Into::into).to_vec(),
+            dir: place(&cell.work),
+            environment: vec![],
+            stdin: false,
+            terminal: None,
+            announce: false,
+            intercept: None,
+        };
+        let null = fs::File::options().write(true).open("/dev/null").unwrap();
+        let job = cell.launcher.spawn(&request, &[null.as_fd(), null.as_fd()]).unwrap();
+        // Nothing of the answers is read meanwhile.
+        let until = Instant::now() + LONG;
+        let mut asked = 0_u64;
+        while asked < 20_000 {
+            let words = [[b'S'].as_slice(), &asked.to_le_bytes()].concat();
+            match send(&job, &words, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                Ok(_) => asked += 1,
+                Err(Errno::AGAIN) => {
+                    assert!(Instant::now() < until, "{:?}: the supervisor stands still at {asked}", cell.setting);
+                    std::thread::yield_now();
+                }
+                Err(errno) => panic!("{errno}"),
+            }
+        }
+        while send(&job, b"K", SendFlags::DONTWAIT | SendFlags::NOSIGNAL) == Err(Errno::AGAIN) {
+            assert!(Instant::now() < until, "{:?}", cell.setting);
+            std::thread::yield_now();
+        }
+        let mut answers = 0;
+        loop {
+            assert!(is_readable(job.as_fd(), LONG), "{:?}: no end", cell.setting);
+            match job.next_event().unwrap() {
+                News::Said(Event::Status { number, vitals }, _) => {
+                    assert!(number < asked && vitals.is_some(), "{number} {vitals:?}");
+                    answers += 1;
+                }
+                News::Said(Event::Ended { exit, .. }, _) => {
+                    assert_eq!((exit, answers > 0), (Exit::Signal(9), true));
+                    break;
+                }
+                other => panic!("{:?}: {other:?}", cell.setting),
+            }
+        }
+    });
+}
+
+#[test]
+fn descriptors_that_it_sends_along_stay_outside() {
+    let python = "/usr/bin/python3";
+    if !Path::new(python).exists() {
+        return;
+    }
+    let source = "import array, os, socket
+channel = socket.socket(fileno=0)
+ends = os.pipe()
+for i in range(100):
+    channel.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [ends[1]]))])
+os.close(ends[1])
+channel.sendall(b'!')
+os.read(ends[0], 1)
+channel.sendall(b'closed')
+os.read(0, 1)
+";
+    everywhere(|cell| {
+        let talk = Talk { cell, resident: cell.try_start(&[python, "-c", source]).unwrap(), tag: fresh_tag() };
+        // The pipe is at its end when nobody holds its other side, in no queue and in no table.
+        talk.hears(&format!("{}!closed", "x".repeat(100)));
+    });
+}
