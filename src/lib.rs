@@ -29,6 +29,7 @@ pub mod search;
 pub mod server;
 pub mod start;
 pub mod text;
+pub mod testrun;
 pub mod tools;
 pub mod transport;
 pub mod watch;
