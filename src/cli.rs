@@ -545,6 +545,8 @@ pub enum ToolsetArg {
     Command,
     /// Recording what programs call, and answering it
     Calls,
+    /// Running tests, and checking types
+    Tests,
     /// Every set
     All,
 }

@@ -436,3 +436,31 @@ pub const MAX_CALLS_TIMEOUT_SECS: u64 = 86_400;
 pub const CALLS_OUTPUT_BYTES: usize = 256 * 1024;
 /// Unanswered calls that a reply tells of.
 pub const MAX_MISSES_SHOWN: usize = 20;
+/// Largest file of a project that is read to find out how its tests are run, in bytes.
+pub const MAX_PROJECT_FILE_BYTES: u64 = 1024 * 1024;
+/// Most files that one run of tests or one check of types is asked for.
+pub const MAX_TEST_FILES: usize = 2000;
+/// How long tests run that ask for no time, in seconds.
+pub const DEFAULT_TESTS_TIMEOUT_SECS: u64 = 300;
+/// Longest time that can be asked for, in seconds.
+pub const MAX_TESTS_TIMEOUT_SECS: u64 = 86_400;
+/// Output kept of a runner or checker, in bytes for each of its two streams: some say there what became of the tests.
+pub const TESTS_OUTPUT_BYTES: usize = 16 * 1024 * 1024;
+/// Largest report of a runner that is read, in bytes.
+pub const MAX_TESTS_REPORT_BYTES: usize = 128 * 1024 * 1024;
+/// What is read of a growing report at a time, in bytes.
+pub const TESTS_PROGRESS_BYTES: usize = 4 * 1024 * 1024;
+/// Logs of runs that are kept.
+pub const MAX_TEST_LOGS: usize = 20;
+/// Bytes of logs that are kept in all.
+pub const MAX_TEST_LOGS_BYTES: usize = 32 * 1024 * 1024;
+/// What is kept of one log, in bytes: its beginning and its end.
+pub const MAX_TEST_LOG_BYTES: usize = 4 * 1024 * 1024;
+/// Projects whose failed tests are remembered.
+pub const MAX_REMEMBERED_RUNS: usize = 64;
+/// Failed tests that are run again by name; of more, their files are run.
+pub const MAX_RERUN_TESTS: usize = 200;
+/// Lines of a runner's output that are shown where it says no more than that.
+pub const MAX_LAST_WORDS_LINES: usize = 30;
+/// Bytes of those lines.
+pub const MAX_LAST_WORDS_BYTES: usize = 3000;

@@ -247,6 +247,7 @@ fn toolsets(args: &[ToolsetArg]) -> Vec<Toolset> {
             ToolsetArg::Files => set == Toolset::Files,
             ToolsetArg::Command => set == Toolset::Command,
             ToolsetArg::Calls => set == Toolset::Calls,
+            ToolsetArg::Tests => set == Toolset::Tests,
         })
     };
     Toolset::ALL.into_iter().filter(|&set| wanted(set)).collect()

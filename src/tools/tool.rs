@@ -47,17 +47,19 @@ pub enum Toolset {
     Command,
     /// Recording what commands call, and answering it.
     Calls,
+    /// Running tests, and checking types.
+    Tests,
 }
 
 impl Toolset {
     /// Every set, in the order of the documentation.
-    pub const ALL: [Self; 3] = [Self::Files, Self::Command, Self::Calls];
+    pub const ALL: [Self; 4] = [Self::Files, Self::Command, Self::Calls, Self::Tests];
 
     /// Whether its tools start programs, and need the walls.
     pub const fn runs_commands(self) -> bool {
         match self {
             Self::Files => false,
-            Self::Command | Self::Calls => true,
+            Self::Command | Self::Calls | Self::Tests => true,
         }
     }
 
@@ -67,6 +69,7 @@ impl Toolset {
             Self::Files => "files",
             Self::Command => "command",
             Self::Calls => "calls",
+            Self::Tests => "tests",
         }
     }
 }
