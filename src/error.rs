@@ -10,6 +10,7 @@ use crate::pattern::PatternError;
 use crate::policy::PolicyError;
 use crate::protocol::Code;
 use crate::search::SearchError;
+use crate::testrun::TestrunError;
 use crate::text::encoding::EncodingError;
 use crate::text::escape::show_path;
 use crate::text::glob::GlobError;
@@ -61,6 +62,9 @@ pub enum Error {
     /// Calls that could not be recorded or answered.
     #[error(transparent)]
     Calls(CallsError),
+    /// Tests that were not run, or types not checked.
+    #[error(transparent)]
+    Testrun(TestrunError),
     /// An argument that is missing, unknown, of the wrong type or out of range.
     #[error("{message}")]
     Params {
@@ -145,7 +149,10 @@ impl Error {
             Self::Glob { .. } | Self::Params { .. } | Self::Encoding(EncodingError::UnknownLabel { .. }) => {
                 Code::InvalidParams
             }
+            Self::Testrun(TestrunError::Arguments { .. } | TestrunError::NoDirectory { .. }) => Code::InvalidParams,
+            Self::Testrun(TestrunError::NoMatch { .. } | TestrunError::Nothing { .. }) => Code::NotFound,
             Self::Fs(_)
+            | Self::Testrun(_)
             | Self::Edit { .. }
             | Self::Pattern(_)
             | Self::PatternAt { .. }
@@ -171,6 +178,7 @@ impl Error {
             Self::Encoding(error) => Some(error.hint().into()),
             Self::Exec(error) => error.hint(),
             Self::Calls(error) => error.hint(),
+            Self::Testrun(error) => error.hint(),
             Self::Refused { hint, .. } => Some((*hint).into()),
             Self::Unsuitable { hint, .. } => Some(hint.clone()),
             Self::Stale { .. } => Some("read the file again, then repeat the call with the new hash".into()),
@@ -188,6 +196,19 @@ impl From<CallsError> for Error {
             CallsError::Exec(ExecError::Cancelled) => Self::Cancelled,
             CallsError::Exec(error) => Self::Exec(error),
             error => Self::Calls(error),
+        }
+    }
+}
+
+impl From<TestrunError> for Error {
+    fn from(error: TestrunError) -> Self {
+        match error {
+            TestrunError::Policy(error) => Self::Policy(error),
+            TestrunError::Fs(error) => Self::Fs(error),
+            TestrunError::Exec(ExecError::Cancelled) => Self::Cancelled,
+            TestrunError::Exec(error) => Self::Exec(error),
+            TestrunError::Search(error) => error.into(),
+            error => Self::Testrun(error),
         }
     }
 }

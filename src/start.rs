@@ -18,6 +18,7 @@ use crate::sandbox::explain::{gaps, refusal};
 use crate::sandbox::{Fault, Network, Place, Plan, PlannedRoot, Scratch, Standing, Tier, hold_server};
 use crate::search::memory::Memory;
 use crate::server::Server;
+use crate::testrun::Kept;
 use crate::tools::{Calls, Commands, Registry, Services};
 
 /// This program, for the launcher; also after its file was replaced.
@@ -36,7 +37,7 @@ pub fn server(config: &Config) -> Result<Arc<Server>> {
     let registry = Registry::declared(&config.toolsets, read_only, commands.are_walled());
     let memory = Memory::new(config.search_memory_bytes);
     let calls = calls(config, &commands.standing);
-    let services = Services { policy, writer: Writer::new(config.durability), memory, commands, calls };
+    let services = Services { policy, writer: Writer::new(config.durability), memory, commands, calls, tests: Kept::default() };
     Ok(Server::new(registry, services, config.errors))
 }
 

@@ -263,7 +263,7 @@ fn habits_of_python(level: &Level<'_>) -> Sign {
 
 fn check_sign(level: &Level<'_>, checker: Checker) -> Sign {
     match checker {
-        Checker::Tsc => level.named("tsconfig.json").or_else(|| level.configured("tsconfig.")),
+        Checker::Tsc => level.named("tsconfig.json"),
         Checker::CargoCheck => level.named("Cargo.toml"),
         Checker::GoVet => level.named("go.mod"),
         Checker::Mypy => level

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::error::TestrunError;
+use crate::exec::place_of;
 use crate::limits::MAX_TEST_FILES;
 use crate::policy::{Checked, Kind, PolicyError, Read};
 use crate::search::{self, Asked, Call, Scope};
@@ -67,7 +68,10 @@ fn one(call: Call<'_>, bases: &[&Checked<Read>], given: &str) -> Result<Vec<Targ
         match call.policy.look(base.shown().join(path)) {
             Ok(found) => {
                 let is_dir = found.kind() == Kind::Directory;
-                return Ok(vec![Target { path: plain(found.shown()), is_dir, part: part.to_owned() }]);
+                let spelt: PathBuf = found.shown().components().collect();
+                // Programs name files by their true paths.
+                let path = if spelt.starts_with(base.shown()) { spelt } else { place_of(&found)?.path.as_path().into() };
+                return Ok(vec![Target { path, is_dir, part: part.to_owned() }]);
             }
             Err(PolicyError::NotFound { .. } | PolicyError::NotADirectory { .. }) => {}
             Err(error) if is_glob(path) => drop(error),
@@ -91,11 +95,6 @@ fn one(call: Call<'_>, bases: &[&Checked<Read>], given: &str) -> Result<Vec<Targ
 /// The glob for a path at any depth.
 fn anywhere(path: &str) -> String {
     format!("**/{}", escape(path.trim_start_matches("./").trim_start_matches('/')))
-}
-
-/// `a/./b` as `a/b`.
-fn plain(path: &Path) -> PathBuf {
-    path.components().collect()
 }
 
 /// The files below a directory that a glob matches.

@@ -51,8 +51,7 @@ impl Disk<'_> {
     /// a script of a shell. The arguments that begin its command, and the package's version.
     pub fn of_node(&self, from: &Path, package: &str, program: &str) -> Option<(Vec<String>, Option<String>)> {
         for dir in from.ancestors() {
-            // Beyond the allowed directory.
-            self.0.read(dir).ok()?;
+            self.allowed(dir)?;
             let modules = dir.join("node_modules");
             let home = modules.join(package);
             let text = self.text(&home.join("package.json")).unwrap_or_default();
@@ -78,7 +77,7 @@ impl Disk<'_> {
     /// The Python of the nearest virtual environment; `None` where there is none.
     pub fn venv_python(&self, from: &Path) -> Option<String> {
         for dir in from.ancestors() {
-            self.0.read(dir).ok()?;
+            self.allowed(dir)?;
             for venv in [".venv", "venv"] {
                 let bin = dir.join(venv).join("bin");
                 // It is a link, as a rule to outside: only its name is looked at.
@@ -90,6 +89,11 @@ impl Disk<'_> {
         None
     }
 
+    /// Whether a directory is allowed: what lies above is not.
+    fn allowed(&self, dir: &Path) -> Option<()> {
+        self.0.read(dir).ok().map(drop)
+    }
+
     fn true_path(&self, file: &Path) -> Option<String> {
         let file = self.0.read(file).ok().filter(|file| file.kind() == Kind::File)?;
         Some(place_of(&file).ok()?.path.as_path().to_str()?.to_owned())
@@ -98,7 +102,7 @@ impl Disk<'_> {
     /// The name of the package whose manifest is the nearest one above a file, and the manifest's directory.
     pub fn cargo_package(&self, file: &Path) -> Option<(String, PathBuf)> {
         for dir in file.ancestors().skip(1) {
-            self.0.read(dir).ok()?;
+            self.allowed(dir)?;
             if let Some(text) = self.text(&dir.join("Cargo.toml"))
                 && let Some(name) = package_name(&text)
             {

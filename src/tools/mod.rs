@@ -14,8 +14,10 @@ mod page;
 mod parallel;
 mod registry;
 mod schema;
+mod one_or_many;
 mod selection;
 mod services;
+mod testing;
 mod tool;
 
 mod create_directory;
@@ -36,7 +38,9 @@ mod list_directory;
 mod move_file;
 mod read_file;
 mod read_multiple_files;
+mod run_tests;
 mod search_files;
+mod type_check;
 mod write_file;
 
 pub use context::{Context, Progress};
@@ -68,4 +72,6 @@ pub const TOOLS: &[fn() -> Box<dyn Callable>] = &[
     declare::<keploy_list_mocks::KeployListMocks>,
     declare::<keploy_mock_record::KeployMockRecord>,
     declare::<keploy_mock_test::KeployMockTest>,
+    declare::<run_tests::RunTests>,
+    declare::<type_check::TypeCheck>,
 ];

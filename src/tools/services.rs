@@ -10,6 +10,7 @@ use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_COMMAND_TIMEOUT_SECS, OUTP
 use crate::policy::Policy;
 use crate::sandbox::{Scratch, Standing, Tier};
 use crate::search::memory::Memory;
+use crate::testrun::Kept;
 
 /// Made once at start; nothing in it is ever replaced.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub struct Services {
     pub commands: Commands,
     /// The rules for recording what commands call.
     pub calls: Calls,
+    /// What is kept of runs of tests.
+    pub tests: Kept,
 }
 
 /// The rules for recording what commands call, and answering it.
