@@ -80,7 +80,7 @@ fn changed_tests(ground: &Ground<'_>, chosen: &mut Chosen, project: &Checked<Rea
     let text = outcome.stdout.text();
     let files = changed::changed(&text).filter(|_| outcome.exit == Exit::Code(0)).ok_or_else(|| {
         let said = outcome.stderr.text();
-        let said = said.lines().next_back().unwrap_or("git said nothing").trim();
+        let said = said.lines().next().unwrap_or("git said nothing").trim();
         TestrunError::arguments(format!("`changed` needs git to say what has changed, and it does not: {said}"))
     })?;
     let own = files.iter().filter(|file| file.starts_with(project.shown())).count();
