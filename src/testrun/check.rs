@@ -1,7 +1,7 @@
 //! Checks the types of a project behind the walls, and reads what the checker says.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,13 +12,11 @@ use super::error::TestrunError;
 use super::files::{self, Target};
 use super::ground::Ground;
 use super::kept::Log;
-use super::model::{
-    CheckStatus, Checker, CheckerInfo, Diagnostic, DiagnosticSummary, Diagnostics, DiagnosticsKind, Scope, Severity,
-};
+use super::model::{CheckStatus, Checker, CheckerInfo, Diagnostics, Scope};
 use super::plan::quoted;
-use super::reports::{self, Checked as Read_, Sources};
-use super::run::last_words;
-use super::verdict;
+use super::reports::{self, Sources};
+use super::verdict::{self, Ending};
+use crate::cancel::Bound;
 use crate::exec::{Denied, Exit, Outcome, Stage};
 use crate::policy::{Checked, Read};
 
@@ -42,8 +40,6 @@ pub struct CheckRan {
     pub report: Diagnostics,
     /// What was chosen and why, and what else there is to say.
     pub notes: Vec<String>,
-    /// The end of the output, where the report says too little.
-    pub last_words: Option<String>,
     /// What the walls refused.
     pub denied: Vec<Denied>,
     /// The whole output.
@@ -95,11 +91,13 @@ pub fn check(
     let took = before.elapsed();
     let (stdout, listed) = if plan.lists_files { split(&outcome.stdout.bytes) } else { (outcome.stdout.bytes.clone(), None) };
     let root = project.shown().to_string_lossy().into_owned();
-    let sources = Sources { report: &[], stdout: &stdout, stderr: &outcome.stderr.bytes, root: &root };
-    let parsed = reports::check(checker, sources);
+    let sources =
+        Sources { stdout: &stdout, stderr: &outcome.stderr.bytes, root: &root, ..Sources::default() };
+    let parsed = reports::check(checker, sources, Bound { deadline: None, cancel: Some(ground.cancel) });
     let shown: Vec<String> = plan.argv.iter().map(|word| quoted(word)).collect();
     let log = ground.kept.keep("type_check", &shown.join(" "), &outcome.stdout, &outcome.stderr);
-    Ok(told(&facts, parsed, listed.as_ref(), &outcome, took, plan.argv, version, log, notes))
+    let tool = CheckerInfo { name: checker, version, command: plan.argv, cwd: root };
+    Ok(told(&facts, parsed, listed.as_ref(), &outcome, took, tool, log, notes))
 }
 
 /// What a check is of.
@@ -128,7 +126,7 @@ fn choose(
     ground: &Ground<'_>,
     cwd: &Path,
     request: &CheckRequest<'_>,
-) -> Result<(Checker, std::path::PathBuf, Vec<String>), TestrunError> {
+) -> Result<(Checker, PathBuf, Vec<String>), TestrunError> {
     let found = detect::checkers(&ground.disk(), cwd);
     if let Some(asked) = request.checker {
         let of = found.into_iter().find(|found| found.what == asked);
@@ -173,90 +171,48 @@ fn split(stdout: &[u8]) -> (Vec<u8>, Option<BTreeSet<String>>) {
 #[expect(clippy::too_many_arguments, reason = "all that is known of a check")]
 fn told(
     facts: &Facts<'_>,
-    parsed: Read_,
+    mut parsed: reports::Checked,
     listed: Option<&BTreeSet<String>>,
     outcome: &Outcome,
     took: Duration,
-    command: Vec<String>,
-    version: Option<String>,
+    tool: CheckerInfo,
     log: Arc<Log>,
     mut notes: Vec<String>,
 ) -> CheckRan {
-    let exit_code = match outcome.exit {
-        Exit::Code(code) => Some(code),
-        Exit::Signal(_) => None,
+    let (exit_code, signal) = match outcome.exit {
+        Exit::Code(code) => (Some(code), None),
+        Exit::Signal(signal) => (None, Some(signal)),
     };
-    let (inside, outside): (Vec<Diagnostic>, Vec<Diagnostic>) = parsed
-        .diagnostics
-        .into_iter()
-        .partition(|diagnostic| diagnostic.file.as_ref().is_none_or(|file| facts.holds(file)));
-    let count = |severity: Severity| inside.iter().filter(|diagnostic| diagnostic.severity == severity).count() as u64;
-    let counted = |all: &[Diagnostic]| all.iter().filter(|one| one.severity != Severity::Note).count() as u64;
-    let [more_errors, more_warnings] = if facts.targets.is_empty() { parsed.beyond } else { [0, 0] };
-    let summary = DiagnosticSummary {
-        errors: count(Severity::Error) + more_errors,
-        warnings: count(Severity::Warning) + more_warnings,
-        hidden_outside_scope: counted(&outside) + parsed.beyond.iter().sum::<u64>() - more_errors - more_warnings,
+    let said = outcome.stderr.text();
+    let absent = exit_code == Some(127) || exit_code == Some(1) && said.trim_end().contains(": No module named ");
+    let ending = Ending {
+        exit_code,
+        signal,
+        timed_out: outcome.timed_out,
+        missing: absent && parsed.diagnostics.is_empty(),
+        duration_ms: took.as_millis() as u64,
     };
-    let absent = exit_code == Some(127)
-        || exit_code == Some(1) && outcome.stderr.text().trim_end().contains(": No module named ");
-    let status = if absent && inside.is_empty() && outside.is_empty() {
-        CheckStatus::MissingTool
-    } else {
-        verdict::of_check(&verdict::CheckKnown {
-            exit_code,
-            timed_out: outcome.timed_out,
-            errors: summary.errors,
-            hidden: summary.hidden_outside_scope,
-        })
-    };
-    let mut hint = None;
-    if let Some(listed) = listed.filter(|_| status != CheckStatus::MissingTool) {
+    if let Some(listed) = listed {
+        parsed.files_checked = (!listed.is_empty()).then_some(listed.len() as u64);
         let files = facts.targets.iter().filter(|target| !target.is_dir);
         let unseen: Vec<String> = files
-            .filter(|target| !listed.contains(&*target.path.to_string_lossy()))
+            .filter(|target| !listed.is_empty() && !listed.contains(&*target.path.to_string_lossy()))
             .map(|target| target.below(facts.project.shown()))
             .collect();
         if !unseen.is_empty() {
-            notes.push(format!("not checked, since tsconfig.json does not include them: {}", unseen.join(", ")));
+            notes.push(format!("NOT checked, since tsconfig.json does not include them: {}", unseen.join(", ")));
         }
     }
-    match status {
-        CheckStatus::MissingTool => hint = Some(how_to_get(facts.checker).to_owned()),
+    let mut report = verdict::diagnostics(tool, facts.scope(), parsed, ending, |file| facts.holds(file));
+    report.log_uri = Some(log.uri.clone());
+    match report.status {
+        CheckStatus::MissingTool => report.hint = Some(how_to_get(facts.checker).to_owned()),
         CheckStatus::TimedOut => {
-            hint = Some(format!("ended after {} s; give a longer `timeout`", facts.request.timeout.as_secs()));
+            report.hint = Some(format!("ended after {} s; give a longer `timeout`", facts.request.timeout.as_secs()));
         }
         _ => {}
     }
-    let shown = |diagnostic: &Diagnostic| diagnostic.severity != Severity::Note || diagnostic.file.is_some();
-    let mut diagnostics: Vec<Diagnostic> = inside.into_iter().filter(shown).collect();
-    diagnostics.sort_by_key(|diagnostic| match diagnostic.severity {
-        Severity::Error => 0,
-        Severity::Warning => 1,
-        Severity::Note => 2,
-    });
-    let wants_words = !matches!(status, CheckStatus::Clean | CheckStatus::MissingTool) && diagnostics.is_empty();
-    let report = Diagnostics {
-        kind: DiagnosticsKind::default(),
-        status,
-        tool: CheckerInfo {
-            name: facts.checker,
-            version: parsed.version.or(version),
-            command,
-            cwd: facts.project.shown().to_string_lossy().into_owned(),
-        },
-        scope: facts.scope(),
-        exit_code,
-        duration_ms: took.as_millis() as u64,
-        files_checked: parsed.files_checked.or_else(|| listed.map(|listed| listed.len() as u64)),
-        summary,
-        diagnostics,
-        truncated: more_errors + more_warnings,
-        log_uri: Some(log.uri.clone()),
-        hint,
-    };
-    let last_words = wants_words.then(|| last_words(outcome)).flatten();
-    CheckRan { report, notes, last_words, denied: outcome.denied.clone(), log: Some(log) }
+    CheckRan { report, notes, denied: outcome.denied.clone(), log: Some(log) }
 }
 
 fn how_to_get(checker: Checker) -> &'static str {
@@ -271,25 +227,11 @@ fn how_to_get(checker: Checker) -> &'static str {
 
 fn missing_tool(facts: &Facts<'_>, mut notes: Vec<String>, missing: &Missing) -> CheckRan {
     notes.push(missing.what.clone());
-    let hint = format!("install it with `{}` (commands may have no network: then the operator has to)", missing.install);
-    let report = Diagnostics {
-        kind: DiagnosticsKind::default(),
-        status: CheckStatus::MissingTool,
-        tool: CheckerInfo {
-            name: facts.checker,
-            version: None,
-            command: Vec::new(),
-            cwd: facts.project.shown().to_string_lossy().into_owned(),
-        },
-        scope: facts.scope(),
-        exit_code: None,
-        duration_ms: 0,
-        files_checked: None,
-        summary: DiagnosticSummary::default(),
-        diagnostics: Vec::new(),
-        truncated: 0,
-        log_uri: None,
-        hint: Some(hint),
-    };
-    CheckRan { report, notes, last_words: None, denied: Vec::new(), log: None }
+    let cwd = facts.project.shown().to_string_lossy().into_owned();
+    let tool = CheckerInfo { name: facts.checker, version: None, command: Vec::new(), cwd };
+    let ending = Ending { missing: true, ..Ending::default() };
+    let mut report = verdict::diagnostics(tool, facts.scope(), reports::Checked::default(), ending, |_| true);
+    report.hint =
+        Some(format!("install it with `{}` (commands may have no network: then the operator has to)", missing.install));
+    CheckRan { report, notes, denied: Vec::new(), log: None }
 }

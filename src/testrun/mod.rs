@@ -1,8 +1,7 @@
 //! Test runs and type checks: which runner a project has, how it is run, and what it says, as one shape.
 //!
-//! Functions: `detect` (which runner), `plan` and `check_plan` (its command line), `changed`, `progress`, `reports` (what it
-//! wrote), `verdict`, `text` (for the model). On the disk and with processes: `project`, `files`, `choose`, `which`, `run`,
-//! `check`.
+//! Functions: `detect` (which runner), `plan` and `check_plan` (its command line), `changed`, `reports` (what it wrote),
+//! `verdict`, `text` (for the model). On the disk and with processes: `project`, `files`, `choose`, `which`, `run`, `check`.
 
 mod changed;
 mod check;
@@ -15,7 +14,6 @@ mod ground;
 mod kept;
 pub mod model;
 mod plan;
-mod progress;
 mod project;
 pub mod reports;
 mod run;

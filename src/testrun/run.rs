@@ -1,22 +1,24 @@
 //! Runs the tests of a project behind the walls, and reads what became of them.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::choose::{self, Chosen, Missing, Program, choose};
+use super::detect::Tree as _;
 use super::error::TestrunError;
 use super::ground::Ground;
 use super::kept::Log;
-use super::model::{RunnerInfo, Scope, Summary, TestReport, TestRunner, TestStatus, TestsKind, Truncated};
+use super::model::{Listed, RunnerInfo, Scope, TestReport, TestRunner, TestStatus};
 use super::plan::{FailedTest, Plan, REPORT, Wanted, Which, line, plan, quoted};
-use super::progress::Seen;
-use super::reports::{self, Parsed, Sources};
-use super::verdict;
+use super::reports::{self, Parsed, Progress, Sources};
+use super::verdict::{self, Ending};
 use super::which::{cargo_parts, which};
+use crate::cancel::Bound;
 use crate::exec::{Denied, Exit, Outcome, Stage};
-use crate::fs;
-use crate::limits::{MAX_TESTS_REPORT_BYTES, MAX_LAST_WORDS_BYTES, MAX_LAST_WORDS_LINES, TESTS_PROGRESS_BYTES};
+use crate::fs::{self, OpenFile, Version};
+use crate::limits::{MAX_TEST_REPORT_BYTES, TESTS_PROGRESS_BYTES};
 use crate::policy::{Checked, Kind, PolicyError, Read};
-use std::sync::Arc;
+use crate::sandbox::Lent;
 
 /// What a call asks for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,8 +52,8 @@ pub struct Ran {
     pub report: TestReport,
     /// What was chosen and why, and what else there is to say.
     pub notes: Vec<String>,
-    /// The end of the output, where the report says too little.
-    pub last_words: Option<String>,
+    /// Tests that are told by name although nobody asked for all.
+    pub tests: Vec<Listed>,
     /// What the walls refused.
     pub denied: Vec<Denied>,
     /// The whole output.
@@ -80,7 +82,7 @@ pub fn run(
     };
     let which = match which(ground, &mut chosen, request, &cwd, &project)? {
         Ok(which) => which,
-        Err(why) => return Ok(nothing(&chosen, &project, why, request)),
+        Err(why) => return Ok(nothing(&chosen, &project, &why, request)),
     };
     let (lent, place) = ground.lend()?;
     let by_cargo = matches!(chosen.runner, TestRunner::CargoTest | TestRunner::Nextest);
@@ -101,109 +103,110 @@ pub fn run(
     }
     let shell_line = request.command.map_or_else(|| line(&plan), str::to_owned);
     let before = Instant::now();
-    let mut seen = Seen::new(chosen.runner);
+    let stale = request.report.and_then(|report| version_of(ground, &project, report));
+    let (mut seen, mut offset) = (Progress::new(chosen.runner), 0);
     let outcome = ground.shell(&project, &shell_line, request.timeout, &mut |elapsed, stage| {
-        if let Ok(bytes) = lent.read(REPORT, seen.offset(), TESTS_PROGRESS_BYTES) {
-            seen.read(&bytes);
+        if let Ok(bytes) = lent.read(REPORT, offset, TESTS_PROGRESS_BYTES) {
+            offset += bytes.len() as u64;
+            seen.feed(&bytes);
         }
         on_progress(elapsed, &progress(&seen, elapsed, stage));
     })?;
     let took = before.elapsed();
-    let report = report_of(ground, request, &plan, &lent, &project)?;
+    let report = report_of(ground, request, &plan, &lent, &project, stale)?;
     let root = project.shown().to_string_lossy().into_owned();
-    let sources = Sources { report: &report, stdout: &outcome.stdout.bytes, stderr: &outcome.stderr.bytes, root: &root };
-    let parsed = reports::tests(chosen.runner, sources);
+    let sources = Sources {
+        report: &report,
+        stdout: &outcome.stdout.bytes,
+        stderr: &outcome.stderr.bytes,
+        root: &root,
+        go_package: &go_package(ground, chosen.runner, &project),
+    };
+    let parsed = reports::tests(chosen.runner, sources, Bound { deadline: None, cancel: Some(ground.cancel) });
     let command = request.command.map_or_else(|| plan.argv.clone(), |command| vec![command.to_owned()]);
     let shown = request.command.map_or_else(|| words(&plan), str::to_owned);
     let log = ground.kept.keep("run_tests", &shown, &outcome.stdout, &outcome.stderr);
-    let facts = Facts { request, chosen: &chosen, project: &project, which: &which, outcome: &outcome, took, root: &root };
-    Ok(told(ground, &facts, parsed, command, version, log))
+    let runner = RunnerInfo { name: chosen.runner, version, command, cwd: root };
+    Ok(told(ground, request, chosen, &which, parsed, runner, &outcome, took, log))
 }
 
-/// What is known of a run that is over.
-struct Facts<'a> {
-    request: &'a Request<'a>,
-    chosen: &'a Chosen,
-    project: &'a Checked<Read>,
-    which: &'a Which,
-    outcome: &'a Outcome,
-    took: Duration,
-    root: &'a str,
-}
-
-/// What the runner left to be read.
+/// What the runner left to be read. A report that is as it was before the run (`stale`) is none.
 fn report_of(
     ground: &Ground<'_>,
     request: &Request<'_>,
     plan: &Plan,
-    lent: &crate::sandbox::Lent,
+    lent: &Lent,
     project: &Checked<Read>,
+    stale: Option<Version>,
 ) -> Result<Vec<u8>, TestrunError> {
-    if let Some(path) = request.report {
-        let path = project.shown().join(path);
-        return match ground.policy.read(&path) {
-            Ok(file) if file.kind() == Kind::File => Ok(fs::read_all(&file, MAX_TESTS_REPORT_BYTES as u64)?),
-            Ok(_) | Err(PolicyError::NotFound { .. }) => Ok(Vec::new()),
-            Err(error) => Err(error.into()),
-        };
+    let Some(path) = request.report else {
+        let most = if plan.reports { MAX_TEST_REPORT_BYTES } else { 0 };
+        return lent.read(REPORT, 0, most).map_err(TestrunError::Place);
+    };
+    if stale.is_some() && version_of(ground, project, path) == stale {
+        return Ok(Vec::new());
     }
-    if plan.reports { lent.read(REPORT, 0, MAX_TESTS_REPORT_BYTES).map_err(TestrunError::Place) } else { Ok(Vec::new()) }
+    match ground.policy.read(project.shown().join(path)) {
+        Ok(file) if file.kind() == Kind::File => Ok(fs::read_all(&file, MAX_TEST_REPORT_BYTES as u64)?),
+        Ok(_) | Err(PolicyError::NotFound { .. }) => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
+    }
 }
 
+/// Which version of a report there is.
+fn version_of(ground: &Ground<'_>, project: &Checked<Read>, report: &str) -> Option<Version> {
+    let file = ground.policy.read(project.shown().join(report)).ok()?;
+    OpenFile::of(&file).ok().map(|file| file.version())
+}
+
+/// The import path of the package in a Go module's directory.
+fn go_package(ground: &Ground<'_>, runner: TestRunner, project: &Checked<Read>) -> String {
+    if runner != TestRunner::Go {
+        return String::new();
+    }
+    let text = ground.disk().text(&project.shown().join("go.mod")).unwrap_or_default();
+    let module = text.lines().find_map(|line| line.trim().strip_prefix("module "));
+    module.unwrap_or_default().trim().trim_matches('"').to_owned()
+}
+
+#[expect(clippy::too_many_arguments, reason = "all that is known of a run")]
 fn told(
     ground: &Ground<'_>,
-    facts: &Facts<'_>,
+    request: &Request<'_>,
+    chosen: Chosen,
+    which: &Which,
     parsed: Parsed,
-    command: Vec<String>,
-    version: Option<String>,
+    runner: RunnerInfo,
+    outcome: &Outcome,
+    took: Duration,
     log: Arc<Log>,
 ) -> Ran {
-    let Facts { request, chosen, project, which, outcome, .. } = *facts;
     let (exit_code, signal) = match outcome.exit {
         Exit::Code(code) => (Some(code), None),
         Exit::Signal(signal) => (None, Some(signal)),
     };
-    let status = if is_absent(chosen.runner, &parsed, outcome) {
-        TestStatus::MissingTool
-    } else {
-        verdict::of_tests(&verdict::Known { exit_code, signal, timed_out: outcome.timed_out, parsed: &parsed })
-    };
-    let mut notes = chosen.notes.clone();
-    notes.extend(beside(which, &parsed, facts.root));
-    let failed = failed_tests(chosen.runner, &parsed);
-    // What a run did not come to is still as it was.
-    if !matches!(status, TestStatus::MissingTool | TestStatus::ConfigError) {
-        ground.kept.remember(project.shown(), chosen.runner, failed);
-    }
-    let says_little = parsed.failures.is_empty() && parsed.file_errors.is_empty() && parsed.run_errors.is_empty();
-    let wants_words = !matches!(status, TestStatus::Passed | TestStatus::MissingTool);
-    let last_words = (says_little && wants_words).then(|| last_words(outcome)).flatten();
-    let hint = hint(status, chosen.runner, facts);
-    let report = TestReport {
-        kind: TestsKind::default(),
-        status,
-        runner: RunnerInfo {
-            name: chosen.runner,
-            version: parsed.version.or(version),
-            command,
-            cwd: facts.root.to_owned(),
-        },
-        scope: scope(which, request, facts.root),
+    let ending = Ending {
         exit_code,
         signal,
-        duration_ms: facts.took.as_millis() as u64,
-        summary: parsed.summary,
-        failures: parsed.failures,
-        file_errors: parsed.file_errors,
-        run_errors: parsed.run_errors,
-        slowest: parsed.slowest,
-        unfinished: parsed.unfinished,
-        tests: request.all.then_some(parsed.tests),
-        truncated: parsed.truncated,
-        log_uri: Some(log.uri.clone()),
-        hint,
+        timed_out: outcome.timed_out,
+        missing: is_absent(chosen.runner, &parsed, outcome),
+        duration_ms: took.as_millis() as u64,
     };
-    Ran { report, notes, last_words, denied: outcome.denied.clone(), log: Some(log) }
+    let root = runner.cwd.clone();
+    let mut notes = chosen.notes;
+    notes.extend(beside(which, &parsed, &root));
+    let failed = failed_tests(chosen.runner, &parsed);
+    let tests = if request.all { Vec::new() } else { parsed.tests.clone() };
+    let mut report = verdict::test_report(runner, scope(which, request, &root), parsed, ending, request.all);
+    // What a run did not come to is still as it was.
+    if !matches!(report.status, TestStatus::MissingTool | TestStatus::ConfigError | TestStatus::NoTests) {
+        ground.kept.remember(root.as_ref(), chosen.runner, failed);
+    }
+    report.log_uri = Some(log.uri.clone());
+    if let Some(hint) = hint(report.status, chosen.runner, request, which) {
+        report.hint = Some(hint);
+    }
+    Ran { report, tests, notes, denied: outcome.denied.clone(), log: Some(log) }
 }
 
 /// Whether the program was not there: the shell found none (127, sh(1)), or Python has no such module.
@@ -217,33 +220,35 @@ fn is_absent(runner: TestRunner, parsed: &Parsed, outcome: &Outcome) -> bool {
         }
 }
 
-fn hint(status: TestStatus, runner: TestRunner, facts: &Facts<'_>) -> Option<String> {
+/// The next step, where the report alone does not tell it.
+fn hint(status: TestStatus, runner: TestRunner, request: &Request<'_>, which: &Which) -> Option<String> {
     Some(match status {
         TestStatus::MissingTool => match runner {
             TestRunner::Pytest => "install it where this Python looks: `python3 -m venv .venv && .venv/bin/pip install pytest`, \
                  or as the project says"
                 .to_owned(),
-            TestRunner::Go => "commands find no `go`; the operator can show it to them with --system".to_owned(),
-            TestRunner::CargoTest | TestRunner::Nextest => {
-                "commands find no `cargo`; the operator can show it to them with --system".to_owned()
-            }
-            _ => "commands find no `node`; the operator can show it to them with --system".to_owned(),
+            _ => format!("commands find no `{}`; the operator can show it to them with --system", needed(runner)),
         },
         TestStatus::TimedOut => {
-            format!("ended after {} s; give a longer `timeout`, or fewer `testFiles`", facts.request.timeout.as_secs())
+            let unfinished = "look for an endless loop in what is unfinished";
+            format!("ended after {} s: {unfinished}, give a longer `timeout`, or fewer `testFiles`", request.timeout.as_secs())
         }
-        TestStatus::NoTests if facts.request.filter.is_some() => {
-            "`filter` matches the name of no test; it is in the runner's own syntax".to_owned()
-        }
-        TestStatus::NoTests if matches!(facts.which, Which::Targets(_)) => {
-            "the runner takes none of `testFiles` for a file of tests".to_owned()
-        }
-        TestStatus::BuildError | TestStatus::ConfigError | TestStatus::Crashed => return None,
-        TestStatus::Failed if runner != TestRunner::Junit => {
-            "after a change, `rerunFailed: true` runs only what failed".to_owned()
+        TestStatus::NoTests if request.filter.is_none() && matches!(which, Which::Targets(_)) => {
+            "the runner takes none of `testFiles` for files of tests".to_owned()
         }
         _ => return None,
     })
+}
+
+/// The program that a runner is run with.
+fn needed(runner: TestRunner) -> &'static str {
+    match runner {
+        TestRunner::Vitest | TestRunner::Jest => "node",
+        TestRunner::Pytest => "python3",
+        TestRunner::CargoTest | TestRunner::Nextest => "cargo",
+        TestRunner::Go => "go",
+        TestRunner::Junit => "sh",
+    }
 }
 
 fn scope(which: &Which, request: &Request<'_>, root: &str) -> Scope {
@@ -284,8 +289,11 @@ fn failed_tests(runner: TestRunner, parsed: &Parsed) -> Vec<FailedTest> {
             let of_id = parts.next().unwrap_or_default().to_owned();
             return FailedTest { file: case.file.clone().unwrap_or(of_id), names: parts.map(str::to_owned).collect() };
         }
-        let package = case.id.split(" > ").next().unwrap_or_default().to_owned();
-        let file = if runner == TestRunner::Go { package } else { file };
+        if matches!(runner, TestRunner::Go | TestRunner::CargoTest | TestRunner::Nextest) {
+            // The package, or the program of the tests, is the first of the suites.
+            let names = case.suite.iter().skip(1).chain([&case.name]).cloned().collect();
+            return FailedTest { file: case.suite.first().cloned().unwrap_or_default(), names };
+        }
         FailedTest { file, names: case.suite.iter().chain([&case.name]).cloned().collect() }
     });
     let of_files = parsed.file_errors.iter().map(|error| FailedTest { file: error.file.clone(), names: Vec::new() });
@@ -297,23 +305,11 @@ fn failed_tests(runner: TestRunner, parsed: &Parsed) -> Vec<FailedTest> {
     of_case.chain(of_files).chain(of_unfinished).collect()
 }
 
-/// The end of the output: stderr if there is any, else stdout.
-pub(super) fn last_words(outcome: &Outcome) -> Option<String> {
-    let [stderr, stdout] = [&outcome.stderr, &outcome.stdout].map(|stream| stream.text().trim().to_owned());
-    let text = if stderr.is_empty() { stdout } else { stderr };
-    let lines: Vec<&str> = text.lines().collect();
-    let from = lines.len().saturating_sub(MAX_LAST_WORDS_LINES);
-    let text = lines[from..].join("\n");
-    let start = text.ceil_char_boundary(text.len().saturating_sub(MAX_LAST_WORDS_BYTES));
-    let text = crate::testrun::reports::plain(&text[start..]);
-    (!text.is_empty()).then_some(text)
-}
-
-fn progress(seen: &Seen, elapsed: Duration, stage: Stage) -> String {
+fn progress(seen: &Progress, elapsed: Duration, stage: Stage) -> String {
     let seconds = elapsed.as_secs_f64();
-    match (stage, seen.words()) {
+    match (stage, seen.total()) {
         (Stage::Waiting, _) => "waiting for a free place".to_owned(),
-        (Stage::Running { .. }, Some(words)) => format!("{words}, {seconds:.1} s"),
+        (Stage::Running { .. }, Some(total)) => format!("{} of {total} tests, {seconds:.1} s", seen.done()),
         (Stage::Running { bytes }, None) => format!("running for {seconds:.1} s, {bytes} bytes of output"),
     }
 }
@@ -335,7 +331,6 @@ fn check_junit(request: &Request<'_>) -> Result<(), TestrunError> {
 
 /// What of the project the plan has to know.
 fn is_special(ground: &Ground<'_>, chosen: &Chosen, project: &Checked<Read>) -> bool {
-    use super::detect::Tree as _;
     let disk = ground.disk();
     let text = |file: &str| disk.text(&project.shown().join(file)).unwrap_or_default();
     match chosen.runner {
@@ -351,18 +346,23 @@ fn is_special(ground: &Ground<'_>, chosen: &Chosen, project: &Checked<Read>) -> 
 
 fn missing_tool(chosen: &Chosen, project: &Checked<Read>, missing: &Missing, request: &Request<'_>) -> Ran {
     let hint = format!("install it with `{}` (commands may have no network: then the operator has to)", missing.install);
-    empty(chosen, project, TestStatus::MissingTool, &missing.what, Some(hint), request)
+    let ending = Ending { missing: true, ..Ending::default() };
+    empty(chosen, project, ending, &missing.what, Some(hint), request)
 }
 
-fn nothing(chosen: &Chosen, project: &Checked<Read>, why: String, request: &Request<'_>) -> Ran {
-    empty(chosen, project, TestStatus::NoTests, &why, None, request)
+fn nothing(chosen: &Chosen, project: &Checked<Read>, why: &str, request: &Request<'_>) -> Ran {
+    let ending = Ending { exit_code: Some(0), ..Ending::default() };
+    let mut ran = empty(chosen, project, ending, why, None, request);
+    ran.report.status = TestStatus::NoTests;
+    ran.report.exit_code = None;
+    ran
 }
 
 /// A run that there was none of.
 fn empty(
     chosen: &Chosen,
     project: &Checked<Read>,
-    status: TestStatus,
+    ending: Ending,
     why: &str,
     hint: Option<String>,
     request: &Request<'_>,
@@ -370,24 +370,9 @@ fn empty(
     let cwd = project.shown().to_string_lossy().into_owned();
     let mut notes = chosen.notes.clone();
     notes.push(why.to_owned());
-    let report = TestReport {
-        kind: TestsKind::default(),
-        status,
-        runner: RunnerInfo { name: chosen.runner, version: None, command: Vec::new(), cwd },
-        scope: Scope { files: request.files.to_vec(), filter: request.filter.map(str::to_owned), project: None },
-        exit_code: None,
-        signal: None,
-        duration_ms: 0,
-        summary: Summary::default(),
-        failures: Vec::new(),
-        file_errors: Vec::new(),
-        run_errors: Vec::new(),
-        slowest: Vec::new(),
-        unfinished: Vec::new(),
-        tests: None,
-        truncated: Truncated::default(),
-        log_uri: None,
-        hint,
-    };
-    Ran { report, notes, last_words: None, denied: Vec::new(), log: None }
+    let runner = RunnerInfo { name: chosen.runner, version: None, command: Vec::new(), cwd };
+    let scope = Scope { files: request.files.to_vec(), filter: request.filter.map(str::to_owned), project: None };
+    let mut report = verdict::test_report(runner, scope, Parsed::default(), ending, false);
+    report.hint = hint;
+    Ran { report, tests: Vec::new(), notes, denied: Vec::new(), log: None }
 }

@@ -114,9 +114,8 @@ impl Tool for RunTests {
         let ran = with_ground(context, Self::NAME, |ground| {
             Ok(run(ground, &request, &mut |elapsed, words| report(context, elapsed, timeout, words))?)
         })?;
-        let text = text::tests(&ran.report);
-        let content =
-            content(context, &text, ran.last_words.as_deref(), &ran.notes, &ran.denied, ran.log.as_deref());
+        let text = text::tests(&ran.report, &ran.tests);
+        let content = content(context, &text, &ran.notes, &ran.denied, ran.log.as_deref());
         let mut reply = Reply::content(content);
         reply.is_error = matches!(ran.report.status, TestStatus::MissingTool | TestStatus::ConfigError);
         Ok(reply.with(ran.report))

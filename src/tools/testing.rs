@@ -42,30 +42,20 @@ pub fn report(context: &Context<'_>, elapsed: Duration, most: Duration, words: &
     context.progress.report(elapsed.as_millis() as u64, Some(most.as_millis() as u64), words);
 }
 
-/// What the model reads: the report, the last words of a program that said no more, notes, and a link to the log.
+/// What the model reads: the report and notes; and a link to the log.
 pub fn content(
     context: &Context<'_>,
     text: &str,
-    last_words: Option<&str>,
     notes: &[String],
     denied: &[Denied],
     log: Option<&Log>,
 ) -> Vec<Content> {
-    let mut text = text.trim_end().to_owned();
-    if let Some(words) = last_words {
-        text.push_str("\n\nThe end of the output:\n");
-        text.push_str(words);
-    }
-    let mut all = Notes::below(&text, "");
+    let mut all = Notes::below(text, "");
     for note in notes {
         all.add(format_args!("{note}"));
     }
     all.add_denied(denied, &context.services.commands);
-    let text = match log {
-        Some(log) => all.end(format_args!("whole output: resource {}", log.uri)),
-        None => all.text(),
-    };
-    let mut content = vec![Content::text(text)];
+    let mut content = vec![Content::text(all.text())];
     content.extend(log.map(|log| Content::Link {
         uri: log.uri.clone(),
         name: log.name.clone(),

@@ -80,8 +80,7 @@ impl Tool for TypeCheck {
             Ok(check(ground, &request, &mut |elapsed, words| report(context, elapsed, timeout, words))?)
         })?;
         let text = text::diagnostics(&ran.report);
-        let content =
-            content(context, &text, ran.last_words.as_deref(), &ran.notes, &ran.denied, ran.log.as_deref());
+        let content = content(context, &text, &ran.notes, &ran.denied, ran.log.as_deref());
         let mut reply = Reply::content(content);
         reply.is_error = matches!(ran.report.status, CheckStatus::MissingTool | CheckStatus::ConfigError);
         Ok(reply.with(ran.report))

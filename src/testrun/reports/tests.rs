@@ -1,0 +1,1 @@
+//! Golden tests: real output of the runners and checkers.
