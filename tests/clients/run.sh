@@ -23,8 +23,17 @@ if ! cmp -s "$here/package-lock.json" "$place/installed-lock.json"; then
     npm ci --prefix "$place" --no-audit --no-fund --silent
     cp "$here/package-lock.json" "$place/installed-lock.json"
 fi
+# What run_tests runs: the oldest Vitest that it knows, and the newest.
+for vitest in vitest3 vitest5; do
+    if ! cmp -s "$here/$vitest/package-lock.json" "$place/$vitest/installed-lock.json"; then
+        mkdir -p "$place/$vitest"
+        cp "$here/$vitest/package.json" "$here/$vitest/package-lock.json" "$place/$vitest/"
+        npm ci --prefix "$place/$vitest" --no-audit --no-fund --silent
+        cp "$here/$vitest/package-lock.json" "$place/$vitest/installed-lock.json"
+    fi
+done
 # Imports are looked for beside the script.
-cp "$here/checks.mjs" "$here/ts_client.mjs" "$here/ts_mock.mjs" "$place/"
+cp "$here/checks.mjs" "$here/ts_client.mjs" "$here/ts_mock.mjs" "$here/vitest.mjs" "$place/"
 
 walls=require
 if [ "${REPLAY_TEST_REQUIRE_SANDBOX:-}" != 1 ] && ! "$binary" sandbox run --allow "$here" -- true; then
@@ -37,4 +46,6 @@ failed=0
 node "$place/ts_client.mjs" "$binary" "$walls" || failed=1
 "$place/venv/bin/python" "$here/python_mock.py" "$binary" "$here/mock.yaml" "$here/mock_expect.yaml" || failed=1
 node "$place/ts_mock.mjs" "$binary" "$here/mock.yaml" "$here/mock_expect.yaml" || failed=1
+node "$place/vitest.mjs" "$binary" "$walls" "$place/vitest3" 3.2.7 || failed=1
+node "$place/vitest.mjs" "$binary" "$walls" "$place/vitest5" 5.1.1 || failed=1
 exit "$failed"

@@ -14,6 +14,7 @@
 //! | `interception` | commands whose calls over the network are led elsewhere |
 //! | `mock` | servers from manifests and cassettes |
 //! | `laws` | property tests over arbitrary input; their bodies are in `tests/laws`, which `fuzz/` shares |
+//! | `testrun` | running tests and checking types: which runner, how it is run, what it says, its log |
 //! | `wire` | the protocol, per revision: what is answered, with which code, and what never is |
 //! | `escapes` | the escape catalogue: one test per attempt, named after its number |
 //!
@@ -33,6 +34,7 @@ mod laws;
 mod layers;
 mod mock;
 mod schema;
+mod testrun;
 mod tree;
 mod walls;
 mod wire;
