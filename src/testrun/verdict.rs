@@ -117,12 +117,16 @@ pub fn test_report(runner: RunnerInfo, scope: Scope, parsed: Parsed, ending: End
         // Names that nobody asked for are not missed.
         None => report.truncated.others = 0,
     }
+    report.hint = hint(&report, parsed.deselected);
     let explained = !report.run_errors.is_empty() || !report.file_errors.is_empty() || !report.failures.is_empty();
-    let needs_words = !matches!(status, TestStatus::Passed | TestStatus::MissingTool);
+    let needs_words = match status {
+        TestStatus::Passed | TestStatus::MissingTool | TestStatus::NoTests => false,
+        TestStatus::TimedOut => report.unfinished.is_empty() && report.summary.ran() == 0,
+        _ => true,
+    };
     if needs_words && !explained && !parsed.said.trim().is_empty() {
         report.run_errors.push(RunError { class: None, message: parsed.said, stack: Vec::new() });
     }
-    report.hint = hint(&report, parsed.deselected);
     report
 }
 
@@ -143,9 +147,8 @@ fn hint(report: &TestReport, deselected: u64) -> Option<String> {
         TestStatus::Crashed if !report.unfinished.is_empty() => {
             "the process died while what is unfinished ran; the results before it stand".to_owned()
         }
-        TestStatus::Failed if report.failures.is_empty() && report.file_errors.is_empty() && report.summary.ran() > 0 => {
-            "every test passed, but the runner failed: see the run errors and the log (coverage thresholds, errors \
-             outside tests)"
+        TestStatus::Failed if report.failures.is_empty() && report.file_errors.is_empty() && report.run_errors.is_empty() => {
+            "every test passed, but the runner failed: look at its output (a threshold of coverage, an open handle)"
                 .to_owned()
         }
         _ => return None,

@@ -46,7 +46,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
         let program = next_program(&programs, &mut at, &block);
         add(&mut collector, block, program);
     }
-    died(&mut collector, &stderr);
+    died(&mut collector, &stderr, &programs);
     collector.parsed
 }
 
@@ -166,10 +166,15 @@ fn add(collector: &mut Collector<'_>, block: Block, program: Option<&str>) {
         let text = sections.iter_mut().find(|(name, _)| *name == full).map(|(_, text)| std::mem::take(text));
         if state.is_failure() {
             let text = text.unwrap_or_default();
-            let (error, out) = rust_text::failure(collector, &text);
+            let (mut error, out) = rust_text::failure(collector, &text);
+            if is_doc {
+                // The place is in a file that the compiler made for it.
+                error.stack.clear();
+            } else {
+                // Both streams of a test are captured into one.
+                case.stdout = collector.output(out);
+            }
             case.errors.push(error);
-            // Both streams of a test are captured into one.
-            case.stdout = collector.output(out);
         }
         collector.add(case);
     }
@@ -195,12 +200,15 @@ fn doc_place(name: &str) -> Option<(&str, u32)> {
 }
 
 /// A program that died: `process didn't exit successfully: ... (signal: 6, SIGABRT: ...)`.
-fn died(collector: &mut Collector<'_>, stderr: &str) {
+fn died(collector: &mut Collector<'_>, stderr: &str, programs: &[(String, bool)]) {
     for line in stderr.lines() {
         let Some(rest) = line.trim_start().strip_prefix("process didn't exit successfully: `") else { continue };
         let Some((command, how)) = rest.rsplit_once("` (") else { continue };
         if how.starts_with("signal:") {
-            let program = command.split(' ').next().unwrap_or_default();
+            let path = command.split(' ').next().unwrap_or_default();
+            let binary = path.rsplit('/').next().unwrap_or_default().rsplit_once('-').map_or(path, |(name, _)| name);
+            let known = programs.iter().find(|(name, _)| name.split(' ').next() == Some(binary));
+            let program = known.map_or(path, |(name, _)| name.as_str());
             let message = format!("the test program died: {}", how.trim_end_matches(')'));
             collector.file_error(program, Phase::Hook, &message, None, None);
         }

@@ -15,7 +15,7 @@ const MAX_RAW_BYTES: usize = 16 * MAX_TEST_OUTPUT_BYTES;
 /// And of all tests that have not ended yet.
 const MAX_OPEN_BYTES: usize = 1024 * MAX_RAW_BYTES;
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Event {
     action: String,
@@ -115,18 +115,45 @@ impl Reader<'_> {
             }
             "fail" => {
                 package.ended = true;
+                let output = std::mem::take(&mut package.output);
+                self.left_open(event, &output);
+                let Some(package) = self.packages.get(&event.package) else { return };
                 // Nothing else would say why: it died before or between its tests.
                 if package.failures == 0 && event.failed_build.is_none() {
-                    let output = std::mem::take(&mut package.output);
                     let (message, frames) = of_panic(&output);
                     let place = frames.iter().find(|frame| !stack::is_library(&frame.file)).cloned();
-                    let (line, column) = place.map(|frame| (frame.line, frame.column)).unwrap_or_default();
-                    let package = event.package.clone();
-                    self.collector.file_error(&package, Phase::Hook, message, line, column);
+                    let line = place.as_ref().and_then(|frame| frame.line);
+                    let file = place.map_or_else(|| event.package.clone(), |frame| frame.file);
+                    self.collector.file_error(&file, Phase::Hook, message, line, None);
                 }
             }
             "pass" | "skip" => package.ended = true,
             _ => {}
+        }
+    }
+
+    /// Tests of a package that has failed before they ended: the process died in one of them.
+    fn left_open(&mut self, event: &Event, output: &str) {
+        let mut left: Vec<_> = self.open.extract_if(|(package, _), _| *package == event.package).collect();
+        left.sort_by_key(|(_, open)| open.order);
+        let is_told = left.iter().any(|(_, open)| is_panic(&open.output));
+        for ((package, test), mut open) in left {
+            self.bytes = self.bytes.saturating_sub(open.output.len());
+            if open.is_suite && !is_panic(&open.output) {
+                continue;
+            }
+            if is_told && !is_panic(&open.output) {
+                // It waited for its turn, or ran beside the one that failed.
+                self.collector.not_run(1);
+                continue;
+            }
+            if !is_told {
+                open.output.push_str(output);
+                open.output.push_str("\nthe test program died\n");
+            }
+            open.is_suite = false;
+            let failed = Event { action: "fail".to_owned(), package, test, output: String::new(), ..Event::default() };
+            self.end(&failed, &open);
         }
     }
 
@@ -185,7 +212,7 @@ impl Reader<'_> {
             (errors, out) = self.errors(&event.package, &open.output);
             if open.output.contains("panic: test timed out after ") {
                 state = State::TimedOut;
-            } else if is_panic(&open.output) {
+            } else if is_panic(&open.output) || open.output.ends_with("\nthe test program died\n") {
                 state = State::Crashed;
             }
         }
@@ -209,7 +236,9 @@ impl Reader<'_> {
         if is_panic(output) {
             let at = output.find("panic: ").unwrap_or_default();
             let (message, frames) = of_panic(&output[at..]);
-            let mut error = self.collector.error(Some("panic"), message.strip_prefix("panic: ").unwrap_or(message));
+            let message = message.strip_prefix("panic: ").unwrap_or(message);
+            let message = message.trim_end_matches(" [recovered, repanicked]").trim_end_matches(" [recovered]");
+            let mut error = self.collector.error(Some("panic"), message);
             error.stack = self.collector.stack(frames);
             return (vec![error], output[..at].to_owned());
         }
@@ -233,7 +262,7 @@ impl Reader<'_> {
             }
         }
         let dir = self.dir(package);
-        let errors = found
+        let mut errors: Vec<_> = found
             .into_iter()
             .map(|(mut frame, message)| {
                 frame.file = format!("{dir}{}", frame.file);
@@ -242,6 +271,10 @@ impl Reader<'_> {
                 error
             })
             .collect();
+        if let (true, Some(at)) = (errors.is_empty(), rest.find("the test program died")) {
+            errors.push(self.collector.error(None, "the test program died"));
+            rest.truncate(at);
+        }
         (errors, rest)
     }
 
@@ -291,7 +324,7 @@ fn is_panic(output: &str) -> bool {
 /// The words of a panic and its frames: `\t/dir/file.go:12 +0x1d`.
 fn of_panic(output: &str) -> (&str, Vec<Frame>) {
     let (message, stack) = output.split_once("\ngoroutine ").unwrap_or((output, ""));
-    // The frames of the goroutine that runs the test, not those of the alarm, stand after ` [`.
+    // Of all goroutines: the one that a test hangs in is not the one that ends it.
     let mut function = None;
     let mut frames = Vec::new();
     for line in stack.lines().skip(1) {

@@ -212,8 +212,11 @@ fn add(collector: &mut Collector<'_>, element: &Element) {
             None => State::Passed,
         }
     };
-    let around = if element.class.is_empty() { &element.suite } else { &element.class };
-    let mut case = Case::new(collector.name(&joined([around.as_str(), &element.name])), collector.name(&element.name), state);
+    let name = element.name.trim();
+    let around = if element.class.is_empty() { element.suite.trim() } else { element.class.trim() };
+    // Some write the same into both.
+    let around = if around == name { "" } else { around };
+    let mut case = Case::new(collector.name(&joined([around, name])), collector.name(name), state);
     case.file = (!element.file.is_empty()).then(|| collector.path(&element.file));
     case.line = element.line;
     if !around.is_empty() {
@@ -225,8 +228,9 @@ fn add(collector: &mut Collector<'_>, element: &Element) {
         for fault in &element.faults {
             let (text, frames) = stack::of_v8(&fault.text);
             // Some write the whole message into the element, and its first line into the attribute.
-            let is_whole = fault.message.is_empty() || text.contains(fault.message.as_str());
-            let message = if is_whole && !text.trim().is_empty() { text } else { &fault.message };
+            let own = text.trim().strip_prefix(fault.kind.as_str()).map_or(text.trim(), |rest| rest.trim_start_matches(": "));
+            let is_whole = own.starts_with(fault.message.as_str()) || fault.message == "collection failure";
+            let message = if is_whole && !own.is_empty() { own } else { &fault.message };
             let class = (!fault.kind.is_empty()).then_some(fault.kind.as_str());
             let mut error = collector.error(class, message.trim());
             error.stack = collector.stack(frames);

@@ -90,7 +90,7 @@ pub fn compile_errors(collector: &mut Collector<'_>, text: &str) -> bool {
             .by_ref()
             .take_while(|line| !line.is_empty())
             .take(12)
-            .find_map(|line| line.split_once(" | ")?.1.trim_start().strip_prefix('^').map(str::to_owned))
+            .find_map(|line| line.split_once(" | ")?.1.split_once('^').map(|(_, label)| label))
             .unwrap_or_default();
         let label = label.trim_start_matches('^').trim();
         let message = if label.is_empty() { line.to_owned() } else { format!("{line} ({label})") };
