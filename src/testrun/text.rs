@@ -84,7 +84,8 @@ fn failure(text: &mut String, case: &Case) {
         State::Errored => "ERROR",
         _ => "FAIL",
     };
-    let time = case.duration_ms.filter(|time| *time > 0).map(|time| format!(" ({})", duration(time))).unwrap_or_default();
+    let time =
+        case.duration_ms.filter(|time| *time > 0).map(|time| format!(" ({})", duration(time))).unwrap_or_default();
     // An id that begins with the file needs its line alone.
     let place = match (&case.file, case.line) {
         (Some(file), Some(line)) if case.id.starts_with(file.as_str()) => format!(" (line {line})"),
@@ -106,7 +107,9 @@ fn failure(text: &mut String, case: &Case) {
 fn error(text: &mut String, error: &TestError) {
     let message = match error.class.as_deref() {
         // The class that every failed assertion has says nothing more.
-        Some(class) if !matches!(class, "Error" | "AssertionError") && !error.message.starts_with(class) => format!("{class}: {}", error.message),
+        Some(class) if !matches!(class, "Error" | "AssertionError") && !error.message.starts_with(class) => {
+            format!("{class}: {}", error.message)
+        }
         _ => error.message.clone(),
     };
     indented(text, &message);
@@ -211,7 +214,9 @@ fn diagnostic(text: &mut String, diagnostic: &Diagnostic) {
     let mut lines = diagnostic.message.lines();
     let _ = writeln!(text, "{}{code}: {}", diagnostic.severity.name(), lines.next().unwrap_or_default());
     for line in lines.take(MAX_TOLD_LINES) {
-        let _ = writeln!(text, "  {}", line.trim_end());
+        // Most checkers indent them already.
+        let indent = if line.starts_with(' ') { "" } else { "  " };
+        let _ = writeln!(text, "{indent}{}", line.trim_end());
     }
     if diagnostic.severity == Severity::Note {
         return;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::collect::{Collector, joined, millis};
 use super::{Parsed, Sources, go_vet, lines, stack};
 use crate::cancel::Bound;
-use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_FRAMES, MAX_TEST_OUTPUT_BYTES};
+use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_FRAMES, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES};
 use crate::testrun::model::{Case, Frame, Phase, State, TestError};
 
 /// What is kept of the output of one test before it is read, in bytes; of a panic the beginning matters.
@@ -109,7 +109,9 @@ impl Reader<'_> {
                 if event.output.contains("[build failed]") || event.output.contains("[setup failed]") {
                     self.collector.parsed.build_failed = true;
                     package.failures += 1;
-                } else if !frame.iter().any(|word| event.output.starts_with(word)) && package.output.len() < MAX_RAW_BYTES {
+                } else if !frame.iter().any(|word| event.output.starts_with(word))
+                    && package.output.len() < MAX_RAW_BYTES
+                {
                     package.output.push_str(&event.output);
                 }
             }
@@ -166,7 +168,8 @@ impl Reader<'_> {
                 }
                 // A subtest's name is that of the test around it, a slash and its own, which may have slashes too.
                 let mut around = event.test.as_str();
-                while let Some((parent, _)) = around.rsplit_once('/') {
+                for _ in 0..MAX_TEST_SUITES {
+                    let Some((parent, _)) = around.rsplit_once('/') else { break };
                     if let Some(open) = self.open.get_mut(&(event.package.clone(), parent.to_owned())) {
                         open.is_suite = true;
                         break;
@@ -349,7 +352,7 @@ fn said_at(line: &str) -> Option<(Frame, &str)> {
     let line = line.trim_start();
     let (place, message) = line.split_once(": ").or_else(|| Some((line.strip_suffix(':')?, "")))?;
     let (file, number) = place.rsplit_once(':')?;
-    let is_file = file.ends_with(".go") && !file.contains(' ');
-    let frame = Frame { file: file.to_owned(), line: Some(number.parse().ok()?), column: None, function: None };
-    is_file.then_some((frame, message))
+    let base = file.strip_suffix(".go").filter(|base| !base.contains(' '))?;
+    let file = format!("{base}.go");
+    Some((Frame { file, line: Some(number.parse().ok()?), column: None, function: None }, message))
 }

@@ -32,7 +32,7 @@ pub use stack::is_library;
 /// What a run left to read. Each may be empty and may end anywhere: the run may have been ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sources<'a> {
-    /// The report file: JSON lines of the bundled reporters, the JSON of Jest, JUnit XML. Empty for `cargo test` and Go.
+    /// The report file: JSON lines of the bundled reporters, the JSON of Jest, `JUnit` XML. Empty for `cargo test` and Go.
     pub report: &'a [u8],
     /// What the runner wrote to stdout.
     pub stdout: &'a [u8],

@@ -1,4 +1,4 @@
-//! `cargo nextest`, by the JUnit XML of a profile of its own; what the XML leaves out stands on stderr.
+//! `cargo nextest`, by the `JUnit` XML of a profile of its own; what the XML leaves out stands on stderr.
 //!
 //! The XML is written when the run ends, and says nothing of ignored tests. Of a run that was ended before, the lines
 //! on stderr tell what became of each test (<https://nexte.st/docs/machine-readable/junit/>).
@@ -30,7 +30,10 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
             let skipped = rest.split(", ").find_map(|part| part.strip_suffix(" skipped")?.parse().ok());
             collector.skipped(skipped.unwrap_or_default());
             summed_up = true;
-        } else if !begun && !summed_up && let Some((word, seconds, id)) = status_line(line) {
+        } else if !begun
+            && !summed_up
+            && let Some((word, seconds, id)) = status_line(line)
+        {
             let state = match word {
                 "PASS" | "LEAK" => State::Passed,
                 "TMT" | "TIMEOUT" => State::TimedOut,

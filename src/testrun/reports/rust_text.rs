@@ -78,7 +78,9 @@ pub fn compile_errors(collector: &mut Collector<'_>, text: &str) -> bool {
         if !line.starts_with("error") {
             continue;
         }
-        if line.starts_with("error: could not compile ") || line.starts_with("error: failed to run custom build command") {
+        if line.starts_with("error: could not compile ")
+            || line.starts_with("error: failed to run custom build command")
+        {
             failed = true;
             continue;
         }

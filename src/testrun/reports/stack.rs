@@ -6,7 +6,7 @@ use crate::limits::{MAX_LIBRARY_FRAMES, MAX_TEST_FRAMES};
 use crate::testrun::model::Frame;
 
 /// Folders of code that is not the project's own.
-const LIBRARIES: [&str; 12] = [
+const LIBRARIES: [&str; 13] = [
     "/node_modules/",
     "node_modules/",
     "node:",
@@ -17,6 +17,7 @@ const LIBRARIES: [&str; 12] = [
     "/rustc/",
     "/.cargo/registry/",
     "<frozen ",
+    "_testmain.go",
     "/go/src/",
     "/pkg/mod/",
 ];
@@ -38,7 +39,8 @@ pub fn without_root<'a>(text: &'a str, root: &str) -> Cow<'a, str> {
     while let Some(at) = rest.find(root) {
         let (before, after) = (&rest[..at], &rest[at + root.len()..]);
         // The end of a longer path is another one.
-        let begins = !out.is_empty() && before.is_empty() || before.ends_with(|next: char| next.is_alphanumeric() || "/._-".contains(next));
+        let begins = !out.is_empty() && before.is_empty()
+            || before.ends_with(|next: char| next.is_alphanumeric() || "/._-".contains(next));
         let before = before.strip_suffix("file://").filter(|_| after.starts_with('/')).unwrap_or(before);
         out.push_str(before);
         match after.strip_prefix('/') {

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use super::*;
 use crate::testrun::model::{CheckStatus, CheckerInfo, RunnerInfo, Scope, TestReport, TestStatus};
-use crate::testrun::verdict::{self, Ending};
 use crate::testrun::text;
+use crate::testrun::verdict::{self, Ending};
 
 struct Sample {
     report: Vec<u8>,
@@ -72,8 +72,21 @@ use TestStatus::{BuildError, ConfigError, Crashed, Failed, NoTests, Passed, Time
 #[test]
 fn vitest() {
     let names = [
-        "mixed_5", "mixed_4", "mixed_3", "pass_5", "unhandled_3", "unhandled_5", "nomatch_5", "tnomatch_3", "tnomatch_5",
-        "exit_5", "jsdom_3", "jsdom_5", "hang_3", "hang_5", "config_5",
+        "mixed_5",
+        "mixed_4",
+        "mixed_3",
+        "pass_5",
+        "unhandled_3",
+        "unhandled_5",
+        "nomatch_5",
+        "tnomatch_3",
+        "tnomatch_5",
+        "exit_5",
+        "jsdom_3",
+        "jsdom_5",
+        "hang_3",
+        "hang_5",
+        "config_5",
     ];
     let mixed = (Failed, [4, 6, 0, 1, 1, 1, 3]);
     let skipped = (NoTests, [0, 0, 0, 2, 0, 0, 0]);
@@ -127,18 +140,13 @@ fn pytest() {
 #[test]
 fn jest() {
     // Jest's own words: 5 failed, 1 pending, 1 todo, 5 passed.
-    let expected =
-        [(Failed, [5, 5, 0, 1, 1, 1, 0]), (NoTests, [0; 7]), (NoTests, [0, 0, 0, 1, 0, 0, 0])];
+    let expected = [(Failed, [5, 5, 0, 1, 1, 1, 0]), (NoTests, [0; 7]), (NoTests, [0, 0, 0, 1, 0, 0, 0])];
     assert_eq!(runs(TestRunner::Jest, &["mixed", "no_match", "no_name"]), expected);
 }
 
 #[test]
 fn junit() {
-    let expected = [
-        (Failed, [3, 7, 3, 1, 1, 0, 0]),
-        (Failed, [4, 9, 0, 5, 0, 0, 0]),
-        (Failed, [6, 5, 0, 1, 0, 0, 0]),
-    ];
+    let expected = [(Failed, [3, 7, 3, 1, 1, 0, 0]), (Failed, [4, 9, 0, 5, 0, 0, 0]), (Failed, [6, 5, 0, 1, 0, 0, 0])];
     assert_eq!(runs(TestRunner::Junit, &["pytest", "vitest", "jest"]), expected);
 }
 
@@ -216,6 +224,25 @@ fn checkers() {
         }
     }
     insta::assert_snapshot!("checkers_text", told);
+}
+
+#[test]
+fn a_flood_of_failures_is_bounded() {
+    let mut report = b"{\"ev\":\"init\",\"version\":\"5.1.1\"}\n".to_vec();
+    let noise = "x".repeat(3000);
+    for number in 0..1000 {
+        let line = format!(
+            "{{\"ev\":\"test\",\"file\":\"a.ts\",\"name\":\"{number}\",\"state\":\"failed\",\"errors\":[{{\"message\":\"{noise}\",\
+             \"diff\":\"{noise}\",\"expected\":\"{noise}\",\"actual\":\"{noise}\"}}]}}\n"
+        );
+        report.extend_from_slice(line.as_bytes());
+    }
+    report.extend_from_slice(b"{\"ev\":\"end\",\"reason\":\"failed\"}\n");
+    let parsed = super::tests(TestRunner::Vitest, Sources { report: &report, ..Sources::default() }, Bound::default());
+    assert_eq!((parsed.summary.failed, parsed.failures.len(), parsed.truncated.failures), (1000, 500, 500));
+    let kept: usize = parsed.failures.iter().flat_map(|case| &case.errors).map(|error| error.message.len()).sum();
+    assert!(kept < 512 * 1024, "{kept} bytes");
+    assert_eq!(parsed.failures[499].errors[0].message.chars().count(), 161);
 }
 
 #[test]
