@@ -23,11 +23,11 @@ pub enum TestRunner {
     Pytest,
     /// Jest, by `--json`.
     Jest,
-    /// Any program that writes JUnit XML.
+    /// Any program that writes `JUnit` XML.
     Junit,
     /// `cargo test`, by its text.
     CargoTest,
-    /// `cargo nextest`, by its JUnit XML.
+    /// `cargo nextest`, by its `JUnit` XML.
     Nextest,
     /// `go test -json`.
     Go,

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use super::model::{
     Case, CheckStatus, Diagnostic, Diagnostics, Frame, Listed, Severity, State, TestError, TestReport, TestStatus,
 };
+use super::reports::is_library;
 use crate::limits::{MAX_TOLD_FAILURES, MAX_TOLD_LINES, MAX_TOLD_TESTS};
 
 /// A test run. `tests` are names of tests to tell besides the failures: those of the report, unless it lists none.
@@ -83,11 +84,12 @@ fn failure(text: &mut String, case: &Case) {
         State::Errored => "ERROR",
         _ => "FAIL",
     };
-    let time = case.duration_ms.filter(|time| *time > 0).map(|time| format!(" ({})", duration(time))).unwrap_or_default();
+    let time =
+        case.duration_ms.filter(|time| *time > 0).map(|time| format!(" ({})", duration(time))).unwrap_or_default();
     // An id that begins with the file needs its line alone.
     let place = match (&case.file, case.line) {
         (Some(file), Some(line)) if case.id.starts_with(file.as_str()) => format!(" (line {line})"),
-        (Some(file), line) if !case.id.starts_with(file.as_str()) => format!(" ({})", self::place(Some(file), line, None)),
+        (Some(file), line) if !case.id.contains(file.as_str()) => format!(" ({})", self::place(Some(file), line, None)),
         _ => String::new(),
     };
     let _ = writeln!(text, "{word} {}{place}{time}", case.id);
@@ -104,12 +106,20 @@ fn failure(text: &mut String, case: &Case) {
 
 fn error(text: &mut String, error: &TestError) {
     let message = match error.class.as_deref() {
-        // The class that every failed assertion has says nothing.
-        Some(class) if !matches!(class, "Error" | "AssertionError") => format!("{class}: {}", error.message),
+        // The class that every failed assertion has says nothing more.
+        Some(class) if !matches!(class, "Error" | "AssertionError") && !error.message.starts_with(class) => {
+            format!("{class}: {}", error.message)
+        }
         _ => error.message.clone(),
     };
     indented(text, &message);
+    let is_told = |value: &Option<String>| {
+        let assertion = error.message.starts_with("expected ");
+        value.as_deref().is_some_and(|value| (assertion || value.len() > 3) && error.message.contains(value))
+    };
     match (&error.diff, &error.expected, &error.actual) {
+        // The message has both already.
+        (_, expected, actual) if is_told(expected) && is_told(actual) => {}
         (Some(diff), expected, actual) => {
             let is_short = |value: &Option<String>| value.as_ref().is_some_and(|value| !value.contains('\n'));
             if is_short(expected) && is_short(actual) {
@@ -131,8 +141,10 @@ fn values(text: &mut String, expected: Option<&str>, actual: Option<&str>) {
     }
 }
 
+/// The frames of the project; where there is none, the first.
 fn frames(text: &mut String, stack: &[Frame]) {
-    for frame in stack {
+    let own = stack.iter().take_while(|frame| !is_library(&frame.file)).count();
+    for frame in stack.iter().take(own.max(1)) {
         let place = place(Some(&frame.file), frame.line, frame.column);
         let _ = match &frame.function {
             Some(function) => writeln!(text, "  at {place} {function}"),
@@ -202,7 +214,9 @@ fn diagnostic(text: &mut String, diagnostic: &Diagnostic) {
     let mut lines = diagnostic.message.lines();
     let _ = writeln!(text, "{}{code}: {}", diagnostic.severity.name(), lines.next().unwrap_or_default());
     for line in lines.take(MAX_TOLD_LINES) {
-        let _ = writeln!(text, "  {}", line.trim_end());
+        // Most checkers indent them already.
+        let indent = if line.starts_with(' ') { "" } else { "  " };
+        let _ = writeln!(text, "{indent}{}", line.trim_end());
     }
     if diagnostic.severity == Severity::Note {
         return;

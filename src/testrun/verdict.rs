@@ -42,7 +42,8 @@ pub fn of_tests(runner: TestRunner, parsed: &Parsed, ending: Ending) -> TestStat
     }
     if summary.ran() > 0 {
         // Exit 0 beside a failure, and a failure that nothing but the exit code tells of, both count.
-        let passed = !failed && !faults && !parsed.build_failed && ending.exit_code == Some(0) && parsed.passed != Some(false);
+        let passed =
+            !failed && !faults && !parsed.build_failed && ending.exit_code == Some(0) && parsed.passed != Some(false);
         return if passed { TestStatus::Passed } else { TestStatus::Failed };
     }
     if !parsed.file_errors.is_empty() || failed {
@@ -55,11 +56,10 @@ pub fn of_tests(runner: TestRunner, parsed: &Parsed, ending: Ending) -> TestStat
     match (runner, ending.exit_code) {
         // Filters that match nothing: Vitest and Jest exit with 1, pytest with 5, nextest with 4.
         (TestRunner::Vitest | TestRunner::Jest, Some(1)) if parsed.begun => TestStatus::NoTests,
-        (TestRunner::Pytest, Some(5)) | (TestRunner::Nextest, Some(4)) => TestStatus::NoTests,
         (TestRunner::Jest, Some(1)) if parsed.said.contains("No tests found") => TestStatus::NoTests,
         // Any program that was to write a report and wrote none.
         (TestRunner::Junit, Some(0)) if !parsed.begun => TestStatus::ConfigError,
-        (_, Some(0)) => TestStatus::NoTests,
+        (TestRunner::Pytest, Some(5)) | (TestRunner::Nextest, Some(4)) | (_, Some(0)) => TestStatus::NoTests,
         _ => TestStatus::ConfigError,
     }
 }
@@ -117,12 +117,16 @@ pub fn test_report(runner: RunnerInfo, scope: Scope, parsed: Parsed, ending: End
         // Names that nobody asked for are not missed.
         None => report.truncated.others = 0,
     }
+    report.hint = hint(&report, parsed.deselected);
     let explained = !report.run_errors.is_empty() || !report.file_errors.is_empty() || !report.failures.is_empty();
-    let needs_words = !matches!(status, TestStatus::Passed | TestStatus::MissingTool);
+    let needs_words = match status {
+        TestStatus::Passed | TestStatus::MissingTool | TestStatus::NoTests => false,
+        TestStatus::TimedOut => report.unfinished.is_empty() && report.summary.ran() == 0,
+        _ => true,
+    };
     if needs_words && !explained && !parsed.said.trim().is_empty() {
         report.run_errors.push(RunError { class: None, message: parsed.said, stack: Vec::new() });
     }
-    report.hint = hint(&report, parsed.deselected);
     report
 }
 
@@ -143,9 +147,10 @@ fn hint(report: &TestReport, deselected: u64) -> Option<String> {
         TestStatus::Crashed if !report.unfinished.is_empty() => {
             "the process died while what is unfinished ran; the results before it stand".to_owned()
         }
-        TestStatus::Failed if report.failures.is_empty() && report.file_errors.is_empty() && report.summary.ran() > 0 => {
-            "every test passed, but the runner failed: see the run errors and the log (coverage thresholds, errors \
-             outside tests)"
+        TestStatus::Failed
+            if report.failures.is_empty() && report.file_errors.is_empty() && report.run_errors.is_empty() =>
+        {
+            "every test passed, but the runner failed: look at its output (a threshold of coverage, an open handle)"
                 .to_owned()
         }
         _ => return None,
@@ -270,7 +275,8 @@ mod tests {
 
     #[test]
     fn a_check_is_clean_where_it_was_asked() {
-        let at = |file: Option<&str>| Diagnostic { file: file.map(str::to_owned), ..Diagnostic::new(Severity::Error, "x") };
+        let at =
+            |file: Option<&str>| Diagnostic { file: file.map(str::to_owned), ..Diagnostic::new(Severity::Error, "x") };
         let status = |diagnostics: Vec<Diagnostic>, code| {
             let checked = Checked { diagnostics, ..Checked::default() };
             let tool = CheckerInfo {

@@ -14,7 +14,7 @@ use crate::testrun::model::{Diagnostic, Related, Severity};
 #[derive(Deserialize)]
 struct Event {
     reason: String,
-    message: Option<Message>,
+    message: Option<Told>,
     target: Option<Target>,
 }
 
@@ -25,7 +25,7 @@ struct Target {
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct Told {
     #[serde(default)]
     level: String,
     #[serde(default)]
@@ -84,7 +84,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Checked {
     found.checked
 }
 
-fn add(found: &mut Found<'_>, message: Message) {
+fn add(found: &mut Found<'_>, message: Told) {
     let severity = match message.level.as_str() {
         "error" | "error: internal compiler error" => Severity::Error,
         "warning" => Severity::Warning,
@@ -112,7 +112,11 @@ fn add(found: &mut Found<'_>, message: Message) {
             message: span.label.clone()?,
         })
     });
-    diagnostic.related = labels.chain(message.children.iter().map(child)).take(MAX_RELATED).collect();
+    // That a lint is on, and where its page is, helps nobody to fix it.
+    let helps = |child: &&Child| {
+        !child.message.starts_with("`#[") && !child.message.starts_with("for further information visit ")
+    };
+    diagnostic.related = labels.chain(message.children.iter().filter(helps).map(child)).take(MAX_RELATED).collect();
     found.add(diagnostic);
 }
 

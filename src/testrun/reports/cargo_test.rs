@@ -1,6 +1,8 @@
 //! `cargo test`: the text of libtest on stdout, with Cargo's own lines on stderr. The JSON of libtest needs a nightly
 //! toolchain; its text is what everybody reads (`library/test/src/formatters/pretty.rs`).
 
+use std::collections::HashMap;
+
 use super::collect::Collector;
 use super::{Parsed, Sources, lines, rust_text};
 use crate::cancel::Bound;
@@ -19,12 +21,19 @@ struct Block {
     more: u64,
     /// The test whose line has no end yet.
     begun: Option<String>,
-    /// What failed tests wrote.
-    sections: Vec<(String, String)>,
+    /// The tests that failed, with what they wrote.
+    sections: HashMap<String, String>,
     ended: bool,
 }
 
 impl Block {
+    fn end(&mut self, name: String, state: State) {
+        if state.is_failure() {
+            self.sections.insert(name.clone(), String::new());
+        }
+        self.tests.push((name, state));
+    }
+
     /// Whether its tests are of documentation: `src/lib.rs - add (line 5)`.
     fn is_doc(&self) -> bool {
         self.tests.first().is_some_and(|(name, _)| name.contains(" - ") && name.contains("(line "))
@@ -46,13 +55,13 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
         let program = next_program(&programs, &mut at, &block);
         add(&mut collector, block, program);
     }
-    died(&mut collector, &stderr);
+    died(&mut collector, &stderr, &programs);
     collector.parsed
 }
 
 fn blocks(stdout: &[u8], bound: Bound<'_>) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
-    let mut section: Option<usize> = None;
+    let mut section: Option<String> = None;
     for line in lines::lines_with_empty(stdout, bound) {
         let line = String::from_utf8_lossy(line);
         if let Some(announced) = line.strip_prefix("running ").and_then(announced) {
@@ -64,17 +73,15 @@ fn blocks(stdout: &[u8], bound: Bound<'_>) -> Vec<Block> {
         }
         let Some(block) = blocks.last_mut() else { continue };
         let name = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"));
-        if let Some(name) = name.filter(|name| block.tests.iter().any(|(test, _)| test == name)) {
-            block.sections.push((name.to_owned(), String::new()));
-            section = Some(block.sections.len() - 1);
+        if let Some(name) = name.filter(|name| block.sections.contains_key(*name)) {
+            section = Some(name.to_owned());
         } else if line.starts_with("test result: ") {
             (block.ended, section) = (true, None);
         } else if line == "failures:" {
             // The list of names after the sections.
             section = None;
-        } else if let Some(index) = section {
-            let text = &mut block.sections[index].1;
-            if text.len() < MAX_SECTION_BYTES {
+        } else if let Some(name) = &section {
+            if let Some(text) = block.sections.get_mut(name).filter(|text| text.len() < MAX_SECTION_BYTES) {
                 text.push_str(&line);
                 text.push('\n');
             }
@@ -82,7 +89,9 @@ fn blocks(stdout: &[u8], bound: Bound<'_>) -> Vec<Block> {
             test_line(block, rest);
         } else if let Some(state) = block.begun.as_ref().and(state(&line)) {
             // What the test wrote without capture stands between.
-            block.tests.extend(block.begun.take().map(|name| (name, state)));
+            if let Some(name) = block.begun.take() {
+                block.end(name, state);
+            }
         }
     }
     blocks
@@ -94,7 +103,9 @@ fn announced(rest: &str) -> Option<u64> {
 }
 
 fn test_line(block: &mut Block, rest: &str) {
-    let Some((name, said)) = rest.rsplit_once(" ... ").or_else(|| Some((rest.strip_suffix(" ...")?, ""))) else { return };
+    let Some((name, said)) = rest.rsplit_once(" ... ").or_else(|| Some((rest.strip_suffix(" ...")?, ""))) else {
+        return;
+    };
     // How the test has to end is no part of its name.
     let marks = [" - should panic", " - compile fail", " - compile"];
     let name = marks.iter().find_map(|mark| name.strip_suffix(mark)).unwrap_or(name);
@@ -103,7 +114,7 @@ fn test_line(block: &mut Block, rest: &str) {
         return;
     }
     match state(said) {
-        Some(state) => block.tests.push((name.to_owned(), state)),
+        Some(state) => block.end(name.to_owned(), state),
         None => block.begun = Some(name.to_owned()),
     }
 }
@@ -138,7 +149,10 @@ fn programs(stderr: &str) -> Vec<(String, bool)> {
 /// documentation may be several programs.
 fn next_program<'a>(programs: &'a [(String, bool)], at: &mut usize, block: &Block) -> Option<&'a str> {
     if block.is_doc() {
-        if *at > 0 && programs.get(*at - 1).is_some_and(|(_, is_doc)| *is_doc) && programs.get(*at).is_none_or(|next| !next.1) {
+        if *at > 0
+            && programs.get(*at - 1).is_some_and(|(_, is_doc)| *is_doc)
+            && programs.get(*at).is_none_or(|next| !next.1)
+        {
             return programs.get(*at - 1).map(|(name, _)| name.as_str());
         }
         while programs.get(*at).is_some_and(|(_, is_doc)| !is_doc) {
@@ -163,13 +177,17 @@ fn add(collector: &mut Collector<'_>, block: Block, program: Option<&str>) {
         if let Some((file, line)) = is_doc.then(|| doc_place(&full)).flatten() {
             (case.file, case.line) = (Some(collector.path(file)), Some(line));
         }
-        let text = sections.iter_mut().find(|(name, _)| *name == full).map(|(_, text)| std::mem::take(text));
         if state.is_failure() {
-            let text = text.unwrap_or_default();
-            let (error, out) = rust_text::failure(collector, &text);
+            let text = sections.remove(&full).unwrap_or_default();
+            let (mut error, out) = rust_text::failure(collector, &text);
+            if is_doc {
+                // The place is in a file that the compiler made for it.
+                error.stack.clear();
+            } else {
+                // Both streams of a test are captured into one.
+                case.stdout = collector.output(out);
+            }
             case.errors.push(error);
-            // Both streams of a test are captured into one.
-            case.stdout = collector.output(out);
         }
         collector.add(case);
     }
@@ -195,12 +213,15 @@ fn doc_place(name: &str) -> Option<(&str, u32)> {
 }
 
 /// A program that died: `process didn't exit successfully: ... (signal: 6, SIGABRT: ...)`.
-fn died(collector: &mut Collector<'_>, stderr: &str) {
+fn died(collector: &mut Collector<'_>, stderr: &str, programs: &[(String, bool)]) {
     for line in stderr.lines() {
         let Some(rest) = line.trim_start().strip_prefix("process didn't exit successfully: `") else { continue };
         let Some((command, how)) = rest.rsplit_once("` (") else { continue };
         if how.starts_with("signal:") {
-            let program = command.split(' ').next().unwrap_or_default();
+            let path = command.split(' ').next().unwrap_or_default();
+            let binary = path.rsplit('/').next().unwrap_or_default().rsplit_once('-').map_or(path, |(name, _)| name);
+            let known = programs.iter().find(|(name, _)| name.split(' ').next() == Some(binary));
+            let program = known.map_or(path, |(name, _)| name.as_str());
             let message = format!("the test program died: {}", how.trim_end_matches(')'));
             collector.file_error(program, Phase::Hook, &message, None, None);
         }

@@ -50,7 +50,7 @@ impl<'a> Collector<'a> {
 
     /// A message or a value.
     pub fn text(&mut self, text: &str) -> String {
-        let (text, cut) = clean::head(text, MAX_TEST_TEXT_BYTES);
+        let (text, cut) = clean::head(&stack::without_root(text, self.root), MAX_TEST_TEXT_BYTES);
         self.parsed.truncated.bytes += cut;
         text
     }

@@ -28,7 +28,8 @@ impl<'a> Found<'a> {
             return;
         }
         diagnostic.file = diagnostic.file.map(|file| self.path(&file));
-        (diagnostic.message, _) = clean::head(&diagnostic.message, MAX_TEST_TEXT_BYTES);
+        let message = stack::without_root(&diagnostic.message, self.root);
+        (diagnostic.message, _) = clean::head(&message, MAX_TEST_TEXT_BYTES);
         diagnostic.code = diagnostic.code.map(|code| clean::name(&code, MAX_TEST_NAME_BYTES).0);
         diagnostic.related.truncate(MAX_RELATED);
         for related in &mut diagnostic.related {

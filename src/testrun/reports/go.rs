@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::collect::{Collector, joined, millis};
 use super::{Parsed, Sources, go_vet, lines, stack};
 use crate::cancel::Bound;
-use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_FRAMES, MAX_TEST_OUTPUT_BYTES};
+use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_FRAMES, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES};
 use crate::testrun::model::{Case, Frame, Phase, State, TestError};
 
 /// What is kept of the output of one test before it is read, in bytes; of a panic the beginning matters.
@@ -15,7 +15,7 @@ const MAX_RAW_BYTES: usize = 16 * MAX_TEST_OUTPUT_BYTES;
 /// And of all tests that have not ended yet.
 const MAX_OPEN_BYTES: usize = 1024 * MAX_RAW_BYTES;
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Event {
     action: String,
@@ -109,24 +109,53 @@ impl Reader<'_> {
                 if event.output.contains("[build failed]") || event.output.contains("[setup failed]") {
                     self.collector.parsed.build_failed = true;
                     package.failures += 1;
-                } else if !frame.iter().any(|word| event.output.starts_with(word)) && package.output.len() < MAX_RAW_BYTES {
+                } else if !frame.iter().any(|word| event.output.starts_with(word))
+                    && package.output.len() < MAX_RAW_BYTES
+                {
                     package.output.push_str(&event.output);
                 }
             }
             "fail" => {
                 package.ended = true;
+                let output = std::mem::take(&mut package.output);
+                self.left_open(event, &output);
+                let Some(package) = self.packages.get(&event.package) else { return };
                 // Nothing else would say why: it died before or between its tests.
                 if package.failures == 0 && event.failed_build.is_none() {
-                    let output = std::mem::take(&mut package.output);
                     let (message, frames) = of_panic(&output);
                     let place = frames.iter().find(|frame| !stack::is_library(&frame.file)).cloned();
-                    let (line, column) = place.map(|frame| (frame.line, frame.column)).unwrap_or_default();
-                    let package = event.package.clone();
-                    self.collector.file_error(&package, Phase::Hook, message, line, column);
+                    let line = place.as_ref().and_then(|frame| frame.line);
+                    let file = place.map_or_else(|| event.package.clone(), |frame| frame.file);
+                    self.collector.file_error(&file, Phase::Hook, message, line, None);
                 }
             }
             "pass" | "skip" => package.ended = true,
             _ => {}
+        }
+    }
+
+    /// Tests of a package that has failed before they ended: the process died in one of them.
+    fn left_open(&mut self, event: &Event, output: &str) {
+        let mut left: Vec<_> = self.open.extract_if(|(package, _), _| *package == event.package).collect();
+        left.sort_by_key(|(_, open)| open.order);
+        let is_told = left.iter().any(|(_, open)| is_panic(&open.output));
+        for ((package, test), mut open) in left {
+            self.bytes = self.bytes.saturating_sub(open.output.len());
+            if open.is_suite && !is_panic(&open.output) {
+                continue;
+            }
+            if is_told && !is_panic(&open.output) {
+                // It waited for its turn, or ran beside the one that failed.
+                self.collector.not_run(1);
+                continue;
+            }
+            if !is_told {
+                open.output.push_str(output);
+                open.output.push_str("\nthe test program died\n");
+            }
+            open.is_suite = false;
+            let failed = Event { action: "fail".to_owned(), package, test, output: String::new(), ..Event::default() };
+            self.end(&failed, &open);
         }
     }
 
@@ -139,7 +168,8 @@ impl Reader<'_> {
                 }
                 // A subtest's name is that of the test around it, a slash and its own, which may have slashes too.
                 let mut around = event.test.as_str();
-                while let Some((parent, _)) = around.rsplit_once('/') {
+                for _ in 0..MAX_TEST_SUITES {
+                    let Some((parent, _)) = around.rsplit_once('/') else { break };
                     if let Some(open) = self.open.get_mut(&(event.package.clone(), parent.to_owned())) {
                         open.is_suite = true;
                         break;
@@ -185,7 +215,7 @@ impl Reader<'_> {
             (errors, out) = self.errors(&event.package, &open.output);
             if open.output.contains("panic: test timed out after ") {
                 state = State::TimedOut;
-            } else if is_panic(&open.output) {
+            } else if is_panic(&open.output) || open.output.ends_with("\nthe test program died\n") {
                 state = State::Crashed;
             }
         }
@@ -209,7 +239,9 @@ impl Reader<'_> {
         if is_panic(output) {
             let at = output.find("panic: ").unwrap_or_default();
             let (message, frames) = of_panic(&output[at..]);
-            let mut error = self.collector.error(Some("panic"), message.strip_prefix("panic: ").unwrap_or(message));
+            let message = message.strip_prefix("panic: ").unwrap_or(message);
+            let message = message.trim_end_matches(" [recovered, repanicked]").trim_end_matches(" [recovered]");
+            let mut error = self.collector.error(Some("panic"), message);
             error.stack = self.collector.stack(frames);
             return (vec![error], output[..at].to_owned());
         }
@@ -233,7 +265,7 @@ impl Reader<'_> {
             }
         }
         let dir = self.dir(package);
-        let errors = found
+        let mut errors: Vec<_> = found
             .into_iter()
             .map(|(mut frame, message)| {
                 frame.file = format!("{dir}{}", frame.file);
@@ -242,6 +274,10 @@ impl Reader<'_> {
                 error
             })
             .collect();
+        if let (true, Some(at)) = (errors.is_empty(), rest.find("the test program died")) {
+            errors.push(self.collector.error(None, "the test program died"));
+            rest.truncate(at);
+        }
         (errors, rest)
     }
 
@@ -291,7 +327,7 @@ fn is_panic(output: &str) -> bool {
 /// The words of a panic and its frames: `\t/dir/file.go:12 +0x1d`.
 fn of_panic(output: &str) -> (&str, Vec<Frame>) {
     let (message, stack) = output.split_once("\ngoroutine ").unwrap_or((output, ""));
-    // The frames of the goroutine that runs the test, not those of the alarm, stand after ` [`.
+    // Of all goroutines: the one that a test hangs in is not the one that ends it.
     let mut function = None;
     let mut frames = Vec::new();
     for line in stack.lines().skip(1) {
@@ -316,7 +352,7 @@ fn said_at(line: &str) -> Option<(Frame, &str)> {
     let line = line.trim_start();
     let (place, message) = line.split_once(": ").or_else(|| Some((line.strip_suffix(':')?, "")))?;
     let (file, number) = place.rsplit_once(':')?;
-    let is_file = file.ends_with(".go") && !file.contains(' ');
-    let frame = Frame { file: file.to_owned(), line: Some(number.parse().ok()?), column: None, function: None };
-    is_file.then_some((frame, message))
+    let base = file.strip_suffix(".go").filter(|base| !base.contains(' '))?;
+    let file = format!("{base}.go");
+    Some((Frame { file, line: Some(number.parse().ok()?), column: None, function: None }, message))
 }

@@ -77,7 +77,9 @@ fn add(collector: &mut Collector<'_>, file: &File) {
     for test in &file.assertion_results {
         let state = match test.status.as_str() {
             "passed" => State::Passed,
-            "failed" if test.failure_messages.iter().any(|text| text.contains("Exceeded timeout of ")) => State::TimedOut,
+            "failed" if test.failure_messages.iter().any(|text| text.contains("Exceeded timeout of ")) => {
+                State::TimedOut
+            }
             "failed" => State::Failed,
             "todo" => State::Todo,
             "pending" | "skipped" | "disabled" => State::Skipped,
@@ -138,7 +140,8 @@ fn shown(value: &Value) -> String {
 /// A file that did not run: its message is a block with a bullet, the code around the place, and a stack.
 fn file_error(collector: &mut Collector<'_>, file: &File) {
     let (text, _) = super::clean::head(&file.message, crate::limits::MAX_TEST_TEXT_BYTES * 4);
-    let body = text.trim_start().strip_prefix('●').map_or(text.as_str(), |rest| rest.split_once('\n').map_or("", |two| two.1));
+    let body =
+        text.trim_start().strip_prefix('●').map_or(text.as_str(), |rest| rest.split_once('\n').map_or("", |two| two.1));
     let own = |text: &str| -> String {
         let lines = text.lines().map(|line| line.strip_prefix("    ").unwrap_or(line));
         lines.take_while(|line| !line.trim_start().starts_with("at ")).collect::<Vec<_>>().join("\n").trim().to_owned()

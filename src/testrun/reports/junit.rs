@@ -1,4 +1,4 @@
-//! JUnit XML, as loosely as its writers take it: only what all of them write is relied upon. There is no standard; the
+//! `JUnit` XML, as loosely as its writers take it: only what all of them write is relied upon. There is no standard; the
 //! elements are those of the Ant task and of Maven Surefire's schema (`flakyFailure`, `rerunFailure`).
 
 use quick_xml::Reader;
@@ -8,7 +8,7 @@ use quick_xml::events::{BytesStart, Event};
 use super::collect::{Collector, joined, millis};
 use super::{Parsed, Sources, stack};
 use crate::cancel::Bound;
-use crate::limits::{MAX_TEST_ERRORS, MAX_TEST_OUTPUT_BYTES};
+use crate::limits::{MAX_TEST_ERRORS, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES};
 use crate::testrun::model::{Case, State};
 
 /// What is kept of one text before it is read, in bytes.
@@ -65,7 +65,7 @@ enum Target {
     Err,
 }
 
-/// Reads any JUnit XML.
+/// Reads any `JUnit` XML.
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
     let mut collector = Collector::new(sources.root);
     let (begun, ended) = cases(sources.report, bound, |element| add(&mut collector, &element));
@@ -94,7 +94,7 @@ pub fn cases(bytes: &[u8], bound: Bound<'_>, mut each: impl FnMut(Element)) -> (
         match event {
             Event::Start(tag) | Event::Empty(tag) => match (tag.local_name().as_ref(), &mut open) {
                 (b"testsuites", _) => begun = true,
-                (b"testsuite", _) if !is_empty => {
+                (b"testsuite", _) if !is_empty && suites.len() < MAX_TEST_SUITES => {
                     begun = true;
                     suites.push((attribute(&tag, b"name"), attribute(&tag, b"file")));
                 }
@@ -113,7 +113,9 @@ pub fn cases(bytes: &[u8], bound: Bound<'_>, mut each: impl FnMut(Element)) -> (
             Event::End(tag) => match tag.local_name().as_ref() {
                 b"testcase" => open.take().into_iter().for_each(&mut each),
                 b"testsuite" => drop(suites.pop()),
-                b"flakyFailure" | b"flakyError" | b"rerunFailure" | b"rerunError" => attempt = attempt.saturating_sub(1),
+                b"flakyFailure" | b"flakyError" | b"rerunFailure" | b"rerunError" => {
+                    attempt = attempt.saturating_sub(1)
+                }
                 b"failure" | b"error" | b"skipped" | b"system-out" | b"system-err" => target = Target::Nothing,
                 _ => {}
             },
@@ -212,8 +214,11 @@ fn add(collector: &mut Collector<'_>, element: &Element) {
             None => State::Passed,
         }
     };
-    let around = if element.class.is_empty() { &element.suite } else { &element.class };
-    let mut case = Case::new(collector.name(&joined([around.as_str(), &element.name])), collector.name(&element.name), state);
+    let name = element.name.trim();
+    let around = if element.class.is_empty() { element.suite.trim() } else { element.class.trim() };
+    // Some write the same into both.
+    let around = if around == name { "" } else { around };
+    let mut case = Case::new(collector.name(&joined([around, name])), collector.name(name), state);
     case.file = (!element.file.is_empty()).then(|| collector.path(&element.file));
     case.line = element.line;
     if !around.is_empty() {
@@ -225,8 +230,10 @@ fn add(collector: &mut Collector<'_>, element: &Element) {
         for fault in &element.faults {
             let (text, frames) = stack::of_v8(&fault.text);
             // Some write the whole message into the element, and its first line into the attribute.
-            let is_whole = fault.message.is_empty() || text.contains(fault.message.as_str());
-            let message = if is_whole && !text.trim().is_empty() { text } else { &fault.message };
+            let own =
+                text.trim().strip_prefix(fault.kind.as_str()).map_or(text.trim(), |rest| rest.trim_start_matches(": "));
+            let is_whole = own.starts_with(fault.message.as_str()) || fault.message == "collection failure";
+            let message = if is_whole && !own.is_empty() { own } else { &fault.message };
             let class = (!fault.kind.is_empty()).then_some(fault.kind.as_str());
             let mut error = collector.error(class, message.trim());
             error.stack = collector.stack(frames);

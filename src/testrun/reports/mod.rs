@@ -27,11 +27,12 @@ use crate::cancel::Bound;
 use crate::limits::MAX_TEST_TEXT_BYTES;
 
 pub use progress::Progress;
+pub use stack::is_library;
 
 /// What a run left to read. Each may be empty and may end anywhere: the run may have been ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sources<'a> {
-    /// The report file: JSON lines of the bundled reporters, the JSON of Jest, JUnit XML. Empty for `cargo test` and Go.
+    /// The report file: JSON lines of the bundled reporters, the JSON of Jest, `JUnit` XML. Empty for `cargo test` and Go.
     pub report: &'a [u8],
     /// What the runner wrote to stdout.
     pub stdout: &'a [u8],
@@ -125,8 +126,13 @@ pub fn check(checker: Checker, sources: Sources<'_>, bound: Bound<'_>) -> Checke
 
 fn said(sources: &Sources<'_>) -> String {
     let tail = |bytes: &[u8]| {
-        let from = bytes.len().saturating_sub(MAX_TEST_TEXT_BYTES * 4);
-        clean::tail(&String::from_utf8_lossy(&bytes[from..]), MAX_TEST_TEXT_BYTES / 2).0
+        let from = bytes.len().saturating_sub(MAX_TEST_TEXT_BYTES * 8);
+        let (text, _) = clean::tail(&String::from_utf8_lossy(&bytes[from..]), MAX_TEST_TEXT_BYTES * 8);
+        // Rulers, and frames of the runner's own code, say nothing.
+        let is_frame = |line: &str| line.trim_start().strip_prefix("at ").is_some_and(|rest| rest.contains("node"));
+        let says = |line: &&str| line.contains(char::is_alphanumeric) && !is_frame(line);
+        let text = text.lines().filter(says).collect::<Vec<_>>().join("\n");
+        clean::tail(&stack::without_root(&text, sources.root), MAX_TEST_TEXT_BYTES / 2).0
     };
     let stderr = tail(sources.stderr);
     if stderr.trim().is_empty() { tail(sources.stdout) } else { stderr }

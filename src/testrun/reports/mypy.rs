@@ -8,7 +8,7 @@ use crate::cancel::Bound;
 use crate::testrun::model::{Diagnostic, Related, Severity};
 
 #[derive(Deserialize)]
-struct Line {
+struct Finding {
     file: String,
     line: Option<i64>,
     column: Option<i64>,
@@ -25,7 +25,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Checked {
     let mut found = Found::new(sources.root);
     for bytes in [sources.stdout, sources.stderr] {
         for line in lines::lines(bytes, bound) {
-            if let Ok(line) = serde_json::from_slice::<Line>(line) {
+            if let Ok(line) = serde_json::from_slice::<Finding>(line) {
                 add(&mut found, of_json(line));
             } else {
                 of_text(&mut found, &String::from_utf8_lossy(line));
@@ -48,7 +48,7 @@ fn add(found: &mut Found<'_>, diagnostic: Diagnostic) {
     found.add(diagnostic);
 }
 
-fn of_json(line: Line) -> Diagnostic {
+fn of_json(line: Finding) -> Diagnostic {
     let known = |number: Option<i64>| number.and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0);
     let from_zero = |number: Option<i64>| known(number.and_then(|number| number.checked_add(1)));
     let mut diagnostic = Diagnostic::new(severity(&line.severity).unwrap_or(Severity::Error), line.message);
@@ -99,7 +99,9 @@ fn of_text(found: &mut Found<'_>, line: &str) {
     diagnostic.end_line = numbers.get(2).copied();
     // mypy's end is the last column that belongs to it.
     diagnostic.end_column = numbers.get(3).and_then(|column| column.checked_add(1));
-    if let Some((message, code)) = message.rsplit_once("  [").and_then(|(message, code)| Some((message, code.strip_suffix(']')?))) {
+    if let Some((message, code)) =
+        message.rsplit_once("  [").and_then(|(message, code)| Some((message, code.strip_suffix(']')?)))
+    {
         diagnostic.code = Some(code.to_owned());
         message.clone_into(&mut diagnostic.message);
     }

@@ -1,4 +1,4 @@
-//! `cargo nextest`, by the JUnit XML of a profile of its own; what the XML leaves out stands on stderr.
+//! `cargo nextest`, by the `JUnit` XML of a profile of its own; what the XML leaves out stands on stderr.
 //!
 //! The XML is written when the run ends, and says nothing of ignored tests. Of a run that was ended before, the lines
 //! on stderr tell what became of each test (<https://nexte.st/docs/machine-readable/junit/>).
@@ -18,6 +18,8 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
     collector.parsed.build_failed = rust_text::compile_errors(&mut collector, &stderr);
     let mut slow: Vec<String> = Vec::new();
     let mut expected = None;
+    // What failed is told once more after the summary.
+    let mut summed_up = false;
     for line in lines::lines(sources.stderr, bound) {
         let line = String::from_utf8_lossy(line);
         let (line, _) = super::clean::head(&line, crate::limits::MAX_TEST_TEXT_BYTES);
@@ -27,7 +29,11 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
         } else if let Some(rest) = line.strip_prefix("Summary ") {
             let skipped = rest.split(", ").find_map(|part| part.strip_suffix(" skipped")?.parse().ok());
             collector.skipped(skipped.unwrap_or_default());
-        } else if !begun && let Some((word, seconds, id)) = status_line(line) {
+            summed_up = true;
+        } else if !begun
+            && !summed_up
+            && let Some((word, seconds, id)) = status_line(line)
+        {
             let state = match word {
                 "PASS" | "LEAK" => State::Passed,
                 "TMT" | "TIMEOUT" => State::TimedOut,
@@ -49,23 +55,28 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
     if !begun {
         let missing = expected.unwrap_or_default().saturating_sub(collector.parsed.summary.total);
         collector.parsed.begun = expected.is_some();
+        collector.parsed.ended = summed_up;
         collector.not_run(missing);
-        slow.iter().for_each(|id| collector.unfinished(id));
+        for id in &slow {
+            collector.unfinished(id);
+        }
     }
     collector.parsed
 }
 
 /// `PASS [   0.007s] ( 1/11) demo-core tests::adds`, taken apart.
 fn status_line(line: &str) -> Option<(&str, Option<f64>, String)> {
-    // Attempts that are not the last are told again.
     let (word, rest) = line.split_once(" [")?;
-    let word = word.strip_prefix("TRY ").map_or(Some(word), |_| None)?;
+    // `TRY 2 FAIL`, of a test that is tried again.
+    let word = word.strip_prefix("TRY ").and_then(|rest| rest.split_once(' ')).map_or(word, |(_, word)| word);
     let known = ["PASS", "FAIL", "LEAK", "TMT", "TIMEOUT", "SLOW", "ABRT"].contains(&word) || word.starts_with("SIG");
     let (seconds, rest) = rest.split_once(']')?;
     let rest = rest.trim_start();
-    let id = if rest.starts_with('(') { rest.split_once(") ")?.1 } else { rest };
+    // Only the last attempt has a number: `(2/5)`.
+    let (number, id) = rest.strip_prefix('(').and_then(|rest| rest.split_once(") ")).unwrap_or(("1/1", rest));
+    let is_last = word == "SLOW" || number.contains('/');
     let seconds = seconds.trim_start_matches(['>', ' ']).trim_end_matches('s').parse().ok();
-    known.then(|| (word, seconds, id.trim().to_owned()))
+    (known && is_last).then(|| (word, seconds, id.trim().to_owned()))
 }
 
 fn add(collector: &mut Collector<'_>, element: &Element) {

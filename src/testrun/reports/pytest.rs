@@ -68,7 +68,8 @@ struct Running {
 
 /// Reads the events.
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
-    let mut reader = Reader { collector: Collector::new(sources.root), running: HashMap::new(), begun: 0, collected: 0 };
+    let mut reader =
+        Reader { collector: Collector::new(sources.root), running: HashMap::new(), begun: 0, collected: 0 };
     let mut broken = HashSet::new();
     for event in events::<Event>(sources.report, bound) {
         match event.ev.as_str() {
@@ -79,10 +80,9 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
             // Every worker of xdist collects the same.
             "collected" => reader.collected = reader.collected.max(event.tests),
             "deselected" => reader.collector.parsed.deselected = reader.collector.parsed.deselected.max(event.tests),
-            "collect_error" => {
-                if broken.len() < MAX_KEPT_TESTS && broken.insert(event.id.clone()) {
-                    reader.collect_error(&event);
-                }
+            // Every worker of xdist tells it.
+            "collect_error" if broken.len() < MAX_KEPT_TESTS && broken.insert(event.id.clone()) => {
+                reader.collect_error(&event);
             }
             "start" => reader.start(event),
             "phase" => reader.phase(event),
@@ -250,6 +250,9 @@ mod tests {
 
     #[test]
     fn the_error_of_a_traceback_is_what_is_marked() {
-        assert_eq!(last_error("t.py:1: in <module>\n    x\nE     File \"t.py\"\nE   Bad: y\nE"), "  File \"t.py\"\nBad: y\n");
+        assert_eq!(
+            last_error("t.py:1: in <module>\n    x\nE     File \"t.py\"\nE   Bad: y\nE"),
+            "  File \"t.py\"\nBad: y\n"
+        );
     }
 }

@@ -78,7 +78,9 @@ pub fn compile_errors(collector: &mut Collector<'_>, text: &str) -> bool {
         if !line.starts_with("error") {
             continue;
         }
-        if line.starts_with("error: could not compile ") || line.starts_with("error: failed to run custom build command") {
+        if line.starts_with("error: could not compile ")
+            || line.starts_with("error: failed to run custom build command")
+        {
             failed = true;
             continue;
         }
@@ -90,7 +92,7 @@ pub fn compile_errors(collector: &mut Collector<'_>, text: &str) -> bool {
             .by_ref()
             .take_while(|line| !line.is_empty())
             .take(12)
-            .find_map(|line| line.split_once(" | ")?.1.trim_start().strip_prefix('^').map(str::to_owned))
+            .find_map(|line| line.split_once(" | ")?.1.split_once('^').map(|(_, label)| label))
             .unwrap_or_default();
         let label = label.trim_start_matches('^').trim();
         let message = if label.is_empty() { line.to_owned() } else { format!("{line} ({label})") };

@@ -1,10 +1,12 @@
 //! Stacks and places: as V8 writes them, and which frames are worth telling.
 
+use std::borrow::Cow;
+
 use crate::limits::{MAX_LIBRARY_FRAMES, MAX_TEST_FRAMES};
 use crate::testrun::model::Frame;
 
 /// Folders of code that is not the project's own.
-const LIBRARIES: [&str; 12] = [
+const LIBRARIES: [&str; 13] = [
     "/node_modules/",
     "node_modules/",
     "node:",
@@ -15,6 +17,7 @@ const LIBRARIES: [&str; 12] = [
     "/rustc/",
     "/.cargo/registry/",
     "<frozen ",
+    "_testmain.go",
     "/go/src/",
     "/pkg/mod/",
 ];
@@ -24,6 +27,32 @@ pub fn relative<'a>(path: &'a str, root: &str) -> &'a str {
     let path = path.strip_prefix("file://").unwrap_or(path);
     let below = if root.is_empty() { None } else { path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')) };
     below.unwrap_or_else(|| path.strip_prefix("./").unwrap_or(path))
+}
+
+/// The text with paths below `root` as relative ones.
+pub fn without_root<'a>(text: &'a str, root: &str) -> Cow<'a, str> {
+    if root.is_empty() || !text.contains(root) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(root) {
+        let (before, after) = (&rest[..at], &rest[at + root.len()..]);
+        // The end of a longer path is another one.
+        let begins = !out.is_empty() && before.is_empty()
+            || before.ends_with(|next: char| next.is_alphanumeric() || "/._-".contains(next));
+        let before = before.strip_suffix("file://").filter(|_| after.starts_with('/')).unwrap_or(before);
+        out.push_str(before);
+        match after.strip_prefix('/') {
+            Some(below) if !begins || before.len() + "file://".len() == at => rest = below,
+            _ => {
+                out.push_str(root);
+                rest = after;
+            }
+        }
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
 }
 
 /// Whether a frame is of a library or of the runtime.
@@ -126,6 +155,13 @@ mod tests {
                 ("node_modules/x/run.js".to_owned(), Some(155), None),
             ]
         );
+    }
+
+    #[test]
+    fn paths_below_the_root_become_relative() {
+        let of = |text: &str| without_root(text, "/p").into_owned();
+        assert_eq!(of("in /p/a.ts and '/p/b.ts' (file:///p/c.ts)"), "in a.ts and 'b.ts' (c.ts)");
+        assert_eq!(of("/x/p/a.ts /p /people x/p/p/"), "/x/p/a.ts /p /people x/p/p/");
     }
 
     #[test]

@@ -20,12 +20,16 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Checked {
                 last.message.push_str(&line);
             }
         } else if let Some(next) = diagnostic(&line) {
-            last.replace(next).into_iter().for_each(|diagnostic| found.add(diagnostic));
+            if let Some(whole) = last.replace(next) {
+                found.add(whole);
+            }
         } else if line.starts_with('/') && !line.contains("/node_modules/") {
             files += 1;
         }
     }
-    last.into_iter().for_each(|diagnostic| found.add(diagnostic));
+    if let Some(diagnostic) = last {
+        found.add(diagnostic);
+    }
     found.checked.files_checked = (files > 0).then_some(files);
     found.checked
 }

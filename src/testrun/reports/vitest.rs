@@ -81,14 +81,15 @@ struct Open {
     order: usize,
     collected: u64,
     seen: u64,
-    /// Ids of tests that have begun, and no more.
-    running: Vec<String>,
+    /// Ids of tests that have begun, and no more, in order.
+    running: HashMap<String, usize>,
 }
 
 /// Reads the events.
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
     let mut collector = Collector::new(sources.root);
     let mut files: HashMap<String, Open> = HashMap::new();
+    let mut begun = 0;
     for event in events::<Event>(sources.report, bound) {
         match event.ev.as_str() {
             "init" => {
@@ -105,16 +106,16 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
             "start" => {
                 let id = id(&event);
                 if let Some(open) = files.get_mut(&key(&event)).filter(|open| open.running.len() < MAX_KEPT_TESTS) {
-                    open.running.push(id);
+                    begun += 1;
+                    open.running.insert(id, begun);
                 }
             }
             "test" => {
                 if let Some(open) = files.get_mut(&key(&event)) {
                     open.seen += 1;
-                    let id = id(&event);
-                    open.running.retain(|running| *running != id);
+                    open.running.remove(&id(&event));
                 }
-                add(&mut collector, event);
+                add(&mut collector, &event);
             }
             "file_end" => {
                 // Where tests were found, the file could be loaded.
@@ -144,7 +145,9 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
         if open.running.is_empty() {
             collector.unfinished(&file);
         }
-        for id in &open.running {
+        let mut running: Vec<_> = open.running.into_iter().collect();
+        running.sort_by_key(|(_, order)| *order);
+        for (id, _) in &running {
             collector.unfinished(id);
         }
     }
@@ -165,8 +168,8 @@ fn id(event: &Event) -> String {
     joined([file.as_str()].into_iter().chain(suites).chain([event.name.as_str()]))
 }
 
-fn add(collector: &mut Collector<'_>, event: Event) {
-    let id = id(&event);
+fn add(collector: &mut Collector<'_>, event: &Event) {
+    let id = id(event);
     let timed_out = event.errors.iter().any(|error| error.message.starts_with("Test timed out in "));
     let state = match event.state.as_str() {
         "passed" => State::Passed,
