@@ -342,7 +342,7 @@ _replay() {
                     return 0
                     ;;
                 --tools)
-                    COMPREPLY=($(compgen -W "files command calls all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "files command calls tests all" -- "${cur}"))
                     return 0
                     ;;
                 --errors)
@@ -506,7 +506,7 @@ _replay() {
                     return 0
                     ;;
                 --tools)
-                    COMPREPLY=($(compgen -W "files command calls all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "files command calls tests all" -- "${cur}"))
                     return 0
                     ;;
                 --errors)
@@ -549,7 +549,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__call)
-            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help read_file read_multiple_files write_file create_directory list_directory directory_tree move_file delete_file get_file_info list_allowed_directories edit_file edit_files search_files grep_files glob_search execute_command follow_command keploy_list_mocks keploy_mock_record keploy_mock_test"
+            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help read_file read_multiple_files write_file create_directory list_directory directory_tree move_file delete_file get_file_info list_allowed_directories edit_file edit_files search_files grep_files glob_search execute_command follow_command keploy_list_mocks keploy_mock_record keploy_mock_test run_tests type_check"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -655,7 +655,7 @@ _replay() {
                     return 0
                     ;;
                 --tools)
-                    COMPREPLY=($(compgen -W "files command calls all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "files command calls tests all" -- "${cur}"))
                     return 0
                     ;;
                 --errors)
@@ -804,7 +804,7 @@ _replay() {
                     return 0
                     ;;
                 --tools)
-                    COMPREPLY=($(compgen -W "files command calls all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "files command calls tests all" -- "${cur}"))
                     return 0
                     ;;
                 --errors)
@@ -1044,7 +1044,7 @@ _replay() {
                     return 0
                     ;;
                 --tools)
-                    COMPREPLY=($(compgen -W "files command calls all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "files command calls tests all" -- "${cur}"))
                     return 0
                     ;;
                 --errors)
@@ -1208,7 +1208,7 @@ _replay() {
                     return 0
                     ;;
                 --tools)
-                    COMPREPLY=($(compgen -W "files command calls all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "files command calls tests all" -- "${cur}"))
                     return 0
                     ;;
                 --errors)
@@ -1364,7 +1364,7 @@ _replay() {
                     return 0
                     ;;
                 --tools)
-                    COMPREPLY=($(compgen -W "files command calls all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "files command calls tests all" -- "${cur}"))
                     return 0
                     ;;
                 --errors)
@@ -1536,7 +1536,7 @@ _replay() {
                     return 0
                     ;;
                 --tools)
-                    COMPREPLY=($(compgen -W "files command calls all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "files command calls tests all" -- "${cur}"))
                     return 0
                     ;;
                 --errors)
@@ -1685,7 +1685,7 @@ _replay() {
                     return 0
                     ;;
                 --tools)
-                    COMPREPLY=($(compgen -W "files command calls all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "files command calls tests all" -- "${cur}"))
                     return 0
                     ;;
                 --errors)
@@ -2241,7 +2241,7 @@ _replay() {
                     return 0
                     ;;
                 --tools)
-                    COMPREPLY=($(compgen -W "files command calls all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "files command calls tests all" -- "${cur}"))
                     return 0
                     ;;
                 --errors)
@@ -2390,7 +2390,7 @@ _replay() {
                     return 0
                     ;;
                 --tools)
-                    COMPREPLY=($(compgen -W "files command calls all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "files command calls tests all" -- "${cur}"))
                     return 0
                     ;;
                 --errors)
@@ -2539,7 +2539,7 @@ _replay() {
                     return 0
                     ;;
                 --tools)
-                    COMPREPLY=($(compgen -W "files command calls all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "files command calls tests all" -- "${cur}"))
                     return 0
                     ;;
                 --errors)
@@ -2800,7 +2800,7 @@ _replay() {
                     return 0
                     ;;
                 --tools)
-                    COMPREPLY=($(compgen -W "files command calls all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "files command calls tests all" -- "${cur}"))
                     return 0
                     ;;
                 --errors)
@@ -2949,7 +2949,7 @@ _replay() {
                     return 0
                     ;;
                 --tools)
-                    COMPREPLY=($(compgen -W "files command calls all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "files command calls tests all" -- "${cur}"))
                     return 0
                     ;;
                 --errors)
@@ -3140,7 +3140,7 @@ _replay() {
                     return 0
                     ;;
                 --tools)
-                    COMPREPLY=($(compgen -W "files command calls all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "files command calls tests all" -- "${cur}"))
                     return 0
                     ;;
                 --errors)
@@ -3289,7 +3289,7 @@ _replay() {
                     return 0
                     ;;
                 --tools)
-                    COMPREPLY=($(compgen -W "files command calls all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "files command calls tests all" -- "${cur}"))
                     return 0
                     ;;
                 --errors)
@@ -3438,7 +3438,7 @@ _replay() {
                     return 0
                     ;;
                 --tools)
-                    COMPREPLY=($(compgen -W "files command calls all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "files command calls tests all" -- "${cur}"))
                     return 0
                     ;;
                 --errors)
@@ -3587,7 +3587,7 @@ _replay() {
                     return 0
                     ;;
                 --tools)
-                    COMPREPLY=($(compgen -W "files command calls all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "files command calls tests all" -- "${cur}"))
                     return 0
                     ;;
                 --errors)
@@ -3806,7 +3806,7 @@ _replay() {
                     return 0
                     ;;
                 --tools)
-                    COMPREPLY=($(compgen -W "files command calls all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "files command calls tests all" -- "${cur}"))
                     return 0
                     ;;
                 --errors)
@@ -3955,7 +3955,7 @@ _replay() {
                     return 0
                     ;;
                 --tools)
-                    COMPREPLY=($(compgen -W "files command calls all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "files command calls tests all" -- "${cur}"))
                     return 0
                     ;;
                 --errors)
@@ -4104,7 +4104,7 @@ _replay() {
                     return 0
                     ;;
                 --tools)
-                    COMPREPLY=($(compgen -W "files command calls all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "files command calls tests all" -- "${cur}"))
                     return 0
                     ;;
                 --errors)

@@ -54,6 +54,7 @@ complete -c replay -n "__fish_replay_needs_command" -l background-output-bytes -
 complete -c replay -n "__fish_replay_needs_command" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_needs_command" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -111,6 +112,7 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l background-output
 complete -c replay -n "__fish_replay_using_subcommand call" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -159,6 +161,7 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l background-outpu
 complete -c replay -n "__fish_replay_using_subcommand tools" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -210,6 +213,7 @@ complete -c replay -n "__fish_replay_using_subcommand bench" -l background-outpu
 complete -c replay -n "__fish_replay_using_subcommand bench" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -277,6 +281,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -333,6 +338,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -380,6 +386,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -427,6 +434,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -475,6 +483,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -526,6 +535,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -573,6 +583,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -627,6 +638,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list show help" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -683,6 +695,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -739,6 +752,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -787,6 +801,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -835,6 +850,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -888,6 +904,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -939,6 +956,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -986,6 +1004,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -1033,6 +1052,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -1084,6 +1104,7 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l background-ou
 complete -c replay -n "__fish_replay_using_subcommand generate" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"

@@ -93,11 +93,13 @@ mod tests {
 
     #[test]
     fn tests_are_found_by_name_and_place() {
-        let files = ["/w/p/core.py", "/w/p/shop/__init__.py", "/w/p/tests/test_a.py", "/w/p/tests/conftest.py", "/w/q/b.py"]
-            .map(PathBuf::from);
+        let files =
+            ["/w/p/core.py", "/w/p/shop/__init__.py", "/w/p/tests/test_a.py", "/w/p/tests/conftest.py", "/w/q/b.py"]
+                .map(PathBuf::from);
         let found = affected(TestRunner::Pytest, Path::new("/w/p"), &files);
         let expected = Affected {
-            targets: [Target::whole("/w/p/tests".into(), true), Target::whole("/w/p/tests/test_a.py".into(), false)].into(),
+            targets: [Target::whole("/w/p/tests".into(), true), Target::whole("/w/p/tests/test_a.py".into(), false)]
+                .into(),
             globs: vec![
                 ("**/{test_core,core_test,test_core_*}.py".to_owned(), files[0].clone()),
                 ("**/{test_shop,shop_test,test_shop_*}.py".to_owned(), files[1].clone()),

@@ -89,10 +89,10 @@ pub fn check(
         outcome = shell(&plan)?;
     }
     let took = before.elapsed();
-    let (stdout, listed) = if plan.lists_files { split(&outcome.stdout.bytes) } else { (outcome.stdout.bytes.clone(), None) };
+    let (stdout, listed) =
+        if plan.lists_files { split(&outcome.stdout.bytes) } else { (outcome.stdout.bytes.clone(), None) };
     let root = project.shown().to_string_lossy().into_owned();
-    let sources =
-        Sources { stdout: &stdout, stderr: &outcome.stderr.bytes, root: &root, ..Sources::default() };
+    let sources = Sources { stdout: &stdout, stderr: &outcome.stderr.bytes, root: &root, ..Sources::default() };
     let parsed = reports::check(checker, sources, Bound { deadline: None, cancel: Some(ground.cancel) });
     let shown: Vec<String> = plan.argv.iter().map(|word| quoted(word)).collect();
     let log = ground.kept.keep("type_check", &shown.join(" "), &outcome.stdout, &outcome.stderr);

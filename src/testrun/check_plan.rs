@@ -10,8 +10,8 @@ use super::error::TestrunError;
 use super::files::Target;
 use super::ground::Ground;
 use super::model::Checker;
-use super::which::cargo_parts;
 use super::plan::Which;
+use super::which::cargo_parts;
 use crate::policy::{Checked, Read};
 
 /// A command that is ready to run.
@@ -92,7 +92,7 @@ pub fn check_plan(
             add(&packages(dir.shown(), targets).iter().map(String::as_str).collect::<Vec<_>>());
         }
         Checker::Mypy => {
-            add(&["--output=json", "--no-color-output", &format!("--cache-dir={place}/../mypy-cache")]);
+            add(&["--output=json", "--no-color-output", &format!("--cache-dir={}/mypy-cache", ground.tmp.display())]);
             let says_files = ["mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"].iter().any(|name| {
                 let named = ["files", "packages", "modules"];
                 text(name).lines().filter_map(|line| line.split_once('=')).any(|(key, _)| named.contains(&key.trim()))
@@ -104,6 +104,9 @@ pub fn check_plan(
         }
         Checker::Pyright => {
             add(&["--outputjson"]);
+            if let Some(python) = disk.venv_python(dir.shown()) {
+                add(&["--pythonpath", &python]);
+            }
             add(&paths(dir.shown(), targets).iter().map(String::as_str).collect::<Vec<_>>());
         }
     }
@@ -123,7 +126,16 @@ fn packages(dir: &Path, targets: &[Target]) -> Vec<String> {
     let package = |target: &Target| {
         let of = if target.is_dir { &*target.path } else { target.path.parent().unwrap_or(dir) };
         let below = of.strip_prefix(dir).unwrap_or(of).to_string_lossy().into_owned();
-        format!("./{below}{}", if !target.is_dir { "" } else if below.is_empty() { "..." } else { "/..." })
+        format!(
+            "./{below}{}",
+            if !target.is_dir {
+                ""
+            } else if below.is_empty() {
+                "..."
+            } else {
+                "/..."
+            }
+        )
     };
     let mut packages: Vec<String> = targets.iter().map(package).collect();
     packages.sort();
@@ -198,7 +210,8 @@ mod tests {
     #[test]
     fn go_checks_packages() {
         let target = |path: &str, is_dir| Target::whole(PathBuf::from(path), is_dir);
-        let found = packages(Path::new("/w"), &[target("/w/a/x.go", false), target("/w", true), target("/w/y.go", false)]);
+        let found =
+            packages(Path::new("/w"), &[target("/w/a/x.go", false), target("/w", true), target("/w/y.go", false)]);
         assert_eq!(found, ["./", "./...", "./a"]);
         assert_eq!(packages(Path::new("/w"), &[]), ["./..."]);
     }

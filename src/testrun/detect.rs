@@ -96,7 +96,8 @@ pub fn below(tree: &dyn Tree, cwd: &Path) -> Vec<(String, &'static str)> {
     for name in usual {
         let dir = cwd.join(name);
         let Some(level) = Level::at(tree, &dir) else { continue };
-        let sign = ORDER.iter().find(|runner| test_sign(&level, **runner).is_some_and(|(weight, _)| weight > Weight::Habit));
+        let sign =
+            ORDER.iter().find(|runner| test_sign(&level, **runner).is_some_and(|(weight, _)| weight > Weight::Habit));
         if let Some(runner) = sign {
             found.push((name.clone(), runner.name()));
         }
@@ -186,7 +187,8 @@ impl<'a> Level<'a> {
     /// What `package.json` says of a package that is also a program.
     fn in_package(&self, name: &str) -> Sign {
         let package = self.package();
-        let script = |text: &str| text.split(|next: char| !next.is_alphanumeric() && next != '-').any(|word| word == name);
+        let script =
+            |text: &str| text.split(|next: char| !next.is_alphanumeric() && next != '-').any(|word| word == name);
         let scripts = package["scripts"].as_object();
         if package["scripts"]["test"].as_str().is_some_and(script) {
             return Some((Weight::Script, format!("the test script of package.json runs {name}")));
@@ -356,9 +358,8 @@ mod tests {
     #[test]
     fn in_one_place_the_test_script_decides() {
         let both = |script| {
-            let text: String = format!(
-                r#"{{"scripts": {{"test": "{script}"}}, "devDependencies": {{"vitest": "3", "jest": "30"}}}}"#
-            );
+            let text: String =
+                format!(r#"{{"scripts": {{"test": "{script}"}}, "devDependencies": {{"vitest": "3", "jest": "30"}}}}"#);
             let text: &'static str = text.leak();
             runners(&tree(&[("/w/package.json", text), ("/w/Cargo.toml", "")]), Path::new("/w"))
                 .into_iter()

@@ -70,7 +70,8 @@ fn one(call: Call<'_>, bases: &[&Checked<Read>], given: &str) -> Result<Vec<Targ
                 let is_dir = found.kind() == Kind::Directory;
                 let spelt: PathBuf = found.shown().components().collect();
                 // Programs name files by their true paths.
-                let path = if spelt.starts_with(base.shown()) { spelt } else { place_of(&found)?.path.as_path().into() };
+                let path =
+                    if spelt.starts_with(base.shown()) { spelt } else { place_of(&found)?.path.as_path().into() };
                 return Ok(vec![Target { path, is_dir, part: part.to_owned() }]);
             }
             Err(PolicyError::NotFound { .. } | PolicyError::NotADirectory { .. }) => {}

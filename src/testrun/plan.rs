@@ -65,6 +65,8 @@ pub struct Wanted<'a> {
     pub project: &'a Path,
     /// The command's path of the directory that it shares with the server.
     pub place: &'a str,
+    /// The command's TMPDIR, where caches are kept.
+    pub tmp: &'a str,
     /// Which tests.
     pub which: &'a Which,
     /// Which of a Cargo workspace; from `which`.
@@ -111,8 +113,9 @@ fn vitest(plan: &mut Plan, wanted: &Wanted<'_>) {
     plan.environment.push(("REPLAY_TEST_REPORT", report));
     plan.argv.extend([
         "run".to_owned(),
-        "--reporter=default".to_owned(),
         format!("--reporter={}/{file}", wanted.place),
+        // For the log, and last: one that fails keeps those behind it from hearing of the end.
+        "--reporter=default".to_owned(),
         "--includeTaskLocation".to_owned(),
         // A run of some tests would fail by the thresholds for all of them, and would replace the project's report.
         "--coverage.enabled=false".to_owned(),
@@ -149,15 +152,19 @@ fn jest(plan: &mut Plan, wanted: &Wanted<'_>) {
     }
 }
 
-/// The names of tests for Vitest and Jest: one regular expression over suites and name with blanks in between.
+/// The names of tests for Vitest and Jest: one regular expression over suites and name.
 fn javascript_names(plan: &mut Plan, wanted: &Wanted<'_>, option: &str) {
     if let Some(filter) = wanted.filter {
         plan.argv.push(format!("{option}={filter}"));
     } else if let Which::Failed(failed) = wanted.which
         && by_name(failed)
     {
-        let names: Vec<String> = failed.iter().map(|test| escape_regex(&test.names.join(" "))).collect();
-        // Vitest 3 writes a blank before the first suite.
+        // Between suites and name Vitest 5 has ` > `, the others a blank; Vitest 3 has one before the first, too.
+        let name = |test: &FailedTest| {
+            let names: Vec<String> = test.names.iter().map(|name| escape_regex(name)).collect();
+            names.join("(?: >)? ")
+        };
+        let names: Vec<String> = failed.iter().map(name).collect();
         plan.argv.push(format!("{option}=^ ?(?:{})$", names.join("|")));
     }
 }
@@ -167,10 +174,10 @@ fn pytest(plan: &mut Plan, wanted: &Wanted<'_>) {
     plan.files.push((file, text.to_owned()));
     plan.environment.push(("REPLAY_TEST_REPORT", format!("{}/{REPORT}", wanted.place)));
     // Compiled files and the plugin's cache stay out of the project.
-    plan.environment.push(("PYTHONPYCACHEPREFIX", format!("{}/../python-cache", wanted.place)));
+    plan.environment.push(("PYTHONPYCACHEPREFIX", format!("{}/python-cache", wanted.tmp)));
     plan.python_path = Some(wanted.place.to_owned());
     plan.argv.extend(["-p", "replay_pytest", "--continue-on-collection-errors", "--color=no", "-o"].map(str::to_owned));
-    plan.argv.push(format!("cache_dir={}/../pytest-cache", wanted.place));
+    plan.argv.push(format!("cache_dir={}/pytest-cache", wanted.place));
     if wanted.special {
         plan.argv.push("--no-cov".to_owned());
     }

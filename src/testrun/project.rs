@@ -116,9 +116,10 @@ impl Disk<'_> {
 /// `name` of the table `[package]`.
 fn package_name(manifest: &str) -> Option<String> {
     let mut lines = manifest.lines().map(str::trim).skip_while(|line| *line != "[package]").skip(1);
-    let line = lines.by_ref().take_while(|line| !line.starts_with('[')).find(|line| {
-        line.strip_prefix("name").is_some_and(|rest| rest.trim_start().starts_with('='))
-    })?;
+    let line = lines
+        .by_ref()
+        .take_while(|line| !line.starts_with('['))
+        .find(|line| line.strip_prefix("name").is_some_and(|rest| rest.trim_start().starts_with('=')))?;
     let value = line.split_once('=')?.1.trim();
     Some(value.trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
 }
@@ -129,7 +130,8 @@ mod tests {
 
     #[test]
     fn the_name_of_a_package_is_that_of_its_table() {
-        let manifest = "[workspace]\nmembers = ['x']\n[package]\nedition = \"2024\"\nname = \"shop\"\n[[bin]]\nname='b'\n";
+        let manifest =
+            "[workspace]\nmembers = ['x']\n[package]\nedition = \"2024\"\nname = \"shop\"\n[[bin]]\nname='b'\n";
         assert_eq!(package_name(manifest).as_deref(), Some("shop"));
         assert_eq!(package_name("[workspace]\nname = \"w\"\n"), None);
         assert_eq!(package_name("[package]\nversion = \"1\"\n[lib]\nname = \"l\"\n"), None);

@@ -92,6 +92,7 @@ pub fn run(
         program: argv,
         project: project.shown(),
         place: &place,
+        tmp: &ground.tmp.to_string_lossy(),
         which: &which,
         cargo: &cargo,
         filter: request.filter,
@@ -194,7 +195,9 @@ fn told(
     };
     let root = runner.cwd.clone();
     let mut notes = chosen.notes;
-    notes.extend(beside(which, &parsed, &root));
+    if chosen.runner == TestRunner::Vitest {
+        notes.extend(beside(which, &parsed, &root));
+    }
     let failed = failed_tests(chosen.runner, &parsed);
     let tests = if request.all { Vec::new() } else { parsed.tests.clone() };
     let mut report = verdict::test_report(runner, scope(which, request, &root), parsed, ending, request.all);
@@ -224,14 +227,19 @@ fn is_absent(runner: TestRunner, parsed: &Parsed, outcome: &Outcome) -> bool {
 fn hint(status: TestStatus, runner: TestRunner, request: &Request<'_>, which: &Which) -> Option<String> {
     Some(match status {
         TestStatus::MissingTool => match runner {
-            TestRunner::Pytest => "install it where this Python looks: `python3 -m venv .venv && .venv/bin/pip install pytest`, \
+            TestRunner::Pytest => {
+                "install it where this Python looks: `python3 -m venv .venv && .venv/bin/pip install pytest`, \
                  or as the project says"
-                .to_owned(),
+                    .to_owned()
+            }
             _ => format!("commands find no `{}`; the operator can show it to them with --system", needed(runner)),
         },
         TestStatus::TimedOut => {
             let unfinished = "look for an endless loop in what is unfinished";
-            format!("ended after {} s: {unfinished}, give a longer `timeout`, or fewer `testFiles`", request.timeout.as_secs())
+            format!(
+                "ended after {} s: {unfinished}, give a longer `timeout`, or fewer `testFiles`",
+                request.timeout.as_secs()
+            )
         }
         TestStatus::NoTests if request.filter.is_none() && matches!(which, Which::Targets(_)) => {
             "the runner takes none of `testFiles` for files of tests".to_owned()
@@ -269,15 +277,15 @@ fn beside(which: &Which, parsed: &Parsed, root: &str) -> Option<String> {
         return None;
     }
     let wanted: Vec<String> = targets.iter().map(|target| target.below(root.as_ref())).collect();
-    let file = |id: &str| id.split(" > ").next().unwrap_or(id).split("::").next().unwrap_or(id).to_owned();
-    let is_file = |file: &str| file.ends_with("js") || file.ends_with("ts") || file.ends_with("sx");
+    let file = |id: &str| id.split(" > ").next().unwrap_or(id).to_owned();
     let mut others: Vec<String> = parsed.tests.iter().map(|test| file(&test.id)).collect();
-    others.retain(|file| is_file(file) && !wanted.contains(file));
+    others.retain(|file| !wanted.contains(file));
     others.sort();
     others.dedup();
     let more = if others.len() > NAMED { format!(" and {} more", others.len() - NAMED) } else { String::new() };
     others.truncate(NAMED);
-    (!others.is_empty()).then(|| format!("ran too, since the runner matches parts of paths: {}{more}", others.join(", ")))
+    (!others.is_empty())
+        .then(|| format!("ran too, since the runner matches parts of paths: {}{more}", others.join(", ")))
 }
 
 /// What failed, as the runner can be asked for it again.
@@ -345,7 +353,8 @@ fn is_special(ground: &Ground<'_>, chosen: &Chosen, project: &Checked<Read>) -> 
 }
 
 fn missing_tool(chosen: &Chosen, project: &Checked<Read>, missing: &Missing, request: &Request<'_>) -> Ran {
-    let hint = format!("install it with `{}` (commands may have no network: then the operator has to)", missing.install);
+    let hint =
+        format!("install it with `{}` (commands may have no network: then the operator has to)", missing.install);
     let ending = Ending { missing: true, ..Ending::default() };
     empty(chosen, project, ending, &missing.what, Some(hint), request)
 }

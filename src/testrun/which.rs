@@ -28,7 +28,9 @@ pub fn which(
 ) -> Result<Meant, TestrunError> {
     let asked = [!request.files.is_empty(), request.changed, request.rerun_failed];
     if asked.iter().filter(|asked| **asked).count() > 1 {
-        return Err(TestrunError::arguments("`testFiles`, `changed` and `rerunFailed` exclude one another; give one of them"));
+        return Err(TestrunError::arguments(
+            "`testFiles`, `changed` and `rerunFailed` exclude one another; give one of them",
+        ));
     }
     if chosen.runner == TestRunner::Junit && asked.contains(&true) {
         return Err(TestrunError::arguments(

@@ -49,6 +49,10 @@ fn simplify(schema: &mut Schema) {
             schema.insert("type".to_owned(), only);
         }
     }
+    // `Option` of an enumeration names null as one of its values.
+    if let Some(Value::Array(values)) = schema.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
     // `Option<Vec<T>>` of a referenced type comes out as a union with null.
     if let Some(Value::Array(options)) = schema.get("anyOf") {
         let options: Vec<&Value> = options.iter().filter(|option| option["type"] != "null").collect();

@@ -20,6 +20,7 @@ fn argv_of(runner: TestRunner, which: &Which, cargo: &[CargoPart], filter: Optio
         program: vec!["x".to_owned()],
         project: Path::new("/w"),
         place: "/tmp/r",
+        tmp: "/tmp",
         which,
         cargo,
         filter,
@@ -34,7 +35,7 @@ fn failed(file: &str, names: &[&str]) -> FailedTest {
 
 #[test]
 fn vitest_gets_its_reporter_and_no_coverage() {
-    const START: &str = "x run --reporter=default --reporter=/tmp/r/replay-vitest.mjs --includeTaskLocation \
+    const START: &str = "x run --reporter=/tmp/r/replay-vitest.mjs --reporter=default --includeTaskLocation \
         --coverage.enabled=false";
     let vitest = |which: &Which, filter| argv(TestRunner::Vitest, which, filter);
     assert_eq!(vitest(&Which::All, None), START);
@@ -43,10 +44,7 @@ fn vitest_gets_its_reporter_and_no_coverage() {
     assert_eq!(vitest(&targets, None), format!("{START} src/a.test.ts packages/b/"));
     assert_eq!(vitest(&Which::Targets(vec![Target::whole("/w".into(), true)]), None), START);
     let again = Which::Failed(vec![failed("a.ts", &["sum", "adds (1+1)"]), failed("a.ts", &["x"])]);
-    assert_eq!(
-        vitest(&again, None),
-        format!("{START} --testNamePattern=^ ?(?:sum adds \\(1\\+1\\)|x)$ a.ts")
-    );
+    assert_eq!(vitest(&again, None), format!("{START} --testNamePattern=^ ?(?:sum(?: >)? adds \\(1\\+1\\)|x)$ a.ts"));
     // A file that did not load has no names to ask for.
     let whole = Which::Failed(vec![failed("a.ts", &["x"]), failed("-b.ts", &[])]);
     assert_eq!(vitest(&whole, None), format!("{START} ./-b.ts a.ts"));
@@ -63,9 +61,13 @@ fn jest_is_given_paths_not_patterns() {
 
 #[test]
 fn pytest_leaves_the_project_as_it_is() {
-    const START: &str = "x -p replay_pytest --continue-on-collection-errors --color=no -o cache_dir=/tmp/r/../pytest-cache";
+    const START: &str =
+        "x -p replay_pytest --continue-on-collection-errors --color=no -o cache_dir=/tmp/r/pytest-cache";
     let part = Which::Targets(vec![Target { part: "::T::test_x".to_owned(), ..file("/w/tests/test_a.py") }]);
-    assert_eq!(argv(TestRunner::Pytest, &part, Some("not slow")), format!("{START} -knot slow tests/test_a.py::T::test_x"));
+    assert_eq!(
+        argv(TestRunner::Pytest, &part, Some("not slow")),
+        format!("{START} -knot slow tests/test_a.py::T::test_x")
+    );
     let again = Which::Failed(vec![failed("t.py", &["T", "test_y[1]"])]);
     assert_eq!(argv_of(TestRunner::Pytest, &again, &[], None, true), format!("{START} --no-cov t.py::T::test_y[1]"));
     let wanted = Wanted {
@@ -73,6 +75,7 @@ fn pytest_leaves_the_project_as_it_is() {
         program: vec!["python3".to_owned()],
         project: Path::new("/w"),
         place: "/tmp/r",
+        tmp: "/tmp",
         which: &Which::All,
         cargo: &[],
         filter: Some("it's"),
@@ -80,9 +83,9 @@ fn pytest_leaves_the_project_as_it_is() {
     };
     assert_eq!(
         line(&plan(&wanted)),
-        "exec env REPLAY_TEST_REPORT=/tmp/r/report PYTHONPYCACHEPREFIX=/tmp/r/../python-cache \
+        "exec env REPLAY_TEST_REPORT=/tmp/r/report PYTHONPYCACHEPREFIX=/tmp/python-cache \
          PYTHONPATH=/tmp/r\"${PYTHONPATH:+:$PYTHONPATH}\" python3 -p replay_pytest --continue-on-collection-errors \
-         --color=no -o cache_dir=/tmp/r/../pytest-cache '-kit'\\''s'"
+         --color=no -o cache_dir=/tmp/r/pytest-cache '-kit'\\''s'"
     );
 }
 
@@ -112,10 +115,7 @@ fn a_file_of_rust_is_a_target_or_a_module() {
         "x test --no-fail-fast --color=never --package=a --test=it --lib --bins"
     );
     let again = Which::Failed(vec![failed("a", &["m", "t"]), failed("a", &["u"])]);
-    assert_eq!(
-        argv(TestRunner::CargoTest, &again, None),
-        "x test --no-fail-fast --color=never -- --exact m::t u"
-    );
+    assert_eq!(argv(TestRunner::CargoTest, &again, None), "x test --no-fail-fast --color=never -- --exact m::t u");
     assert_eq!(
         argv(TestRunner::Nextest, &again, None),
         "x nextest run --profile=replay --tool-config-file=replay:/tmp/r/nextest.toml --no-fail-fast --color=never \
@@ -125,7 +125,8 @@ fn a_file_of_rust_is_a_target_or_a_module() {
 
 #[test]
 fn go_tests_packages() {
-    let targets = Which::Targets(vec![file("/w/a/x_test.go"), Target::whole("/w/b".into(), true), file("/w/y_test.go")]);
+    let targets =
+        Which::Targets(vec![file("/w/a/x_test.go"), Target::whole("/w/b".into(), true), file("/w/y_test.go")]);
     assert_eq!(argv(TestRunner::Go, &targets, Some("^A$")), "x test -json -run=^A$ . ./a ./b/...");
     let again = Which::Failed(vec![failed("m/a", &["TestA", "sub"]), failed("m/a", &["TestA", "b"])]);
     assert_eq!(argv(TestRunner::Go, &again, None), "x test -json -run=^(?:TestA)$ m/a");

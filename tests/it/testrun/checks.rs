@@ -51,7 +51,11 @@ fn tsc_checks_the_whole_project_and_what_was_asked_for_is_shown() {
     let report = structured(&some);
     assert_eq!(report["summary"], json!({"errors": 1, "warnings": 0, "hiddenOutsideScope": 1}));
     assert_eq!(report["diagnostics"][0]["line"], 1);
-    assert!(some.text().contains("NOT checked, since tsconfig.json does not include them: other.ts"), "{}", some.text());
+    assert!(
+        some.text().contains("NOT checked, since tsconfig.json does not include them: other.ts"),
+        "{}",
+        some.text()
+    );
 
     // Without -b a project of references is never looked at, and there is no error.
     tree.file("work/tsconfig.json", "{\"files\": [], \"references\": [{\"path\": \"./src\"}]}");

@@ -31,7 +31,10 @@ fn the_whole_output_is_linked_and_read() {
         assert_eq!(list.result()["resources"][0]["name"], "run_tests-1.log");
         let read = server.request("resources/read", json!({"uri": "replay://logs/run_tests-1.log"}));
         let text = read.result()["contents"][0]["text"].as_str().unwrap().to_owned();
-        assert!(text.starts_with("$ ") && text.ends_with("[stdout: 12 bytes]\nsome output\n[stderr: 0 bytes]\n"), "{text}");
+        assert!(
+            text.starts_with("$ ") && text.ends_with("[stdout: 12 bytes]\nsome output\n[stderr: 0 bytes]\n"),
+            "{text}"
+        );
         let gone = server.request("resources/read", json!({"uri": "file:///etc/passwd"}));
         assert_eq!(gone.code(), if revision == STATELESS { -32602 } else { -32002 });
     }
