@@ -114,7 +114,7 @@ pub fn cases(bytes: &[u8], bound: Bound<'_>, mut each: impl FnMut(Element)) -> (
                 b"testcase" => open.take().into_iter().for_each(&mut each),
                 b"testsuite" => drop(suites.pop()),
                 b"flakyFailure" | b"flakyError" | b"rerunFailure" | b"rerunError" => {
-                    attempt = attempt.saturating_sub(1)
+                    attempt = attempt.saturating_sub(1);
                 }
                 b"failure" | b"error" | b"skipped" | b"system-out" | b"system-err" => target = Target::Nothing,
                 _ => {}

@@ -128,9 +128,9 @@ fn said(sources: &Sources<'_>) -> String {
     let tail = |bytes: &[u8]| {
         let from = bytes.len().saturating_sub(MAX_TEST_TEXT_BYTES * 8);
         let (text, _) = clean::tail(&String::from_utf8_lossy(&bytes[from..]), MAX_TEST_TEXT_BYTES * 8);
-        // Rulers, and frames of the runner's own code, say nothing.
+        // Rulers, and frames of the runner's own code, say nothing; events are no words.
         let is_frame = |line: &str| line.trim_start().strip_prefix("at ").is_some_and(|rest| rest.contains("node"));
-        let says = |line: &&str| line.contains(char::is_alphanumeric) && !is_frame(line);
+        let says = |line: &&str| line.contains(char::is_alphanumeric) && !is_frame(line) && !line.starts_with('{');
         let text = text.lines().filter(says).collect::<Vec<_>>().join("\n");
         clean::tail(&stack::without_root(&text, sources.root), MAX_TEST_TEXT_BYTES / 2).0
     };
