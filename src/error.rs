@@ -144,13 +144,14 @@ impl Error {
                 | PolicyError::Busy { .. }
                 | PolicyError::Io { .. } => Code::Internal,
             },
-            Self::Fs(FsError::NotFound { .. }) | Self::NoMatch { .. } => Code::NotFound,
+            Self::Fs(FsError::NotFound { .. })
+            | Self::NoMatch { .. }
+            | Self::Testrun(TestrunError::NoMatch { .. } | TestrunError::Nothing { .. }) => Code::NotFound,
             Self::Fs(FsError::Protected { .. }) => Code::NotAllowed,
-            Self::Glob { .. } | Self::Params { .. } | Self::Encoding(EncodingError::UnknownLabel { .. }) => {
-                Code::InvalidParams
-            }
-            Self::Testrun(TestrunError::Arguments { .. } | TestrunError::NoDirectory { .. }) => Code::InvalidParams,
-            Self::Testrun(TestrunError::NoMatch { .. } | TestrunError::Nothing { .. }) => Code::NotFound,
+            Self::Glob { .. }
+            | Self::Params { .. }
+            | Self::Encoding(EncodingError::UnknownLabel { .. })
+            | Self::Testrun(TestrunError::Arguments { .. } | TestrunError::NoDirectory { .. }) => Code::InvalidParams,
             Self::Fs(_)
             | Self::Testrun(_)
             | Self::Edit { .. }

@@ -37,7 +37,8 @@ pub fn server(config: &Config) -> Result<Arc<Server>> {
     let registry = Registry::declared(&config.toolsets, read_only, commands.are_walled());
     let memory = Memory::new(config.search_memory_bytes);
     let calls = calls(config, &commands.standing);
-    let services = Services { policy, writer: Writer::new(config.durability), memory, commands, calls, tests: Kept::default() };
+    let services =
+        Services { policy, writer: Writer::new(config.durability), memory, commands, calls, tests: Kept::default() };
     Ok(Server::new(registry, services, config.errors))
 }
 

@@ -55,7 +55,7 @@ impl Server {
                 call.run(request.params, outbox)
             }
             "tools/list" => self.list_page(revision, request.params),
-            "resources/list" if self.has_logs() => self.list_logs(revision),
+            "resources/list" if self.has_logs() => Ok(self.list_logs(revision)),
             "resources/read" if self.has_logs() => self.read_log(revision, request.params),
             "ping" if handshake => Ok(Body::Raw("{}".into())),
             "initialize" if handshake => {

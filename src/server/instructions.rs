@@ -33,7 +33,9 @@ pub fn instructions(services: &Services, registry: &Registry) -> String {
         "Nothing can be changed. "
     });
     if registry.find("run_tests").is_ok() {
-        text.push_str("Run tests with run_tests and check types with type_check: they find the runner and name what failed. ");
+        text.push_str(
+            "Run tests with run_tests and check types with type_check: they find the runner and name what failed. ",
+        );
     }
     if !commands {
         text.push_str("There is no shell.");

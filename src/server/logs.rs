@@ -18,7 +18,7 @@ impl Server {
     }
 
     /// What `resources/list` answers: the newest first.
-    pub(super) fn list_logs(&self, revision: Revision) -> Outcome {
+    pub(super) fn list_logs(&self, revision: Revision) -> Body {
         let logs = self.services.tests.logs();
         let entries: Vec<Value> = logs
             .iter()
@@ -31,7 +31,7 @@ impl Server {
                 Some(entry)
             })
             .collect();
-        Ok(fresh(json!({ "resources": entries }), revision))
+        fresh(json!({ "resources": entries }), revision)
     }
 
     /// What `resources/read` answers.

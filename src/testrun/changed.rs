@@ -44,6 +44,7 @@ pub fn affected(runner: TestRunner, project: &Path, changed: &[PathBuf]) -> Affe
     let own = changed.iter().filter(|file| file.starts_with(project));
     for file in own {
         let Some(name) = file.file_name().and_then(|name| name.to_str()) else { continue };
+        let extension = file.extension().and_then(|extension| extension.to_str());
         let dir = || Target::whole(file.parent().unwrap_or(project).to_path_buf(), true);
         match runner {
             TestRunner::Pytest if name == "conftest.py" => {
@@ -64,10 +65,10 @@ pub fn affected(runner: TestRunner, project: &Path, changed: &[PathBuf]) -> Affe
                     affected.globs.push((format!("**/{{test_{stem},{stem}_test,test_{stem}_*}}.py"), file.clone()));
                 }
             }
-            TestRunner::Go if name.ends_with(".go") => {
+            TestRunner::Go if extension == Some("go") => {
                 affected.targets.insert(Target::whole(file.clone(), false));
             }
-            TestRunner::CargoTest | TestRunner::Nextest if name.ends_with(".rs") || name == "Cargo.toml" => {
+            TestRunner::CargoTest | TestRunner::Nextest if extension == Some("rs") || name == "Cargo.toml" => {
                 affected.targets.insert(Target::whole(file.clone(), false));
             }
             _ => {}

@@ -84,7 +84,7 @@ pub fn check(
     if checker == Checker::Mypy && outcome.stderr.text().contains("unrecognized arguments: --output=json") {
         // mypy before 1.11.
         for word in plan.argv.iter_mut().filter(|word| *word == "--output=json") {
-            *word = "--show-column-numbers".to_owned();
+            "--show-column-numbers".clone_into(word);
         }
         outcome = shell(&plan)?;
     }

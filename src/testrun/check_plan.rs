@@ -33,7 +33,7 @@ pub fn checker_program(ground: &Ground<'_>, checker: Checker, dir: &Checked<Read
             let vue = disk.of_node(dir.shown(), "vue-tsc", "vue-tsc");
             match vue.or_else(|| disk.of_node(dir.shown(), "typescript", "tsc")) {
                 Some((argv, version)) => Program::Found(argv, version),
-                None => Program::Missing(missing_node(&disk, dir.shown(), "typescript")),
+                None => Program::Missing(missing_node(disk, dir.shown(), "typescript")),
             }
         }
         Checker::CargoCheck => words(&["cargo"]),

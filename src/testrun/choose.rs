@@ -88,7 +88,7 @@ pub fn program(
     let disk = ground.disk();
     let node = |package: &str, program: &str| match disk.of_node(dir.shown(), package, program) {
         Some((argv, version)) => Program::Found(argv, version),
-        None => Program::Missing(missing_node(&disk, dir.shown(), package)),
+        None => Program::Missing(missing_node(disk, dir.shown(), package)),
     };
     let words = |words: &[&str]| Program::Found(words.iter().map(|word| (*word).to_owned()).collect(), None);
     Ok(match chosen.runner {
@@ -112,7 +112,7 @@ pub fn program(
 }
 
 /// How a package of Node is installed, by the lock file that lies nearest.
-pub fn missing_node(disk: &super::project::Disk<'_>, from: &Path, package: &str) -> Missing {
+pub fn missing_node(disk: super::project::Disk<'_>, from: &Path, package: &str) -> Missing {
     use super::detect::Tree as _;
     const LOCKS: [(&str, &str, &str); 5] = [
         ("pnpm-lock.yaml", "pnpm install", "pnpm add -D"),

@@ -1,6 +1,7 @@
 //! What is kept between runs: logs, and the tests that failed last. In memory, bounded, gone with the server.
 
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -41,15 +42,16 @@ impl Kept {
 
     /// Keeps what a command of a tool wrote; older logs give way.
     pub fn keep(&self, tool: &str, command: &str, stdout: &Captured, stderr: &Captured) -> Arc<Log> {
+        // Writing to a String cannot fail.
         let mut text = format!("$ {command}\n");
         for (name, stream) in [("stdout", stdout), ("stderr", stderr)] {
-            text.push_str(&format!("[{name}: {} bytes]\n", stream.total_bytes));
+            let _ = writeln!(text, "[{name}: {} bytes]", stream.total_bytes);
             text.push_str(&ends(&stream.text(), MAX_TEST_LOG_BYTES / 2));
             if !text.ends_with('\n') {
                 text.push('\n');
             }
             if stream.truncated {
-                text.push_str(&format!("[only its first {} bytes were kept]\n", stream.bytes.len()));
+                let _ = writeln!(text, "[only its first {} bytes were kept]", stream.bytes.len());
             }
         }
         let mut inner = self.lock();

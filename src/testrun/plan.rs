@@ -1,5 +1,6 @@
 //! The command line of a runner: from what is wanted to the arguments, as a function.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use super::files::Target;
@@ -187,10 +188,8 @@ fn pytest(plan: &mut Plan, wanted: &Wanted<'_>) {
     if let Which::Failed(failed) = wanted.which
         && by_name(failed)
     {
-        plan.argv.extend(failed.iter().map(|test| {
-            let names: String = test.names.iter().map(|name| format!("::{name}")).collect();
-            safe(format!("{}{names}", test.file))
-        }));
+        let id = |test: &FailedTest| safe([&[test.file.clone()][..], &test.names].concat().join("::"));
+        plan.argv.extend(failed.iter().map(id));
     } else {
         plan.argv.extend(paths(wanted));
     }
@@ -355,12 +354,13 @@ pub fn cargo_targets(below: &str) -> CargoTargets {
 
 /// The line for `/bin/sh` that a command is.
 pub fn line(plan: &Plan) -> String {
+    // Writing to a String cannot fail.
     let mut line = "exec env".to_owned();
     for (name, value) in &plan.environment {
-        line.push_str(&format!(" {name}={}", quoted(value)));
+        let _ = write!(line, " {name}={}", quoted(value));
     }
     if let Some(path) = &plan.python_path {
-        line.push_str(&format!(" PYTHONPATH={}\"${{PYTHONPATH:+:$PYTHONPATH}}\"", quoted(path)));
+        let _ = write!(line, " PYTHONPATH={}\"${{PYTHONPATH:+:$PYTHONPATH}}\"", quoted(path));
     }
     for word in &plan.argv {
         line.push(' ');

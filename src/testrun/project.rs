@@ -34,7 +34,7 @@ impl Tree for Disk<'_> {
 
 impl Disk<'_> {
     /// An allowed directory by its true path, without links: that is how programs see it, and how they name what is in it.
-    pub fn directory(&self, path: &Path) -> Result<Checked<Read>, TestrunError> {
+    pub fn directory(self, path: &Path) -> Result<Checked<Read>, TestrunError> {
         let dir = self.0.read(path)?;
         if dir.kind() != Kind::Directory {
             return Err(TestrunError::NoDirectory { path: dir.shown().to_path_buf() });
@@ -49,7 +49,7 @@ impl Disk<'_> {
 
     /// A program of a package in the nearest `node_modules`: by the package's own word, since what lies in `.bin` may be
     /// a script of a shell. The arguments that begin its command, and the package's version.
-    pub fn of_node(&self, from: &Path, package: &str, program: &str) -> Option<(Vec<String>, Option<String>)> {
+    pub fn of_node(self, from: &Path, package: &str, program: &str) -> Option<(Vec<String>, Option<String>)> {
         for dir in from.ancestors() {
             self.allowed(dir)?;
             let modules = dir.join("node_modules");
@@ -75,7 +75,7 @@ impl Disk<'_> {
     }
 
     /// The Python of the nearest virtual environment; `None` where there is none.
-    pub fn venv_python(&self, from: &Path) -> Option<String> {
+    pub fn venv_python(self, from: &Path) -> Option<String> {
         for dir in from.ancestors() {
             self.allowed(dir)?;
             for venv in [".venv", "venv"] {
@@ -90,17 +90,17 @@ impl Disk<'_> {
     }
 
     /// Whether a directory is allowed: what lies above is not.
-    fn allowed(&self, dir: &Path) -> Option<()> {
+    fn allowed(self, dir: &Path) -> Option<()> {
         self.0.read(dir).ok().map(drop)
     }
 
-    fn true_path(&self, file: &Path) -> Option<String> {
+    fn true_path(self, file: &Path) -> Option<String> {
         let file = self.0.read(file).ok().filter(|file| file.kind() == Kind::File)?;
         Some(place_of(&file).ok()?.path.as_path().to_str()?.to_owned())
     }
 
     /// The name of the package whose manifest is the nearest one above a file, and the manifest's directory.
-    pub fn cargo_package(&self, file: &Path) -> Option<(String, PathBuf)> {
+    pub fn cargo_package(self, file: &Path) -> Option<(String, PathBuf)> {
         for dir in file.ancestors().skip(1) {
             self.allowed(dir)?;
             if let Some(text) = self.text(&dir.join("Cargo.toml"))

@@ -37,7 +37,7 @@ fn counts(reply: &Reply) -> (String, [u64; 3]) {
 
 /// A Vitest that writes these events, runs `more` and exits: the reporter is not asked.
 fn fake_vitest(tree: &Tree, events: &[Value], more: &str) {
-    let lines: String = events.iter().map(|event| format!("{event}\n")).collect();
+    let lines = events.iter().map(Value::to_string).collect::<Vec<_>>().join("\n") + "\n";
     tree.file("work/package.json", json!({"devDependencies": {"vitest": "5"}}).to_string());
     tree.file("work/node_modules/vitest/events", lines);
     tree.file(
