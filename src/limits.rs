@@ -445,7 +445,7 @@ pub const DEFAULT_TESTS_TIMEOUT_SECS: u64 = 300;
 /// Longest time that can be asked for, in seconds.
 pub const MAX_TESTS_TIMEOUT_SECS: u64 = 86_400;
 /// Output kept of a runner or checker, in bytes for each of its two streams: some say there what became of the tests.
-pub const TESTS_OUTPUT_BYTES: usize = 16 * 1024 * 1024;
+pub const TESTS_OUTPUT_BYTES: usize = 32 * 1024 * 1024;
 /// What is read of a growing report at a time, in bytes.
 pub const TESTS_PROGRESS_BYTES: usize = 4 * 1024 * 1024;
 /// Logs of runs that are kept.

@@ -82,6 +82,9 @@ impl TestrunError {
                 let named: Vec<String> = below.iter().map(|(dir, what)| format!("`{dir}` ({what})")).collect();
                 Some(format!("give one of these as `cwd`: {}", named.join(", ")).into())
             }
+            Self::Nothing { what, .. } if what.contains("types") => {
+                Some("give the project's directory as `cwd`, or name the checker with `checker`".into())
+            }
             Self::Nothing { .. } => Some(
                 "give the project's directory as `cwd`, or name the runner with `runner`; `runner: \"junit\"` takes any \
                  `command` that writes JUnit XML"

@@ -198,6 +198,9 @@ fn told(
     if chosen.runner == TestRunner::Vitest {
         notes.extend(beside(which, &parsed, &root));
     }
+    if outcome.stdout.truncated && request.command.is_none() {
+        notes.push(format!("of stdout only the first {} bytes were read", outcome.stdout.bytes.len()));
+    }
     let failed = failed_tests(chosen.runner, &parsed);
     let tests = if request.all { Vec::new() } else { parsed.tests.clone() };
     let mut report = verdict::test_report(runner, scope(which, request, &root), parsed, ending, request.all);
@@ -206,7 +209,7 @@ fn told(
         ground.kept.remember(root.as_ref(), chosen.runner, failed);
     }
     report.log_uri = Some(log.uri.clone());
-    if let Some(hint) = hint(report.status, chosen.runner, request, which) {
+    if let Some(hint) = hint(&report, request, which) {
         report.hint = Some(hint);
     }
     Ran { report, tests, notes, denied: outcome.denied.clone(), log: Some(log) }
@@ -224,21 +227,23 @@ fn is_absent(runner: TestRunner, parsed: &Parsed, outcome: &Outcome) -> bool {
 }
 
 /// The next step, where the report alone does not tell it.
-fn hint(status: TestStatus, runner: TestRunner, request: &Request<'_>, which: &Which) -> Option<String> {
-    Some(match status {
-        TestStatus::MissingTool => match runner {
+fn hint(report: &TestReport, request: &Request<'_>, which: &Which) -> Option<String> {
+    let seconds = request.timeout.as_secs();
+    Some(match report.status {
+        TestStatus::MissingTool => match report.runner.name {
             TestRunner::Pytest => {
                 "install it where this Python looks: `python3 -m venv .venv && .venv/bin/pip install pytest`, \
                  or as the project says"
                     .to_owned()
             }
-            _ => format!("commands find no `{}`; the operator can show it to them with --system", needed(runner)),
+            runner => format!("commands find no `{}`; the operator can show it to them with --system", needed(runner)),
         },
+        TestStatus::TimedOut if report.unfinished.is_empty() => {
+            format!("ended after {seconds} s: give a longer `timeout`, or fewer `testFiles`")
+        }
         TestStatus::TimedOut => {
-            let unfinished = "look for an endless loop in what is unfinished";
             format!(
-                "ended after {} s: {unfinished}, give a longer `timeout`, or fewer `testFiles`",
-                request.timeout.as_secs()
+                "ended after {seconds} s: look for an endless loop in what is unfinished, or give a longer `timeout`"
             )
         }
         TestStatus::NoTests if request.filter.is_none() && matches!(which, Which::Targets(_)) => {
