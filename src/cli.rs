@@ -574,6 +574,8 @@ pub enum ToolsetArg {
     Calls,
     /// Python sessions
     Python,
+    /// Running tests, and checking types
+    Tests,
     /// Every set
     All,
 }

@@ -142,7 +142,9 @@ fn man_tools() -> String {
 
 fn man_parameters(text: &mut String, schema: &Value) {
     for (name, required, schema) in parameters(schema) {
-        let kind = schema["type"].as_str().unwrap_or("value");
+        let options = schema["anyOf"].as_array().into_iter().flatten();
+        let kinds: Vec<&str> = std::iter::once(schema).chain(options).filter_map(|of| of["type"].as_str()).collect();
+        let kind = if kinds.is_empty() { "value".to_owned() } else { kinds.join(" or ") };
         let style = if required { "B" } else { "I" };
         let _ = writeln!(text, ".TP\n.{style} {}\n({kind})", roff(&name));
         if let Some(description) = schema["description"].as_str() {

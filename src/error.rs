@@ -11,6 +11,7 @@ use crate::policy::PolicyError;
 use crate::protocol::Code;
 use crate::python::PythonError;
 use crate::search::SearchError;
+use crate::testrun::TestrunError;
 use crate::text::encoding::EncodingError;
 use crate::text::escape::show_path;
 use crate::text::glob::GlobError;
@@ -65,6 +66,9 @@ pub enum Error {
     /// A Python session that could not do what was asked of it.
     #[error(transparent)]
     Python(PythonError),
+    /// Tests that were not run, or types not checked.
+    #[error(transparent)]
+    Testrun(TestrunError),
     /// An argument that is missing, unknown, of the wrong type or out of range.
     #[error("{message}")]
     Params {
@@ -144,14 +148,18 @@ impl Error {
                 | PolicyError::Busy { .. }
                 | PolicyError::Io { .. } => Code::Internal,
             },
-            Self::Fs(FsError::NotFound { .. }) | Self::NoMatch { .. } => Code::NotFound,
+            Self::Fs(FsError::NotFound { .. })
+            | Self::NoMatch { .. }
+            | Self::Testrun(TestrunError::NoMatch { .. } | TestrunError::Nothing { .. }) => Code::NotFound,
             Self::Fs(FsError::Protected { .. }) => Code::NotAllowed,
             Self::Glob { .. }
             | Self::Params { .. }
             | Self::Encoding(EncodingError::UnknownLabel { .. })
             | Self::Python(PythonError::BadName { .. } | PythonError::TooLong { .. }) => Code::InvalidParams,
             Self::Python(_) => Code::ToolFailed,
+            | Self::Testrun(TestrunError::Arguments { .. } | TestrunError::NoDirectory { .. }) => Code::InvalidParams,
             Self::Fs(_)
+            | Self::Testrun(_)
             | Self::Edit { .. }
             | Self::Pattern(_)
             | Self::PatternAt { .. }
@@ -204,6 +212,19 @@ impl From<CallsError> for Error {
             CallsError::Exec(ExecError::Cancelled) => Self::Cancelled,
             CallsError::Exec(error) => Self::Exec(error),
             error => Self::Calls(error),
+        }
+    }
+}
+
+impl From<TestrunError> for Error {
+    fn from(error: TestrunError) -> Self {
+        match error {
+            TestrunError::Policy(error) => Self::Policy(error),
+            TestrunError::Fs(error) => Self::Fs(error),
+            TestrunError::Exec(ExecError::Cancelled) => Self::Cancelled,
+            TestrunError::Exec(error) => Self::Exec(error),
+            TestrunError::Search(error) => error.into(),
+            error => Self::Testrun(error),
         }
     }
 }

@@ -29,6 +29,7 @@ pub mod sandbox;
 pub mod search;
 pub mod server;
 pub mod start;
+pub mod testrun;
 pub mod text;
 pub mod tools;
 pub mod transport;

@@ -80,6 +80,8 @@ fn text(outcome: &Outcome) -> Vec<u8> {
                     Content::Image { data, mime } | Content::Audio { data, mime, .. } => {
                         write!(text, "[{mime}, {} bytes as base64; --json prints it]", data.len())
                     }
+                    // There is nobody to read it from when this process has ended.
+                    Content::Link { .. } => continue,
                     Content::Blob { mime, blob, uri } => {
                         write!(text, "[{uri}: {mime}, {} bytes as base64; --json prints it]", blob.len())
                     }

@@ -19,6 +19,7 @@ use crate::sandbox::explain::{gaps, refusal};
 use crate::sandbox::{Fault, Network, Place, Plan, PlannedRoot, Scratch, Standing, Tier, hold_server, is_inside};
 use crate::search::memory::Memory;
 use crate::server::Server;
+use crate::testrun::Kept;
 use crate::tools::{Calls, Commands, Registry, Services};
 
 /// This program, for the launcher; also after its file was replaced.
@@ -39,7 +40,7 @@ pub fn server(config: &Config) -> Result<Arc<Server>> {
     let calls = calls(config, &commands.standing);
     let python = Sessions::new(config.max_python_sessions, config.python_idle_timeout, first_writable(&policy));
     let writer = Writer::new(config.durability);
-    let services = Services { policy, writer, memory, python, commands, calls };
+    let services = Services { policy, writer, memory, python, commands, calls, tests: Kept::default() };
     Ok(Server::new(registry, services, config.errors))
 }
 

@@ -258,6 +258,7 @@ fn toolsets(args: &[ToolsetArg]) -> Vec<Toolset> {
             ToolsetArg::Command => set == Toolset::Command,
             ToolsetArg::Calls => set == Toolset::Calls,
             ToolsetArg::Python => set == Toolset::Python,
+            ToolsetArg::Tests => set == Toolset::Tests,
         })
     };
     Toolset::ALL.into_iter().filter(|&set| wanted(set)).collect()

@@ -55,7 +55,8 @@ fn rpc_error(out: &mut Vec<u8>, error: &RpcError) {
 
 fn tool_result(out: &mut Vec<u8>, reply: &ToolReply, revision: Revision) {
     out.extend_from_slice(b"{\"content\":[");
-    for (index, block) in reply.content.iter().enumerate() {
+    let shown = reply.content.iter().filter(|block| revision.has_links() || !matches!(block, Content::Link { .. }));
+    for (index, block) in shown.enumerate() {
         if index > 0 {
             out.push(b',');
         }
@@ -106,6 +107,10 @@ fn content(out: &mut Vec<u8>, block: &Content, revision: Revision) {
             out.push(b'}');
         }
         Content::Image { data, mime } => media(out, "image", data, mime),
+        Content::Link { uri, name, mime, size } => {
+            let link = json!({"type": "resource_link", "uri": uri, "name": name, "mimeType": mime, "size": size});
+            json_into(out, &link);
+        }
         Content::Audio { data, mime, .. } if revision.has_annotations() => media(out, "audio", data, mime),
         Content::Audio { data: blob, mime, uri } | Content::Blob { uri, mime, blob } => {
             out.extend_from_slice(b"{\"type\":\"resource\",\"resource\":{\"uri\":");
@@ -148,6 +153,7 @@ mod tests {
         let reply = Ok(Body::Tool(ToolReply {
             content: vec![
                 Content::text("a\"b"),
+                Content::Link { uri: "x:1".into(), name: "one".into(), mime: "text/plain".into(), size: 3 },
                 Content::Audio { data: "AA==".into(), mime: "audio/wav".into(), uri: "file:///a".into() },
             ],
             structured: Some("{\"n\":1}".into()),
@@ -163,6 +169,7 @@ mod tests {
         let newest = json!({"jsonrpc": "2.0", "id": null, "result": {
             "content": [
                 {"type": "text", "text": "a\"b"},
+                {"type": "resource_link", "uri": "x:1", "name": "one", "mimeType": "text/plain", "size": 3},
                 {"type": "audio", "data": "AA==", "mimeType": "audio/wav"}],
             "structuredContent": {"n": 1}, "resultType": "complete",
             "_meta": {"size": 3, SERVER_INFO_KEY: {"name": "replay", "version": env!("CARGO_PKG_VERSION")}}}});

@@ -27,6 +27,17 @@ pub enum Content {
         /// Where it came from, for the revisions that get a resource.
         uri: String,
     },
+    /// Where more is to be read with resources/read; a revision without the block gets nothing.
+    Link {
+        /// What resources/read takes.
+        uri: String,
+        /// What it is called.
+        name: String,
+        /// Such as `text/plain`.
+        mime: String,
+        /// How much there is, in bytes.
+        size: u64,
+    },
     /// Other bytes, embedded.
     Blob {
         /// A percent-encoded `file://` URI.

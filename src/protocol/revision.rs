@@ -57,6 +57,11 @@ impl Revision {
         self >= Self::V2025_03_26
     }
 
+    /// Whether results may hold links to resources.
+    pub fn has_links(self) -> bool {
+        self >= Self::V2025_06_18
+    }
+
     /// Whether tools carry `title` and `outputSchema`, and results `structuredContent`.
     pub fn has_structured(self) -> bool {
         self >= Self::V2025_06_18

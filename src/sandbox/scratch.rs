@@ -15,6 +15,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::fault::{Fault, Step};
+use super::lent::Lent;
 use super::wire::RawString;
 use crate::limits::{MAX_REMOVED_LEVELS, SWEEP_MS};
 
@@ -22,8 +23,8 @@ use crate::limits::{MAX_REMOVED_LEVELS, SWEEP_MS};
 const PREFIX: &str = "replay-scratch-";
 /// What the name of one ends with that is being removed: nobody is about to use it, whatever is still in it.
 const GONE: &str = ".gone";
-const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-const PRIVATE: Mode = Mode::RWXU;
+pub(super) const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+pub(super) const PRIVATE: Mode = Mode::RWXU;
 
 /// A private directory while the server lives. The lock on it says so to others.
 #[derive(Debug)]
@@ -85,6 +86,11 @@ impl Scratch {
             io::Write::write_all(&mut std::fs::File::from(file), bytes)?;
         }
         Ok(name)
+    }
+
+    /// A directory below their TMPDIR through which the server and a command exchange files. `kind` begins its name.
+    pub fn lend(&self, kind: &str) -> io::Result<Lent> {
+        Lent::make(&self.handle, kind)
     }
 
     /// Where it is: absolute, without links.
@@ -164,7 +170,7 @@ fn marked(parent: &OwnedFd, name: &CStr) -> CString {
 ///
 /// Without recursion, and with few directories open: a command can nest deeper than a stack goes, or than there are
 /// descriptors. What lies too deep is moved up first.
-fn remove(parent: &OwnedFd, name: &CStr, until: Option<Instant>) {
+pub(super) fn remove(parent: &OwnedFd, name: &CStr, until: Option<Instant>) {
     let Ok(top) = Level::open(parent.as_fd(), name, until) else { return };
     let mut levels = vec![top];
     let mut moved = 0_u64;

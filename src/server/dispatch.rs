@@ -55,6 +55,8 @@ impl Server {
                 call.run(request.params, outbox)
             }
             "tools/list" => self.list_page(revision, request.params),
+            "resources/list" if self.has_logs() => Ok(self.list_logs(revision)),
+            "resources/read" if self.has_logs() => self.read_log(revision, request.params),
             "ping" if handshake => Ok(Body::Raw("{}".into())),
             "initialize" if handshake => {
                 Ok(Body::Raw(self.initialized(session.negotiate_with(request.params)).to_string().into()))
@@ -71,9 +73,11 @@ impl Server {
 
     /// What `initialize` answers once a revision is agreed on.
     pub fn initialized(&self, revision: Revision) -> Value {
+        let mut capabilities = json!({"tools": {}, "logging": {}});
+        self.add_logs(&mut capabilities);
         json!({
             "protocolVersion": revision.as_str(),
-            "capabilities": {"tools": {}, "logging": {}},
+            "capabilities": capabilities,
             "serverInfo": server_info(revision),
             "instructions": instructions(&self.services, &self.registry),
         })
@@ -82,13 +86,21 @@ impl Server {
     /// What `server/discover` answers.
     pub fn discovered(&self) -> Value {
         let stateless: Vec<&str> = stateless_revisions().collect();
+        let mut capabilities = json!({"tools": {}});
+        self.add_logs(&mut capabilities);
         let mut result = json!({
             "supportedVersions": stateless,
-            "capabilities": {"tools": {}},
+            "capabilities": capabilities,
             "instructions": instructions(&self.services, &self.registry),
         });
         cacheable(&mut result);
         result
+    }
+
+    fn add_logs(&self, capabilities: &mut Value) {
+        if self.has_logs() {
+            capabilities["resources"] = json!({});
+        }
     }
 
     fn list_page(&self, revision: Revision, params: Option<&RawValue>) -> Outcome {

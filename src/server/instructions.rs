@@ -35,6 +35,11 @@ pub fn instructions(services: &Services, registry: &Registry) -> String {
     if registry.find("run_python_code").is_ok() && services.commands.standing.refused.is_none() {
         text.push_str("Python with state that stays: run_python_code. ");
     }
+    if registry.find("run_tests").is_ok() {
+        text.push_str(
+            "Run tests with run_tests and check types with type_check: they find the runner and name what failed. ",
+        );
+    }
     if !commands {
         text.push_str("There is no shell.");
         return text;

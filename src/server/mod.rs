@@ -6,6 +6,7 @@ mod in_flight;
 mod instructions;
 mod level;
 mod listing;
+mod logs;
 mod service;
 mod session;
 #[cfg(test)]

@@ -72,6 +72,7 @@ fn session() -> Session {
     let commands = Commands::refused("this is a test");
     let services = Services {
         calls: Calls::default(),
+        tests: crate::testrun::Kept::default(),
         policy: Policy::open(&[], &[]).unwrap(),
         writer: Writer::default(),
         memory: Memory::off(),

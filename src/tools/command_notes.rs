@@ -70,6 +70,11 @@ impl Notes {
         }
     }
 
+    /// The text as it is.
+    pub fn text(self) -> String {
+        self.0.trim_end().to_owned()
+    }
+
     /// The text, with a last line about the state.
     pub fn end(mut self, state: fmt::Arguments<'_>) -> String {
         let _ = write!(self.0, "[{state}]");

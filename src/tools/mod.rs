@@ -15,8 +15,10 @@ mod parallel;
 mod python;
 mod registry;
 mod schema;
+mod one_or_many;
 mod selection;
 mod services;
+mod testing;
 mod tool;
 
 mod check_kernel_responsiveness;
@@ -51,8 +53,10 @@ mod read_multiple_files;
 mod restart_session;
 mod run_python_code;
 mod run_script;
+mod run_tests;
 mod search_files;
 mod switch_session;
+mod type_check;
 mod write_file;
 
 pub use context::{Context, Progress};
@@ -99,4 +103,6 @@ pub const TOOLS: &[fn() -> Box<dyn Callable>] = &[
     declare::<install_packages::InstallPackages>,
     declare::<get_kernel_health::GetKernelHealth>,
     declare::<check_kernel_responsiveness::CheckKernelResponsiveness>,
+    declare::<run_tests::RunTests>,
+    declare::<type_check::TypeCheck>,
 ];

@@ -49,6 +49,10 @@ fn simplify(schema: &mut Schema) {
             schema.insert("type".to_owned(), only);
         }
     }
+    // `Option` of an enumeration names null as one of its values.
+    if let Some(Value::Array(values)) = schema.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
     // `Option<Vec<T>>` of a referenced type comes out as a union with null.
     if let Some(Value::Array(options)) = schema.get("anyOf") {
         let options: Vec<&Value> = options.iter().filter(|option| option["type"] != "null").collect();
@@ -127,6 +131,9 @@ pub fn read_params<P: DeserializeOwned>(tool: &str, schema: &Value, arguments: O
 
 /// Checks `value` against `schema` and brings aliases and quoted numbers into their canonical form.
 fn check(value: &mut Value, schema: &Value, path: &str, tool: &str) -> Result<(), Error> {
+    if let Some(options) = schema["anyOf"].as_array() {
+        return check_any(value, options, path, tool);
+    }
     let Some(kind) = schema["type"].as_str() else { return Ok(()) };
     unquote(value, kind);
     if kind == "array" && schema["items"]["type"] == "string" && value.is_string() {
@@ -174,6 +181,29 @@ fn check(value: &mut Value, schema: &Value, path: &str, tool: &str) -> Result<()
         },
         _ => Ok(()),
     }
+}
+
+/// Checks `value` against the option whose type it has.
+fn check_any(value: &mut Value, options: &[Value], path: &str, tool: &str) -> Result<(), Error> {
+    // A list in quotes, where both a text and a list are allowed, is a list.
+    for kind in options.iter().filter_map(|option| option["type"].as_str()) {
+        unquote(value, kind);
+    }
+    let is_of = |kind: &str| match value {
+        Value::String(_) => kind == "string",
+        Value::Array(_) => kind == "array",
+        Value::Object(_) => kind == "object",
+        Value::Bool(_) => kind == "boolean",
+        Value::Number(_) => matches!(kind, "integer" | "number"),
+        Value::Null => false,
+    };
+    let kinds: Vec<&str> = options.iter().filter_map(|option| option["type"].as_str()).collect();
+    let Some(option) = options.iter().find(|option| option["type"].as_str().is_some_and(is_of)) else {
+        let wanted: Vec<&str> = kinds.iter().map(|kind| article(kind)).collect();
+        let (got, wanted) = (describe(value), wanted.join(" or "));
+        return Err(Error::params(format!("`{path}` of {tool} is {got}; it must be {wanted}")));
+    };
+    check(value, option, path, tool)
 }
 
 fn check_array(items: &mut [Value], schema: &Value, path: &str, tool: &str) -> Result<(), Error> {

@@ -11,6 +11,7 @@ use crate::policy::Policy;
 use crate::python::Sessions;
 use crate::sandbox::{Scratch, Standing, Tier};
 use crate::search::memory::Memory;
+use crate::testrun::Kept;
 
 /// Made once at start; nothing in it is ever replaced.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub struct Services {
     pub commands: Commands,
     /// The rules for recording what commands call.
     pub calls: Calls,
+    /// What is kept of runs of tests.
+    pub tests: Kept,
 }
 
 /// The rules for recording what commands call, and answering it.

@@ -49,17 +49,19 @@ pub enum Toolset {
     Calls,
     /// Python sessions.
     Python,
+    /// Running tests, and checking types.
+    Tests,
 }
 
 impl Toolset {
     /// Every set, in the order of the documentation.
-    pub const ALL: [Self; 4] = [Self::Files, Self::Command, Self::Calls, Self::Python];
+    pub const ALL: [Self; 5] = [Self::Files, Self::Command, Self::Calls, Self::Python, Self::Tests];
 
     /// Whether its tools start programs, and need the walls.
     pub const fn runs_commands(self) -> bool {
         match self {
             Self::Files => false,
-            Self::Command | Self::Calls | Self::Python => true,
+            Self::Command | Self::Calls | Self::Python | Self::Tests => true,
         }
     }
 
@@ -70,6 +72,7 @@ impl Toolset {
             Self::Command => "command",
             Self::Calls => "calls",
             Self::Python => "python",
+            Self::Tests => "tests",
         }
     }
 }

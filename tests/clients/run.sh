@@ -38,8 +38,17 @@ if ! cmp -s "$here/programs/requirements.txt" "$libraries.txt"; then
     "$place/venv/bin/pip" install --quiet --disable-pip-version-check --target "$libraries" -r "$here/programs/requirements.txt"
     cp "$here/programs/requirements.txt" "$libraries.txt"
 fi
+# What run_tests runs: the oldest Vitest that it knows, and the newest.
+for vitest in vitest3 vitest5; do
+    if ! cmp -s "$here/$vitest/package-lock.json" "$place/$vitest/installed-lock.json"; then
+        mkdir -p "$place/$vitest"
+        cp "$here/$vitest/package.json" "$here/$vitest/package-lock.json" "$place/$vitest/"
+        npm ci --prefix "$place/$vitest" --no-audit --no-fund --silent
+        cp "$here/$vitest/package-lock.json" "$place/$vitest/installed-lock.json"
+    fi
+done
 # Imports are looked for beside the script.
-cp "$here/checks.mjs" "$here/ts_client.mjs" "$here/ts_mock.mjs" "$place/"
+cp "$here/checks.mjs" "$here/ts_client.mjs" "$here/ts_mock.mjs" "$here/vitest.mjs" "$place/"
 
 walls=require
 if [ "${REPLAY_TEST_REQUIRE_SANDBOX:-}" != 1 ] && ! "$binary" sandbox run --allow "$here" -- true; then
@@ -58,4 +67,6 @@ if [ "$walls" = require ]; then
 else
     echo "no calls are recorded without walls: service.py and programs.py are not run" >&2
 fi
+node "$place/vitest.mjs" "$binary" "$walls" "$place/vitest3" 3.2.7 || failed=1
+node "$place/vitest.mjs" "$binary" "$walls" "$place/vitest5" 5.1.1 || failed=1
 exit "$failed"

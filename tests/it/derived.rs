@@ -85,9 +85,8 @@ fn annotations_are_those_of_the_contract() {
             "write_file" | "delete_file" => others(true, true, false),
             "create_directory" => others(false, true, false),
             "move_file" | "edit_file" | "edit_files" => others(true, false, false),
-            "execute_command" | "follow_command" | "keploy_mock_record" | "keploy_mock_test" => {
-                others(true, false, true)
-            }
+            "execute_command" | "follow_command" | "keploy_mock_record" | "keploy_mock_test" | "run_tests"
+            | "type_check" => others(true, false, true),
             "list_sessions" | "list_files" => observes.clone(),
             _ if tool.toolset() == Toolset::Python => others(true, false, true),
             _ => observes.clone(),

@@ -196,12 +196,52 @@ fn files_of_calls() -> impl Strategy<Value = Vec<u8>> {
     vec(cut, 0..4).prop_map(|pieces| pieces.concat())
 }
 
+/// What runners and checkers leave: who wrote it and how it ended, then real lines of it, whole and broken.
+fn reports() -> impl Strategy<Value = Vec<u8>> {
+    // In the order in which the law chooses.
+    const SAMPLES: [&str; 12] = [
+        include_str!("../../testdata/testrun/vitest/mixed_5.report"),
+        include_str!("../../testdata/testrun/pytest/mixed_9.report"),
+        include_str!("../../testdata/testrun/jest/mixed.report"),
+        include_str!("../../testdata/testrun/junit/pytest.report"),
+        include_str!("../../testdata/testrun/cargo_test/mixed.stdout"),
+        include_str!("../../testdata/testrun/nextest/abort.report"),
+        include_str!("../../testdata/testrun/go/mixed.stdout"),
+        include_str!("../../testdata/testrun/tsc/errors_5.stdout"),
+        include_str!("../../testdata/testrun/cargo_check/errors.stdout"),
+        include_str!("../../testdata/testrun/mypy/text.stdout"),
+        include_str!("../../testdata/testrun/pyright/errors.stdout"),
+        include_str!("../../testdata/testrun/go_vet/json.stdout"),
+    ];
+    (0..12_u8, any::<u8>()).prop_flat_map(|(which, end)| {
+        let sample = SAMPLES[usize::from(which)];
+        let lines: Vec<&str> = sample.split_inclusive('\n').collect();
+        let piece = prop_oneof![
+            1 => Just(sample.as_bytes().to_vec()),
+            6 => proptest::sample::select(lines).prop_map(|line| line.as_bytes().to_vec()),
+            1 => vec(any::<u8>(), 0..20),
+        ];
+        let cut = (piece, any::<prop::sample::Index>(), any::<bool>()).prop_map(|(mut piece, at, whole)| {
+            if !whole && !piece.is_empty() {
+                piece.truncate(at.index(piece.len()));
+            }
+            piece
+        });
+        vec(cut, 0..12).prop_map(move |pieces| [&[which, end], &pieces.concat()[..]].concat())
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
     #[test]
     fn any_file_of_calls_is_read_or_refused(bytes in files_of_calls()) {
         bodies::a_file_of_calls_is_read_or_refused(&bytes);
+    }
+
+    #[test]
+    fn any_report_is_read(bytes in reports()) {
+        bodies::a_report_is_read(&bytes);
     }
 
     #[test]

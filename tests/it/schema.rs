@@ -68,6 +68,8 @@ pub fn check_reply(revision: &str, method: &str, reply: &Value) -> Result<(), St
         "server/discover" => "DiscoverResult",
         "tools/call" => "CallToolResult",
         "tools/list" => "ListToolsResult",
+        "resources/list" => "ListResourcesResult",
+        "resources/read" => "ReadResourceResult",
         _ => "Result",
     };
     check(revision, definition, result)?;

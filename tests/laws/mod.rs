@@ -14,6 +14,7 @@ mod globs;
 mod lines;
 mod paths;
 mod patterns;
+mod reports;
 mod walls;
 mod wires;
 
@@ -23,6 +24,7 @@ pub use globs::globs_agree_with_each_other;
 pub use lines::a_line_has_at_most_one_answer;
 pub use paths::a_plan_stays_inside;
 pub use patterns::a_pattern_has_one_answer;
+pub use reports::a_report_is_read;
 pub use walls::{
     a_call_is_read, a_frame_is_read_or_refused, a_network_call_is_read, a_packet_is_read_or_refused,
     an_address_is_read_or_refused,

@@ -1,0 +1,66 @@
+//! Logs of test runs and type checks as resources: what a reply links to.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::Server;
+use super::listing::complete;
+use crate::protocol::{Body, Code, Outcome, Revision, RpcError};
+
+/// What logs are, all of them.
+const MIME: &str = "text/plain";
+
+impl Server {
+    /// Whether there can be any.
+    pub(super) fn has_logs(&self) -> bool {
+        ["run_tests", "type_check"].iter().any(|name| self.registry.find(name).is_ok())
+    }
+
+    /// What `resources/list` answers: the newest first.
+    pub(super) fn list_logs(&self, revision: Revision) -> Body {
+        let logs = self.services.tests.logs();
+        let entries: Vec<Value> = logs
+            .iter()
+            .rev()
+            .map(|log| json!({"uri": log.uri, "name": log.name, "mimeType": MIME, "size": log.text.len()}))
+            .filter_map(|mut entry| {
+                if !revision.has_links() {
+                    entry.as_object_mut()?.remove("size");
+                }
+                Some(entry)
+            })
+            .collect();
+        fresh(json!({ "resources": entries }), revision)
+    }
+
+    /// What `resources/read` answers.
+    pub(super) fn read_log(&self, revision: Revision, params: Option<&RawValue>) -> Outcome {
+        #[derive(Deserialize)]
+        struct Params {
+            uri: String,
+        }
+        let Some(Ok(params)) = params.map(|raw| serde_json::from_str::<Params>(raw.get())) else {
+            let message = "`uri` is missing or no string; resources/list has the URIs";
+            return Err(RpcError::new(Code::InvalidParams, message));
+        };
+        let Some(log) = self.services.tests.log(&params.uri) else {
+            // Until 2025-11-25 a resource that is not there has a code of its own (server/resources, "Error Handling").
+            let code = if revision.is_stateless() { Code::InvalidParams } else { Code::NotFound };
+            let message = format!("no log `{}`; only the last ones are kept, resources/list has them", params.uri);
+            return Err(RpcError { data: Some(json!({"uri": params.uri})), ..RpcError::new(code, message) });
+        };
+        let content = json!({"uri": log.uri, "mimeType": MIME, "text": log.text});
+        Ok(fresh(json!({ "contents": [content] }), revision))
+    }
+}
+
+/// A result; to 2026-07-28 one that nobody shall keep.
+fn fresh(mut result: Value, revision: Revision) -> Body {
+    if let Some(members) = result.as_object_mut().filter(|_| revision.is_stateless()) {
+        members.insert("ttlMs".to_owned(), 0.into());
+        members.insert("cacheScope".to_owned(), "private".into());
+        complete(members);
+    }
+    Body::Raw(result.to_string().into())
+}

@@ -1,0 +1,237 @@
+//! Checks the types of a project behind the walls, and reads what the checker says.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::check_plan::{self, CheckPlan, checker_program};
+use super::choose::{Missing, Program};
+use super::detect::{self, Found};
+use super::error::TestrunError;
+use super::files::{self, Target};
+use super::ground::Ground;
+use super::kept::Log;
+use super::model::{CheckStatus, Checker, CheckerInfo, Diagnostics, Scope};
+use super::plan::quoted;
+use super::reports::{self, Sources};
+use super::verdict::{self, Ending};
+use crate::cancel::Bound;
+use crate::exec::{Denied, Exit, Outcome, Stage};
+use crate::policy::{Checked, Read};
+
+/// What a call asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CheckRequest<'a> {
+    /// The directory; the usual one if it is left out.
+    pub cwd: Option<&'a str>,
+    /// The checker, if it is named.
+    pub checker: Option<Checker>,
+    /// Files, directories and globs; empty for all.
+    pub files: &'a [String],
+    /// When the check is ended.
+    pub timeout: Duration,
+}
+
+/// What came of a check.
+#[derive(Debug)]
+pub struct CheckRan {
+    /// What the checker says.
+    pub report: Diagnostics,
+    /// What was chosen and why, and what else there is to say.
+    pub notes: Vec<String>,
+    /// What the walls refused.
+    pub denied: Vec<Denied>,
+    /// The whole output.
+    pub log: Option<Arc<Log>>,
+}
+
+/// Checks types. `on_progress` is told the time since the beginning.
+pub fn check(
+    ground: &Ground<'_>,
+    request: &CheckRequest<'_>,
+    on_progress: &mut dyn FnMut(Duration, &str),
+) -> Result<CheckRan, TestrunError> {
+    let disk = ground.disk();
+    let cwd = match request.cwd {
+        Some(cwd) => disk.directory(cwd.as_ref())?,
+        None => disk.directory(&ground.usual_dir())?,
+    };
+    let (checker, dir, notes) = choose(ground, cwd.shown(), request)?;
+    let project = disk.directory(&dir)?;
+    let targets = files::targets(ground.call(), &[&cwd, &project], request.files)?;
+    let targets: Vec<Target> =
+        if targets.iter().any(|target| target.path == project.shown()) { Vec::new() } else { targets };
+    let facts = Facts { checker, project: &project, targets: &targets, request };
+    let (argv, version) = match checker_program(ground, checker, &project) {
+        Program::Found(argv, version) => (argv, version),
+        Program::Missing(missing) => return Ok(missing_tool(&facts, notes, &missing)),
+    };
+    let (_lent, place) = ground.lend()?;
+    let mut plan = check_plan::check_plan(ground, checker, argv, &project, &targets, &place)?;
+    let before = Instant::now();
+    let mut shell = |plan: &CheckPlan| {
+        let line: Vec<String> = plan.argv.iter().map(|word| quoted(word)).collect();
+        ground.shell(&project, &format!("exec env {}", line.join(" ")), request.timeout, &mut |elapsed, stage| {
+            let words = match stage {
+                Stage::Waiting => "waiting for a free place".to_owned(),
+                Stage::Running { .. } => format!("checking for {:.1} s", elapsed.as_secs_f64()),
+            };
+            on_progress(elapsed, &words);
+        })
+    };
+    let mut outcome = shell(&plan)?;
+    if checker == Checker::Mypy && outcome.stderr.text().contains("unrecognized arguments: --output=json") {
+        // mypy before 1.11.
+        for word in plan.argv.iter_mut().filter(|word| *word == "--output=json") {
+            "--show-column-numbers".clone_into(word);
+        }
+        outcome = shell(&plan)?;
+    }
+    let took = before.elapsed();
+    let (stdout, listed) =
+        if plan.lists_files { split(&outcome.stdout.bytes) } else { (outcome.stdout.bytes.clone(), None) };
+    let root = project.shown().to_string_lossy().into_owned();
+    let sources = Sources { stdout: &stdout, stderr: &outcome.stderr.bytes, root: &root, ..Sources::default() };
+    let parsed = reports::check(checker, sources, Bound { deadline: None, cancel: Some(ground.cancel) });
+    let shown: Vec<String> = plan.argv.iter().map(|word| quoted(word)).collect();
+    let log = ground.kept.keep("type_check", &shown.join(" "), &outcome.stdout, &outcome.stderr);
+    let tool = CheckerInfo { name: checker, version, command: plan.argv, cwd: root };
+    Ok(told(&facts, parsed, listed.as_ref(), &outcome, took, tool, log, notes))
+}
+
+/// What a check is of.
+struct Facts<'a> {
+    checker: Checker,
+    project: &'a Checked<Read>,
+    targets: &'a [Target],
+    request: &'a CheckRequest<'a>,
+}
+
+impl Facts<'_> {
+    /// Whether what a path below the project names was asked for.
+    fn holds(&self, file: &str) -> bool {
+        let file = self.project.shown().join(file);
+        let is_of = |target: &Target| if target.is_dir { file.starts_with(&target.path) } else { file == target.path };
+        self.targets.is_empty() || self.targets.iter().any(is_of)
+    }
+
+    fn scope(&self) -> Scope {
+        let files = self.targets.iter().map(|target| target.below(self.project.shown())).collect();
+        Scope { files, ..Scope::default() }
+    }
+}
+
+fn choose(
+    ground: &Ground<'_>,
+    cwd: &Path,
+    request: &CheckRequest<'_>,
+) -> Result<(Checker, PathBuf, Vec<String>), TestrunError> {
+    let found = detect::checkers(&ground.disk(), cwd);
+    if let Some(asked) = request.checker {
+        let of = found.into_iter().find(|found| found.what == asked);
+        let dir = of.as_ref().map_or_else(|| cwd.to_path_buf(), |found| found.dir.clone());
+        let why = of.map_or_else(|| "nothing here names it".to_owned(), |found| found.why);
+        return Ok((asked, dir, vec![format!("{}: {why}", asked.name())]));
+    }
+    let suits = |found: &&Found<Checker>| request.files.iter().all(|file| detect::suits_checker(found.what, file));
+    let Some(best) = found.iter().find(suits) else {
+        let what = if request.files.is_empty() { "its types are checked" } else { "types of such files are checked" };
+        return Err(TestrunError::Nothing { dir: cwd.to_path_buf(), what, below: Vec::new() });
+    };
+    let mut notes = vec![format!("{}: {}", best.what.name(), best.why)];
+    let others: Vec<String> = found
+        .iter()
+        .filter(|other| other.what != best.what)
+        .map(|other| format!("`checker: \"{}\"` ({})", other.what.name(), other.why))
+        .collect();
+    if !others.is_empty() {
+        notes.push(format!("there is also {}", others.join(", ")));
+    }
+    Ok((best.what, best.dir.clone(), notes))
+}
+
+/// What tsc says, and the files that it looked at: `--listFiles` names them, one a line, absolute.
+fn split(stdout: &[u8]) -> (Vec<u8>, Option<BTreeSet<String>>) {
+    let (mut said, mut files) = (Vec::new(), BTreeSet::new());
+    for line in stdout.split_inclusive(|byte| *byte == b'\n') {
+        let text = String::from_utf8_lossy(line);
+        let text = text.trim_end();
+        if text.starts_with('/') && !text.contains("): error TS") && !text.contains("): warning TS") {
+            if !text.contains("/node_modules/") {
+                files.insert(text.to_owned());
+            }
+        } else {
+            said.extend_from_slice(line);
+        }
+    }
+    (said, Some(files))
+}
+
+#[expect(clippy::too_many_arguments, reason = "all that is known of a check")]
+fn told(
+    facts: &Facts<'_>,
+    mut parsed: reports::Checked,
+    listed: Option<&BTreeSet<String>>,
+    outcome: &Outcome,
+    took: Duration,
+    tool: CheckerInfo,
+    log: Arc<Log>,
+    mut notes: Vec<String>,
+) -> CheckRan {
+    let (exit_code, signal) = match outcome.exit {
+        Exit::Code(code) => (Some(code), None),
+        Exit::Signal(signal) => (None, Some(signal)),
+    };
+    let said = outcome.stderr.text();
+    let absent = exit_code == Some(127) || exit_code == Some(1) && said.trim_end().contains(": No module named ");
+    let ending = Ending {
+        exit_code,
+        signal,
+        timed_out: outcome.timed_out,
+        missing: absent && parsed.diagnostics.is_empty(),
+        duration_ms: took.as_millis() as u64,
+    };
+    if let Some(listed) = listed {
+        parsed.files_checked = (!listed.is_empty()).then_some(listed.len() as u64);
+        let files = facts.targets.iter().filter(|target| !target.is_dir);
+        let unseen: Vec<String> = files
+            .filter(|target| !listed.is_empty() && !listed.contains(&*target.path.to_string_lossy()))
+            .map(|target| target.below(facts.project.shown()))
+            .collect();
+        if !unseen.is_empty() {
+            notes.push(format!("NOT checked, since tsconfig.json does not include them: {}", unseen.join(", ")));
+        }
+    }
+    let mut report = verdict::diagnostics(tool, facts.scope(), parsed, ending, |file| facts.holds(file));
+    report.log_uri = Some(log.uri.clone());
+    match report.status {
+        CheckStatus::MissingTool => report.hint = Some(how_to_get(facts.checker).to_owned()),
+        CheckStatus::TimedOut => {
+            report.hint = Some(format!("ended after {} s; give a longer `timeout`", facts.request.timeout.as_secs()));
+        }
+        _ => {}
+    }
+    CheckRan { report, notes, denied: outcome.denied.clone(), log: Some(log) }
+}
+
+fn how_to_get(checker: Checker) -> &'static str {
+    match checker {
+        Checker::Tsc => "commands find no `node`; the operator can show it to them with --system",
+        Checker::CargoCheck => "commands find no `cargo`; the operator can show it to them with --system",
+        Checker::GoVet => "commands find no `go`; the operator can show it to them with --system",
+        Checker::Mypy => "install it where this Python looks: `python3 -m venv .venv && .venv/bin/pip install mypy`",
+        Checker::Pyright => "install it: `npm install -D pyright`, or `pip install pyright` in the project's .venv",
+    }
+}
+
+fn missing_tool(facts: &Facts<'_>, mut notes: Vec<String>, missing: &Missing) -> CheckRan {
+    notes.push(missing.what.clone());
+    let cwd = facts.project.shown().to_string_lossy().into_owned();
+    let tool = CheckerInfo { name: facts.checker, version: None, command: Vec::new(), cwd };
+    let ending = Ending { missing: true, ..Ending::default() };
+    let mut report = verdict::diagnostics(tool, facts.scope(), reports::Checked::default(), ending, |_| true);
+    report.hint =
+        Some(format!("install it with `{}` (commands may have no network: then the operator has to)", missing.install));
+    CheckRan { report, notes, denied: Vec::new(), log: None }
+}

@@ -1,0 +1,392 @@
+//! Which runners and which checkers a project has, by the files that lie in it.
+//!
+//! Every directory from the one asked for up to the allowed one is looked at. What names a runner (its configuration, a
+//! dependency, the test script) is worth more than what only suggests one; a project's directory is the nearest one that
+//! says more than its directories below. The nearest project is the first choice; in one place the one that the test
+//! script names, then what is named, then the order of [`ORDER`].
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::model::{Checker, TestRunner};
+
+/// What detection looks at.
+pub trait Tree {
+    /// The names in a directory; `None` where there is none, or it is not allowed.
+    fn names(&self, dir: &Path) -> Option<Vec<String>>;
+    /// The text of a small file; `None` where there is none.
+    fn text(&self, file: &Path) -> Option<String>;
+}
+
+/// Which of two runners that are as good as each other is taken.
+pub const ORDER: [TestRunner; 5] =
+    [TestRunner::Vitest, TestRunner::Jest, TestRunner::CargoTest, TestRunner::Go, TestRunner::Pytest];
+
+/// The same for checkers.
+const CHECKERS: [Checker; 5] = [Checker::Tsc, Checker::CargoCheck, Checker::GoVet, Checker::Mypy, Checker::Pyright];
+
+/// A runner or checker that a project has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found<T> {
+    /// Which one.
+    pub what: T,
+    /// The project's directory.
+    pub dir: PathBuf,
+    /// What speaks for it, such as `vitest in package.json`.
+    pub why: String,
+    /// How much that is worth.
+    weight: Weight,
+    /// Levels between the directory asked for and the nearest place that speaks for it.
+    distance: usize,
+}
+
+/// How much a sign is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    /// A habit, such as a directory of tests.
+    Habit,
+    /// It is named: by a configuration, a dependency, a manifest.
+    Named,
+    /// The project's own test script calls it.
+    Script,
+}
+
+/// The runners of the project around `cwd`, the best first. None is named twice.
+pub fn runners(tree: &dyn Tree, cwd: &Path) -> Vec<Found<TestRunner>> {
+    sorted(tree, cwd, &ORDER, test_sign)
+}
+
+/// The checkers of the project around `cwd`, the best first. None is named twice.
+pub fn checkers(tree: &dyn Tree, cwd: &Path) -> Vec<Found<Checker>> {
+    sorted(tree, cwd, &CHECKERS, check_sign)
+}
+
+/// Whether a runner or checker is for files of this name; `true` for names that say nothing.
+pub fn suits_runner(runner: TestRunner, file: &str) -> bool {
+    let Some(language) = language(file) else { return true };
+    match runner {
+        TestRunner::Vitest | TestRunner::Jest => language == Language::JavaScript,
+        TestRunner::Pytest => language == Language::Python,
+        TestRunner::CargoTest | TestRunner::Nextest => language == Language::Rust,
+        TestRunner::Go => language == Language::Go,
+        TestRunner::Junit => true,
+    }
+}
+
+/// The same for a checker.
+pub fn suits_checker(checker: Checker, file: &str) -> bool {
+    let Some(language) = language(file) else { return true };
+    match checker {
+        Checker::Tsc => language == Language::JavaScript,
+        Checker::Mypy | Checker::Pyright => language == Language::Python,
+        Checker::CargoCheck => language == Language::Rust,
+        Checker::GoVet => language == Language::Go,
+    }
+}
+
+/// Directories directly below `cwd` in which something is found, each with what it is.
+pub fn below(tree: &dyn Tree, cwd: &Path) -> Vec<(String, &'static str)> {
+    const LOOKED_AT: usize = 200;
+    const NAMED: usize = 8;
+    let names = tree.names(cwd).unwrap_or_default();
+    let usual = names.iter().filter(|name| !name.starts_with('.') && *name != "node_modules").take(LOOKED_AT);
+    let mut found = Vec::new();
+    for name in usual {
+        let dir = cwd.join(name);
+        let Some(level) = Level::at(tree, &dir) else { continue };
+        let sign =
+            ORDER.iter().find(|runner| test_sign(&level, **runner).is_some_and(|(weight, _)| weight > Weight::Habit));
+        if let Some(runner) = sign {
+            found.push((name.clone(), runner.name()));
+        }
+        if found.len() == NAMED {
+            break;
+        }
+    }
+    found
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Language {
+    JavaScript,
+    Python,
+    Rust,
+    Go,
+}
+
+fn language(file: &str) -> Option<Language> {
+    let (_, extension) = file.rsplit_once('.')?;
+    Some(match extension {
+        "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" | "vue" | "svelte" => Language::JavaScript,
+        "py" | "pyi" => Language::Python,
+        "rs" => Language::Rust,
+        "go" => Language::Go,
+        _ => return None,
+    })
+}
+
+type Sign = Option<(Weight, String)>;
+
+fn sorted<T: Copy + PartialEq>(
+    tree: &dyn Tree,
+    cwd: &Path,
+    order: &[T],
+    sign: fn(&Level<'_>, T) -> Sign,
+) -> Vec<Found<T>> {
+    let mut found: Vec<Found<T>> = Vec::new();
+    for (distance, dir) in cwd.ancestors().enumerate() {
+        let Some(level) = Level::at(tree, dir) else { break };
+        for &what in order {
+            let Some((weight, why)) = sign(&level, what) else { continue };
+            let here = || (dir.to_path_buf(), why.clone(), weight);
+            match found.iter_mut().find(|known| known.what == what) {
+                Some(known) if weight > known.weight && known.weight == Weight::Habit => {
+                    (known.dir, known.why, known.weight) = here();
+                }
+                Some(_) => {}
+                None => found.push(Found { what, dir: dir.to_path_buf(), why, weight, distance }),
+            }
+        }
+    }
+    let place = |found: &Found<T>| order.iter().position(|known| *known == found.what);
+    found.sort_by_key(|found| (found.distance, std::cmp::Reverse(found.weight), place(found)));
+    found
+}
+
+/// One directory.
+struct Level<'a> {
+    tree: &'a dyn Tree,
+    dir: &'a Path,
+    names: Vec<String>,
+    package: OnceCell<Value>,
+}
+
+impl<'a> Level<'a> {
+    fn at(tree: &'a dyn Tree, dir: &'a Path) -> Option<Self> {
+        Some(Self { tree, dir, names: tree.names(dir)?, package: OnceCell::new() })
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known == name)
+    }
+
+    fn starting(&self, start: &str) -> Option<&String> {
+        self.names.iter().find(|name| name.starts_with(start))
+    }
+
+    fn text(&self, name: &str) -> String {
+        if self.has(name) { self.tree.text(&self.dir.join(name)).unwrap_or_default() } else { String::new() }
+    }
+
+    fn package(&self) -> &Value {
+        self.package.get_or_init(|| serde_json::from_str(&self.text("package.json")).unwrap_or_default())
+    }
+
+    /// What `package.json` says of a package that is also a program.
+    fn in_package(&self, name: &str) -> Sign {
+        let package = self.package();
+        let script =
+            |text: &str| text.split(|next: char| !next.is_alphanumeric() && next != '-').any(|word| word == name);
+        let scripts = package["scripts"].as_object();
+        if package["scripts"]["test"].as_str().is_some_and(script) {
+            return Some((Weight::Script, format!("the test script of package.json runs {name}")));
+        }
+        let depends = ["devDependencies", "dependencies", "peerDependencies", "optionalDependencies"]
+            .iter()
+            .any(|kind| package[kind].get(name).is_some());
+        if depends {
+            return Some((Weight::Named, format!("{name} is a dependency in package.json")));
+        }
+        let called = scripts.is_some_and(|scripts| scripts.values().filter_map(Value::as_str).any(script));
+        called.then(|| (Weight::Named, format!("a script of package.json runs {name}")))
+    }
+
+    /// A file that is there.
+    fn named(&self, name: &str) -> Sign {
+        self.has(name).then(|| (Weight::Named, name.to_owned()))
+    }
+
+    /// A configuration whose name begins so.
+    fn configured(&self, start: &str) -> Sign {
+        self.starting(start).map(|name| (Weight::Named, name.clone()))
+    }
+
+    /// A section of a file.
+    fn section(&self, file: &str, section: &str) -> Sign {
+        let text = self.text(file);
+        let found = text.lines().any(|line| line.trim_start().starts_with(section));
+        found.then(|| (Weight::Named, format!("{section} in {file}")))
+    }
+
+    /// Whether the directory is that of a Python project.
+    fn is_python(&self) -> bool {
+        ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile"].iter().any(|name| self.has(name))
+    }
+}
+
+fn test_sign(level: &Level<'_>, runner: TestRunner) -> Sign {
+    match runner {
+        TestRunner::Vitest => stronger(
+            level.in_package("vitest"),
+            level.configured("vitest.config.").or_else(|| level.configured("vitest.workspace.")),
+        ),
+        TestRunner::Jest => stronger(level.in_package("jest"), level.configured("jest.config.")).or_else(|| {
+            level.package().get("jest").is_some().then(|| (Weight::Named, "jest in package.json".to_owned()))
+        }),
+        TestRunner::CargoTest => level.named("Cargo.toml"),
+        TestRunner::Go => level.named("go.mod"),
+        TestRunner::Pytest => level
+            .named("pytest.ini")
+            .or_else(|| level.section("pyproject.toml", "[tool.pytest"))
+            .or_else(|| level.section("setup.cfg", "[tool:pytest]"))
+            .or_else(|| level.section("tox.ini", "[pytest]"))
+            .or_else(|| habits_of_python(level)),
+        TestRunner::Junit | TestRunner::Nextest => None,
+    }
+}
+
+fn habits_of_python(level: &Level<'_>) -> Sign {
+    let is_test = |name: &String| {
+        let python = name.strip_suffix(".py");
+        python.is_some_and(|name| name.starts_with("test_") || name.ends_with("_test") || name == "conftest")
+    };
+    if let Some(name) = level.names.iter().find(|name| is_test(name)) {
+        return Some((Weight::Habit, name.clone()));
+    }
+    let inside = |dir: &&str| {
+        level.has(dir) && level.tree.names(&level.dir.join(dir)).is_some_and(|names| names.iter().any(is_test))
+    };
+    let dir = ["tests", "test"].into_iter().find(|dir| inside(dir))?;
+    let weight = if level.is_python() { Weight::Named } else { Weight::Habit };
+    Some((weight, format!("{dir}/ holds tests of Python")))
+}
+
+fn check_sign(level: &Level<'_>, checker: Checker) -> Sign {
+    match checker {
+        Checker::Tsc => level.named("tsconfig.json"),
+        Checker::CargoCheck => level.named("Cargo.toml"),
+        Checker::GoVet => level.named("go.mod"),
+        Checker::Mypy => level
+            .named("mypy.ini")
+            .or_else(|| level.named(".mypy.ini"))
+            .or_else(|| level.section("pyproject.toml", "[tool.mypy"))
+            .or_else(|| level.section("setup.cfg", "[mypy"))
+            .or_else(|| level.is_python().then(|| (Weight::Habit, "a project of Python".to_owned()))),
+        Checker::Pyright => {
+            level.named("pyrightconfig.json").or_else(|| level.section("pyproject.toml", "[tool.pyright"))
+        }
+    }
+}
+
+/// The one that is worth more; the second only if it is.
+fn stronger(first: Sign, second: Sign) -> Sign {
+    match (&first, &second) {
+        (Some((one, _)), Some((other, _))) if other > one => second,
+        (Some(_), _) => first,
+        (None, _) => second,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    /// Files by their paths; `/w` is the allowed directory.
+    struct Files(BTreeMap<PathBuf, &'static str>);
+
+    impl Tree for Files {
+        fn names(&self, dir: &Path) -> Option<Vec<String>> {
+            if !dir.starts_with("/w") {
+                return None;
+            }
+            let below = self.0.keys().filter_map(|file| file.strip_prefix(dir).ok()?.iter().next()?.to_str());
+            let mut names: Vec<String> = below.map(str::to_owned).collect();
+            names.dedup();
+            (!names.is_empty() || dir == Path::new("/w")).then_some(names)
+        }
+
+        fn text(&self, file: &Path) -> Option<String> {
+            self.0.get(file).map(|text| (*text).to_owned())
+        }
+    }
+
+    fn tree(files: &[(&'static str, &'static str)]) -> Files {
+        Files(files.iter().map(|(path, text)| (PathBuf::from(path), *text)).collect())
+    }
+
+    fn said(files: &[(&'static str, &'static str)], cwd: &str) -> Vec<String> {
+        let found = runners(&tree(files), Path::new(cwd));
+        found.iter().map(|found| format!("{} in {}: {}", found.what.name(), found.dir.display(), found.why)).collect()
+    }
+
+    #[test]
+    fn the_nearest_project_comes_first() {
+        let files = [
+            ("/w/package.json", r#"{"devDependencies": {"vitest": "^3"}}"#),
+            ("/w/packages/a/package.json", r#"{"name": "a"}"#),
+            ("/w/packages/a/src/x.ts", ""),
+            ("/w/packages/b/package.json", r#"{"devDependencies": {"jest": "30"}}"#),
+            ("/w/tools/pyproject.toml", "[tool.pytest.ini_options]\n"),
+            ("/w/tools/tests/conftest.py", ""),
+        ];
+        assert_eq!(said(&files, "/w/packages/a"), ["vitest in /w: vitest is a dependency in package.json"]);
+        assert_eq!(
+            said(&files, "/w/packages/b"),
+            [
+                "jest in /w/packages/b: jest is a dependency in package.json",
+                "vitest in /w: vitest is a dependency in package.json"
+            ]
+        );
+        // What names pytest is worth more than a conftest.py below it.
+        assert_eq!(
+            said(&files, "/w/tools/tests"),
+            [
+                "pytest in /w/tools: [tool.pytest in pyproject.toml",
+                "vitest in /w: vitest is a dependency in package.json"
+            ]
+        );
+        assert_eq!(below(&tree(&files), Path::new("/w")), [("tools".to_owned(), "pytest")]);
+        assert_eq!(below(&tree(&files), Path::new("/w/packages")), [("b".to_owned(), "jest")]);
+    }
+
+    #[test]
+    fn in_one_place_the_test_script_decides() {
+        let both = |script| {
+            let text: String =
+                format!(r#"{{"scripts": {{"test": "{script}"}}, "devDependencies": {{"vitest": "3", "jest": "30"}}}}"#);
+            let text: &'static str = text.leak();
+            runners(&tree(&[("/w/package.json", text), ("/w/Cargo.toml", "")]), Path::new("/w"))
+                .into_iter()
+                .map(|found| found.what)
+                .collect::<Vec<_>>()
+        };
+        let [vitest, jest, cargo] = [TestRunner::Vitest, TestRunner::Jest, TestRunner::CargoTest];
+        assert_eq!(both("tsc && jest --ci"), [jest, vitest, cargo]);
+        assert_eq!(both("vitest run"), [vitest, jest, cargo]);
+        assert_eq!(both("make jester"), [vitest, jest, cargo]);
+    }
+
+    #[test]
+    fn a_project_of_python_needs_no_configuration() {
+        let files = [("/w/setup.py", ""), ("/w/tests/test_a.py", ""), ("/w/Cargo.toml", "[package]")];
+        let expected = ["cargo_test in /w: Cargo.toml", "pytest in /w: tests/ holds tests of Python"];
+        assert_eq!(said(&files, "/w"), expected);
+        assert_eq!(said(&[("/w/notes.txt", "")], "/w"), [""; 0]);
+        let checks = checkers(&tree(&files), Path::new("/w/tests"));
+        let checks: Vec<_> = checks.iter().map(|found| (found.what, found.why.as_str())).collect();
+        assert_eq!(checks, [(Checker::CargoCheck, "Cargo.toml"), (Checker::Mypy, "a project of Python")]);
+    }
+
+    #[test]
+    fn files_say_their_language() {
+        assert!(suits_runner(TestRunner::Vitest, "a/b.test.tsx") && !suits_runner(TestRunner::Vitest, "a.py"));
+        assert!(suits_runner(TestRunner::Pytest, "tests") && suits_checker(Checker::GoVet, "x/y.go"));
+        assert!(!suits_checker(Checker::Tsc, "src/main.rs"));
+    }
+}

@@ -1,0 +1,101 @@
+//! Why tests were not run, or types not checked.
+
+use std::borrow::Cow;
+use std::io;
+use std::path::PathBuf;
+
+use crate::exec::ExecError;
+use crate::fs::FsError;
+use crate::policy::PolicyError;
+use crate::search::SearchError;
+use crate::text::escape::show_path;
+
+/// Why tests were not run, or types not checked.
+#[derive(Debug, thiserror::Error)]
+pub enum TestrunError {
+    /// A path that may not be used.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// The disk.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+    /// The program did not run.
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+    /// Globs that could not be expanded.
+    #[error(transparent)]
+    Search(#[from] SearchError),
+    /// Something else than a directory.
+    #[error("`{}` is not a directory", show_path(.path))]
+    NoDirectory {
+        /// As it was asked for.
+        path: PathBuf,
+    },
+    /// Commands are not run at all.
+    #[error("commands are refused: {reason}")]
+    Refused {
+        /// Why.
+        reason: String,
+    },
+    /// Nothing says how the project's tests are run, or its types checked.
+    #[error("nothing in `{}` or above it says how {what}", show_path(.dir))]
+    Nothing {
+        /// The directory that was asked for.
+        dir: PathBuf,
+        /// Such as `its tests are run`.
+        what: &'static str,
+        /// What there is in directories below it.
+        below: Vec<(String, &'static str)>,
+    },
+    /// Arguments that do not go together, or that a runner has no way to obey.
+    #[error("{message}")]
+    Arguments {
+        /// What was got, and what is allowed.
+        message: String,
+    },
+    /// A file that does not exist, or a glob that matches none.
+    #[error("no file matches `{what}` in `{}`", show_path(.dir))]
+    NoMatch {
+        /// As it was asked for.
+        what: String,
+        /// Where it was looked for.
+        dir: PathBuf,
+    },
+    /// The place for what runner and server exchange.
+    #[error("a place for the runner's report cannot be made: {0}")]
+    Place(#[source] io::Error),
+}
+
+impl TestrunError {
+    /// Arguments that cannot be obeyed.
+    pub fn arguments(message: impl Into<String>) -> Self {
+        Self::Arguments { message: message.into() }
+    }
+
+    /// What to do next, if there is something the caller can do.
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        match self {
+            Self::Policy(error) => error.hint(),
+            Self::Fs(error) => error.hint(),
+            Self::Exec(error) => error.hint(),
+            Self::Nothing { below, .. } if !below.is_empty() => {
+                let named: Vec<String> = below.iter().map(|(dir, what)| format!("`{dir}` ({what})")).collect();
+                Some(format!("give one of these as `cwd`: {}", named.join(", ")).into())
+            }
+            Self::Nothing { what, .. } if what.contains("types") => {
+                Some("give the project's directory as `cwd`, or name the checker with `checker`".into())
+            }
+            Self::Nothing { .. } => Some(
+                "give the project's directory as `cwd`, or name the runner with `runner`; `runner: \"junit\"` takes any \
+                 `command` that writes JUnit XML"
+                    .into(),
+            ),
+            Self::NoMatch { .. } => Some("see what is there with glob_search; paths are relative to `cwd`".into()),
+            Self::NoDirectory { .. }
+            | Self::Search(_)
+            | Self::Refused { .. }
+            | Self::Arguments { .. }
+            | Self::Place(_) => None,
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Files as an agent names them: paths, directories, globs, and names that lie somewhere below.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use super::error::TestrunError;
+use crate::exec::place_of;
+use crate::limits::MAX_TEST_FILES;
+use crate::policy::{Checked, Kind, PolicyError, Read};
+use crate::search::{self, Asked, Call, Scope};
+use crate::text::glob::{escape, is_glob};
+
+/// A file or directory that is meant.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Target {
+    /// Absolute.
+    pub path: PathBuf,
+    /// Whether it is a directory.
+    pub is_dir: bool,
+    /// What of the file is meant, such as `::test_name` (pytest); empty for all.
+    pub part: String,
+}
+
+impl Target {
+    /// All of a file or directory.
+    pub fn whole(path: PathBuf, is_dir: bool) -> Self {
+        Self { path, is_dir, part: String::new() }
+    }
+
+    /// Its path below a directory, or the whole path if it lies elsewhere.
+    pub fn below(&self, dir: &Path) -> String {
+        let below = self.path.strip_prefix(dir).unwrap_or(&self.path);
+        let text = if below.as_os_str().is_empty() { ".".into() } else { below.to_string_lossy() };
+        text.into_owned() + &self.part
+    }
+}
+
+/// Not the project's own files, or none that a person wrote.
+const LEFT_OUT: [&str; 4] = ["node_modules", ".git", "target", "__pycache__"];
+
+/// The files that `given` stands for, each once and in order: relative to the first of `bases` in which there are any. A
+/// path that is nowhere is looked for at any depth below them.
+pub fn targets(call: Call<'_>, bases: &[&Checked<Read>], given: &[String]) -> Result<Vec<Target>, TestrunError> {
+    let mut targets = Vec::new();
+    for given in given {
+        let found = one(call, bases, given)?;
+        targets.extend(found);
+        if targets.len() > MAX_TEST_FILES {
+            return Err(TestrunError::arguments(format!(
+                "`{given}` and what stands before it are {} files, and at most {MAX_TEST_FILES} can be named; name their \
+                 directory",
+                targets.len()
+            )));
+        }
+    }
+    targets.sort();
+    targets.dedup();
+    Ok(targets)
+}
+
+fn one(call: Call<'_>, bases: &[&Checked<Read>], given: &str) -> Result<Vec<Target>, TestrunError> {
+    let (path, part) = match given.find("::") {
+        Some(at) => given.split_at(at),
+        None => (given, ""),
+    };
+    let mut denied = None;
+    for base in bases {
+        match call.policy.look(base.shown().join(path)) {
+            Ok(found) => {
+                let is_dir = found.kind() == Kind::Directory;
+                let spelt: PathBuf = found.shown().components().collect();
+                // Programs name files by their true paths.
+                let path =
+                    if spelt.starts_with(base.shown()) { spelt } else { place_of(&found)?.path.as_path().into() };
+                return Ok(vec![Target { path, is_dir, part: part.to_owned() }]);
+            }
+            Err(PolicyError::NotFound { .. } | PolicyError::NotADirectory { .. }) => {}
+            Err(error) if is_glob(path) => drop(error),
+            Err(error) => denied = Some(error),
+        }
+    }
+    if let Some(error) = denied {
+        return Err(error.into());
+    }
+    for base in bases {
+        let glob = if is_glob(path) { path.to_owned() } else { anywhere(path) };
+        let found = matching(call, base, &glob)?;
+        if !found.is_empty() {
+            return Ok(found.into_iter().map(|path| Target { path, is_dir: false, part: part.to_owned() }).collect());
+        }
+    }
+    let dir = bases.first().map(|base| base.shown().to_path_buf()).unwrap_or_default();
+    Err(TestrunError::NoMatch { what: given.to_owned(), dir })
+}
+
+/// The glob for a path at any depth.
+fn anywhere(path: &str) -> String {
+    format!("**/{}", escape(path.trim_start_matches("./").trim_start_matches('/')))
+}
+
+/// The files below a directory that a glob matches.
+pub fn matching(call: Call<'_>, base: &Checked<Read>, glob: &str) -> Result<Vec<PathBuf>, TestrunError> {
+    let exclude = LEFT_OUT.map(str::to_owned);
+    let directory = Some(call.policy.read(base.shown())?);
+    let globs = [glob.to_owned()];
+    let asked = Asked { directory, globs: Some(&globs), exclude: &exclude, types: &[], respect_gitignore: false };
+    let scope = Scope::new(call.policy, asked)?;
+    let is_file = |_: &OsStr, kind: Kind| kind == Kind::File;
+    let named = search::names(call, &scope, MAX_TEST_FILES + 1, &is_file)?;
+    Ok(named.paths.iter().filter_map(|path| std::str::from_utf8(path).ok()).map(PathBuf::from).collect())
+}

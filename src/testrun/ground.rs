@@ -1,0 +1,84 @@
+//! What runs and checks stand on: the allowed directories, and the door to processes.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::error::TestrunError;
+use super::kept::Kept;
+use super::project::Disk;
+use crate::cancel::CancelToken;
+use crate::exec::{self, Bounds, Command, Launcher, Outcome, Running, Stage, place_of};
+use crate::limits::{KILL_GRACE_MS, MAX_COMMAND_BYTES, TESTS_OUTPUT_BYTES};
+use crate::policy::{Checked, Policy, Read};
+use crate::sandbox::{Lent, Scratch};
+use crate::search;
+use crate::search::memory::Memory;
+
+/// What the server has for all runs, and the call that one is for.
+#[derive(Clone, Copy)]
+pub struct Ground<'a> {
+    /// The allowed directories.
+    pub policy: &'a Policy,
+    /// What searches remember.
+    pub memory: &'a Memory,
+    /// Starts commands.
+    pub launcher: &'a Launcher,
+    /// The places for commands.
+    pub running: &'a Running,
+    /// Where commands have their private files.
+    pub scratch: &'a Scratch,
+    /// The commands' path of their TMPDIR.
+    pub tmp: &'a Path,
+    /// Logs and failures of runs before.
+    pub kept: &'a Kept,
+    /// Ends the run.
+    pub cancel: &'a CancelToken,
+}
+
+impl<'a> Ground<'a> {
+    /// The disk as detection sees it.
+    pub fn disk(&self) -> Disk<'a> {
+        Disk(self.policy)
+    }
+
+    /// For searches.
+    pub fn call(&self) -> search::Call<'a> {
+        search::Call { policy: self.policy, cancel: self.cancel, memory: self.memory, progress: &|_| {} }
+    }
+
+    /// A directory that is shared with a command, and the command's path of it.
+    pub fn lend(&self) -> Result<(Lent, String), TestrunError> {
+        let lent = self.scratch.lend("run").map_err(TestrunError::Place)?;
+        let place = self.tmp.join(lent.name()).to_string_lossy().into_owned();
+        Ok((lent, place))
+    }
+
+    /// Runs a line of a shell in a directory. `on_progress` is told how long it runs.
+    pub fn shell(
+        &self,
+        dir: &Checked<Read>,
+        line: &str,
+        timeout: Duration,
+        on_progress: &mut dyn FnMut(Duration, Stage),
+    ) -> Result<Outcome, TestrunError> {
+        if line.len() > MAX_COMMAND_BYTES {
+            return Err(TestrunError::arguments(format!(
+                "the command for so many files is {} bytes long, and at most {MAX_COMMAND_BYTES} are possible; name \
+                 directories instead",
+                line.len()
+            )));
+        }
+        let command = Command { line, dir: place_of(dir)?, terminal: None };
+        let grace = Duration::from_millis(KILL_GRACE_MS);
+        let bounds = Bounds { timeout, grace, output_cap_bytes: TESTS_OUTPUT_BYTES };
+        let outcome = exec::run(self.launcher, &command, bounds, self.running, self.cancel, on_progress)?;
+        if outcome.cancelled { Err(exec::ExecError::Cancelled.into()) } else { Ok(outcome) }
+    }
+
+    /// The first writable allowed directory, else the first: where relative paths and commands begin.
+    pub fn usual_dir(&self) -> PathBuf {
+        let writable = self.policy.roots().iter().find(|root| root.writable());
+        let root = writable.or_else(|| self.policy.project());
+        root.map_or_else(|| PathBuf::from("."), |root| root.path().to_path_buf())
+    }
+}

@@ -1,0 +1,28 @@
+//! Test runs and type checks: which runner a project has, how it is run, and what it says, as one shape.
+//!
+//! Functions: `detect` (which runner), `plan` and `check_plan` (its command line), `changed`, `reports` (what it wrote),
+//! `verdict`, `text` (for the model). On the disk and with processes: `project`, `files`, `choose`, `which`, `run`, `check`.
+
+mod changed;
+mod check;
+mod check_plan;
+mod choose;
+mod detect;
+mod error;
+mod files;
+mod ground;
+mod kept;
+pub mod model;
+mod plan;
+mod project;
+pub mod reports;
+mod run;
+pub mod text;
+pub mod verdict;
+mod which;
+
+pub use check::{CheckRan, CheckRequest, check};
+pub use error::TestrunError;
+pub use ground::Ground;
+pub use kept::{Kept, Log};
+pub use run::{Ran, Request, run};

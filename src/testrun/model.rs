@@ -1,0 +1,466 @@
+//! What a test run or a type check came to: one shape for every runner and every checker.
+//!
+//! Lines and columns count from 1 everywhere, columns in what the tool counts them in (mostly UTF-16 units or
+//! characters). Paths are relative to the directory that the run began in where they lie below it. Texts hold no
+//! terminal escapes and are cut at the limits of `limits`.
+
+mod diagnostics;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use diagnostics::{
+    CheckStatus, Checker, CheckerInfo, Diagnostic, DiagnosticSummary, Diagnostics, DiagnosticsKind, Related, Severity,
+};
+
+/// A test runner whose report is understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TestRunner {
+    /// Vitest 3 to 5, through the bundled reporter.
+    Vitest,
+    /// pytest from 6 on, through the bundled plugin.
+    Pytest,
+    /// Jest, by `--json`.
+    Jest,
+    /// Any program that writes `JUnit` XML.
+    Junit,
+    /// `cargo test`, by its text.
+    CargoTest,
+    /// `cargo nextest`, by its `JUnit` XML.
+    Nextest,
+    /// `go test -json`.
+    Go,
+}
+
+impl TestRunner {
+    /// As it is written on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Vitest => "vitest",
+            Self::Pytest => "pytest",
+            Self::Jest => "jest",
+            Self::Junit => "junit",
+            Self::CargoTest => "cargo_test",
+            Self::Nextest => "nextest",
+            Self::Go => "go",
+        }
+    }
+}
+
+/// The tag that tells the two shapes apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TestsKind {
+    /// A test run.
+    #[default]
+    Tests,
+}
+
+/// How a test run ended; `verdict` decides it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TestStatus {
+    /// At least one test ran, and nothing failed anywhere.
+    Passed,
+    /// A test, a file or something between the tests failed.
+    Failed,
+    /// Nothing failed, but no test ran.
+    NoTests,
+    /// The tests could not be built.
+    BuildError,
+    /// The runner refused its configuration or its arguments.
+    ConfigError,
+    /// There is no such runner.
+    MissingTool,
+    /// The run was ended because its time was up.
+    TimedOut,
+    /// The runner died before it said how the run ended.
+    Crashed,
+}
+
+/// What became of one test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It passed, perhaps only when it was tried again.
+    Passed,
+    /// An assertion or the test's own code failed.
+    Failed,
+    /// What is around it failed: a fixture, a hook.
+    Errored,
+    /// It took longer than the runner allows.
+    TimedOut,
+    /// The process died in it.
+    Crashed,
+    /// It was left out.
+    Skipped,
+    /// It is still to be written, or is expected to fail and did.
+    Todo,
+    /// It was never reached.
+    NotRun,
+}
+
+impl State {
+    /// Whether the test is one of the failures.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Failed | Self::Errored | Self::TimedOut | Self::Crashed)
+    }
+
+    /// Whether the test ran to an end.
+    pub fn ran(self) -> bool {
+        self == Self::Passed || self.is_failure()
+    }
+
+    /// As it is written on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Errored => "errored",
+            Self::TimedOut => "timed_out",
+            Self::Crashed => "crashed",
+            Self::Skipped => "skipped",
+            Self::Todo => "todo",
+            Self::NotRun => "not_run",
+        }
+    }
+}
+
+/// A test run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TestReport {
+    /// Always `tests`.
+    pub kind: TestsKind,
+    /// How it ended.
+    pub status: TestStatus,
+    /// What ran.
+    pub runner: RunnerInfo,
+    /// What was asked for.
+    pub scope: Scope,
+    /// The runner's exit code; none if it was ended by a signal or never ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The number of the signal that ended the runner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// How long the run took, in milliseconds.
+    pub duration_ms: u64,
+    /// How many tests there were.
+    pub summary: Summary,
+    /// Tests that failed, in the order of the report.
+    pub failures: Vec<Case>,
+    /// Files that could not be loaded, compiled or set up.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub file_errors: Vec<FileError>,
+    /// What went wrong outside every test and file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub run_errors: Vec<RunError>,
+    /// The tests that took longest, the longest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slowest: Vec<Slow>,
+    /// Ids of tests, or files, that began and never ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unfinished: Vec<String>,
+    /// Every test, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Vec<Listed>>,
+    /// What was left out.
+    #[serde(skip_serializing_if = "Truncated::is_none")]
+    pub truncated: Truncated,
+    /// Where the whole output of the runner is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_uri: Option<String>,
+    /// What to do next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// What ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunnerInfo {
+    /// Which one.
+    pub name: TestRunner,
+    /// Its version, if it was told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The command, word for word.
+    pub command: Vec<String>,
+    /// The directory that it began in.
+    pub cwd: String,
+}
+
+/// What was asked for; empty means everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Scope {
+    /// Files or directories.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// What the tests' names had to match.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filter: Option<String>,
+    /// The project of a workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+}
+
+/// How many tests there were. `flaky` ones are among `passed`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// All of them: the sum of all that follows but `flaky`.
+    pub total: u64,
+    /// Passed.
+    pub passed: u64,
+    /// Failed, timed out or crashed.
+    pub failed: u64,
+    /// Failed in what is around the test: a fixture, a hook.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub errored: u64,
+    /// Left out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub skipped: u64,
+    /// Still to be written, or expected to fail and did.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub todo: u64,
+    /// Passed when tried again.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub flaky: u64,
+    /// Known, and never reached.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub not_run: u64,
+}
+
+impl Summary {
+    /// Counts one more.
+    pub fn count(&mut self, state: State, flaky: bool) {
+        self.total += 1;
+        let of = match state {
+            State::Passed => &mut self.passed,
+            State::Failed | State::TimedOut | State::Crashed => &mut self.failed,
+            State::Errored => &mut self.errored,
+            State::Skipped => &mut self.skipped,
+            State::Todo => &mut self.todo,
+            State::NotRun => &mut self.not_run,
+        };
+        *of += 1;
+        self.flaky += u64::from(flaky);
+    }
+
+    /// How many tests ran to an end.
+    pub fn ran(&self) -> u64 {
+        self.passed + self.failed + self.errored
+    }
+}
+
+/// One test with all that is known of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Case {
+    /// Names it in this run; for pytest its node id, else the file or package, suites and name, joined by ` > `.
+    pub id: String,
+    /// Its own name, without suites.
+    pub name: String,
+    /// Where it is declared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// The column there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+    /// Suites, classes or modules around it, the outermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suite: Vec<String>,
+    /// What became of it.
+    pub state: State,
+    /// How long it took, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// What went wrong.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<TestError>,
+    /// What it wrote to stdout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stdout: Option<String>,
+    /// What it wrote to stderr.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<String>,
+    /// How often it was tried again.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub retries: u64,
+}
+
+impl Case {
+    /// A test of which no more is known.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, state: State) -> Self {
+        Self {
+            id: id.into(),
+            name: name.into(),
+            file: None,
+            line: None,
+            column: None,
+            suite: Vec::new(),
+            state,
+            duration_ms: None,
+            errors: Vec::new(),
+            stdout: None,
+            stderr: None,
+            retries: 0,
+        }
+    }
+
+    /// Whether it passed only when it was tried again.
+    pub fn is_flaky(&self) -> bool {
+        self.state == State::Passed && self.retries > 0
+    }
+}
+
+/// What went wrong in a test.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TestError {
+    /// The exception or error class.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// In the runner's words.
+    pub message: String,
+    /// What was expected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
+    /// What was there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actual: Option<String>,
+    /// How they differ, if the runner says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// The place first, then its callers; frames of libraries stand last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<Frame>,
+}
+
+/// One frame of a stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Frame {
+    /// The source file.
+    pub file: String,
+    /// The line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// The column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+    /// The function.
+    #[serde(rename = "fn", skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+}
+
+/// What a file was being put through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Loading it and finding its tests.
+    Collect,
+    /// Compiling it.
+    Compile,
+    /// A hook around all of its tests.
+    Hook,
+}
+
+impl Phase {
+    /// As it is written on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Collect => "collect",
+            Self::Compile => "compile",
+            Self::Hook => "hook",
+        }
+    }
+}
+
+/// A file that could not be loaded, compiled or set up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FileError {
+    /// The file, or the package where nothing closer is known.
+    pub file: String,
+    /// What it was being put through.
+    pub phase: Phase,
+    /// In the tool's words.
+    pub message: String,
+    /// The line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// The column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+}
+
+/// What went wrong outside every test and file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunError {
+    /// Such as `Unhandled Rejection`.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// In the runner's words.
+    pub message: String,
+    /// Where, if that is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<Frame>,
+}
+
+/// A test and how long it took.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Slow {
+    /// Its id.
+    pub id: String,
+    /// In milliseconds.
+    pub duration_ms: u64,
+}
+
+/// A line of the list of all tests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Listed {
+    /// Its id.
+    pub id: String,
+    /// What became of it.
+    pub state: State,
+    /// How long it took, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+}
+
+/// What was left out of a report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Truncated {
+    /// Failures that are counted and not shown.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub failures: u64,
+    /// Errors of files and of the run, unfinished tests and listed tests that are not shown.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub others: u64,
+    /// Bytes cut from messages, values and output.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub bytes: u64,
+}
+
+impl Truncated {
+    /// Whether nothing was.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}

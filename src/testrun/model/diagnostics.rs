@@ -1,0 +1,211 @@
+//! The shape of a type check.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Scope, is_zero};
+
+/// A type checker whose output is understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Checker {
+    /// `tsc --pretty false`, and what speaks like it (`vue-tsc`).
+    Tsc,
+    /// `cargo check --message-format=json`.
+    CargoCheck,
+    /// mypy, by `--output json` or by its text.
+    Mypy,
+    /// `pyright --outputjson`.
+    Pyright,
+    /// `go vet`, by its text or `-json`.
+    GoVet,
+}
+
+impl Checker {
+    /// As it is written on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tsc => "tsc",
+            Self::CargoCheck => "cargo_check",
+            Self::Mypy => "mypy",
+            Self::Pyright => "pyright",
+            Self::GoVet => "go_vet",
+        }
+    }
+}
+
+/// The tag that tells the two shapes apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DiagnosticsKind {
+    /// A type check.
+    #[default]
+    Diagnostics,
+}
+
+/// How a type check ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckStatus {
+    /// The checker found no error in what was asked for.
+    Clean,
+    /// It found errors.
+    Errors,
+    /// It refused its configuration or its arguments, or died, and named no place in the sources.
+    ConfigError,
+    /// There is no such checker.
+    MissingTool,
+    /// It was ended because its time was up.
+    TimedOut,
+}
+
+/// A type check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Diagnostics {
+    /// Always `diagnostics`.
+    pub kind: DiagnosticsKind,
+    /// How it ended.
+    pub status: CheckStatus,
+    /// What ran.
+    pub tool: CheckerInfo,
+    /// What was asked for.
+    pub scope: Scope,
+    /// The checker's exit code; none if it was ended by a signal or never ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// Files that were looked at, if the checker says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files_checked: Option<u64>,
+    /// How many there are.
+    pub summary: DiagnosticSummary,
+    /// Errors first, then warnings, each in the checker's order.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Diagnostics that are counted and not shown.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub truncated: u64,
+    /// Where the whole output of the checker is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_uri: Option<String>,
+    /// What to do next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// What checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckerInfo {
+    /// Which one.
+    pub name: Checker,
+    /// Its version, if it was told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The command, word for word.
+    pub command: Vec<String>,
+    /// The directory that it began in.
+    pub cwd: String,
+}
+
+/// How many diagnostics there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DiagnosticSummary {
+    /// Errors in what was asked for.
+    pub errors: u64,
+    /// Warnings in what was asked for.
+    pub warnings: u64,
+    /// Errors and warnings in other files.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub hidden_outside_scope: u64,
+}
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// The check fails.
+    Error,
+    /// It does not.
+    Warning,
+    /// A remark; not counted.
+    Note,
+}
+
+impl Severity {
+    /// As it is written on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// What a checker has to say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Diagnostic {
+    /// Where; none for what concerns the whole project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// The column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+    /// The line of its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<u32>,
+    /// The column of its end: the first that no longer belongs to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_column: Option<u32>,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The checker's name for it, such as `TS2322`, `E0308`, `assignment`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// In the checker's words; may have several lines.
+    pub message: String,
+    /// What belongs to it elsewhere, and advice.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub related: Vec<Related>,
+}
+
+impl Diagnostic {
+    /// One of which no more is known.
+    pub fn new(severity: Severity, message: impl Into<String>) -> Self {
+        Self {
+            file: None,
+            line: None,
+            column: None,
+            end_line: None,
+            end_column: None,
+            severity,
+            code: None,
+            message: message.into(),
+            related: Vec::new(),
+        }
+    }
+}
+
+/// What belongs to a diagnostic.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Related {
+    /// Where, unless it is advice alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// The column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+    /// In the checker's words.
+    pub message: String,
+}

@@ -1,0 +1,153 @@
+//! `cargo check --message-format=json` (<https://doc.rust-lang.org/cargo/reference/external-tools.html>), Clippy too.
+
+use std::collections::HashSet;
+
+use serde::Deserialize;
+
+use super::found::Found;
+use super::lines::{self, events};
+use super::{Checked, Sources};
+use crate::cancel::Bound;
+use crate::limits::{MAX_KEPT_TESTS, MAX_RELATED};
+use crate::testrun::model::{Diagnostic, Related, Severity};
+
+#[derive(Deserialize)]
+struct Event {
+    reason: String,
+    message: Option<Told>,
+    target: Option<Target>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    #[serde(default)]
+    src_path: String,
+}
+
+#[derive(Deserialize)]
+struct Told {
+    #[serde(default)]
+    level: String,
+    #[serde(default)]
+    message: String,
+    code: Option<Code>,
+    #[serde(default)]
+    spans: Vec<Span>,
+    #[serde(default)]
+    children: Vec<Child>,
+}
+
+#[derive(Deserialize)]
+struct Child {
+    #[serde(default)]
+    level: String,
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    spans: Vec<Span>,
+}
+
+#[derive(Deserialize)]
+struct Code {
+    code: String,
+}
+
+#[derive(Deserialize)]
+struct Span {
+    file_name: String,
+    line_start: u32,
+    column_start: u32,
+    line_end: u32,
+    column_end: u32,
+    #[serde(default)]
+    is_primary: bool,
+    label: Option<String>,
+    suggested_replacement: Option<String>,
+}
+
+/// Reads stdout; errors of Cargo itself from stderr.
+pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Checked {
+    let mut found = Found::new(sources.root);
+    let mut crates = HashSet::new();
+    for event in events::<Event>(sources.stdout, bound) {
+        match (event.reason.as_str(), event.message, event.target) {
+            ("compiler-message", Some(message), _) => add(&mut found, message),
+            ("compiler-artifact", _, Some(target)) if crates.len() < MAX_KEPT_TESTS => {
+                crates.insert(target.src_path);
+            }
+            _ => {}
+        }
+    }
+    if found.checked.diagnostics.is_empty() {
+        cargo_errors(&mut found, sources.stderr, bound);
+    }
+    found.checked
+}
+
+fn add(found: &mut Found<'_>, message: Told) {
+    let severity = match message.level.as_str() {
+        "error" | "error: internal compiler error" => Severity::Error,
+        "warning" => Severity::Warning,
+        // Summaries: "aborting due to 2 previous errors", "for more information ...".
+        _ => return,
+    };
+    let primary = message.spans.iter().find(|span| span.is_primary);
+    if primary.is_none() && (message.message.starts_with("aborting due to") || message.message.ends_with(" emitted")) {
+        return;
+    }
+    let label = primary.and_then(|span| span.label.as_deref()).filter(|label| !message.message.contains(label));
+    let text = label.map_or_else(|| message.message.clone(), |label| format!("{} ({label})", message.message));
+    let mut diagnostic = Diagnostic::new(severity, text);
+    diagnostic.code = message.code.map(|code| code.code);
+    if let Some(span) = primary {
+        diagnostic.file = Some(span.file_name.clone());
+        (diagnostic.line, diagnostic.column) = (Some(span.line_start), Some(span.column_start));
+        (diagnostic.end_line, diagnostic.end_column) = (Some(span.line_end), Some(span.column_end));
+    }
+    let labels = message.spans.iter().filter(|span| !span.is_primary).filter_map(|span| {
+        Some(Related {
+            file: Some(span.file_name.clone()),
+            line: Some(span.line_start),
+            column: Some(span.column_start),
+            message: span.label.clone()?,
+        })
+    });
+    // That a lint is on, and where its page is, helps nobody to fix it.
+    let helps = |child: &&Child| {
+        !child.message.starts_with("`#[") && !child.message.starts_with("for further information visit ")
+    };
+    diagnostic.related = labels.chain(message.children.iter().filter(helps).map(child)).take(MAX_RELATED).collect();
+    found.add(diagnostic);
+}
+
+/// A note or help: with its place, and with what to write there.
+fn child(child: &Child) -> Related {
+    let span = child.spans.first();
+    let replacement = span.and_then(|span| span.suggested_replacement.as_deref()).filter(|text| !text.is_empty());
+    let advice = replacement.map_or_else(String::new, |text| format!(": `{}`", text.trim()));
+    Related {
+        file: span.map(|span| span.file_name.clone()),
+        line: span.map(|span| span.line_start),
+        column: span.map(|span| span.column_start),
+        message: format!("{}: {}{advice}", child.level, child.message),
+    }
+}
+
+/// Cargo's own errors: a block from `error: ` to the next empty line that is no cause.
+fn cargo_errors(found: &mut Found<'_>, stderr: &[u8], bound: Bound<'_>) {
+    let mut text = String::new();
+    for line in lines::lines(stderr, bound) {
+        let line = String::from_utf8_lossy(line);
+        if text.is_empty() && !line.starts_with("error") {
+            continue;
+        }
+        text.push_str(&line);
+        text.push('\n');
+        if text.len() > crate::limits::MAX_TEST_TEXT_BYTES {
+            break;
+        }
+    }
+    if !text.is_empty() && !text.starts_with("error: could not compile") {
+        found.add(Diagnostic::new(Severity::Error, text.strip_prefix("error: ").unwrap_or(&text)));
+    }
+}

@@ -1,0 +1,229 @@
+//! `cargo test`: the text of libtest on stdout, with Cargo's own lines on stderr. The JSON of libtest needs a nightly
+//! toolchain; its text is what everybody reads (`library/test/src/formatters/pretty.rs`).
+
+use std::collections::HashMap;
+
+use super::collect::Collector;
+use super::{Parsed, Sources, lines, rust_text};
+use crate::cancel::Bound;
+use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_OUTPUT_BYTES};
+use crate::testrun::model::{Case, Phase, State};
+
+/// What is kept of what one test wrote before it is read, in bytes.
+const MAX_SECTION_BYTES: usize = 16 * MAX_TEST_OUTPUT_BYTES;
+
+/// The tests of one program: from `running 3 tests` to `test result:`.
+#[derive(Default)]
+struct Block {
+    announced: u64,
+    tests: Vec<(String, State)>,
+    /// Beyond those that are kept.
+    more: u64,
+    /// The test whose line has no end yet.
+    begun: Option<String>,
+    /// The tests that failed, with what they wrote.
+    sections: HashMap<String, String>,
+    ended: bool,
+}
+
+impl Block {
+    fn end(&mut self, name: String, state: State) {
+        if state.is_failure() {
+            self.sections.insert(name.clone(), String::new());
+        }
+        self.tests.push((name, state));
+    }
+
+    /// Whether its tests are of documentation: `src/lib.rs - add (line 5)`.
+    fn is_doc(&self) -> bool {
+        self.tests.first().is_some_and(|(name, _)| name.contains(" - ") && name.contains("(line "))
+    }
+}
+
+/// Reads both streams.
+pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
+    let mut collector = Collector::new(sources.root);
+    let stderr = String::from_utf8_lossy(sources.stderr);
+    collector.parsed.build_failed = rust_text::compile_errors(&mut collector, &stderr);
+    let blocks = blocks(sources.stdout, bound);
+    let programs = programs(&stderr);
+    collector.parsed.begun = !blocks.is_empty();
+    // Every program that Cargo started has told how it ended, and so has Cargo.
+    collector.parsed.ended = !blocks.is_empty() && blocks.iter().all(|block| block.ended);
+    let mut at = 0;
+    for block in blocks {
+        let program = next_program(&programs, &mut at, &block);
+        add(&mut collector, block, program);
+    }
+    died(&mut collector, &stderr, &programs);
+    collector.parsed
+}
+
+fn blocks(stdout: &[u8], bound: Bound<'_>) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut section: Option<String> = None;
+    for line in lines::lines_with_empty(stdout, bound) {
+        let line = String::from_utf8_lossy(line);
+        if let Some(announced) = line.strip_prefix("running ").and_then(announced) {
+            if blocks.len() < MAX_KEPT_TESTS {
+                blocks.push(Block { announced, ..Block::default() });
+            }
+            section = None;
+            continue;
+        }
+        let Some(block) = blocks.last_mut() else { continue };
+        let name = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"));
+        if let Some(name) = name.filter(|name| block.sections.contains_key(*name)) {
+            section = Some(name.to_owned());
+        } else if line.starts_with("test result: ") {
+            (block.ended, section) = (true, None);
+        } else if line == "failures:" {
+            // The list of names after the sections.
+            section = None;
+        } else if let Some(name) = &section {
+            if let Some(text) = block.sections.get_mut(name).filter(|text| text.len() < MAX_SECTION_BYTES) {
+                text.push_str(&line);
+                text.push('\n');
+            }
+        } else if let Some(rest) = line.strip_prefix("test ") {
+            test_line(block, rest);
+        } else if let Some(state) = block.begun.as_ref().and(state(&line)) {
+            // What the test wrote without capture stands between.
+            if let Some(name) = block.begun.take() {
+                block.end(name, state);
+            }
+        }
+    }
+    blocks
+}
+
+/// `3 tests`, which is all of the line.
+fn announced(rest: &str) -> Option<u64> {
+    rest.strip_suffix(" tests").or_else(|| rest.strip_suffix(" test"))?.parse().ok()
+}
+
+fn test_line(block: &mut Block, rest: &str) {
+    let Some((name, said)) = rest.rsplit_once(" ... ").or_else(|| Some((rest.strip_suffix(" ...")?, ""))) else {
+        return;
+    };
+    // How the test has to end is no part of its name.
+    let marks = [" - should panic", " - compile fail", " - compile"];
+    let name = marks.iter().find_map(|mark| name.strip_suffix(mark)).unwrap_or(name);
+    if block.tests.len() >= MAX_KEPT_TESTS {
+        block.more += 1;
+        return;
+    }
+    match state(said) {
+        Some(state) => block.end(name.to_owned(), state),
+        None => block.begun = Some(name.to_owned()),
+    }
+}
+
+fn state(said: &str) -> Option<State> {
+    match said.split([' ', ',']).next().unwrap_or_default() {
+        "ok" => Some(State::Passed),
+        "FAILED" => Some(State::Failed),
+        "ignored" => Some(State::Skipped),
+        _ => None,
+    }
+}
+
+/// A program that Cargo started: what it says of it, and whether it is documentation.
+fn programs(stderr: &str) -> Vec<(String, bool)> {
+    let name = |line: &str| {
+        let line = line.trim_start();
+        if let Some(rest) = line.strip_prefix("Running ") {
+            let (source, binary) = rest.split_once(" (").unwrap_or((rest, ""));
+            let source = source.strip_prefix("unittests ").unwrap_or(source);
+            // The binary is the crate's name and a hash.
+            let binary = binary.trim_end_matches(')').rsplit('/').next().unwrap_or_default();
+            let binary = binary.rsplit_once('-').map_or(binary, |(name, _)| name);
+            return Some((if binary.is_empty() { source.to_owned() } else { format!("{binary} ({source})") }, false));
+        }
+        line.strip_prefix("Doc-tests ").map(|name| (format!("{name} (doc)"), true))
+    };
+    stderr.lines().filter_map(name).take(MAX_KEPT_TESTS).collect()
+}
+
+/// Cargo tells programs on one stream, and they tell their tests on the other, both in order; the tests of a crate's
+/// documentation may be several programs.
+fn next_program<'a>(programs: &'a [(String, bool)], at: &mut usize, block: &Block) -> Option<&'a str> {
+    if block.is_doc() {
+        if *at > 0
+            && programs.get(*at - 1).is_some_and(|(_, is_doc)| *is_doc)
+            && programs.get(*at).is_none_or(|next| !next.1)
+        {
+            return programs.get(*at - 1).map(|(name, _)| name.as_str());
+        }
+        while programs.get(*at).is_some_and(|(_, is_doc)| !is_doc) {
+            *at += 1;
+        }
+    }
+    let program = programs.get(*at).map(|(name, _)| name.as_str());
+    *at += 1;
+    program
+}
+
+fn add(collector: &mut Collector<'_>, block: Block, program: Option<&str>) {
+    let is_doc = block.is_doc();
+    let seen = block.tests.len() as u64 + block.more;
+    let mut sections = block.sections;
+    for (full, state) in block.tests {
+        let id = program.map_or_else(|| full.clone(), |program| format!("{program} > {full}"));
+        let (modules, name) = if is_doc { ("", full.as_str()) } else { full.rsplit_once("::").unwrap_or(("", &full)) };
+        let mut case = Case::new(collector.name(&id), collector.name(name), state);
+        let modules = modules.split("::").filter(|module| !module.is_empty());
+        case.suite = collector.suite(&program.into_iter().chain(modules).collect::<Vec<_>>());
+        if let Some((file, line)) = is_doc.then(|| doc_place(&full)).flatten() {
+            (case.file, case.line) = (Some(collector.path(file)), Some(line));
+        }
+        if state.is_failure() {
+            let text = sections.remove(&full).unwrap_or_default();
+            let (mut error, out) = rust_text::failure(collector, &text);
+            if is_doc {
+                // The place is in a file that the compiler made for it.
+                error.stack.clear();
+            } else {
+                // Both streams of a test are captured into one.
+                case.stdout = collector.output(out);
+            }
+            case.errors.push(error);
+        }
+        collector.add(case);
+    }
+    if block.ended {
+        return;
+    }
+    collector.not_run(block.announced.saturating_sub(seen));
+    match (block.begun, program) {
+        (Some(name), program) => {
+            let id = program.map_or_else(|| name.clone(), |program| format!("{program} > {name}"));
+            collector.unfinished(&id);
+        }
+        (None, Some(program)) => collector.unfinished(program),
+        (None, None) => {}
+    }
+}
+
+/// `src/lib.rs - add (line 5)`.
+fn doc_place(name: &str) -> Option<(&str, u32)> {
+    let (file, rest) = name.split_once(" - ")?;
+    let line = rest[rest.rfind("(line ")? + "(line ".len()..].split(')').next()?;
+    Some((file, line.parse().ok()?))
+}
+
+/// A program that died: `process didn't exit successfully: ... (signal: 6, SIGABRT: ...)`.
+fn died(collector: &mut Collector<'_>, stderr: &str, programs: &[(String, bool)]) {
+    for line in stderr.lines() {
+        let Some(rest) = line.trim_start().strip_prefix("process didn't exit successfully: `") else { continue };
+        let Some((command, how)) = rest.rsplit_once("` (") else { continue };
+        if how.starts_with("signal:") {
+            let path = command.split(' ').next().unwrap_or_default();
+            let binary = path.rsplit('/').next().unwrap_or_default().rsplit_once('-').map_or(path, |(name, _)| name);
+            let known = programs.iter().find(|(name, _)| name.split(' ').next() == Some(binary));
+            let program = known.map_or(path, |(name, _)| name.as_str());
+            let message = format!("the test program died: {}", how.trim_end_matches(')'));
+            collector.file_error(program, Phase::Hook, &message, None, None);
+        }
+    }
+}

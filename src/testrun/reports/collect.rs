@@ -1,0 +1,206 @@
+//! Gathers what a parser finds, within the limits: however much a report holds, what is kept of it is bounded.
+
+use super::clean;
+use super::{Parsed, stack};
+use crate::limits::{
+    MAX_KEPT_FAILURES, MAX_KEPT_TESTS, MAX_RUN_FAULTS, MAX_SLOWEST_TESTS, MAX_TEST_DETAIL_BYTES, MAX_TEST_ERRORS,
+    MAX_TEST_NAME_BYTES, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES, MAX_TEST_TEXT_BYTES,
+};
+use crate::testrun::model::{Case, FileError, Frame, Listed, Phase, RunError, Slow, State, TestError};
+
+/// What a test says once the room for all is used up, in bytes.
+const LAST_WORDS_BYTES: usize = 160;
+
+/// The gatherer.
+pub struct Collector<'a> {
+    /// What was gathered.
+    pub parsed: Parsed,
+    root: &'a str,
+    detail_bytes: usize,
+}
+
+impl<'a> Collector<'a> {
+    /// For a run that began in `root`.
+    pub fn new(root: &'a str) -> Self {
+        Self { parsed: Parsed::default(), root, detail_bytes: 0 }
+    }
+
+    /// The directory that the run began in.
+    pub fn root(&self) -> &'a str {
+        self.root
+    }
+
+    /// A path as it is told.
+    pub fn path(&mut self, path: &str) -> String {
+        let path = stack::relative(path, self.root);
+        self.name(path)
+    }
+
+    /// A name or an id.
+    pub fn name(&mut self, name: &str) -> String {
+        let (name, cut) = clean::name(name, MAX_TEST_NAME_BYTES);
+        self.parsed.truncated.bytes += cut;
+        name
+    }
+
+    /// Names of suites.
+    pub fn suite<S: AsRef<str>>(&mut self, names: &[S]) -> Vec<String> {
+        names.iter().take(MAX_TEST_SUITES).map(|name| self.name(name.as_ref())).collect()
+    }
+
+    /// A message or a value.
+    pub fn text(&mut self, text: &str) -> String {
+        let (text, cut) = clean::head(&stack::without_root(text, self.root), MAX_TEST_TEXT_BYTES);
+        self.parsed.truncated.bytes += cut;
+        text
+    }
+
+    /// The output of a test; none if there is nothing to see in it.
+    pub fn output(&mut self, text: &str) -> Option<String> {
+        let (text, cut) = clean::tail(text, MAX_TEST_OUTPUT_BYTES);
+        self.parsed.truncated.bytes += cut;
+        (!text.trim().is_empty()).then_some(text)
+    }
+
+    /// A stack, in the order in which it is told.
+    pub fn stack(&mut self, frames: Vec<Frame>) -> Vec<Frame> {
+        let mut frames = stack::ordered(frames);
+        for frame in &mut frames {
+            frame.file = self.path(&frame.file);
+            frame.function = frame.function.take().map(|name| self.name(&name));
+        }
+        frames
+    }
+
+    /// One more test; its texts have been through the functions above.
+    pub fn add(&mut self, mut case: Case) {
+        let parsed = &mut self.parsed;
+        parsed.summary.count(case.state, case.is_flaky());
+        if let Some(duration_ms) = case.duration_ms {
+            let at = parsed.slowest.partition_point(|slow| slow.duration_ms >= duration_ms);
+            if at < MAX_SLOWEST_TESTS && duration_ms > 0 {
+                parsed.slowest.insert(at, Slow { id: case.id.clone(), duration_ms });
+                parsed.slowest.truncate(MAX_SLOWEST_TESTS);
+            }
+        }
+        if parsed.tests.len() < MAX_KEPT_TESTS {
+            parsed.tests.push(Listed { id: case.id.clone(), state: case.state, duration_ms: case.duration_ms });
+        } else {
+            parsed.truncated.others += 1;
+        }
+        if !case.state.is_failure() {
+            return;
+        }
+        if parsed.failures.len() >= MAX_KEPT_FAILURES {
+            parsed.truncated.failures += 1;
+            return;
+        }
+        case.errors.truncate(MAX_TEST_ERRORS);
+        let bytes = size(&case);
+        if self.detail_bytes + bytes > MAX_TEST_DETAIL_BYTES {
+            shorten(&mut case);
+            self.parsed.truncated.bytes += bytes.saturating_sub(size(&case)) as u64;
+        }
+        self.detail_bytes += size(&case);
+        self.parsed.failures.push(case);
+    }
+
+    /// Tests that are known and were never reached.
+    pub fn not_run(&mut self, count: u64) {
+        self.parsed.summary.not_run += count;
+        self.parsed.summary.total += count;
+    }
+
+    /// Tests of which no more is known than that they were left out.
+    pub fn skipped(&mut self, count: u64) {
+        self.parsed.summary.skipped += count;
+        self.parsed.summary.total += count;
+    }
+
+    /// A file that could not be loaded, compiled or set up.
+    pub fn file_error(&mut self, file: &str, phase: Phase, message: &str, line: Option<u32>, column: Option<u32>) {
+        if self.parsed.file_errors.len() >= MAX_RUN_FAULTS {
+            self.parsed.truncated.others += 1;
+            return;
+        }
+        let error = FileError { file: self.path(file), phase, message: self.text(message), line, column };
+        if !self.parsed.file_errors.contains(&error) {
+            self.parsed.file_errors.push(error);
+        }
+    }
+
+    /// Something that went wrong outside every test and file.
+    pub fn run_error(&mut self, class: Option<&str>, message: &str, frames: Vec<Frame>) {
+        if self.parsed.run_errors.len() >= MAX_RUN_FAULTS {
+            self.parsed.truncated.others += 1;
+            return;
+        }
+        let error = RunError {
+            class: class.map(|class| self.name(class)),
+            message: self.text(message),
+            stack: self.stack(frames),
+        };
+        self.parsed.run_errors.push(error);
+    }
+
+    /// A test, or a file, that began and never ended.
+    pub fn unfinished(&mut self, id: &str) {
+        if self.parsed.unfinished.len() < MAX_RUN_FAULTS {
+            let id = self.name(id);
+            self.parsed.unfinished.push(id);
+        } else {
+            self.parsed.truncated.others += 1;
+        }
+    }
+
+    /// An error that is a message alone.
+    pub fn error(&mut self, class: Option<&str>, message: &str) -> TestError {
+        TestError { class: class.map(|class| self.name(class)), message: self.text(message), ..TestError::default() }
+    }
+}
+
+fn size(case: &Case) -> usize {
+    let errors: usize = case
+        .errors
+        .iter()
+        .map(|error| {
+            let texts = [&error.expected, &error.actual, &error.diff, &error.class];
+            let frames = error.stack.iter().map(|frame| frame.file.len() + 32).sum::<usize>();
+            error.message.len() + texts.into_iter().flatten().map(String::len).sum::<usize>() + frames
+        })
+        .sum();
+    let outputs = [&case.stdout, &case.stderr].into_iter().flatten().map(String::len).sum::<usize>();
+    errors + outputs
+}
+
+fn shorten(case: &mut Case) {
+    case.stdout = None;
+    case.stderr = None;
+    case.errors.truncate(1);
+    for error in &mut case.errors {
+        (error.message, _) = clean::head(&error.message, LAST_WORDS_BYTES);
+        (error.expected, error.actual, error.diff) = (None, None, None);
+        error.stack.truncate(1);
+    }
+}
+
+/// Seconds as a runner writes them, in whole milliseconds.
+pub fn millis(seconds: f64) -> Option<u64> {
+    milliseconds(seconds * 1000.0)
+}
+
+/// Milliseconds as a runner writes them; none for what is no time.
+#[expect(clippy::cast_sign_loss, reason = "negative numbers are left out")]
+pub fn milliseconds(value: f64) -> Option<u64> {
+    (value.is_finite() && (0.0..1e15).contains(&value)).then(|| value.round() as u64)
+}
+
+/// An id out of what stands around a test and its name.
+pub fn joined<'s>(parts: impl IntoIterator<Item = &'s str>) -> String {
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" > ")
+}
+
+/// The worse of two states of one test.
+pub fn worse(one: State, other: State) -> State {
+    if one.is_failure() { one } else { other }
+}

@@ -1,0 +1,246 @@
+//! `JUnit` XML, as loosely as its writers take it: only what all of them write is relied upon. There is no standard; the
+//! elements are those of the Ant task and of Maven Surefire's schema (`flakyFailure`, `rerunFailure`).
+
+use quick_xml::Reader;
+use quick_xml::escape::{resolve_predefined_entity, unescape};
+use quick_xml::events::{BytesStart, Event};
+
+use super::collect::{Collector, joined, millis};
+use super::{Parsed, Sources, stack};
+use crate::cancel::Bound;
+use crate::limits::{MAX_TEST_ERRORS, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES};
+use crate::testrun::model::{Case, State};
+
+/// What is kept of one text before it is read, in bytes.
+const MAX_RAW_BYTES: usize = 32 * MAX_TEST_OUTPUT_BYTES;
+/// Events between two looks at the time.
+const EVENTS_A_LOOK: usize = 256;
+
+/// A failure, an error or a skip.
+#[derive(Default)]
+pub struct Fault {
+    /// Whether it is an error, or a failure.
+    pub is_error: bool,
+    /// The attribute `type`.
+    pub kind: String,
+    /// The attribute `message`.
+    pub message: String,
+    /// What stands in the element.
+    pub text: String,
+}
+
+/// A `testcase`.
+#[derive(Default)]
+pub struct Element {
+    /// The attribute.
+    pub name: String,
+    /// The attribute.
+    pub class: String,
+    /// The attribute of the case, or of the suite around it.
+    pub file: String,
+    /// The attribute.
+    pub line: Option<u32>,
+    /// In seconds.
+    pub time: Option<f64>,
+    /// The suite around it.
+    pub suite: String,
+    /// Failures and errors.
+    pub faults: Vec<Fault>,
+    /// Its `skipped`.
+    pub skipped: Option<Fault>,
+    /// `system-out`.
+    pub out: String,
+    /// `system-err`.
+    pub err: String,
+    /// Attempts before the last one.
+    pub attempts: u64,
+}
+
+/// What texts belong to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Target {
+    Nothing,
+    Fault,
+    Out,
+    Err,
+}
+
+/// Reads any `JUnit` XML.
+pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
+    let mut collector = Collector::new(sources.root);
+    let (begun, ended) = cases(sources.report, bound, |element| add(&mut collector, &element));
+    (collector.parsed.begun, collector.parsed.ended) = (begun, ended);
+    collector.parsed
+}
+
+/// Hands over each test case. Returns whether the document has begun, and whether it has its end.
+pub fn cases(bytes: &[u8], bound: Bound<'_>, mut each: impl FnMut(Element)) -> (bool, bool) {
+    let text = String::from_utf8_lossy(bytes);
+    let mut reader = Reader::from_str(&text);
+    let config = reader.config_mut();
+    (config.check_end_names, config.allow_unmatched_ends, config.allow_dangling_amp) = (false, true, true);
+    let mut suites: Vec<(String, String)> = Vec::new();
+    let mut begun = false;
+    let mut open: Option<Element> = None;
+    let mut target = Target::Nothing;
+    // How deep in an earlier attempt: what it wrote is not the test's.
+    let mut attempt = 0_u32;
+    for index in 0_usize.. {
+        if index.is_multiple_of(EVENTS_A_LOOK) && bound.is_over() {
+            return (begun, false);
+        }
+        let Ok(event) = reader.read_event() else { return (begun, false) };
+        let is_empty = matches!(event, Event::Empty(_));
+        match event {
+            Event::Start(tag) | Event::Empty(tag) => match (tag.local_name().as_ref(), &mut open) {
+                (b"testsuites", _) => begun = true,
+                (b"testsuite", _) if !is_empty && suites.len() < MAX_TEST_SUITES => {
+                    begun = true;
+                    suites.push((attribute(&tag, b"name"), attribute(&tag, b"file")));
+                }
+                (b"testcase", _) => {
+                    let (suite, file) = suites.last().cloned().unwrap_or_default();
+                    let element = element(&tag, suite, file);
+                    if is_empty { each(element) } else { open = Some(element) }
+                }
+                (b"flakyFailure" | b"flakyError" | b"rerunFailure" | b"rerunError", Some(element)) => {
+                    element.attempts += 1;
+                    attempt += u32::from(!is_empty);
+                }
+                (name, Some(element)) if attempt == 0 => target = begin(element, &tag, name, is_empty),
+                _ => {}
+            },
+            Event::End(tag) => match tag.local_name().as_ref() {
+                b"testcase" => open.take().into_iter().for_each(&mut each),
+                b"testsuite" => drop(suites.pop()),
+                b"flakyFailure" | b"flakyError" | b"rerunFailure" | b"rerunError" => {
+                    attempt = attempt.saturating_sub(1);
+                }
+                b"failure" | b"error" | b"skipped" | b"system-out" | b"system-err" => target = Target::Nothing,
+                _ => {}
+            },
+            Event::Text(text) => append(open.as_mut(), target, &String::from_utf8_lossy(&text)),
+            Event::CData(text) => append(open.as_mut(), target, &String::from_utf8_lossy(&text)),
+            // Only what XML itself declares: an entity of the document's own is never looked up.
+            Event::GeneralRef(name) => {
+                if let Ok(Some(character)) = name.resolve_char_ref() {
+                    append(open.as_mut(), target, character.encode_utf8(&mut [0; 4]));
+                } else if let Some(text) = resolve_predefined_entity(&String::from_utf8_lossy(&name)) {
+                    append(open.as_mut(), target, text);
+                }
+            }
+            Event::Eof => return (begun, begun && open.is_none() && suites.is_empty()),
+            _ => {}
+        }
+    }
+    (begun, false)
+}
+
+fn element(tag: &BytesStart<'_>, suite: String, file: String) -> Element {
+    let own = attribute(tag, b"file");
+    Element {
+        name: attribute(tag, b"name"),
+        class: attribute(tag, b"classname"),
+        file: if own.is_empty() { file } else { own },
+        line: attribute(tag, b"line").parse().ok(),
+        time: attribute(tag, b"time").replace(',', "").parse().ok(),
+        suite,
+        ..Element::default()
+    }
+}
+
+/// An element in a test case begins; returns what its text is.
+fn begin(element: &mut Element, tag: &BytesStart<'_>, name: &[u8], is_empty: bool) -> Target {
+    let fault = |is_error| Fault {
+        is_error,
+        kind: attribute(tag, b"type"),
+        message: attribute(tag, b"message"),
+        text: String::new(),
+    };
+    let target = match name {
+        b"failure" | b"error" if element.faults.len() < MAX_TEST_ERRORS => {
+            element.faults.push(fault(name == b"error"));
+            Target::Fault
+        }
+        b"skipped" => {
+            element.skipped = Some(fault(false));
+            Target::Nothing
+        }
+        b"system-out" => Target::Out,
+        b"system-err" => Target::Err,
+        _ => Target::Nothing,
+    };
+    if is_empty { Target::Nothing } else { target }
+}
+
+fn attribute(tag: &BytesStart<'_>, name: &[u8]) -> String {
+    let found = tag.attributes().with_checks(false).flatten().find(|attribute| attribute.key.as_ref() == name);
+    let Some(found) = found else { return String::new() };
+    let text = String::from_utf8_lossy(&found.value);
+    unescape(&text).map_or_else(|_| text.clone().into_owned(), std::borrow::Cow::into_owned)
+}
+
+fn append(element: Option<&mut Element>, target: Target, text: &str) {
+    let Some(element) = element else { return };
+    let into = match target {
+        Target::Nothing => return,
+        Target::Fault => match element.faults.last_mut() {
+            Some(fault) if fault.text.len() < MAX_RAW_BYTES => &mut fault.text,
+            _ => return,
+        },
+        Target::Out => &mut element.out,
+        Target::Err => &mut element.err,
+    };
+    into.push_str(text);
+    // Of a failure the beginning is kept, of output the end.
+    if into.len() > 2 * MAX_RAW_BYTES {
+        let mut at = if target == Target::Fault { MAX_RAW_BYTES } else { into.len() - MAX_RAW_BYTES };
+        while !into.is_char_boundary(at) {
+            at -= 1;
+        }
+        if target == Target::Fault { into.truncate(at) } else { drop(into.drain(..at)) }
+    }
+}
+
+fn add(collector: &mut Collector<'_>, element: &Element) {
+    let state = if element.faults.iter().any(|fault| fault.is_error) {
+        State::Errored
+    } else if !element.faults.is_empty() {
+        State::Failed
+    } else {
+        match &element.skipped {
+            Some(skip) if skip.kind.contains("xfail") || skip.kind.contains("todo") => State::Todo,
+            Some(_) => State::Skipped,
+            None => State::Passed,
+        }
+    };
+    let name = element.name.trim();
+    let around = if element.class.is_empty() { element.suite.trim() } else { element.class.trim() };
+    // Some write the same into both.
+    let around = if around == name { "" } else { around };
+    let mut case = Case::new(collector.name(&joined([around, name])), collector.name(name), state);
+    case.file = (!element.file.is_empty()).then(|| collector.path(&element.file));
+    case.line = element.line;
+    if !around.is_empty() {
+        case.suite = collector.suite(&[around]);
+    }
+    case.duration_ms = element.time.and_then(millis);
+    case.retries = element.attempts;
+    if state.is_failure() {
+        for fault in &element.faults {
+            let (text, frames) = stack::of_v8(&fault.text);
+            // Some write the whole message into the element, and its first line into the attribute.
+            let own =
+                text.trim().strip_prefix(fault.kind.as_str()).map_or(text.trim(), |rest| rest.trim_start_matches(": "));
+            let is_whole = own.starts_with(fault.message.as_str()) || fault.message == "collection failure";
+            let message = if is_whole && !own.is_empty() { own } else { &fault.message };
+            let class = (!fault.kind.is_empty()).then_some(fault.kind.as_str());
+            let mut error = collector.error(class, message.trim());
+            error.stack = collector.stack(frames);
+            case.errors.push(error);
+        }
+        case.stdout = collector.output(&element.out);
+        case.stderr = collector.output(&element.err);
+    }
+    collector.add(case);
+}

@@ -1,0 +1,161 @@
+//! Reports that are lines of JSON, and documents of JSON whose end may be missing.
+
+use std::fmt;
+
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::cancel::Bound;
+use crate::limits::MAX_TEST_LINE_BYTES;
+
+/// Lines read between two looks at the time.
+const LINES_A_LOOK: usize = 64;
+
+/// The lines of a text, without too long ones and only until work has to be over.
+pub fn lines_with_empty<'a>(bytes: &'a [u8], bound: Bound<'a>) -> impl Iterator<Item = &'a [u8]> {
+    bytes
+        .split(|byte| *byte == b'\n')
+        .enumerate()
+        .take_while(move |(index, _)| !index.is_multiple_of(LINES_A_LOOK) || !bound.is_over())
+        .map(|(_, line)| line.strip_suffix(b"\r").unwrap_or(line))
+        .filter(|line| line.len() <= MAX_TEST_LINE_BYTES)
+}
+
+/// As [`lines_with_empty`], without empty ones.
+pub fn lines<'a>(bytes: &'a [u8], bound: Bound<'a>) -> impl Iterator<Item = &'a [u8]> {
+    lines_with_empty(bytes, bound).filter(|line| !line.is_empty())
+}
+
+/// The lines that are JSON of this type; whatever else a program put between them is left out.
+pub fn events<'a, T: DeserializeOwned>(bytes: &'a [u8], bound: Bound<'a>) -> impl Iterator<Item = T> {
+    lines(bytes, bound).filter(|line| line.starts_with(b"{")).filter_map(|line| serde_json::from_slice(line).ok())
+}
+
+/// Reads a JSON object with a long array: `each` gets its elements, `other` the other members as JSON text.
+///
+/// Elements are handed over as they are read, so those before a missing end, or before one that is no `T`, are not
+/// lost. Returns whether the document has its end.
+pub fn document<T: DeserializeOwned>(
+    bytes: &[u8],
+    array: &str,
+    bound: Bound<'_>,
+    mut each: impl FnMut(T),
+    mut other: impl FnMut(&str, &str),
+) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    // Programs that share the stream may have written before it.
+    let Some(start) = text.find('{') else { return false };
+    let mut reader = serde_json::Deserializer::from_str(&text[start..]);
+    let members = Members { array, bound, each: &mut each, other: &mut other, kind: std::marker::PhantomData };
+    reader.deserialize_map(members).is_ok()
+}
+
+struct Members<'a, T, E, O> {
+    array: &'a str,
+    bound: Bound<'a>,
+    each: &'a mut E,
+    other: &'a mut O,
+    kind: std::marker::PhantomData<T>,
+}
+
+impl<'de, T: DeserializeOwned, E: FnMut(T), O: FnMut(&str, &str)> Visitor<'de> for Members<'_, T, E, O> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            if key == self.array {
+                map.next_value_seed(Elements { bound: self.bound, each: &mut *self.each, kind: self.kind })?;
+            } else {
+                let value = map.next_value::<&'de RawValue>()?;
+                (self.other)(&key, value.get());
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Elements<'a, T, E> {
+    bound: Bound<'a>,
+    each: &'a mut E,
+    kind: std::marker::PhantomData<T>,
+}
+
+impl<'de, T: DeserializeOwned, E: FnMut(T)> DeserializeSeed<'de> for Elements<'_, T, E> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, T: DeserializeOwned, E: FnMut(T)> Visitor<'de> for Elements<'_, T, E> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let mut index = 0_usize;
+        while let Some(element) = seq.next_element::<&'de RawValue>()? {
+            if index.is_multiple_of(LINES_A_LOOK) && self.bound.is_over() {
+                // The rest is passed over.
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                return Err(serde::de::Error::custom("out of time"));
+            }
+            index += 1;
+            if let Ok(element) = serde_json::from_str(element.get()) {
+                (self.each)(element);
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_unit<A>(self) -> Result<(), A> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (bool, Vec<u32>, Vec<String>) {
+        let (mut elements, mut others) = (Vec::new(), Vec::new());
+        let whole = document(
+            text.as_bytes(),
+            "list",
+            Bound::default(),
+            |element| elements.push(element),
+            |key, value| others.push(format!("{key}={value}")),
+        );
+        (whole, elements, others)
+    }
+
+    #[test]
+    fn what_stands_before_a_missing_end_is_read() {
+        assert_eq!(
+            read("noise {\"a\":{\"b\":1},\"list\":[1,\"x\",2],\"c\":true}"),
+            (true, vec![1, 2], vec!["a={\"b\":1}".to_owned(), "c=true".to_owned()])
+        );
+        assert_eq!(read("{\"list\":[1,2,{\"x\""), (false, vec![1, 2], vec![]));
+        assert_eq!(read("nothing"), (false, vec![], vec![]));
+    }
+
+    #[test]
+    fn a_document_that_nests_too_deep_is_no_danger() {
+        let deep = format!("{{\"list\":[1,{}", "[".repeat(100_000));
+        assert_eq!(read(&deep), (false, vec![1], vec![]));
+    }
+
+    #[test]
+    fn lines_end_when_the_work_has_to_be_over() {
+        let over = Bound { deadline: Some(std::time::Instant::now()), cancel: None };
+        assert_eq!(lines(b"a\nb", over).count(), 0);
+        assert_eq!(lines(b"a\r\n\nb", Bound::default()).collect::<Vec<_>>(), [b"a", b"b"]);
+    }
+}

@@ -1,0 +1,139 @@
+//! What runners and checkers wrote, read into values. Bytes in, values out: no disk, no process, no clock.
+
+mod cargo_check;
+mod cargo_test;
+mod clean;
+mod collect;
+mod found;
+mod go;
+mod go_vet;
+mod jest;
+mod junit;
+mod lines;
+mod mypy;
+mod nextest;
+mod progress;
+mod pyright;
+mod pytest;
+mod rust_text;
+mod stack;
+#[cfg(test)]
+mod tests;
+mod tsc;
+mod vitest;
+
+use super::model::{Case, Checker, Diagnostic, FileError, Listed, RunError, Slow, Summary, TestRunner, Truncated};
+use crate::cancel::Bound;
+use crate::limits::MAX_TEST_TEXT_BYTES;
+
+pub use progress::Progress;
+pub use stack::is_library;
+
+/// What a run left to read. Each may be empty and may end anywhere: the run may have been ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sources<'a> {
+    /// The report file: JSON lines of the bundled reporters, the JSON of Jest, `JUnit` XML. Empty for `cargo test` and Go.
+    pub report: &'a [u8],
+    /// What the runner wrote to stdout.
+    pub stdout: &'a [u8],
+    /// What the runner wrote to stderr.
+    pub stderr: &'a [u8],
+    /// The directory that the run began in, absolute and without a slash at the end; paths below it become relative.
+    pub root: &'a str,
+    /// For Go, the import path of the package in `root`; empty if it is not known.
+    pub go_package: &'a str,
+}
+
+/// What was read of a test run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parsed {
+    /// The runner's version, if it was told.
+    pub version: Option<String>,
+    /// How many tests there were.
+    pub summary: Summary,
+    /// Tests that failed, in the order of the report.
+    pub failures: Vec<Case>,
+    /// Every test.
+    pub tests: Vec<Listed>,
+    /// The tests that took longest, the longest first.
+    pub slowest: Vec<Slow>,
+    /// Files that could not be loaded, compiled or set up.
+    pub file_errors: Vec<FileError>,
+    /// What went wrong outside every test and file.
+    pub run_errors: Vec<RunError>,
+    /// Tests, or files, that began and never ended.
+    pub unfinished: Vec<String>,
+    /// Tests that a filter left out before the run, where the runner says it; not in the summary.
+    pub deselected: u64,
+    /// What the limits left out.
+    pub truncated: Truncated,
+    /// Whether anything of a report was there: if not, the runner never got as far as running tests.
+    pub begun: bool,
+    /// Whether the report has its end.
+    pub ended: bool,
+    /// What the runner itself says of the whole: whether it passed.
+    pub passed: Option<bool>,
+    /// Whether something could not be built.
+    pub build_failed: bool,
+    /// The end of what the runner wrote besides, for runs that no report explains.
+    pub said: String,
+}
+
+/// What was read of a type check.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// The checker's version, if it was told.
+    pub version: Option<String>,
+    /// In the checker's order.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Diagnostics beyond the limit: errors, then warnings.
+    pub beyond: [u64; 2],
+    /// Files that were looked at, if the checker says it.
+    pub files_checked: Option<u64>,
+    /// The end of what the checker wrote, for checks that no diagnostic explains.
+    pub said: String,
+}
+
+/// What a test runner left, read until work has to be over.
+pub fn tests(runner: TestRunner, sources: Sources<'_>, bound: Bound<'_>) -> Parsed {
+    let parse = match runner {
+        TestRunner::Vitest => vitest::parse,
+        TestRunner::Pytest => pytest::parse,
+        TestRunner::Jest => jest::parse,
+        TestRunner::Junit => junit::parse,
+        TestRunner::CargoTest => cargo_test::parse,
+        TestRunner::Nextest => nextest::parse,
+        TestRunner::Go => go::parse,
+    };
+    let mut parsed = parse(&sources, bound);
+    parsed.said = said(&sources);
+    parsed
+}
+
+/// What a type checker left, read until work has to be over.
+pub fn check(checker: Checker, sources: Sources<'_>, bound: Bound<'_>) -> Checked {
+    let parse = match checker {
+        Checker::Tsc => tsc::parse,
+        Checker::CargoCheck => cargo_check::parse,
+        Checker::Mypy => mypy::parse,
+        Checker::Pyright => pyright::parse,
+        Checker::GoVet => go_vet::parse,
+    };
+    let mut checked = parse(&sources, bound);
+    checked.said = said(&sources);
+    checked
+}
+
+fn said(sources: &Sources<'_>) -> String {
+    let tail = |bytes: &[u8]| {
+        let from = bytes.len().saturating_sub(MAX_TEST_TEXT_BYTES * 8);
+        let (text, _) = clean::tail(&String::from_utf8_lossy(&bytes[from..]), MAX_TEST_TEXT_BYTES * 8);
+        // Rulers, and frames of the runner's own code, say nothing; events are no words.
+        let is_frame = |line: &str| line.trim_start().strip_prefix("at ").is_some_and(|rest| rest.contains("node"));
+        let says = |line: &&str| line.contains(char::is_alphanumeric) && !is_frame(line) && !line.starts_with('{');
+        let text = text.lines().filter(says).collect::<Vec<_>>().join("\n");
+        clean::tail(&stack::without_root(&text, sources.root), MAX_TEST_TEXT_BYTES / 2).0
+    };
+    let stderr = tail(sources.stderr);
+    if stderr.trim().is_empty() { tail(sources.stdout) } else { stderr }
+}

@@ -1,0 +1,258 @@
+//! pytest from 6 on, through the bundled plugin (`reporters/replay_pytest.py`), which says what its events are.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::Deserialize;
+
+use super::collect::{Collector, millis, worse};
+use super::lines::events;
+use super::{Parsed, Sources, stack};
+use crate::cancel::Bound;
+use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_ERRORS, MAX_TEST_FRAMES};
+use crate::testrun::model::{Case, Frame, Phase, State, TestError};
+
+#[derive(Deserialize)]
+struct Event {
+    ev: String,
+    version: Option<String>,
+    #[serde(default)]
+    tests: u64,
+    #[serde(default)]
+    id: String,
+    file: Option<String>,
+    line: Option<u32>,
+    #[serde(default)]
+    when: String,
+    #[serde(default)]
+    outcome: String,
+    #[serde(default)]
+    seconds: f64,
+    #[serde(default)]
+    xfail: bool,
+    subtest: Option<String>,
+    #[serde(default)]
+    message: String,
+    failure: Option<Failure>,
+    #[serde(rename = "type")]
+    class: Option<String>,
+    compare: Option<[String; 2]>,
+    out: Option<String>,
+    err: Option<String>,
+    exit: Option<i32>,
+}
+
+#[derive(Deserialize)]
+struct Failure {
+    #[serde(default)]
+    message: String,
+    file: Option<String>,
+    line: Option<u32>,
+    #[serde(default)]
+    stack: Vec<Place>,
+}
+
+#[derive(Deserialize)]
+struct Place {
+    file: String,
+    line: Option<u32>,
+}
+
+/// A test between its start and the end of its tear-down.
+struct Running {
+    order: usize,
+    case: Case,
+    seconds: f64,
+    reruns: u64,
+    rerun: bool,
+}
+
+/// Reads the events.
+pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
+    let mut reader =
+        Reader { collector: Collector::new(sources.root), running: HashMap::new(), begun: 0, collected: 0 };
+    let mut broken = HashSet::new();
+    for event in events::<Event>(sources.report, bound) {
+        match event.ev.as_str() {
+            "init" => {
+                reader.collector.parsed.begun = true;
+                reader.collector.parsed.version = event.version.map(|version| reader.collector.name(&version));
+            }
+            // Every worker of xdist collects the same.
+            "collected" => reader.collected = reader.collected.max(event.tests),
+            "deselected" => reader.collector.parsed.deselected = reader.collector.parsed.deselected.max(event.tests),
+            // Every worker of xdist tells it.
+            "collect_error" if broken.len() < MAX_KEPT_TESTS && broken.insert(event.id.clone()) => {
+                reader.collect_error(&event);
+            }
+            "start" => reader.start(event),
+            "phase" => reader.phase(event),
+            "internal" => reader.collector.run_error(Some("internal error"), &last_error(&event.message), Vec::new()),
+            "end" => {
+                reader.collector.parsed.ended = true;
+                reader.collector.parsed.passed = event.exit.map(|exit| exit == 0);
+            }
+            _ => {}
+        }
+    }
+    reader.finish()
+}
+
+struct Reader<'a> {
+    collector: Collector<'a>,
+    running: HashMap<String, Running>,
+    begun: usize,
+    collected: u64,
+}
+
+impl Reader<'_> {
+    fn start(&mut self, event: Event) {
+        if self.running.contains_key(&event.id) || self.running.len() >= MAX_KEPT_TESTS {
+            return;
+        }
+        let (file, suite, name) = taken_apart(&event.id);
+        let mut case = Case::new(self.collector.name(&event.id), self.collector.name(name), State::Passed);
+        case.file = Some(self.collector.path(event.file.as_deref().unwrap_or(file)));
+        case.line = event.line;
+        case.suite = self.collector.suite(&suite);
+        self.begun += 1;
+        let running = Running { order: self.begun, case, seconds: 0.0, reruns: 0, rerun: false };
+        self.running.insert(event.id, running);
+    }
+
+    fn phase(&mut self, event: Event) {
+        let Some(mut running) = self.running.remove(&event.id) else { return };
+        running.seconds += event.seconds.max(0.0);
+        let case = &mut running.case;
+        match (event.outcome.as_str(), event.when.as_str()) {
+            ("rerun", _) => running.rerun = true,
+            // A worker of xdist died; nothing more will be told of the test.
+            ("failed", "???") => {
+                case.state = State::Crashed;
+                case.errors.extend(event.failure.as_ref().map(|failure| self.collector.error(None, &failure.message)));
+                return self.end(running);
+            }
+            ("failed", when) => {
+                let state = if when == "call" { State::Failed } else { State::Errored };
+                case.state = worse(case.state, state);
+                if case.errors.len() < MAX_TEST_ERRORS {
+                    case.errors.extend(error(&mut self.collector, &event));
+                }
+                case.stdout = event.out.as_deref().and_then(|text| self.collector.output(text)).or(case.stdout.take());
+                case.stderr = event.err.as_deref().and_then(|text| self.collector.output(text)).or(case.stderr.take());
+            }
+            ("skipped", _) if event.subtest.is_none() && !case.state.is_failure() => {
+                case.state = if event.xfail { State::Todo } else { State::Skipped };
+            }
+            _ => {}
+        }
+        if event.when == "teardown" {
+            if running.rerun {
+                let reruns = running.reruns + 1;
+                running.case.state = State::Passed;
+                running.case.errors.clear();
+                running = Running { reruns, rerun: false, ..running };
+            } else {
+                return self.end(running);
+            }
+        }
+        self.running.insert(event.id, running);
+    }
+
+    fn end(&mut self, mut running: Running) {
+        running.case.duration_ms = millis(running.seconds);
+        running.case.retries = running.reruns;
+        self.collector.add(running.case);
+    }
+
+    fn collect_error(&mut self, event: &Event) {
+        let file = event.id.split("::").next().unwrap_or_default();
+        let absolute = format!("{}/{file}", self.collector.root());
+        let place = stack::place_in(&event.message, &absolute)
+            .or_else(|| stack::place_in(&event.message, file))
+            .or_else(|| Some((event.line?, None)));
+        let (line, column) = place.unzip();
+        self.collector.file_error(file, Phase::Collect, &last_error(&event.message), line, column.flatten());
+    }
+
+    fn finish(mut self) -> Parsed {
+        let done = self.collector.parsed.summary.total;
+        self.collector.not_run(self.collected.saturating_sub(done).max(self.running.len() as u64));
+        let mut running: Vec<_> = self.running.into_values().collect();
+        running.sort_by_key(|running| running.order);
+        for running in running {
+            self.collector.unfinished(&running.case.id);
+        }
+        self.collector.parsed
+    }
+}
+
+/// The file, the classes and the name in a node id; parameters may hold anything.
+fn taken_apart(id: &str) -> (&str, Vec<&str>, &str) {
+    let (path, parameters) = id.split_at(id.find('[').unwrap_or(id.len()));
+    let mut parts = path.split("::");
+    let file = parts.next().unwrap_or_default();
+    let mut suite: Vec<_> = parts.collect();
+    let name = suite.pop().unwrap_or(file);
+    let start = id.len() - parameters.len() - name.len();
+    (file, suite, &id[start..])
+}
+
+fn error(collector: &mut Collector<'_>, event: &Event) -> Option<TestError> {
+    let failure = event.failure.as_ref()?;
+    let message = match &event.subtest {
+        Some(subtest) => format!("[{subtest}] {}", failure.message),
+        None => failure.message.clone(),
+    };
+    // The class stands in front of most messages.
+    let class = event.class.as_deref();
+    let text = class.and_then(|class| message.strip_prefix(class)?.strip_prefix(": ")).unwrap_or(&message);
+    let mut error = collector.error(class, text);
+    if let Some([actual, expected]) = &event.compare {
+        error.expected = Some(collector.text(expected));
+        error.actual = Some(collector.text(actual));
+    }
+    let mut frames: Vec<_> = failure
+        .stack
+        .iter()
+        .take(MAX_TEST_FRAMES * 4)
+        .map(|place| Frame { file: place.file.clone(), line: place.line, column: None, function: None })
+        .collect();
+    if let (true, Some(file)) = (frames.is_empty(), &failure.file) {
+        frames.push(Frame { file: file.clone(), line: failure.line, column: None, function: None });
+    }
+    error.stack = collector.stack(frames);
+    Some(error)
+}
+
+/// What pytest marks as the error in a traceback (`E   `), or all of it.
+fn last_error(message: &str) -> String {
+    let marked: Vec<_> =
+        message.lines().filter_map(|line| line.strip_prefix("E ").or((line == "E").then_some(""))).collect();
+    if marked.is_empty() {
+        return message.lines().last().filter(|line| line.starts_with("INTERNALERROR>")).unwrap_or(message).to_owned();
+    }
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let least = marked.iter().filter(|line| !line.trim().is_empty()).map(|line| indent(line)).min().unwrap_or_default();
+    marked.iter().map(|line| line.get(least..).unwrap_or_default()).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_taken_apart() {
+        assert_eq!(taken_apart("d/t.py::A::B::test_x[a::b-]"), ("d/t.py", vec!["A", "B"], "test_x[a::b-]"));
+        assert_eq!(taken_apart("t.py::test_x"), ("t.py", vec![], "test_x"));
+        assert_eq!(taken_apart("README.md"), ("README.md", vec![], "README.md"));
+        assert_eq!(taken_apart("[::"), ("", vec![], "[::"));
+    }
+
+    #[test]
+    fn the_error_of_a_traceback_is_what_is_marked() {
+        assert_eq!(
+            last_error("t.py:1: in <module>\n    x\nE     File \"t.py\"\nE   Bad: y\nE"),
+            "  File \"t.py\"\nBad: y\n"
+        );
+    }
+}

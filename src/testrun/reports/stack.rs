@@ -1,0 +1,174 @@
+//! Stacks and places: as V8 writes them, and which frames are worth telling.
+
+use std::borrow::Cow;
+
+use crate::limits::{MAX_LIBRARY_FRAMES, MAX_TEST_FRAMES};
+use crate::testrun::model::Frame;
+
+/// Folders of code that is not the project's own.
+const LIBRARIES: [&str; 13] = [
+    "/node_modules/",
+    "node_modules/",
+    "node:",
+    "internal/",
+    "/site-packages/",
+    "/dist-packages/",
+    "/lib/python",
+    "/rustc/",
+    "/.cargo/registry/",
+    "<frozen ",
+    "_testmain.go",
+    "/go/src/",
+    "/pkg/mod/",
+];
+
+/// The path below `root`, if it is there; a `file://` URL as the path that it names.
+pub fn relative<'a>(path: &'a str, root: &str) -> &'a str {
+    let path = path.strip_prefix("file://").unwrap_or(path);
+    let below = if root.is_empty() { None } else { path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')) };
+    below.unwrap_or_else(|| path.strip_prefix("./").unwrap_or(path))
+}
+
+/// The text with paths below `root` as relative ones.
+pub fn without_root<'a>(text: &'a str, root: &str) -> Cow<'a, str> {
+    if root.is_empty() || !text.contains(root) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(root) {
+        let (before, after) = (&rest[..at], &rest[at + root.len()..]);
+        // The end of a longer path is another one.
+        let begins = !out.is_empty() && before.is_empty()
+            || before.ends_with(|next: char| next.is_alphanumeric() || "/._-".contains(next));
+        let before = before.strip_suffix("file://").filter(|_| after.starts_with('/')).unwrap_or(before);
+        out.push_str(before);
+        match after.strip_prefix('/') {
+            Some(below) if !begins || before.len() + "file://".len() == at => rest = below,
+            _ => {
+                out.push_str(root);
+                rest = after;
+            }
+        }
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// Whether a frame is of a library or of the runtime.
+pub fn is_library(file: &str) -> bool {
+    LIBRARIES.iter().any(|part| if part.starts_with('/') { file.contains(part) } else { file.starts_with(part) })
+}
+
+/// The frames of the project first, then the first of the libraries'.
+pub fn ordered(frames: Vec<Frame>) -> Vec<Frame> {
+    let (mut theirs, mut own): (Vec<_>, Vec<_>) = frames.into_iter().partition(|frame| is_library(&frame.file));
+    own.dedup();
+    own.truncate(MAX_TEST_FRAMES);
+    theirs.truncate(if own.is_empty() { MAX_TEST_FRAMES } else { MAX_LIBRARY_FRAMES.min(MAX_TEST_FRAMES - own.len()) });
+    own.append(&mut theirs);
+    own
+}
+
+/// A text of V8's `Error.stack`: the message, then the frames (<https://v8.dev/docs/stack-trace-api>).
+pub fn of_v8(text: &str) -> (&str, Vec<Frame>) {
+    let is_frame = |line: &str| line.trim_start().strip_prefix("at ").is_some_and(|rest| v8_frame(rest).is_some());
+    let mut end = text.len();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if line.starts_with([' ', '\t']) && is_frame(line.trim_end()) {
+            end = at;
+            break;
+        }
+        at += line.len();
+    }
+    let frames = text[end..]
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("at ").and_then(v8_frame))
+        .take(MAX_TEST_FRAMES * 8)
+        .collect();
+    (text[..end].trim_end(), frames)
+}
+
+/// What follows `at `: `name (file:line:column)` or `file:line:column`.
+fn v8_frame(text: &str) -> Option<Frame> {
+    let text = text.strip_prefix("async ").unwrap_or(text);
+    let (function, place) = match text.strip_suffix(')').and_then(|text| text.rsplit_once(" (")) {
+        Some((function, place)) => (Some(function), place),
+        None => (None, text),
+    };
+    let (file, line, column) = place_of(place)?;
+    if file.is_empty() || file.starts_with('<') {
+        return None;
+    }
+    let function = function.filter(|name| !name.is_empty() && *name != "Object.<anonymous>" && *name != "<anonymous>");
+    Some(Frame { file: file.to_owned(), line: Some(line), column: Some(column), function: function.map(str::to_owned) })
+}
+
+/// `file:line:column` taken apart.
+pub fn place_of(text: &str) -> Option<(&str, u32, u32)> {
+    let (rest, column) = text.rsplit_once(':')?;
+    let (file, line) = rest.rsplit_once(':')?;
+    Some((file, line.parse().ok()?, column.parse().ok()?))
+}
+
+/// Where a text names a line of `file`: `file:line:column`, `file:line` or Python's `file", line 3`.
+pub fn place_in(text: &str, file: &str) -> Option<(u32, Option<u32>)> {
+    if file.is_empty() {
+        return None;
+    }
+    text.match_indices(file).find_map(|(at, _)| {
+        let rest = &text[at + file.len()..];
+        if let Some(rest) = rest.strip_prefix("\", line ") {
+            return number(rest).map(|(line, _)| (line, None));
+        }
+        let (line, rest) = number(rest.strip_prefix(':')?)?;
+        Some((line, rest.strip_prefix(':').and_then(number).map(|(column, _)| column)))
+    })
+}
+
+fn number(text: &str) -> Option<(u32, &str)> {
+    let end = text.find(|next: char| !next.is_ascii_digit()).unwrap_or(text.len());
+    Some((text[..end].parse().ok()?, &text[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_of_libraries_stand_last() {
+        let text = "TypeError: boom\n    over two lines\n    at boom (/p/src/math.ts:2:39)\n    \
+            at file:///p/node_modules/x/run.js:155:11\n    at new Promise (<anonymous>)\n    at async /p/a.test.ts:13:24\n    \
+            at process.processTicks (node:internal/process/task_queues:95:5)";
+        let (message, frames) = of_v8(text);
+        assert_eq!(message, "TypeError: boom\n    over two lines");
+        let told: Vec<_> = ordered(frames)
+            .iter()
+            .map(|frame| (relative(&frame.file, "/p").to_owned(), frame.line, frame.function.clone()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("src/math.ts".to_owned(), Some(2), Some("boom".to_owned())),
+                ("a.test.ts".to_owned(), Some(13), None),
+                ("node_modules/x/run.js".to_owned(), Some(155), None),
+            ]
+        );
+    }
+
+    #[test]
+    fn paths_below_the_root_become_relative() {
+        let of = |text: &str| without_root(text, "/p").into_owned();
+        assert_eq!(of("in /p/a.ts and '/p/b.ts' (file:///p/c.ts)"), "in a.ts and 'b.ts' (c.ts)");
+        assert_eq!(of("/x/p/a.ts /p /people x/p/p/"), "/x/p/a.ts /p /people x/p/p/");
+    }
+
+    #[test]
+    fn a_place_is_found_in_a_message() {
+        assert_eq!(place_in("[ src/a.ts:2:33 ]", "src/a.ts"), Some((2, Some(33))));
+        assert_eq!(place_in("  File \"/p/t.py\", line 7\n", "/p/t.py"), Some((7, None)));
+        assert_eq!(place_in("t.py: t.py:1: in <module>", "t.py"), Some((1, None)));
+        assert_eq!([place_in("t.py", "t.py"), place_in("t.py", "")], [None, None]);
+    }
+}

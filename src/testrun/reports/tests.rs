@@ -1,0 +1,275 @@
+//! Golden tests: what runners and checkers really wrote (`testdata/testrun`, one name with the endings `report`,
+//! `stdout`, `stderr` and `exit`), read, judged and told.
+#![expect(clippy::disallowed_methods, reason = "tests read their data")]
+
+use std::fmt::Write as _;
+
+use super::*;
+use crate::testrun::model::{CheckStatus, CheckerInfo, RunnerInfo, Scope, TestReport, TestStatus};
+use crate::testrun::text;
+use crate::testrun::verdict::{self, Ending};
+
+struct Sample {
+    report: Vec<u8>,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    ending: Ending,
+}
+
+impl Sample {
+    fn of(tool: &str, name: &str) -> Self {
+        let read = |kind: &str| {
+            let root = env!("CARGO_MANIFEST_DIR");
+            std::fs::read(format!("{root}/testdata/testrun/{tool}/{name}.{kind}")).unwrap_or_default()
+        };
+        let exit = String::from_utf8(read("exit")).unwrap();
+        let exit_code = exit.trim().parse().ok();
+        let timed_out = exit.trim() == "timed out";
+        assert!(timed_out || exit_code.is_some(), "{tool}/{name} is not there");
+        let ending = Ending { exit_code, timed_out, duration_ms: 1230, ..Ending::default() };
+        Self { report: read("report"), stdout: read("stdout"), stderr: read("stderr"), ending }
+    }
+
+    fn sources(&self) -> Sources<'_> {
+        Sources {
+            report: &self.report,
+            stdout: &self.stdout,
+            stderr: &self.stderr,
+            root: "/project",
+            go_package: "example.com/demo",
+        }
+    }
+
+    fn run(&self, runner: TestRunner) -> TestReport {
+        let parsed = super::tests(runner, self.sources(), Bound::default());
+        let info = RunnerInfo { name: runner, version: None, command: Vec::new(), cwd: "/project".to_owned() };
+        verdict::test_report(info, Scope::default(), parsed, self.ending, true)
+    }
+}
+
+/// Snapshots of the text of each sample, and of the whole of the first; returns statuses and counts: passed, failed,
+/// errored, skipped, todo, flaky, not run.
+fn runs(runner: TestRunner, names: &[&str]) -> Vec<(TestStatus, [u64; 7])> {
+    let mut told = String::new();
+    let mut found = Vec::new();
+    for (index, name) in names.iter().enumerate() {
+        let report = Sample::of(runner.name(), name).run(runner);
+        let _ = writeln!(told, "=== {name}\n{}\n", text::tests(&report, &[]));
+        if index == 0 {
+            insta::assert_json_snapshot!(format!("{}_whole", runner.name()), report);
+        }
+        let of = report.summary;
+        assert_eq!(of.total, of.passed + of.failed + of.errored + of.skipped + of.todo + of.not_run, "{name}");
+        let counts = [of.passed, of.failed, of.errored, of.skipped, of.todo, of.flaky, of.not_run];
+        found.push((report.status, counts));
+    }
+    insta::assert_snapshot!(format!("{}_text", runner.name()), told);
+    found
+}
+
+use TestStatus::{BuildError, ConfigError, Crashed, Failed, NoTests, Passed, TimedOut};
+
+#[test]
+fn vitest() {
+    let names = [
+        "mixed_5",
+        "mixed_4",
+        "mixed_3",
+        "pass_5",
+        "unhandled_3",
+        "unhandled_5",
+        "nomatch_5",
+        "tnomatch_3",
+        "tnomatch_5",
+        "exit_5",
+        "jsdom_3",
+        "jsdom_5",
+        "hang_3",
+        "hang_5",
+        "config_5",
+    ];
+    let mixed = (Failed, [4, 6, 0, 1, 1, 1, 3]);
+    let skipped = (NoTests, [0, 0, 0, 2, 0, 0, 0]);
+    let none = [0; 7];
+    let expected = [
+        mixed,
+        mixed,
+        mixed,
+        (Passed, [2, 0, 0, 0, 0, 0, 0]),
+        (Failed, [3, 0, 0, 0, 0, 0, 0]),
+        (Failed, [3, 0, 0, 0, 0, 0, 0]),
+        (NoTests, none),
+        skipped,
+        skipped,
+        (Failed, [2, 1, 0, 0, 0, 0, 0]),
+        (ConfigError, none),
+        (ConfigError, none),
+        (TimedOut, [2, 0, 0, 0, 0, 0, 2]),
+        (TimedOut, [2, 0, 0, 0, 0, 0, 2]),
+        (ConfigError, none),
+    ];
+    assert_eq!(runs(TestRunner::Vitest, &names), expected);
+}
+
+#[test]
+fn pytest() {
+    let names = [
+        "mixed_9", "mixed_6", "xdist_9", "xdist_6", "xcrash_9", "xcrash_6", "flaky_9", "exit_9", "hang_9", "none_9",
+        "nofile_9", "badarg_9",
+    ];
+    let xdist = (Failed, [3, 5, 2, 1, 1, 0, 0]);
+    let expected = [
+        // pytest's own words: 7 failed (one of them a subtest), 4 passed and 1 xpassed, of which one had a failed
+        // subtest and one a failed tear-down, 2 errors beside those of the two files.
+        (Failed, [3, 7, 2, 1, 1, 0, 0]),
+        (Failed, [3, 7, 2, 1, 1, 0, 0]),
+        xdist,
+        xdist,
+        (Failed, [2, 1, 0, 0, 0, 0, 0]),
+        (Failed, [2, 1, 0, 0, 0, 0, 0]),
+        (Passed, [1, 0, 0, 0, 0, 1, 0]),
+        (Crashed, [1, 0, 0, 0, 0, 0, 2]),
+        (TimedOut, [1, 0, 0, 0, 0, 0, 1]),
+        (NoTests, [0; 7]),
+        (ConfigError, [0; 7]),
+        (ConfigError, [0; 7]),
+    ];
+    assert_eq!(runs(TestRunner::Pytest, &names), expected);
+}
+
+#[test]
+fn jest() {
+    // Jest's own words: 5 failed, 1 pending, 1 todo, 5 passed.
+    let expected = [(Failed, [5, 5, 0, 1, 1, 1, 0]), (NoTests, [0; 7]), (NoTests, [0, 0, 0, 1, 0, 0, 0])];
+    assert_eq!(runs(TestRunner::Jest, &["mixed", "no_match", "no_name"]), expected);
+}
+
+#[test]
+fn junit() {
+    let expected = [(Failed, [3, 7, 3, 1, 1, 0, 0]), (Failed, [4, 9, 0, 5, 0, 0, 0]), (Failed, [6, 5, 0, 1, 0, 0, 0])];
+    assert_eq!(runs(TestRunner::Junit, &["pytest", "vitest", "jest"]), expected);
+}
+
+#[test]
+fn nextest() {
+    let expected = [
+        (Failed, [4, 7, 0, 1, 0, 0, 0]),
+        (Failed, [3, 2, 0, 0, 0, 0, 0]),
+        (BuildError, [0; 7]),
+        (TimedOut, [3, 1, 0, 0, 0, 0, 1]),
+        (NoTests, [0, 0, 0, 5, 0, 0, 0]),
+    ];
+    assert_eq!(runs(TestRunner::Nextest, &["mixed", "abort", "build", "killed", "none"]), expected);
+}
+
+#[test]
+fn cargo_test() {
+    let names = ["mixed", "abort", "abort1", "hang", "build", "notarget", "nomatch"];
+    let expected = [
+        (Failed, [7, 8, 0, 2, 0, 0, 0]),
+        (Crashed, [1, 0, 0, 0, 0, 0, 2]),
+        (Crashed, [1, 0, 0, 0, 0, 0, 2]),
+        (TimedOut, [1, 0, 0, 0, 0, 0, 1]),
+        (BuildError, [0; 7]),
+        (ConfigError, [0; 7]),
+        (NoTests, [0; 7]),
+    ];
+    assert_eq!(runs(TestRunner::CargoTest, &names), expected);
+}
+
+#[test]
+fn go() {
+    let expected = [
+        (Failed, [3, 5, 0, 1, 0, 0, 0]),
+        (NoTests, [0; 7]),
+        (Failed, [1, 1, 0, 0, 0, 0, 0]),
+        (TimedOut, [1, 0, 0, 0, 0, 0, 1]),
+        (BuildError, [0; 7]),
+    ];
+    assert_eq!(runs(TestRunner::Go, &["mixed", "none", "timeout", "hang", "old"]), expected);
+}
+
+#[test]
+fn checkers() {
+    let samples = [
+        (Checker::Tsc, "errors_5", CheckStatus::Errors, 7, 0),
+        (Checker::Tsc, "errors_7", CheckStatus::Errors, 7, 0),
+        (Checker::Tsc, "files_5", CheckStatus::Errors, 7, 0),
+        (Checker::Tsc, "option_5", CheckStatus::ConfigError, 1, 0),
+        (Checker::Tsc, "missing_7", CheckStatus::ConfigError, 1, 0),
+        (Checker::CargoCheck, "errors", CheckStatus::Errors, 2, 0),
+        (Checker::CargoCheck, "warnings", CheckStatus::Clean, 0, 2),
+        (Checker::CargoCheck, "manifest", CheckStatus::ConfigError, 1, 0),
+        (Checker::Mypy, "json", CheckStatus::Errors, 7, 0),
+        (Checker::Mypy, "text", CheckStatus::Errors, 7, 0),
+        (Checker::Mypy, "short", CheckStatus::Errors, 7, 0),
+        (Checker::Mypy, "syntax", CheckStatus::Errors, 2, 0),
+        (Checker::Mypy, "no_file", CheckStatus::Errors, 1, 0),
+        (Checker::Pyright, "errors", CheckStatus::Errors, 7, 0),
+        (Checker::Pyright, "no_file", CheckStatus::ConfigError, 1, 0),
+        (Checker::GoVet, "text", CheckStatus::Errors, 3, 0),
+        (Checker::GoVet, "json", CheckStatus::Errors, 3, 0),
+    ];
+    let mut told = String::new();
+    for (checker, name, status, errors, warnings) in samples {
+        let sample = Sample::of(checker.name(), name);
+        let checked = super::check(checker, sample.sources(), Bound::default());
+        let info = CheckerInfo { name: checker, version: None, command: Vec::new(), cwd: "/project".to_owned() };
+        let report = verdict::diagnostics(info, Scope::default(), checked, sample.ending, |_| true);
+        let _ = writeln!(told, "=== {} {name}\n{}\n", checker.name(), text::diagnostics(&report));
+        let found = (report.status, report.summary.errors, report.summary.warnings);
+        assert_eq!(found, (status, errors, warnings), "{} {name}: {}", checker.name(), text::diagnostics(&report));
+        if ["errors_5", "errors", "json"].contains(&name) {
+            insta::assert_json_snapshot!(format!("{}_whole", checker.name()), report.diagnostics);
+        }
+    }
+    insta::assert_snapshot!("checkers_text", told);
+}
+
+#[test]
+fn a_flood_of_failures_is_bounded() {
+    let mut report = b"{\"ev\":\"init\",\"version\":\"5.1.1\"}\n".to_vec();
+    let noise = "x".repeat(3000);
+    for number in 0..600 {
+        let line = format!(
+            "{{\"ev\":\"test\",\"file\":\"a.ts\",\"name\":\"{number}\",\"state\":\"failed\",\"errors\":[{{\"message\":\"{noise}\",\
+             \"diff\":\"{noise}\",\"expected\":\"{noise}\",\"actual\":\"{noise}\"}}]}}\n"
+        );
+        report.extend_from_slice(line.as_bytes());
+    }
+    report.extend_from_slice(b"{\"ev\":\"end\",\"reason\":\"failed\"}\n");
+    let parsed = super::tests(TestRunner::Vitest, Sources { report: &report, ..Sources::default() }, Bound::default());
+    assert_eq!((parsed.summary.failed, parsed.failures.len(), parsed.truncated.failures), (600, 500, 100));
+    let kept: usize = parsed.failures.iter().flat_map(|case| &case.errors).map(|error| error.message.len()).sum();
+    assert!(kept < 512 * 1024, "{kept} bytes");
+    assert_eq!(parsed.failures[499].errors[0].message.chars().count(), 161);
+}
+
+#[test]
+fn a_report_that_is_cut_off_gives_what_stands_before() {
+    let samples = [
+        (TestRunner::Vitest, "mixed_5"),
+        (TestRunner::Pytest, "mixed_9"),
+        (TestRunner::Jest, "mixed"),
+        (TestRunner::Junit, "pytest"),
+        (TestRunner::Nextest, "mixed"),
+        (TestRunner::CargoTest, "mixed"),
+        (TestRunner::Go, "mixed"),
+    ];
+    for (runner, name) in samples {
+        let whole = Sample::of(runner.name(), name);
+        let ran = |sample: &Sample| super::tests(runner, sample.sources(), Bound::default()).summary.ran();
+        let all = ran(&whole);
+        let mut before = 0;
+        for part in 0..=20 {
+            let cut = |bytes: &[u8]| bytes[..bytes.len() * part / 20].to_vec();
+            let sample = Sample { report: cut(&whole.report), stdout: cut(&whole.stdout), stderr: Vec::new(), ..whole };
+            let now = ran(&sample);
+            assert!(now >= before && now <= all, "{runner:?} at {part}: {now} after {before}, of {all}");
+            before = now;
+            let report = sample.run(runner);
+            assert!(report.status != TestStatus::Passed, "{runner:?} at {part}");
+        }
+        assert_eq!(before, all, "{runner:?}");
+    }
+}

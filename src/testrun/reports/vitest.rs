@@ -1,0 +1,252 @@
+//! Vitest 3 to 5, through the bundled reporter (`reporters/vitest.mjs`), which says what its events are.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use super::collect::{Collector, joined, milliseconds};
+use super::lines::events;
+use super::{Parsed, Sources, stack};
+use crate::cancel::Bound;
+use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_FRAMES};
+use crate::testrun::model::{Case, Frame, Phase, State, TestError};
+
+#[derive(Deserialize)]
+struct Event {
+    ev: String,
+    version: Option<String>,
+    #[serde(default)]
+    file: String,
+    project: Option<String>,
+    #[serde(default)]
+    tests: u64,
+    #[serde(default)]
+    suite: Vec<String>,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    state: String,
+    mode: Option<String>,
+    #[serde(default)]
+    never: bool,
+    ms: Option<f64>,
+    #[serde(default)]
+    retries: u64,
+    line: Option<u32>,
+    column: Option<u32>,
+    #[serde(default)]
+    errors: Vec<Failure>,
+    #[serde(default)]
+    logs: Vec<Log>,
+    reason: Option<String>,
+    #[serde(default)]
+    open: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Failure {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    name: Option<String>,
+    #[serde(default)]
+    message: String,
+    expected: Option<String>,
+    actual: Option<String>,
+    diff: Option<String>,
+    cause: Option<String>,
+    #[serde(default)]
+    stacks: Vec<Place>,
+    stack: Option<String>,
+    loc: Option<Place>,
+    suite: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct Place {
+    file: Option<String>,
+    line: Option<u32>,
+    column: Option<u32>,
+    method: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Log {
+    stream: String,
+    text: String,
+}
+
+/// A file that has begun.
+#[derive(Default)]
+struct Open {
+    order: usize,
+    collected: u64,
+    seen: u64,
+    /// Ids of tests that have begun, and no more, in order.
+    running: HashMap<String, usize>,
+}
+
+/// Reads the events.
+pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
+    let mut collector = Collector::new(sources.root);
+    let mut files: HashMap<String, Open> = HashMap::new();
+    let mut begun = 0;
+    for event in events::<Event>(sources.report, bound) {
+        match event.ev.as_str() {
+            "init" => {
+                collector.parsed.begun = true;
+                collector.parsed.version = event.version.map(|version| collector.name(&version));
+            }
+            "file_start" | "collected" => {
+                let order = files.len();
+                if order < MAX_KEPT_TESTS {
+                    let open = files.entry(key(&event)).or_insert_with(|| Open { order, ..Open::default() });
+                    open.collected = open.collected.max(event.tests);
+                }
+            }
+            "start" => {
+                let id = id(&event);
+                if let Some(open) = files.get_mut(&key(&event)).filter(|open| open.running.len() < MAX_KEPT_TESTS) {
+                    begun += 1;
+                    open.running.insert(id, begun);
+                }
+            }
+            "test" => {
+                if let Some(open) = files.get_mut(&key(&event)) {
+                    open.seen += 1;
+                    open.running.remove(&id(&event));
+                }
+                add(&mut collector, &event);
+            }
+            "file_end" => {
+                // Where tests were found, the file could be loaded.
+                let loaded = files.remove(&key(&event)).is_some_and(|open| open.collected > 0);
+                file_errors(&mut collector, &event, if loaded { Phase::Hook } else { Phase::Collect });
+            }
+            "end" => {
+                collector.parsed.ended = true;
+                collector.parsed.passed = Some(event.reason.as_deref() == Some("passed"));
+                for file in &event.open {
+                    collector.unfinished(file);
+                }
+                for failure in event.errors {
+                    run_error(&mut collector, &failure);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut files: Vec<_> = files.into_iter().collect();
+    files.sort_by_key(|(_, open)| open.order);
+    for (file, open) in files {
+        collector.not_run(open.collected.saturating_sub(open.seen));
+        if collector.parsed.ended {
+            continue;
+        }
+        if open.running.is_empty() {
+            collector.unfinished(&file);
+        }
+        let mut running: Vec<_> = open.running.into_iter().collect();
+        running.sort_by_key(|(_, order)| *order);
+        for (id, _) in &running {
+            collector.unfinished(id);
+        }
+    }
+    collector.parsed
+}
+
+/// A file, once for each project.
+fn key(event: &Event) -> String {
+    match event.project.as_deref() {
+        Some(project) => format!("|{project}| {}", event.file),
+        None => event.file.clone(),
+    }
+}
+
+fn id(event: &Event) -> String {
+    let file = key(event);
+    let suites = event.suite.iter().map(String::as_str);
+    joined([file.as_str()].into_iter().chain(suites).chain([event.name.as_str()]))
+}
+
+fn add(collector: &mut Collector<'_>, event: &Event) {
+    let id = id(event);
+    let timed_out = event.errors.iter().any(|error| error.message.starts_with("Test timed out in "));
+    let state = match event.state.as_str() {
+        "passed" => State::Passed,
+        "failed" if timed_out => State::TimedOut,
+        "failed" => State::Failed,
+        _ if event.mode.as_deref() == Some("todo") => State::Todo,
+        _ if event.never && event.mode.as_deref() != Some("skip") => State::NotRun,
+        "skipped" => State::Skipped,
+        _ => State::NotRun,
+    };
+    let log = |stream: &str| -> String {
+        event.logs.iter().filter(|log| log.stream == stream).map(|log| log.text.as_str()).collect()
+    };
+    let (stdout, stderr) = (log("stdout"), log("stderr"));
+    let mut case = Case::new(collector.name(&id), collector.name(&event.name), state);
+    case.file = Some(collector.path(&event.file));
+    (case.line, case.column) = (event.line, event.column);
+    case.suite = collector.suite(&event.suite);
+    case.duration_ms = event.ms.and_then(milliseconds);
+    case.retries = event.retries;
+    case.stdout = collector.output(&stdout);
+    case.stderr = collector.output(&stderr);
+    case.errors = event.errors.iter().map(|failure| error(collector, failure)).collect();
+    collector.add(case);
+}
+
+fn frames(failure: &Failure) -> Vec<Frame> {
+    if failure.stacks.is_empty() {
+        return failure.stack.as_deref().map(|text| stack::of_v8(text).1).unwrap_or_default();
+    }
+    let frame = |place: &Place| {
+        let file = place.file.clone()?;
+        Some(Frame { file, line: place.line, column: place.column, function: place.method.clone() })
+    };
+    failure.stacks.iter().take(MAX_TEST_FRAMES * 4).filter_map(frame).collect()
+}
+
+/// The message with its cause.
+fn message(failure: &Failure) -> String {
+    match failure.cause.as_deref().filter(|cause| !cause.is_empty()) {
+        Some(cause) => format!("{}\ncaused by: {cause}", failure.message),
+        None => failure.message.clone(),
+    }
+}
+
+fn error(collector: &mut Collector<'_>, failure: &Failure) -> TestError {
+    let mut error = collector.error(failure.name.as_deref(), &message(failure));
+    // Both are told for errors without values too, as texts of `undefined`.
+    if failure.diff.is_some() {
+        error.expected = failure.expected.as_deref().map(|text| collector.text(text));
+        error.actual = failure.actual.as_deref().map(|text| collector.text(text));
+        error.diff = failure.diff.as_deref().map(|text| collector.text(text));
+    }
+    error.stack = collector.stack(frames(failure));
+    error
+}
+
+fn file_errors(collector: &mut Collector<'_>, event: &Event, phase: Phase) {
+    for failure in &event.errors {
+        let place = failure.loc.as_ref().and_then(|loc| Some((loc.line?, loc.column)));
+        let own = || frames(failure).into_iter().find(|frame| frame.file.ends_with(&event.file));
+        let found = place
+            .or_else(|| stack::place_in(&failure.message, &event.file))
+            .or_else(|| own().and_then(|frame| Some((frame.line?, frame.column))));
+        let text = match &failure.suite {
+            Some(suite) => format!("{}: {}", suite.join(" > "), message(failure)),
+            None => message(failure),
+        };
+        let (line, column) = found.unzip();
+        collector.file_error(&event.file, phase, &text, line, column.flatten());
+    }
+}
+
+fn run_error(collector: &mut Collector<'_>, failure: &Failure) {
+    let text = match failure.name.as_deref() {
+        Some(name) if name != "Error" => format!("{name}: {}", message(failure)),
+        _ => message(failure),
+    };
+    collector.run_error(failure.kind.as_deref(), &text, frames(failure));
+}

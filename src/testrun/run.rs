@@ -1,0 +1,392 @@
+//! Runs the tests of a project behind the walls, and reads what became of them.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::choose::{self, Chosen, Missing, Program, choose};
+use super::detect::Tree as _;
+use super::error::TestrunError;
+use super::ground::Ground;
+use super::kept::Log;
+use super::model::{Listed, RunnerInfo, Scope, TestReport, TestRunner, TestStatus};
+use super::plan::{FailedTest, Plan, REPORT, Wanted, Which, line, plan, quoted};
+use super::reports::{self, Parsed, Progress, Sources};
+use super::verdict::{self, Ending};
+use super::which::{cargo_parts, which};
+use crate::cancel::Bound;
+use crate::exec::{Denied, Exit, Outcome, Stage};
+use crate::fs::{self, OpenFile, Version};
+use crate::limits::{MAX_TEST_REPORT_BYTES, TESTS_PROGRESS_BYTES};
+use crate::policy::{Checked, Kind, PolicyError, Read};
+use crate::sandbox::Lent;
+
+/// What a call asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Request<'a> {
+    /// The directory; the usual one if it is left out.
+    pub cwd: Option<&'a str>,
+    /// The runner, if it is named.
+    pub runner: Option<TestRunner>,
+    /// Files, directories and globs; empty for all.
+    pub files: &'a [String],
+    /// What names must match.
+    pub filter: Option<&'a str>,
+    /// Only what has changed affects.
+    pub changed: bool,
+    /// Only what failed in the run before.
+    pub rerun_failed: bool,
+    /// A command that writes JUnit XML.
+    pub command: Option<&'a str>,
+    /// Where it writes that, from the directory on.
+    pub report: Option<&'a str>,
+    /// Whether every test is listed.
+    pub all: bool,
+    /// When the run is ended.
+    pub timeout: Duration,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Ran {
+    /// What became of the tests.
+    pub report: TestReport,
+    /// What was chosen and why, and what else there is to say.
+    pub notes: Vec<String>,
+    /// Tests that are told by name although nobody asked for all.
+    pub tests: Vec<Listed>,
+    /// What the walls refused.
+    pub denied: Vec<Denied>,
+    /// The whole output.
+    pub log: Option<Arc<Log>>,
+}
+
+/// Runs tests. `on_progress` is told the time since the beginning and how far the run is.
+pub fn run(
+    ground: &Ground<'_>,
+    request: &Request<'_>,
+    on_progress: &mut dyn FnMut(Duration, &str),
+) -> Result<Ran, TestrunError> {
+    let disk = ground.disk();
+    let cwd = match request.cwd {
+        Some(cwd) => disk.directory(cwd.as_ref())?,
+        None => disk.directory(&ground.usual_dir())?,
+    };
+    check_junit(request)?;
+    let mut chosen = choose(ground, cwd.shown(), request.runner, request.files)?;
+    let project = disk.directory(&chosen.dir)?;
+    let exactly = request.runner.is_some();
+    let program = choose::program(ground, &mut chosen, &project, exactly)?;
+    let (argv, version) = match program {
+        Program::Found(argv, version) => (argv, version),
+        Program::Missing(missing) => return Ok(missing_tool(&chosen, &project, &missing, request)),
+    };
+    let which = match which(ground, &mut chosen, request, &cwd, &project)? {
+        Ok(which) => which,
+        Err(why) => return Ok(nothing(&chosen, &project, &why, request)),
+    };
+    let (lent, place) = ground.lend()?;
+    let by_cargo = matches!(chosen.runner, TestRunner::CargoTest | TestRunner::Nextest);
+    let cargo = if by_cargo { cargo_parts(ground, &which, request.changed)? } else { Vec::new() };
+    let wanted = Wanted {
+        runner: chosen.runner,
+        program: argv,
+        project: project.shown(),
+        place: &place,
+        tmp: &ground.tmp.to_string_lossy(),
+        which: &which,
+        cargo: &cargo,
+        filter: request.filter,
+        special: is_special(ground, &chosen, &project),
+    };
+    let plan = plan(&wanted);
+    for (file, text) in &plan.files {
+        lent.put(file, text.as_bytes()).map_err(TestrunError::Place)?;
+    }
+    let shell_line = request.command.map_or_else(|| line(&plan), str::to_owned);
+    let before = Instant::now();
+    let stale = request.report.and_then(|report| version_of(ground, &project, report));
+    let (mut seen, mut offset) = (Progress::new(chosen.runner), 0);
+    let outcome = ground.shell(&project, &shell_line, request.timeout, &mut |elapsed, stage| {
+        if let Ok(bytes) = lent.read(REPORT, offset, TESTS_PROGRESS_BYTES) {
+            offset += bytes.len() as u64;
+            seen.feed(&bytes);
+        }
+        on_progress(elapsed, &progress(&seen, elapsed, stage));
+    })?;
+    let took = before.elapsed();
+    let report = report_of(ground, request, &plan, &lent, &project, stale)?;
+    let root = project.shown().to_string_lossy().into_owned();
+    let sources = Sources {
+        report: &report,
+        stdout: &outcome.stdout.bytes,
+        stderr: &outcome.stderr.bytes,
+        root: &root,
+        go_package: &go_package(ground, chosen.runner, &project),
+    };
+    let parsed = reports::tests(chosen.runner, sources, Bound { deadline: None, cancel: Some(ground.cancel) });
+    let command = request.command.map_or_else(|| plan.argv.clone(), |command| vec![command.to_owned()]);
+    let shown = request.command.map_or_else(|| words(&plan), str::to_owned);
+    let log = ground.kept.keep("run_tests", &shown, &outcome.stdout, &outcome.stderr);
+    let runner = RunnerInfo { name: chosen.runner, version, command, cwd: root };
+    Ok(told(ground, request, chosen, &which, parsed, runner, &outcome, took, log))
+}
+
+/// What the runner left to be read. A report that is as it was before the run (`stale`) is none.
+fn report_of(
+    ground: &Ground<'_>,
+    request: &Request<'_>,
+    plan: &Plan,
+    lent: &Lent,
+    project: &Checked<Read>,
+    stale: Option<Version>,
+) -> Result<Vec<u8>, TestrunError> {
+    let Some(path) = request.report else {
+        let most = if plan.reports { MAX_TEST_REPORT_BYTES } else { 0 };
+        return lent.read(REPORT, 0, most).map_err(TestrunError::Place);
+    };
+    if stale.is_some() && version_of(ground, project, path) == stale {
+        return Ok(Vec::new());
+    }
+    match ground.policy.read(project.shown().join(path)) {
+        Ok(file) if file.kind() == Kind::File => Ok(fs::read_all(&file, MAX_TEST_REPORT_BYTES as u64)?),
+        Ok(_) | Err(PolicyError::NotFound { .. }) => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Which version of a report there is.
+fn version_of(ground: &Ground<'_>, project: &Checked<Read>, report: &str) -> Option<Version> {
+    let file = ground.policy.read(project.shown().join(report)).ok()?;
+    OpenFile::of(&file).ok().map(|file| file.version())
+}
+
+/// The import path of the package in a Go module's directory.
+fn go_package(ground: &Ground<'_>, runner: TestRunner, project: &Checked<Read>) -> String {
+    if runner != TestRunner::Go {
+        return String::new();
+    }
+    let text = ground.disk().text(&project.shown().join("go.mod")).unwrap_or_default();
+    let module = text.lines().find_map(|line| line.trim().strip_prefix("module "));
+    module.unwrap_or_default().trim().trim_matches('"').to_owned()
+}
+
+#[expect(clippy::too_many_arguments, reason = "all that is known of a run")]
+fn told(
+    ground: &Ground<'_>,
+    request: &Request<'_>,
+    chosen: Chosen,
+    which: &Which,
+    parsed: Parsed,
+    runner: RunnerInfo,
+    outcome: &Outcome,
+    took: Duration,
+    log: Arc<Log>,
+) -> Ran {
+    let (exit_code, signal) = match outcome.exit {
+        Exit::Code(code) => (Some(code), None),
+        Exit::Signal(signal) => (None, Some(signal)),
+    };
+    let ending = Ending {
+        exit_code,
+        signal,
+        timed_out: outcome.timed_out,
+        missing: is_absent(chosen.runner, &parsed, outcome),
+        duration_ms: took.as_millis() as u64,
+    };
+    let root = runner.cwd.clone();
+    let mut notes = chosen.notes;
+    if chosen.runner == TestRunner::Vitest {
+        notes.extend(beside(which, &parsed, &root));
+    }
+    if outcome.stdout.truncated && request.command.is_none() {
+        notes.push(format!("of stdout only the first {} bytes were read", outcome.stdout.bytes.len()));
+    }
+    let failed = failed_tests(chosen.runner, &parsed);
+    let tests = if request.all { Vec::new() } else { parsed.tests.clone() };
+    let mut report = verdict::test_report(runner, scope(which, request, &root), parsed, ending, request.all);
+    // What a run did not come to is still as it was.
+    if !matches!(report.status, TestStatus::MissingTool | TestStatus::ConfigError | TestStatus::NoTests) {
+        ground.kept.remember(root.as_ref(), chosen.runner, failed);
+    }
+    report.log_uri = Some(log.uri.clone());
+    if let Some(hint) = hint(&report, request, which) {
+        report.hint = Some(hint);
+    }
+    Ran { report, tests, notes, denied: outcome.denied.clone(), log: Some(log) }
+}
+
+/// Whether the program was not there: the shell found none (127, sh(1)), or Python has no such module.
+fn is_absent(runner: TestRunner, parsed: &Parsed, outcome: &Outcome) -> bool {
+    let said = outcome.stderr.text();
+    !parsed.begun
+        && match outcome.exit {
+            Exit::Code(127) => runner != TestRunner::Junit,
+            Exit::Code(1) => runner == TestRunner::Pytest && said.trim_end().ends_with("No module named pytest"),
+            _ => false,
+        }
+}
+
+/// The next step, where the report alone does not tell it.
+fn hint(report: &TestReport, request: &Request<'_>, which: &Which) -> Option<String> {
+    let seconds = request.timeout.as_secs();
+    Some(match report.status {
+        TestStatus::MissingTool => match report.runner.name {
+            TestRunner::Pytest => {
+                "install it where this Python looks: `python3 -m venv .venv && .venv/bin/pip install pytest`, \
+                 or as the project says"
+                    .to_owned()
+            }
+            runner => format!("commands find no `{}`; the operator can show it to them with --system", needed(runner)),
+        },
+        TestStatus::TimedOut if report.unfinished.is_empty() => {
+            format!("ended after {seconds} s: give a longer `timeout`, or fewer `testFiles`")
+        }
+        TestStatus::TimedOut => {
+            format!(
+                "ended after {seconds} s: look for an endless loop in what is unfinished, or give a longer `timeout`"
+            )
+        }
+        TestStatus::NoTests if request.filter.is_none() && matches!(which, Which::Targets(_)) => {
+            "the runner takes none of `testFiles` for files of tests".to_owned()
+        }
+        _ => return None,
+    })
+}
+
+/// The program that a runner is run with.
+fn needed(runner: TestRunner) -> &'static str {
+    match runner {
+        TestRunner::Vitest | TestRunner::Jest => "node",
+        TestRunner::Pytest => "python3",
+        TestRunner::CargoTest | TestRunner::Nextest => "cargo",
+        TestRunner::Go => "go",
+        TestRunner::Junit => "sh",
+    }
+}
+
+fn scope(which: &Which, request: &Request<'_>, root: &str) -> Scope {
+    let mut files = match which {
+        Which::Targets(targets) => targets.iter().map(|target| target.below(root.as_ref())).collect(),
+        Which::Failed(failed) => failed.iter().map(|test| test.file.clone()).collect(),
+        Which::All | Which::Changed => Vec::new(),
+    };
+    files.dedup();
+    Scope { files, filter: request.filter.map(str::to_owned), project: None }
+}
+
+/// Vitest takes files for parts of paths, so that others may have run too.
+fn beside(which: &Which, parsed: &Parsed, root: &str) -> Option<String> {
+    const NAMED: usize = 5;
+    let Which::Targets(targets) = which else { return None };
+    if targets.iter().any(|target| target.is_dir || !target.part.is_empty()) {
+        return None;
+    }
+    let wanted: Vec<String> = targets.iter().map(|target| target.below(root.as_ref())).collect();
+    let file = |id: &str| id.split(" > ").next().unwrap_or(id).to_owned();
+    let mut others: Vec<String> = parsed.tests.iter().map(|test| file(&test.id)).collect();
+    others.retain(|file| !wanted.contains(file));
+    others.sort();
+    others.dedup();
+    let more = if others.len() > NAMED { format!(" and {} more", others.len() - NAMED) } else { String::new() };
+    others.truncate(NAMED);
+    (!others.is_empty())
+        .then(|| format!("ran too, since the runner matches parts of paths: {}{more}", others.join(", ")))
+}
+
+/// What failed, as the runner can be asked for it again.
+fn failed_tests(runner: TestRunner, parsed: &Parsed) -> Vec<FailedTest> {
+    let of_case = parsed.failures.iter().map(|case| {
+        let file = case.file.clone().unwrap_or_else(|| case.id.split(" > ").next().unwrap_or_default().to_owned());
+        if runner == TestRunner::Pytest {
+            let mut parts = case.id.split("::");
+            let of_id = parts.next().unwrap_or_default().to_owned();
+            return FailedTest { file: case.file.clone().unwrap_or(of_id), names: parts.map(str::to_owned).collect() };
+        }
+        if matches!(runner, TestRunner::Go | TestRunner::CargoTest | TestRunner::Nextest) {
+            // The package, or the program of the tests, is the first of the suites.
+            let names = case.suite.iter().skip(1).chain([&case.name]).cloned().collect();
+            return FailedTest { file: case.suite.first().cloned().unwrap_or_default(), names };
+        }
+        FailedTest { file, names: case.suite.iter().chain([&case.name]).cloned().collect() }
+    });
+    let of_files = parsed.file_errors.iter().map(|error| FailedTest { file: error.file.clone(), names: Vec::new() });
+    let unfinished = parsed.unfinished.iter().filter(|_| matches!(runner, TestRunner::Vitest | TestRunner::Pytest));
+    let of_unfinished = unfinished.map(|id| {
+        let file = id.split(" > ").next().unwrap_or(id).split("::").next().unwrap_or(id);
+        FailedTest { file: file.to_owned(), names: Vec::new() }
+    });
+    of_case.chain(of_files).chain(of_unfinished).collect()
+}
+
+fn progress(seen: &Progress, elapsed: Duration, stage: Stage) -> String {
+    let seconds = elapsed.as_secs_f64();
+    match (stage, seen.total()) {
+        (Stage::Waiting, _) => "waiting for a free place".to_owned(),
+        (Stage::Running { .. }, Some(total)) => format!("{} of {total} tests, {seconds:.1} s", seen.done()),
+        (Stage::Running { bytes }, None) => format!("running for {seconds:.1} s, {bytes} bytes of output"),
+    }
+}
+
+/// The words of a command, for people.
+fn words(plan: &Plan) -> String {
+    plan.argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+fn check_junit(request: &Request<'_>) -> Result<(), TestrunError> {
+    match (request.runner == Some(TestRunner::Junit), request.command, request.report) {
+        (true, Some(_), Some(_)) | (false, None, None) => Ok(()),
+        (true, ..) => Err(TestrunError::arguments(
+            "`runner: \"junit\"` needs `command`, which runs the tests, and `report`, the file that it writes JUnit XML to",
+        )),
+        (false, ..) => Err(TestrunError::arguments("`command` and `report` belong to `runner: \"junit\"`")),
+    }
+}
+
+/// What of the project the plan has to know.
+fn is_special(ground: &Ground<'_>, chosen: &Chosen, project: &Checked<Read>) -> bool {
+    let disk = ground.disk();
+    let text = |file: &str| disk.text(&project.shown().join(file)).unwrap_or_default();
+    match chosen.runner {
+        TestRunner::CargoTest | TestRunner::Nextest => {
+            text("Cargo.toml").lines().any(|line| line.trim() == "[workspace]")
+        }
+        TestRunner::Pytest => {
+            ["pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini"].iter().any(|file| text(file).contains("--cov"))
+        }
+        _ => false,
+    }
+}
+
+fn missing_tool(chosen: &Chosen, project: &Checked<Read>, missing: &Missing, request: &Request<'_>) -> Ran {
+    let hint =
+        format!("install it with `{}` (commands may have no network: then the operator has to)", missing.install);
+    let ending = Ending { missing: true, ..Ending::default() };
+    empty(chosen, project, ending, &missing.what, Some(hint), request)
+}
+
+fn nothing(chosen: &Chosen, project: &Checked<Read>, why: &str, request: &Request<'_>) -> Ran {
+    let ending = Ending { exit_code: Some(0), ..Ending::default() };
+    let mut ran = empty(chosen, project, ending, why, None, request);
+    ran.report.status = TestStatus::NoTests;
+    ran.report.exit_code = None;
+    ran
+}
+
+/// A run that there was none of.
+fn empty(
+    chosen: &Chosen,
+    project: &Checked<Read>,
+    ending: Ending,
+    why: &str,
+    hint: Option<String>,
+    request: &Request<'_>,
+) -> Ran {
+    let cwd = project.shown().to_string_lossy().into_owned();
+    let mut notes = chosen.notes.clone();
+    notes.push(why.to_owned());
+    let runner = RunnerInfo { name: chosen.runner, version: None, command: Vec::new(), cwd };
+    let scope = Scope { files: request.files.to_vec(), filter: request.filter.map(str::to_owned), project: None };
+    let mut report = verdict::test_report(runner, scope, Parsed::default(), ending, false);
+    report.hint = hint;
+    Ran { report, tests: Vec::new(), notes, denied: Vec::new(), log: None }
+}

@@ -1,0 +1,264 @@
+//! Reports as text for the model: counts, then what failed, then the rest by name. Every line costs tokens, so nothing
+//! is told twice and no empty line is told at all.
+
+use std::fmt::Write as _;
+
+use super::model::{
+    Case, CheckStatus, Diagnostic, Diagnostics, Frame, Listed, Severity, State, TestError, TestReport, TestStatus,
+};
+use super::reports::is_library;
+use crate::limits::{MAX_TOLD_FAILURES, MAX_TOLD_LINES, MAX_TOLD_TESTS};
+
+/// A test run. `tests` are names of tests to tell besides the failures: those of the report, unless it lists none.
+pub fn tests(report: &TestReport, tests: &[Listed]) -> String {
+    let mut text = String::new();
+    heading(&mut text, report);
+    for case in report.failures.iter().take(MAX_TOLD_FAILURES) {
+        failure(&mut text, case);
+    }
+    let more = report.failures.len().saturating_sub(MAX_TOLD_FAILURES) as u64 + report.truncated.failures;
+    if more > 0 {
+        let _ = writeln!(text, "... and {more} more failed");
+    }
+    for error in &report.file_errors {
+        let place = place(Some(&error.file), error.line, error.column);
+        let _ = writeln!(text, "ERROR {place} ({})", error.phase.name());
+        indented(&mut text, &error.message);
+    }
+    for error in &report.run_errors {
+        let class = error.class.as_deref().unwrap_or("output");
+        let _ = writeln!(text, "RUN ERROR {class}");
+        indented(&mut text, &error.message);
+        frames(&mut text, &error.stack);
+    }
+    for id in &report.unfinished {
+        let _ = writeln!(text, "UNFINISHED {id}");
+    }
+    others(&mut text, report.tests.as_deref().unwrap_or(tests), report);
+    if let Some(uri) = &report.log_uri {
+        let _ = writeln!(text, "log: {uri}");
+    }
+    if let Some(hint) = &report.hint {
+        let _ = writeln!(text, "hint: {hint}");
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// `FAILED: 3 passed, 1 failed, 2 skipped (vitest 5.1.1, 0.82 s)`.
+fn heading(text: &mut String, report: &TestReport) {
+    let summary = &report.summary;
+    let status = match report.status {
+        TestStatus::Passed => "PASSED",
+        TestStatus::Failed => "FAILED",
+        TestStatus::NoTests => "NO TESTS RAN",
+        TestStatus::BuildError => "BUILD ERROR",
+        TestStatus::ConfigError => "CONFIGURATION ERROR",
+        TestStatus::MissingTool => "MISSING TOOL",
+        TestStatus::TimedOut => "TIMED OUT",
+        TestStatus::Crashed => "CRASHED",
+    };
+    let counts = [
+        (summary.passed, "passed"),
+        (summary.failed, "failed"),
+        (summary.errored, "errored"),
+        (summary.skipped, "skipped"),
+        (summary.todo, "todo"),
+        (summary.flaky, "flaky"),
+        (summary.not_run, "not run"),
+    ];
+    let told: Vec<_> = counts
+        .iter()
+        .filter(|(count, word)| *count > 0 || *word == "passed" || *word == "failed")
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    let version = report.runner.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
+    let name = report.runner.name.name();
+    let _ = writeln!(text, "{status}: {} ({name}{version}, {})", told.join(", "), seconds(report.duration_ms));
+}
+
+fn failure(text: &mut String, case: &Case) {
+    let word = match case.state {
+        State::TimedOut => "TIMED OUT",
+        State::Crashed => "CRASHED",
+        State::Errored => "ERROR",
+        _ => "FAIL",
+    };
+    let time =
+        case.duration_ms.filter(|time| *time > 0).map(|time| format!(" ({})", duration(time))).unwrap_or_default();
+    // An id that begins with the file needs its line alone.
+    let place = match (&case.file, case.line) {
+        (Some(file), Some(line)) if case.id.starts_with(file.as_str()) => format!(" (line {line})"),
+        (Some(file), line) if !case.id.contains(file.as_str()) => format!(" ({})", self::place(Some(file), line, None)),
+        _ => String::new(),
+    };
+    let _ = writeln!(text, "{word} {}{place}{time}", case.id);
+    for error in &case.errors {
+        self::error(text, error);
+    }
+    for (name, output) in [("stdout", &case.stdout), ("stderr", &case.stderr)] {
+        if let Some(output) = output {
+            let _ = writeln!(text, "  {name}:");
+            indented(text, output);
+        }
+    }
+}
+
+fn error(text: &mut String, error: &TestError) {
+    let message = match error.class.as_deref() {
+        // The class that every failed assertion has says nothing more.
+        Some(class) if !matches!(class, "Error" | "AssertionError") && !error.message.starts_with(class) => {
+            format!("{class}: {}", error.message)
+        }
+        _ => error.message.clone(),
+    };
+    indented(text, &message);
+    let is_told = |value: &Option<String>| {
+        let assertion = error.message.starts_with("expected ");
+        value.as_deref().is_some_and(|value| (assertion || value.len() > 3) && error.message.contains(value))
+    };
+    match (&error.diff, &error.expected, &error.actual) {
+        // The message has both already.
+        (_, expected, actual) if is_told(expected) && is_told(actual) => {}
+        (Some(diff), expected, actual) => {
+            let is_short = |value: &Option<String>| value.as_ref().is_some_and(|value| !value.contains('\n'));
+            if is_short(expected) && is_short(actual) {
+                values(text, expected.as_deref(), actual.as_deref());
+            } else {
+                indented(text, diff);
+            }
+        }
+        (None, expected, actual) => values(text, expected.as_deref(), actual.as_deref()),
+    }
+    frames(text, &error.stack);
+}
+
+fn values(text: &mut String, expected: Option<&str>, actual: Option<&str>) {
+    for (name, value) in [("expected", expected), ("actual", actual)] {
+        if let Some(value) = value {
+            indented(text, &format!("{name}: {value}"));
+        }
+    }
+}
+
+/// The frames of the project; where there is none, the first.
+fn frames(text: &mut String, stack: &[Frame]) {
+    let own = stack.iter().take_while(|frame| !is_library(&frame.file)).count();
+    for frame in stack.iter().take(own.max(1)) {
+        let place = place(Some(&frame.file), frame.line, frame.column);
+        let _ = match &frame.function {
+            Some(function) => writeln!(text, "  at {place} {function}"),
+            None => writeln!(text, "  at {place}"),
+        };
+    }
+}
+
+/// Names of tests that are no failures; the slow ones with their times.
+fn others(text: &mut String, tests: &[Listed], report: &TestReport) {
+    let mut told: Vec<_> = tests.iter().filter(|test| !test.state.is_failure()).collect();
+    // What did not run is more of a surprise than what passed.
+    told.sort_by_key(|test| test.state == State::Passed);
+    let max = if report.tests.is_some() { usize::MAX } else { MAX_TOLD_TESTS };
+    for test in told.iter().take(max) {
+        let word = if test.state == State::Passed { "ok" } else { test.state.name() };
+        let time = test.duration_ms.filter(|time| *time >= 100).map(|time| format!(" ({})", duration(time)));
+        let _ = writeln!(text, "{word} {}{}", test.id, time.unwrap_or_default());
+    }
+    if told.len() > max {
+        let _ = writeln!(text, "... and {} more that did not fail", told.len() - max);
+    }
+}
+
+/// A type check.
+pub fn diagnostics(report: &Diagnostics) -> String {
+    let mut text = String::new();
+    let summary = &report.summary;
+    let status = match report.status {
+        CheckStatus::Clean => "CLEAN",
+        CheckStatus::Errors => "ERRORS",
+        CheckStatus::ConfigError => "CONFIGURATION ERROR",
+        CheckStatus::MissingTool => "MISSING TOOL",
+        CheckStatus::TimedOut => "TIMED OUT",
+    };
+    let version = report.tool.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
+    let _ = write!(text, "{status}: {}, {}", counted(summary.errors, "error"), counted(summary.warnings, "warning"));
+    if summary.hidden_outside_scope > 0 {
+        let _ = write!(text, ", {} outside what was asked for", summary.hidden_outside_scope);
+    }
+    if let Some(files) = report.files_checked {
+        let _ = write!(text, ", {} analysed", counted(files, "file"));
+    }
+    let _ = writeln!(text, " ({}{version}, {})", report.tool.name.name(), seconds(report.duration_ms));
+    for diagnostic in &report.diagnostics {
+        self::diagnostic(&mut text, diagnostic);
+    }
+    if report.truncated > 0 {
+        let _ = writeln!(text, "... and {} more", report.truncated);
+    }
+    if let Some(uri) = &report.log_uri {
+        let _ = writeln!(text, "log: {uri}");
+    }
+    if let Some(hint) = &report.hint {
+        let _ = writeln!(text, "hint: {hint}");
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// `src/a.ts:3:7 error TS2322: message`.
+fn diagnostic(text: &mut String, diagnostic: &Diagnostic) {
+    if diagnostic.file.is_some() {
+        let _ = write!(text, "{} ", place(diagnostic.file.as_deref(), diagnostic.line, diagnostic.column));
+    }
+    let code = diagnostic.code.as_deref().map(|code| format!(" {code}")).unwrap_or_default();
+    let mut lines = diagnostic.message.lines();
+    let _ = writeln!(text, "{}{code}: {}", diagnostic.severity.name(), lines.next().unwrap_or_default());
+    for line in lines.take(MAX_TOLD_LINES) {
+        // Most checkers indent them already.
+        let indent = if line.starts_with(' ') { "" } else { "  " };
+        let _ = writeln!(text, "{indent}{}", line.trim_end());
+    }
+    if diagnostic.severity == Severity::Note {
+        return;
+    }
+    for related in &diagnostic.related {
+        let place = match (&related.file, related.line) {
+            // What is in the same file needs its line alone.
+            (Some(file), Some(line)) if diagnostic.file.as_ref() == Some(file) => format!("line {line}: "),
+            (Some(file), line) => format!("{}: ", place(Some(file), line, related.column)),
+            _ => String::new(),
+        };
+        let _ = writeln!(text, "  {place}{}", related.message.lines().next().unwrap_or_default());
+    }
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+fn place(file: Option<&str>, line: Option<u32>, column: Option<u32>) -> String {
+    let mut place = file.unwrap_or_default().to_owned();
+    for number in [line, line.and(column)].into_iter().flatten() {
+        let _ = write!(place, ":{number}");
+    }
+    place
+}
+
+fn indented(text: &mut String, block: &str) {
+    let mut lines = block.lines().filter(|line| !line.trim().is_empty());
+    for line in lines.by_ref().take(MAX_TOLD_LINES) {
+        let _ = writeln!(text, "  {}", line.trim_end());
+    }
+    let more = lines.count();
+    if more > 0 {
+        let _ = writeln!(text, "  ... {more} more lines");
+    }
+}
+
+fn seconds(milliseconds: u64) -> String {
+    format!("{:.2} s", milliseconds as f64 / 1000.0)
+}
+
+fn duration(milliseconds: u64) -> String {
+    if milliseconds < 1000 { format!("{milliseconds} ms") } else { seconds(milliseconds) }
+}

@@ -1,0 +1,302 @@
+//! How a run or a check ended, decided from all that is known: no single source is to be believed. A runner may exit
+//! with 0 and have run nothing, report no failure and exit with 1, or die half-way through a report without one.
+
+use super::model::{
+    CheckStatus, CheckerInfo, DiagnosticSummary, Diagnostics, DiagnosticsKind, RunError, RunnerInfo, Scope, Severity,
+    TestReport, TestRunner, TestStatus, TestsKind,
+};
+use super::reports::{Checked, Parsed};
+use crate::limits::{MAX_LISTED_TESTS, MAX_SHOWN_DIAGNOSTICS, MAX_SHOWN_FAILURES};
+
+/// How the process ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ending {
+    /// Its exit code.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// It was ended because its time was up.
+    pub timed_out: bool,
+    /// It was never started: there is no such program.
+    pub missing: bool,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// The verdict on a test run.
+pub fn of_tests(runner: TestRunner, parsed: &Parsed, ending: Ending) -> TestStatus {
+    let summary = &parsed.summary;
+    let failed = summary.failed + summary.errored > 0;
+    let faults = !parsed.file_errors.is_empty() || !parsed.run_errors.is_empty();
+    if ending.missing {
+        return TestStatus::MissingTool;
+    }
+    if ending.timed_out {
+        return TestStatus::TimedOut;
+    }
+    if parsed.build_failed && summary.ran() == 0 {
+        return TestStatus::BuildError;
+    }
+    if parsed.begun && !parsed.ended || ending.signal.is_some() {
+        return TestStatus::Crashed;
+    }
+    if summary.ran() > 0 {
+        // Exit 0 beside a failure, and a failure that nothing but the exit code tells of, both count.
+        let passed =
+            !failed && !faults && !parsed.build_failed && ending.exit_code == Some(0) && parsed.passed != Some(false);
+        return if passed { TestStatus::Passed } else { TestStatus::Failed };
+    }
+    if !parsed.file_errors.is_empty() || failed {
+        return TestStatus::Failed;
+    }
+    // What goes wrong before any test, and in no file, is the environment: a plugin, a missing dependency.
+    if !parsed.run_errors.is_empty() {
+        return TestStatus::ConfigError;
+    }
+    match (runner, ending.exit_code) {
+        // Filters that match nothing: Vitest and Jest exit with 1, pytest with 5, nextest with 4.
+        (TestRunner::Vitest | TestRunner::Jest, Some(1)) if parsed.begun => TestStatus::NoTests,
+        (TestRunner::Jest, Some(1)) if parsed.said.contains("No tests found") => TestStatus::NoTests,
+        // Any program that was to write a report and wrote none.
+        (TestRunner::Junit, Some(0)) if !parsed.begun => TestStatus::ConfigError,
+        (TestRunner::Pytest, Some(5)) | (TestRunner::Nextest, Some(4)) | (_, Some(0)) => TestStatus::NoTests,
+        _ => TestStatus::ConfigError,
+    }
+}
+
+/// The verdict on a type check. `errors` are those in what was asked for.
+pub fn of_check(checked: &Checked, errors: u64, hidden: u64, ending: Ending) -> CheckStatus {
+    if ending.missing {
+        return CheckStatus::MissingTool;
+    }
+    if ending.timed_out {
+        return CheckStatus::TimedOut;
+    }
+    let mut found = checked.diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).peekable();
+    let is_any = found.peek().is_some();
+    // A source has a place; configuration files and the command line are no sources.
+    let of_sources = found.any(|diagnostic| {
+        let config = [".json", ".toml", ".ini", ".cfg"];
+        diagnostic.file.as_deref().is_some_and(|file| !config.iter().any(|end| file.ends_with(end)))
+    });
+    match (errors, hidden) {
+        _ if is_any && !of_sources => CheckStatus::ConfigError,
+        (0, 0) if ending.exit_code == Some(0) => CheckStatus::Clean,
+        (0, 0) if checked.diagnostics.is_empty() => CheckStatus::ConfigError,
+        (0, _) if ending.signal.is_none() => CheckStatus::Clean,
+        (0, _) => CheckStatus::ConfigError,
+        _ => CheckStatus::Errors,
+    }
+}
+
+/// The whole of a test run. `listed` asks for the name of every test.
+pub fn test_report(runner: RunnerInfo, scope: Scope, parsed: Parsed, ending: Ending, listed: bool) -> TestReport {
+    let status = of_tests(runner.name, &parsed, ending);
+    let mut report = TestReport {
+        kind: TestsKind::Tests,
+        status,
+        runner: RunnerInfo { version: runner.version.or(parsed.version), ..runner },
+        scope,
+        exit_code: ending.exit_code,
+        signal: ending.signal,
+        duration_ms: ending.duration_ms,
+        summary: parsed.summary,
+        failures: parsed.failures,
+        file_errors: parsed.file_errors,
+        run_errors: parsed.run_errors,
+        slowest: parsed.slowest,
+        unfinished: parsed.unfinished,
+        tests: listed.then_some(parsed.tests),
+        truncated: parsed.truncated,
+        log_uri: None,
+        hint: None,
+    };
+    report.truncated.failures += cut(&mut report.failures, MAX_SHOWN_FAILURES);
+    match &mut report.tests {
+        Some(tests) => report.truncated.others += cut(tests, MAX_LISTED_TESTS),
+        // Names that nobody asked for are not missed.
+        None => report.truncated.others = 0,
+    }
+    report.hint = hint(&report, parsed.deselected);
+    let explained = !report.run_errors.is_empty() || !report.file_errors.is_empty() || !report.failures.is_empty();
+    let needs_words = match status {
+        TestStatus::Passed | TestStatus::MissingTool | TestStatus::NoTests => false,
+        TestStatus::TimedOut => report.unfinished.is_empty() && report.summary.ran() == 0,
+        _ => true,
+    };
+    if needs_words && !explained && !parsed.said.trim().is_empty() {
+        report.run_errors.push(RunError { class: None, message: parsed.said, stack: Vec::new() });
+    }
+    report
+}
+
+/// The next step, where one can be told from the report alone.
+fn hint(report: &TestReport, deselected: u64) -> Option<String> {
+    let text = match report.status {
+        TestStatus::NoTests if deselected > 0 => {
+            format!("the filter left out all {deselected} tests: correct it, or leave it out")
+        }
+        TestStatus::NoTests if report.summary.skipped + report.summary.todo > 0 => {
+            "every test was skipped: correct the filter, or leave it out".to_owned()
+        }
+        TestStatus::NoTests => "no test was found: look at the files and the filter that were asked for".to_owned(),
+        TestStatus::TimedOut if !report.unfinished.is_empty() => {
+            "look for an endless loop or a wait without end in what is unfinished, or ask for more time".to_owned()
+        }
+        TestStatus::TimedOut => "ask for more time, or for fewer files".to_owned(),
+        TestStatus::Crashed if !report.unfinished.is_empty() => {
+            "the process died while what is unfinished ran; the results before it stand".to_owned()
+        }
+        TestStatus::Failed
+            if report.failures.is_empty() && report.file_errors.is_empty() && report.run_errors.is_empty() =>
+        {
+            "every test passed, but the runner failed: look at its output (a threshold of coverage, an open handle)"
+                .to_owned()
+        }
+        _ => return None,
+    };
+    Some(text)
+}
+
+/// The whole of a type check; `in_scope` says whether a file was asked for.
+pub fn diagnostics(
+    tool: CheckerInfo,
+    scope: Scope,
+    mut checked: Checked,
+    ending: Ending,
+    in_scope: impl Fn(&str) -> bool,
+) -> Diagnostics {
+    let mut summary = DiagnosticSummary::default();
+    let [beyond_errors, beyond_warnings] = checked.beyond;
+    let mut hidden_errors = 0;
+    for diagnostic in &checked.diagnostics {
+        let is_shown = diagnostic.file.as_deref().is_none_or(&in_scope);
+        match (is_shown, diagnostic.severity) {
+            (_, Severity::Note) => {}
+            (true, Severity::Error) => summary.errors += 1,
+            (true, Severity::Warning) => summary.warnings += 1,
+            (false, severity) => {
+                summary.hidden_outside_scope += 1;
+                hidden_errors += u64::from(severity == Severity::Error);
+            }
+        }
+    }
+    summary.errors += beyond_errors;
+    summary.warnings += beyond_warnings;
+    let status = of_check(&checked, summary.errors, hidden_errors, ending);
+    let mut shown = std::mem::take(&mut checked.diagnostics);
+    shown.retain(|diagnostic| diagnostic.file.as_deref().is_none_or(&in_scope));
+    shown.sort_by_key(|diagnostic| diagnostic.severity as u8);
+    let truncated = cut(&mut shown, MAX_SHOWN_DIAGNOSTICS) + beyond_errors + beyond_warnings;
+    if matches!(status, CheckStatus::ConfigError) && shown.is_empty() && !checked.said.trim().is_empty() {
+        shown.push(super::model::Diagnostic::new(Severity::Error, checked.said));
+    }
+    Diagnostics {
+        kind: DiagnosticsKind::Diagnostics,
+        status,
+        tool: CheckerInfo { version: tool.version.or(checked.version), ..tool },
+        scope,
+        exit_code: ending.exit_code,
+        duration_ms: ending.duration_ms,
+        files_checked: checked.files_checked,
+        summary,
+        diagnostics: shown,
+        truncated,
+        log_uri: None,
+        hint: None,
+    }
+}
+
+/// Cuts a list; returns how many were cut.
+fn cut<T>(list: &mut Vec<T>, max: usize) -> u64 {
+    let more = list.len().saturating_sub(max);
+    list.truncate(max);
+    more as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::{Diagnostic, Summary};
+    use super::*;
+
+    fn parsed(summary: Summary) -> Parsed {
+        Parsed { begun: true, ended: true, summary, ..Parsed::default() }
+    }
+
+    fn exit(code: i32) -> Ending {
+        Ending { exit_code: Some(code), ..Ending::default() }
+    }
+
+    fn passed(passed: u64) -> Summary {
+        Summary { total: passed, passed, ..Summary::default() }
+    }
+
+    #[test]
+    fn only_tests_that_ran_and_a_runner_that_agrees_pass() {
+        let of = |parsed: &Parsed, code| of_tests(TestRunner::Vitest, parsed, exit(code));
+        assert_eq!(of(&parsed(passed(1)), 0), TestStatus::Passed);
+        // Thresholds of coverage.
+        assert_eq!(of(&parsed(passed(1)), 1), TestStatus::Failed);
+        let skipped = Summary { total: 2, skipped: 2, ..Summary::default() };
+        assert_eq!(of(&parsed(skipped), 0), TestStatus::NoTests);
+        assert_eq!(of(&parsed(Summary::default()), 1), TestStatus::NoTests);
+        let failed = Summary { total: 1, failed: 1, ..Summary::default() };
+        assert_eq!(of(&parsed(failed), 0), TestStatus::Failed);
+        // An unhandled rejection, even where the runner exits with 0.
+        let leaked = Parsed { run_errors: vec![RunError::default()], ..parsed(passed(1)) };
+        assert_eq!([of(&leaked, 0), of(&leaked, 1)], [TestStatus::Failed; 2]);
+        let nothing_ran = Parsed { run_errors: vec![RunError::default()], ..parsed(Summary::default()) };
+        assert_eq!(of(&nothing_ran, 1), TestStatus::ConfigError);
+        assert_eq!(of(&Parsed::default(), 1), TestStatus::ConfigError);
+    }
+
+    #[test]
+    fn what_ends_early_is_told_by_how_it_ended() {
+        let half = Parsed { ended: false, ..parsed(passed(3)) };
+        let of = |ending| of_tests(TestRunner::Pytest, &half, ending);
+        assert_eq!(of(exit(0)), TestStatus::Crashed);
+        assert_eq!(of(Ending { timed_out: true, signal: Some(9), ..Ending::default() }), TestStatus::TimedOut);
+        assert_eq!(of(Ending { missing: true, ..Ending::default() }), TestStatus::MissingTool);
+        let broken = Parsed { build_failed: true, ..Parsed::default() };
+        assert_eq!(of_tests(TestRunner::CargoTest, &broken, exit(101)), TestStatus::BuildError);
+        let partly = Parsed { build_failed: true, ..parsed(passed(1)) };
+        assert_eq!(of_tests(TestRunner::Go, &partly, exit(1)), TestStatus::Failed);
+    }
+
+    #[test]
+    fn runners_have_their_own_codes_for_no_tests() {
+        let of = |runner, code| of_tests(runner, &parsed(Summary::default()), exit(code));
+        assert_eq!(of(TestRunner::Pytest, 5), TestStatus::NoTests);
+        assert_eq!(of(TestRunner::Pytest, 4), TestStatus::ConfigError);
+        assert_eq!(of_tests(TestRunner::Nextest, &Parsed::default(), exit(4)), TestStatus::NoTests);
+        assert_eq!(of(TestRunner::CargoTest, 0), TestStatus::NoTests);
+        assert_eq!(of_tests(TestRunner::Junit, &Parsed::default(), exit(0)), TestStatus::ConfigError);
+    }
+
+    #[test]
+    fn a_check_is_clean_where_it_was_asked() {
+        let at =
+            |file: Option<&str>| Diagnostic { file: file.map(str::to_owned), ..Diagnostic::new(Severity::Error, "x") };
+        let status = |diagnostics: Vec<Diagnostic>, code| {
+            let checked = Checked { diagnostics, ..Checked::default() };
+            let tool = CheckerInfo {
+                name: super::super::model::Checker::Tsc,
+                version: None,
+                command: Vec::new(),
+                cwd: String::new(),
+            };
+            let told = diagnostics_of(tool, checked, exit(code));
+            (told.status, told.summary.errors, told.summary.hidden_outside_scope)
+        };
+        assert_eq!(status(vec![], 0), (CheckStatus::Clean, 0, 0));
+        assert_eq!(status(vec![], 1), (CheckStatus::ConfigError, 0, 0));
+        assert_eq!(status(vec![at(Some("a.ts")), at(Some("b.ts"))], 2), (CheckStatus::Errors, 1, 1));
+        assert_eq!(status(vec![at(Some("b.ts"))], 2), (CheckStatus::Clean, 0, 1));
+        assert_eq!(status(vec![at(None)], 1), (CheckStatus::ConfigError, 1, 0));
+        assert_eq!(status(vec![at(Some("tsconfig.json"))], 1), (CheckStatus::ConfigError, 0, 1));
+    }
+
+    fn diagnostics_of(tool: CheckerInfo, checked: Checked, ending: Ending) -> Diagnostics {
+        diagnostics(tool, Scope::default(), checked, ending, |file| file == "a.ts")
+    }
+}

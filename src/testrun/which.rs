@@ -1,0 +1,149 @@
+//! Which tests a call means, once its runner is known.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::changed::{self, affected};
+use super::choose::Chosen;
+use super::error::TestrunError;
+use super::files::{self, Target};
+use super::ground::Ground;
+use super::model::TestRunner;
+use super::plan::{CargoPart, CargoTargets, Which, cargo_targets};
+use super::run::Request;
+use crate::exec::Exit;
+use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_TEST_FILES};
+use crate::policy::{Checked, Read};
+
+/// What a call means; `Err` is the note that says why there is nothing to run.
+pub type Meant = Result<Which, String>;
+
+/// Which tests the arguments mean. Adds to the notes what is not plain from them.
+pub fn which(
+    ground: &Ground<'_>,
+    chosen: &mut Chosen,
+    request: &Request<'_>,
+    cwd: &Checked<Read>,
+    project: &Checked<Read>,
+) -> Result<Meant, TestrunError> {
+    let asked = [!request.files.is_empty(), request.changed, request.rerun_failed];
+    if asked.iter().filter(|asked| **asked).count() > 1 {
+        return Err(TestrunError::arguments(
+            "`testFiles`, `changed` and `rerunFailed` exclude one another; give one of them",
+        ));
+    }
+    if chosen.runner == TestRunner::Junit && asked.contains(&true) {
+        return Err(TestrunError::arguments(
+            "`testFiles`, `changed` and `rerunFailed` mean nothing to `runner: \"junit\"`; say in `command` what is run",
+        ));
+    }
+    if request.rerun_failed {
+        let known = ground.kept.failed(project.shown(), chosen.runner).ok_or_else(|| {
+            let (runner, dir) = (chosen.runner.name(), project.shown().display());
+            TestrunError::arguments(format!(
+                "`rerunFailed` has nothing to go by: {runner} has not run in `{dir}` since the server was started"
+            ))
+        })?;
+        if known.is_empty() {
+            return Ok(Err("nothing failed in the last run".to_owned()));
+        }
+        chosen.notes.push(format!("only what failed in the last run: {}", known.len()));
+        return Ok(Ok(Which::Failed(known.to_vec())));
+    }
+    if request.changed {
+        return changed_tests(ground, chosen, project);
+    }
+    if !request.files.is_empty() {
+        let mut targets = files::targets(ground.call(), &[cwd, project], request.files)?;
+        for target in &mut targets {
+            if target.is_dir && target.path == project.shown() {
+                return Ok(Ok(Which::All));
+            }
+            if !target.part.is_empty() && chosen.runner != TestRunner::Pytest {
+                return Err(TestrunError::arguments(format!(
+                    "`{}` names a test in a file, which only pytest understands; give the name as `filter`",
+                    target.part
+                )));
+            }
+        }
+        return Ok(Ok(Which::Targets(targets)));
+    }
+    let below = cwd.shown() != project.shown();
+    if below && !matches!(chosen.runner, TestRunner::Junit | TestRunner::CargoTest | TestRunner::Nextest) {
+        chosen.notes.push(format!("only what is below `cwd`; the project is `{}`", project.shown().display()));
+        return Ok(Ok(Which::Targets(vec![Target::whole(cwd.shown().to_path_buf(), true)])));
+    }
+    Ok(Ok(Which::All))
+}
+
+fn changed_tests(ground: &Ground<'_>, chosen: &mut Chosen, project: &Checked<Read>) -> Result<Meant, TestrunError> {
+    let timeout = Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS);
+    let outcome = ground.shell(project, changed::GIT, timeout, &mut |_, _| {})?;
+    let text = outcome.stdout.text();
+    let files = changed::changed(&text).filter(|_| outcome.exit == Exit::Code(0)).ok_or_else(|| {
+        let said = outcome.stderr.text();
+        let said = said.lines().next().unwrap_or("git said nothing").trim();
+        TestrunError::arguments(format!("`changed` needs git to say what has changed, and it does not: {said}"))
+    })?;
+    let own = files.iter().filter(|file| file.starts_with(project.shown())).count();
+    if own == 0 {
+        return Ok(Err("no file of the project differs from the last commit".to_owned()));
+    }
+    if matches!(chosen.runner, TestRunner::Vitest | TestRunner::Jest) {
+        chosen.notes.push(format!("tests that {} finds affected by {own} changed files", chosen.runner.name()));
+        return Ok(Ok(Which::Changed));
+    }
+    let found = affected(chosen.runner, project.shown(), &files);
+    let mut targets = found.targets;
+    let mut alone = Vec::new();
+    for (glob, file) in found.globs.iter().take(MAX_TEST_FILES) {
+        let tests = files::matching(ground.call(), project, glob)?;
+        if tests.is_empty() {
+            alone.push(file.strip_prefix(project.shown()).unwrap_or(file).display().to_string());
+        }
+        targets.extend(tests.into_iter().map(|path| Target::whole(path, false)));
+    }
+    if !alone.is_empty() {
+        let more = alone.len().saturating_sub(5);
+        alone.truncate(5);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        chosen.notes.push(format!("changed, and no test is named after them: {}{more}", alone.join(", ")));
+    }
+    if targets.is_empty() {
+        return Ok(Err(format!("{own} files differ from the last commit, and no test is known to belong to them")));
+    }
+    chosen.notes.push(format!(
+        "tests of {own} changed files, by {}",
+        if chosen.runner == TestRunner::Pytest { "their names" } else { "their packages" }
+    ));
+    Ok(Ok(Which::Targets(targets.into_iter().collect())))
+}
+
+/// Which packages of a Cargo workspace are meant, and what of them.
+pub fn cargo_parts(ground: &Ground<'_>, which: &Which, by_package: bool) -> Result<Vec<CargoPart>, TestrunError> {
+    let Which::Targets(targets) = which else { return Ok(Vec::new()) };
+    let mut parts = Vec::new();
+    for target in targets {
+        let inside = if target.is_dir { target.path.join("any") } else { target.path.clone() };
+        let Some((package, dir)) = ground.disk().cargo_package(&inside) else {
+            return Err(TestrunError::arguments(format!("`{}` belongs to no package of Cargo", target.path.display())));
+        };
+        let below = inside.strip_prefix(&dir).unwrap_or(Path::new(""));
+        let what = if by_package {
+            CargoTargets::All
+        } else if target.is_dir {
+            match cargo_targets(&below.with_file_name("mod.rs").to_string_lossy()) {
+                // `src` and `tests` themselves.
+                CargoTargets::Module(module) if module == "mod" => CargoTargets::All,
+                CargoTargets::Test(name) if name == "mod" => CargoTargets::All,
+                what => what,
+            }
+        } else {
+            cargo_targets(&below.to_string_lossy())
+        };
+        parts.push(CargoPart { package, what });
+    }
+    parts.sort();
+    parts.dedup();
+    Ok(parts)
+}

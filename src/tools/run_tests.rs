@@ -1,0 +1,123 @@
+//! `run_tests`: the tests of a project, whatever its runner, and what became of them.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::one_or_many::OneOrMany;
+use super::testing::{content, report, with_ground};
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::error::Error;
+use crate::limits::{DEFAULT_TESTS_TIMEOUT_SECS, MAX_TESTS_TIMEOUT_SECS};
+use crate::testrun::model::{TestReport, TestRunner, TestStatus};
+use crate::testrun::{Request, run, text};
+
+/// Runs tests.
+pub struct RunTests;
+
+/// Arguments of `run_tests`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Params {
+    /// Test files, directories or globs (default: all)
+    #[schemars(extend("x-aliases" = ["test_files", "files", "paths"]))]
+    test_files: Option<OneOrMany>,
+    /// Default: found by the project's files
+    runner: Option<Runner>,
+    /// The project, or a directory in it (default: the first writable allowed directory)
+    #[schemars(extend("x-aliases" = ["workingDirectory", "working_directory", "project", "root"]))]
+    cwd: Option<String>,
+    /// Only tests whose name matches, in the runner's syntax (vitest -t, pytest -k, go -run)
+    #[schemars(extend("x-aliases" = ["testNamePattern", "test_name_pattern", "name"]))]
+    filter: Option<String>,
+    /// Only tests of what differs from the last commit
+    changed: Option<bool>,
+    /// Only what failed in the last run
+    #[schemars(extend("x-aliases" = ["rerun_failed"]))]
+    rerun_failed: Option<bool>,
+    /// With runner junit: a command that writes JUnit XML
+    command: Option<String>,
+    /// With runner junit: the file it writes
+    #[schemars(extend("x-aliases" = ["reportPath", "report_path"]))]
+    report: Option<String>,
+    /// Seconds (default 300)
+    #[schemars(range(min = 1, max = MAX_TESTS_TIMEOUT_SECS), extend("x-aliases" = ["timeout_secs"]))]
+    timeout: Option<u64>,
+    /// `all` lists every test (default: failures)
+    detail: Option<Detail>,
+}
+
+/// A runner as it is asked for.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Runner {
+    Auto,
+    Vitest,
+    Jest,
+    Pytest,
+    Cargo,
+    Nextest,
+    Go,
+    Junit,
+}
+
+impl Runner {
+    fn named(self) -> Option<TestRunner> {
+        Some(match self {
+            Self::Auto => return None,
+            Self::Vitest => TestRunner::Vitest,
+            Self::Jest => TestRunner::Jest,
+            Self::Pytest => TestRunner::Pytest,
+            Self::Cargo => TestRunner::CargoTest,
+            Self::Nextest => TestRunner::Nextest,
+            Self::Go => TestRunner::Go,
+            Self::Junit => TestRunner::Junit,
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Detail {
+    Failures,
+    All,
+}
+
+impl Tool for RunTests {
+    type Params = Params;
+    type Output = TestReport;
+    const NAME: &'static str = "run_tests";
+    const TITLE: &'static str = "Run tests";
+    const DESCRIPTION: &'static str = "Run a project's tests (Vitest, Jest, pytest, cargo, go, or anything that writes \
+        JUnit XML) and get counts and each failure with its place. Failing tests are no error of the call. For other \
+        commands use execute_command.";
+    const HINTS: Hints = Hints::Runs;
+    const TOOLSET: Toolset = Toolset::Tests;
+    const WEIGHT: Weight = Weight::Heavy;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<TestReport>, Error> {
+        let files = params.test_files.map(OneOrMany::into_list).unwrap_or_default();
+        let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_TESTS_TIMEOUT_SECS));
+        let request = Request {
+            cwd: params.cwd.as_deref(),
+            runner: params.runner.and_then(Runner::named),
+            files: &files,
+            filter: params.filter.as_deref().filter(|filter| !filter.is_empty()),
+            changed: params.changed == Some(true),
+            rerun_failed: params.rerun_failed == Some(true),
+            command: params.command.as_deref(),
+            report: params.report.as_deref(),
+            all: params.detail == Some(Detail::All),
+            timeout,
+        };
+        let ran = with_ground(context, Self::NAME, |ground| {
+            Ok(run(ground, &request, &mut |elapsed, words| report(context, elapsed, timeout, words))?)
+        })?;
+        let text = text::tests(&ran.report, &ran.tests);
+        let content = content(context, &text, &ran.notes, &ran.denied, ran.log.as_deref());
+        let mut reply = Reply::content(content);
+        reply.is_error = matches!(ran.report.status, TestStatus::MissingTool | TestStatus::ConfigError);
+        Ok(reply.with(ran.report))
+    }
+}

@@ -1,0 +1,66 @@
+//! What the tools for tests and types have in common.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::Context;
+use super::command_notes::{Notes, refused};
+use crate::error::Error;
+use crate::exec::{Denied, ExecError};
+use crate::protocol::Content;
+use crate::testrun::{Ground, Log};
+
+/// Does `work` with what runs need. `tool` is told in the refusal.
+pub fn with_ground<T>(
+    context: &Context<'_>,
+    tool: &'static str,
+    work: impl FnOnce(&Ground<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let services = context.services;
+    let rules = &services.commands;
+    if let Some(reason) = &rules.standing.refused {
+        return Err(refused(tool, reason));
+    }
+    let (Some(launcher), Some(scratch)) = (&rules.launcher, &rules.scratch) else {
+        return Err(ExecError::NoLauncher.into());
+    };
+    let tmp = rules.standing.tmp.as_ref().map_or_else(|| scratch.path().join("tmp"), |tmp| PathBuf::from(&tmp.0));
+    work(&Ground {
+        policy: &services.policy,
+        memory: &services.memory,
+        launcher,
+        running: &rules.running,
+        scratch,
+        tmp: &tmp,
+        kept: &services.tests,
+        cancel: context.cancel,
+    })
+}
+
+/// Tells the client how long the work takes, of how long it may, in its own words.
+pub fn report(context: &Context<'_>, elapsed: Duration, most: Duration, words: &str) {
+    context.progress.report(elapsed.as_millis() as u64, Some(most.as_millis() as u64), words);
+}
+
+/// What the model reads: the report and notes; and a link to the log.
+pub fn content(
+    context: &Context<'_>,
+    text: &str,
+    notes: &[String],
+    denied: &[Denied],
+    log: Option<&Log>,
+) -> Vec<Content> {
+    let mut all = Notes::below(text, "");
+    for note in notes {
+        all.add(format_args!("{note}"));
+    }
+    all.add_denied(denied, &context.services.commands);
+    let mut content = vec![Content::text(all.text())];
+    content.extend(log.map(|log| Content::Link {
+        uri: log.uri.clone(),
+        name: log.name.clone(),
+        mime: "text/plain".to_owned(),
+        size: log.text.len() as u64,
+    }));
+    content
+}

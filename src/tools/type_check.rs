@@ -1,0 +1,88 @@
+//! `type_check`: what a project's checker of types says.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::one_or_many::OneOrMany;
+use super::testing::{content, report, with_ground};
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::error::Error;
+use crate::limits::{DEFAULT_TESTS_TIMEOUT_SECS, MAX_TESTS_TIMEOUT_SECS};
+use crate::testrun::model::{CheckStatus, Checker, Diagnostics};
+use crate::testrun::{CheckRequest, check, text};
+
+/// Checks types.
+pub struct TypeCheck;
+
+/// Arguments of `type_check`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Params {
+    /// Files, directories or globs to report on (default: all)
+    #[schemars(extend("x-aliases" = ["paths", "testFiles"]))]
+    files: Option<OneOrMany>,
+    /// Default: found by the project's files
+    #[schemars(extend("x-aliases" = ["runner", "tool"]))]
+    checker: Option<Asked>,
+    /// The project, or a directory in it (default: the first writable allowed directory)
+    #[schemars(extend("x-aliases" = ["workingDirectory", "working_directory", "project", "root"]))]
+    cwd: Option<String>,
+    /// Seconds (default 300)
+    #[schemars(range(min = 1, max = MAX_TESTS_TIMEOUT_SECS), extend("x-aliases" = ["timeout_secs"]))]
+    timeout: Option<u64>,
+}
+
+/// A checker as it is asked for.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Asked {
+    Auto,
+    Tsc,
+    Cargo,
+    Mypy,
+    Pyright,
+    Go,
+}
+
+impl Asked {
+    fn named(self) -> Option<Checker> {
+        Some(match self {
+            Self::Auto => return None,
+            Self::Tsc => Checker::Tsc,
+            Self::Cargo => Checker::CargoCheck,
+            Self::Mypy => Checker::Mypy,
+            Self::Pyright => Checker::Pyright,
+            Self::Go => Checker::GoVet,
+        })
+    }
+}
+
+impl Tool for TypeCheck {
+    type Params = Params;
+    type Output = Diagnostics;
+    const NAME: &'static str = "type_check";
+    const TITLE: &'static str = "Check types";
+    const DESCRIPTION: &'static str = "Check a project's types (tsc, cargo check, mypy, pyright, go vet) and get each \
+        error with its place. Errors found are no error of the call. With files the whole project is checked and only \
+        theirs are shown.";
+    const HINTS: Hints = Hints::Runs;
+    const TOOLSET: Toolset = Toolset::Tests;
+    const WEIGHT: Weight = Weight::Heavy;
+
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Diagnostics>, Error> {
+        let files = params.files.map(OneOrMany::into_list).unwrap_or_default();
+        let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_TESTS_TIMEOUT_SECS));
+        let checker = params.checker.and_then(Asked::named);
+        let request = CheckRequest { cwd: params.cwd.as_deref(), checker, files: &files, timeout };
+        let ran = with_ground(context, Self::NAME, |ground| {
+            Ok(check(ground, &request, &mut |elapsed, words| report(context, elapsed, timeout, words))?)
+        })?;
+        let text = text::diagnostics(&ran.report);
+        let content = content(context, &text, &ran.notes, &ran.denied, ran.log.as_deref());
+        let mut reply = Reply::content(content);
+        reply.is_error = matches!(ran.report.status, CheckStatus::MissingTool | CheckStatus::ConfigError);
+        Ok(reply.with(ran.report))
+    }
+}

@@ -1,0 +1,52 @@
+//! Running tests and checking types through the built program.
+//!
+//! Where a runner would have to come from a registry, a program in its place writes what the real one writes.
+
+mod checks;
+mod logs;
+mod runners;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Reply, Server};
+use crate::schema::NEWEST_HANDSHAKE;
+use crate::tree::Tree;
+
+/// A server for `work`, which serves the tools for tests.
+fn open(tree: &Tree, args: &[&str]) -> Server {
+    open_as(tree, NEWEST_HANDSHAKE, args)
+}
+
+fn open_as(tree: &Tree, revision: &str, args: &[&str]) -> Server {
+    let allow = format!("{}:rw", tree.text("work"));
+    tree.dir("work");
+    Server::open(tree, revision, &[&["--allow", &allow, "--tools", "tests"], args].concat())
+}
+
+/// The structured reply.
+fn structured(reply: &Reply) -> &Value {
+    &reply.result()["structuredContent"]
+}
+
+/// Status and counts: passed, failed, skipped.
+fn counts(reply: &Reply) -> (String, [u64; 3]) {
+    let report = structured(reply);
+    let of = |name: &str| report["summary"][name].as_u64().unwrap_or_default();
+    (report["status"].as_str().unwrap_or_default().to_owned(), ["passed", "failed", "skipped"].map(of))
+}
+
+/// A Vitest that writes these events, runs `more` and exits: the reporter is not asked.
+fn fake_vitest(tree: &Tree, events: &[Value], more: &str) {
+    let lines = events.iter().map(Value::to_string).collect::<Vec<_>>().join("\n") + "\n";
+    tree.file("work/package.json", json!({"devDependencies": {"vitest": "5"}}).to_string());
+    tree.file("work/node_modules/vitest/events", lines);
+    tree.file(
+        "work/node_modules/.bin/vitest",
+        format!(
+            "#!/bin/sh\nhere=$(dirname \"$0\")\nprintf '%s\\n' \"$@\" >\"$here/../arguments\"\n\
+             cat \"$here/../vitest/events\" >>\"$REPLAY_TEST_REPORT\"\necho some output\n{more}\n"
+        ),
+    );
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(tree.path("work/node_modules/.bin/vitest"), mode).unwrap();
+}

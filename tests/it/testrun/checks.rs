@@ -1,0 +1,75 @@
+//! `type_check`.
+
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+use super::{open, structured};
+use crate::tree::Tree;
+
+/// A tsc that writes its arguments down and says this.
+fn fake_tsc(tree: &Tree, said: &str, code: i32) {
+    tree.file("work/node_modules/typescript/package.json", r#"{"version": "5.9.3", "bin": {"tsc": "./bin/tsc"}}"#);
+    tree.file(
+        "work/node_modules/typescript/bin/tsc",
+        format!(
+            "require('fs').writeFileSync('arguments', process.argv.slice(2).join(' '));\n\
+             process.stdout.write({});\nprocess.exitCode = {code};\n",
+            json!(said)
+        ),
+    );
+}
+
+#[test]
+fn tsc_checks_the_whole_project_and_what_was_asked_for_is_shown() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let root = tree.text("work");
+    tree.file("work/tsconfig.json", "{ // strict\n \"compilerOptions\": {\"strict\": true}, }");
+    tree.file("work/src/a.ts", "").file("work/src/b.ts", "").file("work/other.ts", "");
+    fake_tsc(
+        &tree,
+        &format!(
+            "src/a.ts(1,7): error TS2322: Type 'string' is not assignable to type 'number'.\n  More of it.\n\
+             src/b.ts(2,1): error TS2304: Cannot find name 'x'.\n\
+             {root}/node_modules/typescript/lib/lib.d.ts\n{root}/src/a.ts\n{root}/src/b.ts\n"
+        ),
+        2,
+    );
+    let reply = server.call("type_check", json!({}));
+    if structured(&reply)["status"] == "missing_tool" {
+        // No Node.js on this machine.
+        return;
+    }
+    let report = structured(&reply);
+    assert_eq!((&report["status"], &report["summary"]), (&json!("errors"), &json!({"errors": 2, "warnings": 0})));
+    assert_eq!((&report["filesChecked"], &report["tool"]["version"]), (&json!(2), &json!("5.9.3")));
+    assert!(reply.result().get("isError").is_none());
+    let arguments = tree.read("work/arguments");
+    assert!(arguments.starts_with("-p . --noEmit --incremental --tsBuildInfoFile "), "{arguments}");
+
+    let some = server.call("type_check", json!({"files": ["src/a*.ts", "other.ts"]}));
+    let report = structured(&some);
+    assert_eq!(report["summary"], json!({"errors": 1, "warnings": 0, "hiddenOutsideScope": 1}));
+    assert_eq!(report["diagnostics"][0]["line"], 1);
+    assert!(
+        some.text().contains("NOT checked, since tsconfig.json does not include them: other.ts"),
+        "{}",
+        some.text()
+    );
+
+    // Without -b a project of references is never looked at, and there is no error.
+    tree.file("work/tsconfig.json", "{\"files\": [], \"references\": [{\"path\": \"./src\"}]}");
+    server.call("type_check", json!({}));
+    let arguments = tree.read("work/arguments");
+    assert_eq!(arguments, "-b --force --noEmit --pretty false --listFiles");
+}
+
+#[test]
+fn a_checker_that_is_missing_is_said_with_how_to_get_it() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    assert_eq!(server.call("type_check", json!({})).code(), -32002);
+    tree.file("work/tsconfig.json", "{}");
+    let failed = server.call("type_check", json!({})).failure().unwrap().message;
+    assert!(failed.contains("hint: install it with `npm install -D typescript`"), "{failed}");
+}

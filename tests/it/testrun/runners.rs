@@ -1,0 +1,262 @@
+//! `run_tests`.
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use super::{counts, fake_vitest, open, structured};
+use crate::harness::Server;
+use crate::tree::Tree;
+
+fn event(name: &str, state: &str) -> Value {
+    let errors = if state == "failed" {
+        json!([{"name": "AssertionError", "message": "expected 1 to be 2", "expected": "2", "actual": "1",
+            "stacks": [{"file": "src/a.test.ts", "line": 3, "column": 9}]}])
+    } else {
+        json!([])
+    };
+    json!({"ev": "test", "id": name, "file": "src/a.test.ts", "suite": ["sum"], "name": name, "state": state, "mode": "run",
+        "ms": 3, "line": 2, "column": 3, "errors": errors})
+}
+
+fn events(tests: &[(&str, &str)], reason: &str) -> Vec<Value> {
+    let mut events = vec![
+        json!({"ev": "init", "version": "5.1.1", "root": "/"}),
+        json!({"ev": "file_start", "file": "src/a.test.ts"}),
+        json!({"ev": "collected", "file": "src/a.test.ts", "tests": tests.len()}),
+    ];
+    events.extend(tests.iter().map(|(name, state)| event(name, state)));
+    events.push(json!({"ev": "file_end", "file": "src/a.test.ts", "state": reason, "errors": []}));
+    events.push(json!({"ev": "end", "reason": reason, "errors": []}));
+    events
+}
+
+fn arguments(tree: &Tree) -> Vec<String> {
+    let text = tree.read("work/node_modules/arguments");
+    // The reporter lies in a place of its own for each run.
+    text.lines().filter(|word| !word.starts_with("--reporter=")).map(str::to_owned).collect()
+}
+
+const VITEST: [&str; 3] = ["run", "--includeTaskLocation", "--coverage.enabled=false"];
+
+fn with_vitest(more: &[&str]) -> Vec<String> {
+    VITEST.iter().chain(more).map(|word| (*word).to_owned()).collect()
+}
+
+#[test]
+fn vitest_is_found_run_and_read() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    fake_vitest(&tree, &events(&[("adds", "passed"), ("fails", "failed"), ("later", "skipped")], "failed"), "exit 1");
+    tree.file("work/src/a.test.ts", "").file("work/src/b.test.ts", "").file("work/src/c.ts", "");
+    let reply = server.call("run_tests", json!({"testFiles": "src/*.test.ts"}));
+    assert_eq!(counts(&reply), ("failed".to_owned(), [1, 1, 1]));
+    let report = structured(&reply);
+    assert_eq!(report["failures"][0]["id"], "src/a.test.ts > sum > fails");
+    assert_eq!(report["failures"][0]["errors"][0]["message"], "expected 1 to be 2");
+    assert_eq!((&report["runner"]["version"], &report["exitCode"]), (&json!("5.1.1"), &json!(1)));
+    assert_eq!(report["scope"]["files"], json!(["src/a.test.ts", "src/b.test.ts"]));
+    assert!(reply.result().get("isError").is_none(), "failing tests are no error of the call");
+    // Globs are expanded here, since Vitest takes them for parts of paths.
+    assert_eq!(arguments(&tree), with_vitest(&["src/a.test.ts", "src/b.test.ts"]));
+    assert!(reply.text().starts_with("FAILED: 1 passed, 1 failed, 1 skipped (vitest 5.1.1, "), "{}", reply.text());
+
+    server.call("run_tests", json!({"rerunFailed": true}));
+    assert_eq!(arguments(&tree), with_vitest(&["--testNamePattern=^ ?(?:sum(?: >)? fails)$", "src/a.test.ts"]));
+    server.call("run_tests", json!({"testFiles": ["a.test.ts"], "filter": "adds"}));
+    assert_eq!(arguments(&tree), with_vitest(&["--testNamePattern=adds", "src/a.test.ts"]));
+    server.call("run_tests", json!({"cwd": "src", "test_files": null}));
+    assert_eq!(arguments(&tree), with_vitest(&["src/"]));
+}
+
+#[test]
+fn a_verdict_takes_all_that_is_known() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let mut verdict = |events: &[Value], more: &str| {
+        fake_vitest(&tree, events, more);
+        counts(&server.call("run_tests", json!({}))).0
+    };
+    let passed = events(&[("adds", "passed")], "passed");
+    assert_eq!(verdict(&passed, "exit 0"), "passed");
+    assert_eq!(verdict(&passed, "exit 1"), "failed");
+    assert_eq!(verdict(&passed, "kill -9 $$"), "crashed");
+    assert_eq!(verdict(&passed[..4], "exit 0"), "crashed");
+    assert_eq!(verdict(&events(&[("adds", "skipped")], "passed"), "exit 0"), "no_tests");
+    assert_eq!(verdict(&[], "echo 'Startup Error' >&2; exit 1"), "config_error");
+    let mut leaked = passed;
+    leaked.last_mut().unwrap()["errors"] = json!([{"name": "Error", "message": "lost", "stacks": []}]);
+    assert_eq!(verdict(&leaked, "exit 1"), "failed");
+}
+
+#[test]
+fn what_hangs_is_ended_and_named_and_what_was_done_is_kept() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let mut hung = events(&[("adds", "passed")], "passed");
+    hung.truncate(4);
+    hung.push(json!({"ev": "file_start", "file": "src/hangs.test.ts"}));
+    hung.push(json!({"ev": "collected", "file": "src/hangs.test.ts", "tests": 1}));
+    fake_vitest(&tree, &hung, "sleep 1000");
+    let reply = server.call("run_tests", json!({"timeout": 1}));
+    assert_eq!(counts(&reply), ("timed_out".to_owned(), [1, 0, 0]));
+    let unfinished = structured(&reply)["unfinished"].to_string();
+    assert!(unfinished.contains("src/hangs.test.ts"), "{unfinished}");
+    assert!(reply.text().contains("UNFINISHED src/hangs.test.ts"), "{}", reply.text());
+}
+
+#[test]
+fn a_cancelled_run_ends_and_tells_how_far_it_was() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    fake_vitest(&tree, &events(&[("adds", "passed"), ("more", "passed")], "passed")[..4], "sleep 1000");
+    let params = json!({"name": "run_tests", "arguments": {}, "_meta": {"progressToken": "p"}});
+    let id = server.send("tools/call", params);
+    loop {
+        let message = server.recv()["params"]["message"].as_str().unwrap_or_default().to_owned();
+        if message.starts_with("1 of 2 tests, ") {
+            break;
+        }
+    }
+    server.notify("notifications/cancelled", json!({"requestId": id}));
+    // It holds no place any more: another run is served.
+    fake_vitest(&tree, &events(&[("adds", "passed")], "passed"), "exit 0");
+    assert_eq!(counts(&server.call("run_tests", json!({}))).0, "passed");
+}
+
+#[test]
+fn a_runner_that_is_missing_is_said_with_how_to_get_it() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/package.json", r#"{"devDependencies": {"vitest": "5"}}"#).file("work/pnpm-lock.yaml", "");
+    let reply = server.call("run_tests", json!({}));
+    let failed = reply.failure().unwrap().message;
+    assert_eq!(structured(&reply)["status"], "missing_tool");
+    assert!(failed.contains("hint: install it with `pnpm install`"), "{failed}");
+    // What is outside is not used, whatever there is.
+    tree.file("node_modules/vitest/package.json", r#"{"bin": "x.js"}"#).file("node_modules/vitest/x.js", "");
+    assert_eq!(structured(&server.call("run_tests", json!({})))["status"], "missing_tool");
+}
+
+#[test]
+fn the_choice_of_a_runner_is_told() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let none = server.call("run_tests", json!({}));
+    assert_eq!(none.code(), -32002);
+    fake_vitest(&tree, &events(&[("adds", "passed")], "passed"), "exit 0");
+    tree.file("work/tests/test_a.py", "def test_a():\n    pass\n")
+        .file("work/pyproject.toml", "[project]\nname = 'x'\n");
+    let reply = server.call("run_tests", json!({}));
+    assert_eq!(structured(&reply)["runner"]["name"], "vitest");
+    assert!(
+        reply.text().ends_with(
+            "[vitest: vitest is a dependency in package.json]\n\
+             [there is also `runner: \"pytest\"` (tests/ holds tests of Python)]"
+        ),
+        "{}",
+        reply.text()
+    );
+    let python = server.call("run_tests", json!({"testFiles": "tests/test_a.py"}));
+    assert_eq!(structured(&python)["runner"]["name"], "pytest");
+}
+
+#[test]
+fn mistakes_are_told() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    fake_vitest(&tree, &events(&[("adds", "passed")], "passed"), "exit 0");
+    tree.file("work/a.test.ts", "");
+    let mut message = |arguments: Value| server.call("run_tests", arguments).failure().unwrap();
+    let number = message(json!({"testFiles": 3}));
+    assert_eq!(
+        (number.code, number.message.as_str()),
+        (Some(-32602), "`testFiles` of run_tests is the number 3; it must be a string or an array")
+    );
+    assert_eq!(message(json!({"testFiles": [3]})).code, Some(-32602));
+    let misspelt = message(json!({"testFile": "x"}));
+    assert!(misspelt.message.contains("the nearest one is `testFiles`"), "{}", misspelt.message);
+    assert_eq!(message(json!({"testFiles": "no/such.test.ts"})).code, Some(-32002));
+    assert_eq!(message(json!({"testFiles": "/etc/passwd"})).code, Some(-32001));
+    assert_eq!(message(json!({"cwd": "/etc"})).code, Some(-32001));
+    let both = message(json!({"testFiles": "a.test.ts", "changed": true}));
+    assert!(both.message.contains("exclude one another"), "{}", both.message);
+    let again = message(json!({"rerunFailed": true}));
+    assert!(again.message.contains("has not run"), "{}", again.message);
+    assert_eq!(message(json!({"runner": "junit"})).code, Some(-32602));
+    assert_eq!(message(json!({"command": "true"})).code, Some(-32602));
+}
+
+const CARGO: &str = "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n";
+
+const LIBRARY: &str = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {}\n    #[test]\n    fn fails() {\n        \
+    assert_eq!(1 + 1, 3);\n    }\n    #[test]\n    #[ignore]\n    fn slow() {}\n}\n";
+
+/// Long: what a compiler takes on a machine with much else to do.
+fn cargo_server(tree: &Tree) -> Option<Server> {
+    let home = std::env::var("HOME").ok()?;
+    let cargo = std::path::Path::new(env!("CARGO"));
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", cargo.parent()?.display());
+    let allow = format!("{}:rw", tree.text("work"));
+    tree.dir("work");
+    let line =
+        [env!("CARGO_BIN_EXE_replay"), "--mcp-server", "--allow", &allow, "--tools", "tests", "--sandbox", "off"];
+    let rustup = std::env::var("RUSTUP_HOME").unwrap_or_else(|_| format!("{home}/.rustup"));
+    let variables = [("PATH", path.as_str()), ("RUSTUP_HOME", &rustup)];
+    let more = ["--env", "RUSTUP_HOME"];
+    Some(Server::start_program(tree, &[&line[..], &more].concat(), &variables).opened(crate::schema::NEWEST_HANDSHAKE))
+}
+
+#[test]
+fn cargo_tests_are_run_and_rerun() {
+    let tree = Tree::new();
+    let Some(mut server) = cargo_server(&tree) else { return };
+    tree.file("work/Cargo.toml", CARGO).file("work/src/lib.rs", LIBRARY);
+    tree.file("work/tests/it.rs", "#[test]\nfn outside() {}\n");
+    let reply = server.call("run_tests", json!({"runner": "cargo"}));
+    assert_eq!(counts(&reply), ("failed".to_owned(), [2, 1, 1]));
+    let failure = &structured(&reply)["failures"][0];
+    assert_eq!((&failure["name"], &failure["errors"][0]["stack"][0]["line"]), (&json!("fails"), &json!(7)));
+    let again = server.call("run_tests", json!({"runner": "cargo", "rerunFailed": true}));
+    assert_eq!(counts(&again), ("failed".to_owned(), [0, 1, 0]));
+    let file = server.call("run_tests", json!({"runner": "cargo", "testFiles": "tests/it.rs"}));
+    assert_eq!(counts(&file), ("passed".to_owned(), [1, 0, 0]));
+    tree.file("work/src/lib.rs", "fn broken( {}\n");
+    let broken = server.call("run_tests", json!({"runner": "cargo"}));
+    assert_eq!(counts(&broken).0, "build_error");
+}
+
+#[test]
+fn any_command_that_writes_junit_is_a_runner() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let xml = "<testsuites><testsuite name=\"s\"><testcase name=\"a\" classname=\"c\" time=\"0.1\"/>\
+        <testcase name=\"b\" classname=\"c\"><failure message=\"no\">b.sh:3</failure></testcase></testsuite></testsuites>";
+    let command = format!("mkdir -p out; echo '{xml}' > out/report.xml; exit 1");
+    let arguments = |command: &str| json!({"runner": "junit", "command": command, "report": "out/report.xml"});
+    let reply = server.call("run_tests", arguments(&command));
+    assert_eq!(counts(&reply), ("failed".to_owned(), [1, 1, 0]));
+    // The report of the run before says nothing about this one.
+    let stale = server.call("run_tests", arguments("true"));
+    assert_eq!(structured(&stale)["status"], "config_error");
+}
+
+#[test]
+fn pytest_of_the_machine_is_run_if_there_is_one() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/pytest.ini", "[pytest]\n");
+    tree.file("work/test_a.py", "def test_a():\n    assert 1 == 2\n\ndef test_b():\n    pass\n");
+    tree.file("work/test_c.py", "import nothing_of_this_name\n");
+    let reply = server.call("run_tests", json!({}));
+    let (status, found) = counts(&reply);
+    if status != "missing_tool" {
+        assert_eq!((status.as_str(), found), ("failed", [1, 1, 0]));
+        assert_eq!(structured(&reply)["fileErrors"][0]["file"], "test_c.py");
+        let again = server.call("run_tests", json!({"rerunFailed": true}));
+        assert_eq!(counts(&again).1[0..2], [1, 1]);
+    }
+    let mut names: Vec<_> =
+        std::fs::read_dir(tree.path("work")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["pytest.ini", "test_a.py", "test_c.py"], "the project is left as it was");
+}

@@ -1,0 +1,80 @@
+//! What test runners and type checkers leave is read whatever it is: a test can write to all of it.
+
+use replay::cancel::Bound;
+use replay::testrun::model::{Checker, CheckerInfo, RunnerInfo, Scope, TestRunner, TestStatus};
+use replay::testrun::reports::{self, Progress, Sources};
+use replay::testrun::verdict::{self, Ending};
+use replay::testrun::{model::TestReport, text};
+
+use super::Source;
+
+const RUNNERS: [TestRunner; 7] = [
+    TestRunner::Vitest,
+    TestRunner::Pytest,
+    TestRunner::Jest,
+    TestRunner::Junit,
+    TestRunner::CargoTest,
+    TestRunner::Nextest,
+    TestRunner::Go,
+];
+const CHECKERS: [Checker; 5] = [Checker::Tsc, Checker::CargoCheck, Checker::Mypy, Checker::Pyright, Checker::GoVet];
+/// Most bytes of a report as JSON and as text.
+const MAX_REPLY_BYTES: usize = 4 * 1024 * 1024;
+
+/// The first byte chooses who wrote it, the second how it ended, the rest is what was written, to any stream.
+pub fn a_report_is_read(bytes: &[u8]) {
+    let mut source = Source(bytes);
+    let which = usize::from(source.byte()) % (RUNNERS.len() + CHECKERS.len());
+    let end = source.byte();
+    let exit_code = [Some(0), Some(1), Some(101), None][usize::from(end % 4)];
+    let ending = Ending { exit_code, timed_out: end & 4 != 0, ..Ending::default() };
+    let written = source.0;
+    let sources = Sources {
+        report: if end & 8 == 0 { written } else { b"" },
+        stdout: if end & 16 == 0 { written } else { b"" },
+        stderr: if end & 32 == 0 { written } else { b"" },
+        root: ["", "/p"][usize::from(end & 64 != 0)],
+        go_package: "p",
+    };
+    match RUNNERS.get(which) {
+        Some(runner) => run(*runner, sources, ending),
+        None => check(CHECKERS[which - RUNNERS.len()], sources, ending),
+    }
+}
+
+fn run(runner: TestRunner, sources: Sources<'_>, ending: Ending) {
+    let parsed = reports::tests(runner, sources, Bound::default());
+    let of = parsed.summary;
+    assert_eq!(of.total, of.passed + of.failed + of.errored + of.skipped + of.todo + of.not_run);
+    assert!(of.flaky <= of.passed);
+    let names = parsed.tests.clone();
+    let info = RunnerInfo { name: runner, version: None, command: Vec::new(), cwd: "/p".to_owned() };
+    let report: TestReport = verdict::test_report(info, Scope::default(), parsed, ending, false);
+    if report.status == TestStatus::Passed {
+        assert!(of.ran() > 0 && of.failed + of.errored == 0 && ending.exit_code == Some(0) && !ending.timed_out);
+    }
+    assert!(serde_json::to_string(&report).unwrap().len() < MAX_REPLY_BYTES);
+    let told = text::tests(&report, &names);
+    assert!(told.len() < MAX_REPLY_BYTES);
+    assert!(!told.contains(|next: char| next.is_control() && next != '\n' && next != '\t'), "{told:?}");
+
+    // However it arrives, as much is counted.
+    let mut whole = Progress::new(runner);
+    whole.feed(sources.report);
+    let mut parts = Progress::new(runner);
+    sources.report.chunks(7).for_each(|part| parts.feed(part));
+    assert_eq!((whole.done(), whole.total()), (parts.done(), parts.total()));
+}
+
+fn check(checker: Checker, sources: Sources<'_>, ending: Ending) {
+    let checked = reports::check(checker, sources, Bound::default());
+    let info = CheckerInfo { name: checker, version: None, command: Vec::new(), cwd: "/p".to_owned() };
+    let report = verdict::diagnostics(info, Scope::default(), checked, ending, |file| file.len() % 2 == 0);
+    for diagnostic in &report.diagnostics {
+        assert!(diagnostic.file.as_deref().is_none_or(|file| file.len() % 2 == 0));
+    }
+    assert!(serde_json::to_string(&report).unwrap().len() < MAX_REPLY_BYTES);
+    let told = text::diagnostics(&report);
+    assert!(told.len() < MAX_REPLY_BYTES);
+    assert!(!told.contains(|next: char| next.is_control() && next != '\n' && next != '\t'), "{told:?}");
+}
