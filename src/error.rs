@@ -155,9 +155,9 @@ impl Error {
             Self::Glob { .. }
             | Self::Params { .. }
             | Self::Encoding(EncodingError::UnknownLabel { .. })
-            | Self::Python(PythonError::BadName { .. } | PythonError::TooLong { .. }) => Code::InvalidParams,
-            Self::Python(_) => Code::ToolFailed,
+            | Self::Python(PythonError::BadName { .. } | PythonError::TooLong { .. })
             | Self::Testrun(TestrunError::Arguments { .. } | TestrunError::NoDirectory { .. }) => Code::InvalidParams,
+            Self::Python(_) => Code::ToolFailed,
             Self::Fs(_)
             | Self::Testrun(_)
             | Self::Edit { .. }
@@ -185,6 +185,7 @@ impl Error {
             Self::Encoding(error) => Some(error.hint().into()),
             Self::Exec(error) => error.hint(),
             Self::Calls(error) => error.hint(),
+            Self::Testrun(error) => error.hint(),
             Self::Python(error) => error.hint(),
             Self::Refused { hint, .. } => Some((*hint).into()),
             Self::Unsuitable { hint, .. } => Some(hint.clone()),

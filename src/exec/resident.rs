@@ -270,7 +270,7 @@ impl Program<'_> {
     fn request(&self) -> Result<Request, ExecError> {
         let invalid = |what: &str| ExecError::Refused {
             step: what.to_owned(),
-            source: io::Error::from(io::ErrorKind::InvalidInput),
+            cause: io::Error::from(io::ErrorKind::InvalidInput),
         };
         let environment: Vec<(RawString, RawString)> =
             self.environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
