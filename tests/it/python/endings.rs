@@ -231,3 +231,21 @@ fn a_flood_of_processes_hurts_its_session_only() {
     assert_eq!(ran["timed_out"], true);
     assert_eq!(said(&server.call("run_python_code", json!({"code": "x", "session_id": "other"})))["result"], "7");
 }
+
+#[test]
+fn a_session_that_speaks_nonsense_hurts_itself_only() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let find = "import os, stat\ndef is_socket(fd):\n  try: return stat.S_ISSOCK(os.fstat(fd).st_mode)\n  \
+                except OSError: return False\nchannel = next(fd for fd in range(3, 100) if is_socket(fd))";
+    assert_eq!(result(&mut server, find), "None");
+    let lines = r#"b'\xff\n[]\n{"event": 5}\n{"event": "done", "id": 999, "cell": 1, "seconds": 1}\n{"event": "reply", "id": 1}\n'"#;
+    assert_eq!(result(&mut server, &format!("os.write(channel, {lines}) > 0")), "True");
+    assert_eq!(result(&mut server, "1 + 1"), "2");
+    let ran = run(&mut server, "line = b'x' * 1_000_000\nwhile True: os.write(channel, line)");
+    assert_eq!((&ran["error"]["name"], &ran["state_lost"]), (&json!("SessionEnded"), &json!(true)));
+    // Nobody can be told of the end of this cell any more.
+    let ran = run(&mut server, "import os; os.closerange(3, 1000)");
+    assert_eq!((&ran["error"]["name"], &ran["state_lost"]), (&json!("SessionEnded"), &json!(true)));
+    assert_eq!(result(&mut server, "2"), "2");
+}
