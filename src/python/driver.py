@@ -413,7 +413,11 @@ class Session:
 
     def complete(self, code, cursor):
         cursor = max(0, min(cursor, len(code)))
+        matches, start = self.complete_plainly(code, code[:cursor])
+        if matches:
+            return {"matches": matches[:MAX_MATCHES], "cursor_start": start, "cursor_end": cursor}
         try:
+            # What names lead to is known at once; only the rest is worth the seconds that this may take.
             import jedi
 
             lines = code[:cursor].split("\n")
@@ -422,10 +426,10 @@ class Session:
             matches, start = [one.name for one in found], cursor - length
         except Exception:
             # No jedi, or one that fails on this code.
-            matches, start = self.complete_plainly(code[:cursor])
+            pass
         return {"matches": matches[:MAX_MATCHES], "cursor_start": start, "cursor_end": cursor}
 
-    def complete_plainly(self, before):
+    def complete_plainly(self, code, before):
         token = re.search(r"[\w.]*$", before).group()
         start = len(before) - len(token)
         owner, dot, part = token.rpartition(".")
@@ -439,6 +443,8 @@ class Session:
             import keyword
 
             names = self.names.keys() | set(dir(builtins)) | set(keyword.kwlist)
+            # What the code is about to make.
+            names |= {name for names in MADE.findall(code) for name in names if name and name != token}
         matches = sorted(name for name in list(names) if name.startswith(part) and "." not in name)
         # What is private is offered to who begins to spell it.
         return [name for name in matches if part.startswith("_") or not name.startswith("_")], start
@@ -584,6 +590,7 @@ class Picture:
 
 MISSING = object()
 IMPORTS = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]+([\w., \t]+)", re.MULTILINE)
+MADE = re.compile(r"\b(?:def|class|as|for|import)[ \t]+(\w+)|\b(\w+)[ \t]*=(?!=)")
 # Modules that do something when they are imported.
 EGGS = ("antigravity", "this", "idlelib", "turtledemo")
 MAIN = threading.get_ident()

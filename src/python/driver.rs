@@ -18,7 +18,7 @@ use crate::cancel::CancelToken;
 use crate::exec::{Bell, ExecError, Exit, Launcher, Program, ProgramStatus, Resident, Running, readable};
 use crate::limits::{
     KILL_WAIT_MS, MAX_PYTHON_ASKED_BYTES, MAX_PYTHON_CODE_BYTES, MAX_PYTHON_QUESTIONS, MAX_PYTHON_UNSENT_BYTES,
-    PYTHON_ANSWER_MS, PYTHON_PROGRESS_MS, PYTHON_START_MS, PYTHON_STATUS_MS,
+    PYTHON_ANSWER_MS, PYTHON_PING_MS, PYTHON_PROGRESS_MS, PYTHON_START_MS, PYTHON_STATUS_MS,
 };
 use crate::sandbox::{Place, RawString};
 
@@ -206,8 +206,9 @@ impl Kernel for Driver {
         let begun = Instant::now();
         {
             let mut shared = self.line.lock();
-            if let Some(exit) = shared.ended {
-                return Err(self.over(exit));
+            if shared.ended.is_some() {
+                (cell.ended, cell.late) = (shared.ended, shared.late.take());
+                return Ok(cell);
             }
             self.line.drain_late(&mut shared);
             shared.cell = Some(RunningCell::new(id, bounds.output_cap_bytes));
@@ -223,7 +224,7 @@ impl Kernel for Driver {
             let found = self.wait(Some(until), cancelled, |shared| {
                 let is_over = shared.ended.is_some() || shared.cell.as_ref().is_none_or(|cell| cell.done.is_some());
                 let has_begun = shared.cell.as_mut().is_some_and(|cell| {
-                    cell.wants_begin = wants_begin;
+                    cell.wants_begin |= wants_begin;
                     cell.has_begun
                 });
                 (is_over || wants_begin && has_begun).then_some(is_over)
@@ -283,7 +284,14 @@ impl Kernel for Driver {
     }
 
     fn interrupt(&self) -> Result<bool, PythonError> {
-        if !self.line.lock().cell.as_ref().is_some_and(|cell| cell.has_begun && cell.done.is_none()) {
+        // Before the cell has begun an interrupt would mean nothing.
+        let until = Instant::now() + Duration::from_millis(PYTHON_PING_MS);
+        let runs = self.wait(Some(until), None, |shared| {
+            let Some(cell) = shared.cell.as_mut().filter(|cell| cell.done.is_none()) else { return Some(false) };
+            cell.wants_begin = true;
+            cell.has_begun.then_some(true).or(shared.ended.map(|_| false))
+        })?;
+        if runs != Some(true) {
             return Ok(false);
         }
         self.line.resident.interrupt()?;

@@ -22,6 +22,7 @@ pub struct Bounds {
 
 /// What a cell came to, however it ended.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "four things that may be true of an end, several at once")]
 pub struct Cell {
     /// Its number in the life of the interpreter, from 1; 0 if it did not come to an end.
     pub number: u64,

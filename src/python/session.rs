@@ -195,7 +195,9 @@ impl Session {
                 }
                 match kernel.ended() {
                     None => return Ok(kernel),
-                    Some(exit) => state.bury(&kernel, exit),
+                    Some(exit) => {
+                        state.bury(&kernel, exit);
+                    }
                 }
             }
         }
@@ -233,9 +235,11 @@ impl Session {
         let before = Snapshot::take(&directory, &CancelToken::new());
         let mut kernel = self.kernel(ground, cancel)?;
         let mut cell = kernel.execute(code, bounds, cancel, on_news)?;
-        if let Some(exit) = cell.ended.filter(|_| !cell.has_begun && !cell.killed && !cell.cancelled) {
-            // It was about to end when it was given the cell, of which nothing has run.
-            self.lock().bury(&kernel, exit);
+        let unbegun = cell.ended.filter(|_| !cell.has_begun && !cell.killed && !cell.cancelled);
+        if let Some(exit) = unbegun
+            && self.lock().bury(&kernel, exit)
+        {
+            // It was about to end by itself when it was given the cell, of which nothing has run.
             self.lock().late.push_str(&cell.late);
             kernel = self.kernel(ground, cancel)?;
             cell = kernel.execute(code, bounds, cancel, on_news)?;
@@ -352,22 +356,29 @@ impl Session {
 
 impl State {
     /// The interpreter has ended, and whoever runs the next cell is told.
-    fn bury(&mut self, kernel: &Arc<dyn Kernel>, exit: Exit) {
-        self.forget(kernel, exit);
+    /// Not so if somebody has ended it on purpose; whether it is so.
+    fn bury(&mut self, kernel: &Arc<dyn Kernel>, exit: Exit) -> bool {
+        if !self.forget(kernel, exit) {
+            return false;
+        }
         self.late.push_str(&kernel.take_late());
         self.lost = Some(if kernel.has_expired() {
             "the session was ended because nobody had used it for long (--python-idle-timeout-secs)".to_owned()
         } else {
             format!("the session's process had ended ({})", how(exit))
         });
+        true
     }
 
     /// The interpreter has ended, unless another one has taken its place since.
-    fn forget(&mut self, kernel: &Arc<dyn Kernel>, exit: Exit) {
-        if self.kernel.as_ref().is_some_and(|own| std::ptr::addr_eq(Arc::as_ptr(own), Arc::as_ptr(kernel))) {
+    /// Whether that is so.
+    fn forget(&mut self, kernel: &Arc<dyn Kernel>, exit: Exit) -> bool {
+        let is_own = self.kernel.as_ref().is_some_and(|own| std::ptr::addr_eq(Arc::as_ptr(own), Arc::as_ptr(kernel)));
+        if is_own {
             self.kernel = None;
             self.exit = Some(exit);
         }
+        is_own
     }
 }
 

@@ -161,6 +161,10 @@ fn reply(
     let (mut result, mut result_data, mut displays) = (None, BTreeMap::new(), Vec::new());
     for shown in cell.shown {
         let mut data = shown.data;
+        // Of a picture there is no more to say.
+        if !shown.is_result && !shown.files.is_empty() && data.keys().eq(["text/plain"]) {
+            continue;
+        }
         if shown.is_result {
             result = data.remove("text/plain");
             result_data = data;

@@ -15,6 +15,12 @@ fn completion_and_inspection_count_characters() {
     assert_eq!(completed, json!({"matches": ["größe"], "cursor_start": 4, "cursor_end": 7}));
     let completed = said(&server.call("code_completion", json!({"code": "os.path.joi + 1", "cursor_pos": 11})));
     assert_eq!(completed, json!({"matches": ["join"], "cursor_start": 8, "cursor_end": 11}));
+    let code = "import json as j\ndef twice(): pass\n";
+    for (asked, matches) in [("twi", json!(["twice"])), ("j.dump", json!(["dump", "dumps"]))] {
+        let cursor = (code.len() + asked.len()) as u64;
+        let whole = json!({"code": format!("{code}{asked}"), "cursor_pos": cursor});
+        assert_eq!(said(&server.call("code_completion", whole))["matches"], matches, "nothing of it has run");
+    }
     let found = said(&server.call("inspect_object", json!({"code": "größe(1)", "cursor_pos": 3})));
     assert_eq!(found["found"], true);
     let text = found["data"]["text/plain"].as_str().unwrap();
