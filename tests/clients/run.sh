@@ -23,13 +23,14 @@ if ! cmp -s "$here/package-lock.json" "$place/installed-lock.json"; then
     npm ci --prefix "$place" --no-audit --no-fund --silent
     cp "$here/package-lock.json" "$place/installed-lock.json"
 fi
-# What run_tests runs: the oldest Vitest that it knows, and the newest.
+# What run_tests runs: the oldest Vitest that it knows, and the newest. Without a lock: npm leaves out of one what is
+# for other platforms, and then refuses to install from it.
 for vitest in vitest3 vitest5; do
-    if ! cmp -s "$here/$vitest/package-lock.json" "$place/$vitest/installed-lock.json"; then
+    if ! cmp -s "$here/$vitest/package.json" "$place/$vitest/installed.json"; then
         mkdir -p "$place/$vitest"
-        cp "$here/$vitest/package.json" "$here/$vitest/package-lock.json" "$place/$vitest/"
-        npm ci --prefix "$place/$vitest" --no-audit --no-fund --silent
-        cp "$here/$vitest/package-lock.json" "$place/$vitest/installed-lock.json"
+        cp "$here/$vitest/package.json" "$place/$vitest/"
+        npm install --prefix "$place/$vitest" --no-package-lock --no-audit --no-fund --silent
+        cp "$here/$vitest/package.json" "$place/$vitest/installed.json"
     fi
 done
 # Imports are looked for beside the script.
