@@ -23,7 +23,8 @@ use crate::limits::{MAX_REMOVED_LEVELS, SWEEP_MS};
 const PREFIX: &str = "replay-scratch-";
 /// What the name of one ends with that is being removed: nobody is about to use it, whatever is still in it.
 const GONE: &str = ".gone";
-pub(super) const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+pub(super) const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 pub(super) const PRIVATE: Mode = Mode::RWXU;
 
 /// A private directory while the server lives. The lock on it says so to others.
