@@ -177,7 +177,8 @@ fn what_changes_from_run_to_run_is_learned_and_left_out() {
     assert_eq!(replay(&tree, &["calls", "noise", "shop-http", "shop-http-2", "--write"]).status, 0);
     assert_eq!(tree.read("keploy/shop-http/mocks.yaml"), file);
     let tested = replay(&tree, &test);
-    assert_eq!((tested.status, tested.err.as_str()), (0, "replay: replayed 2 calls of shop-http\n"), "{}", tested.out);
+    let told = "replay: replayed 2 calls of shop-http\nreplay: isolation: strict\n";
+    assert_eq!((tested.status, tested.err.as_str()), (0, told), "{}", tested.out);
     let none = replay(&tree, &["calls", "noise", "shop-http", "shop"]);
     assert_eq!((none.status, none.err.as_str()), (2, "replay: there is no mock set `shop` in ./keploy\n"));
 }
