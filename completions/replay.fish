@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= sandbox= network= allow-network isolation= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= max-commands= max-background-commands= background-output-bytes= tools= errors= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= no-fsync search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= h/help V/version
+    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= sandbox= network= allow-network isolation= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= max-commands= max-background-commands= background-output-bytes= max-python-sessions= python-idle-timeout-secs= tools= errors= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= no-fsync search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -54,9 +54,12 @@ complete -c replay -n "__fish_replay_needs_command" -l limit-open-files -d 'Open
 complete -c replay -n "__fish_replay_needs_command" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_needs_command" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_needs_command" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
@@ -115,9 +118,12 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l limit-open-files 
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
@@ -167,9 +173,12 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-open-files
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
@@ -222,9 +231,12 @@ complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-open-files
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
@@ -293,9 +305,12 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
@@ -353,9 +368,12 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
@@ -404,9 +422,12 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
@@ -455,9 +476,12 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
@@ -507,9 +531,12 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
@@ -562,9 +589,12 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
@@ -613,9 +643,12 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
@@ -671,9 +704,12 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
@@ -730,9 +766,12 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
@@ -788,9 +827,12 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
@@ -840,9 +882,12 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
@@ -892,9 +937,13 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
+tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
@@ -944,9 +993,12 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
@@ -1002,9 +1054,12 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
@@ -1057,9 +1112,12 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
@@ -1108,9 +1166,12 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
@@ -1159,9 +1220,12 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
@@ -1214,9 +1278,12 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-open-fi
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
