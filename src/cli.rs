@@ -1,5 +1,7 @@
 //! argv as it was typed: the one declaration of flags, from which help, man page and completions are derived.
 
+mod ranges;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -7,6 +9,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use serde::Deserialize;
+
+pub use ranges::*;
 
 use crate::limits;
 use crate::mock::{Fault, PRESETS};
@@ -524,44 +528,6 @@ pub enum Home {
     #[value(alias = "read_only")]
     ReadOnly,
 }
-
-/// What a number may be, on the command line and in the profile.
-#[derive(Clone, Copy, Debug)]
-pub struct Range {
-    /// Least.
-    pub min: u64,
-    /// Most.
-    pub max: u64,
-}
-
-impl Range {
-    fn parser(self) -> clap::builder::RangedU64ValueParser {
-        clap::value_parser!(u64).range(self.min..=self.max)
-    }
-}
-
-/// A shell with a pipeline needs a few; the most is `PID_MAX_LIMIT` of proc(5).
-pub const PROCESSES: Range = Range { min: 8, max: 4_194_304 };
-/// Below a page nothing useful can be written.
-pub const FILE_BYTES: Range = Range { min: 4096, max: MAX_BYTES };
-/// Up to a day.
-pub const CPU_SECS: Range = Range { min: 1, max: 86_400 };
-/// A shell and its tools need some.
-pub const MEMORY_BYTES: Range = Range { min: 16 * 1024 * 1024, max: MAX_BYTES };
-/// The most is what the kernel allows by default (`fs.nr_open`, proc(5)).
-pub const OPEN_FILES: Range = Range { min: 32, max: 1_048_576 };
-/// Commands at the same time.
-pub const COMMANDS: Range = Range { min: 1, max: 1024 };
-/// Output that is kept.
-pub const OUTPUT_BYTES: Range = Range { min: 1024, max: 1 << 30 };
-/// Up to 1 TiB.
-pub const SEARCH_MEMORY_MIB: Range = Range { min: 0, max: 1024 * 1024 };
-/// Up to 30 days.
-pub const IDLE_SECS: Range = Range { min: 1, max: 30 * 86_400 };
-/// Up to a day.
-pub const TIMEOUT_SECS: Range = Range { min: 1, max: 86_400 };
-/// 1 PiB: more is a slip of the finger.
-const MAX_BYTES: u64 = 1 << 50;
 
 /// `--tools`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
