@@ -116,8 +116,13 @@ pub fn error_style(options: &Options) -> ErrorStyle {
 impl Config {
     /// Resolves relative paths against the working directory and reads the profile.
     pub fn resolve(options: &Options) -> Result<Self> {
+        Self::resolve_for(options, false)
+    }
+
+    /// `own` says whether commands are those of whoever typed the options, and get the whole environment.
+    fn resolve_for(options: &Options, own: bool) -> Result<Self> {
         let here = std::env::current_dir().context("the working directory cannot be read")?;
-        let world = World { here: here.clone(), vars: std::env::vars_os().collect() };
+        let world = World { here: here.clone(), vars: std::env::vars_os().collect(), own };
         let profile = options.sandbox_profile.as_deref().map(Profile::load).transpose()?.unwrap_or_default();
         let mut grants = Vec::new();
         for allow in &options.allow {
@@ -167,7 +172,7 @@ impl Config {
 
 impl Config {
     /// For `replay calls`: the working directory is allowed if nothing else is, and a program that is recorded reaches what
-    /// this process reaches.
+    /// this process reaches. The program is the user's own: it gets the environment that it would get without this one.
     pub fn for_calls(mut options: Options, action: &CallsAction) -> Result<Self> {
         options.tools = vec![ToolsetArg::Calls];
         if options.allow.is_empty() && options.allow_write.is_empty() && options.sandbox_profile.is_none() {
@@ -187,7 +192,7 @@ impl Config {
         if !said && !is_strict {
             options.network = Some(NetworkArg::Host);
         }
-        let mut config = Self::resolve(&options)?;
+        let mut config = Self::resolve_for(&options, run.is_some())?;
         if run.is_none() {
             config.toolsets.clear();
         }

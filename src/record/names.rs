@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::exchange::{Exchange, Protocol};
+use super::summary::Summary;
 use crate::limits::MAX_SET_NAME_BYTES;
 
 /// Most hosts that a name tells.
@@ -62,9 +63,9 @@ pub fn check(name: &str) -> Result<(), NameError> {
 }
 
 /// The name of a set: by the command and the folder that it ran in, what it called, and the time in seconds since 1970
-/// for a set of nothing. `is_taken` says which names there are already.
+/// for a set in which no call was answered. `is_taken` says which names there are already.
 pub fn choose(command: &str, folder: &str, calls: &[Exchange], now: u64, is_taken: impl Fn(&str) -> bool) -> String {
-    let name = if calls.is_empty() {
+    let name = if Summary::of(calls).is_nothing {
         format!("mock-{now}")
     } else {
         let parts = [vec![service(command, folder)], called(calls)].concat();
