@@ -171,11 +171,11 @@ impl Config {
 }
 
 impl Config {
-    /// For `replay calls`: the working directory is allowed if nothing else is, and a program that is recorded reaches what
+    /// For `replay calls`: the working directory is allowed if no other one may be written to, and a program that is recorded reaches what
     /// this process reaches. The program is the user's own: it gets the environment that it would get without this one.
     pub fn for_calls(mut options: Options, action: &CallsAction) -> Result<Self> {
         options.tools = vec![ToolsetArg::Calls];
-        if options.allow.is_empty() && options.allow_write.is_empty() && options.sandbox_profile.is_none() {
+        if options.sandbox_profile.is_none() && adds_here(&options)? {
             options.allow_write.push(PathBuf::from("."));
         }
         let (run, reaches, keep_secrets) = match action {
@@ -219,6 +219,21 @@ impl Config {
         }
         self
     }
+}
+
+/// Whether `replay calls` may write to the working directory: where no directory may be written to, and none that it lies in
+/// was allowed for reading, as it would be if it were meant to stay as it is.
+fn adds_here(options: &Options) -> Result<bool> {
+    let here = std::env::current_dir().context("the working directory cannot be read")?;
+    let true_here = std::fs::canonicalize(&here).unwrap_or_else(|_| here.clone());
+    let mut grants = Vec::new();
+    for allow in &options.allow {
+        grants.push(suffixed(&here, allow)?);
+    }
+    grants.extend(options.allow_read.iter().map(|path| Grant { path: absolute(&here, path), access: Access::ReadOnly }));
+    let holds = |path: &Path| true_here.starts_with(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()));
+    let says = |grant: &Grant| grant.access == Access::ReadWrite || holds(&grant.path);
+    Ok(options.allow_write.is_empty() && !grants.iter().any(says))
 }
 
 /// What the logger calls a `--log-level`.
