@@ -92,15 +92,18 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
         }
         if lesson.calls.0 != lesson.calls.1 {
             let (one, two) = lesson.calls;
-            unlike.push(format!("nothing is learned of {}: {} in {name}, {two} in {other}", lesson.place, calls(one as u64)));
+            unlike.push(format!(
+                "nothing is learned of {}: {} in {name}, {two} in {other}",
+                lesson.place,
+                calls(one as u64)
+            ));
         }
     }
     print(&text)?;
     let said = if noise.is_empty() {
         "no field of the calls is another each time".to_owned()
     } else if write {
-        let file = add_noise(&services.policy, &services.writer, path, name, &recordings, &noise)
-            .map_err(advised)?;
+        let file = add_noise(&services.policy, &services.writer, path, name, &recordings, &noise).map_err(advised)?;
         format!("noise of {name}: {}", file.display())
     } else {
         "add --write to have it left out of replays".to_owned()
@@ -119,7 +122,10 @@ fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> R
     let count = exchanges.len();
     if count == 0 && did_not_run(&ran) {
         let hint = sees(services, &ran, true).into_iter();
-        tell("the command did not run; nothing was recorded", &notes(services, &ran).into_iter().chain(hint).collect::<Vec<_>>());
+        tell(
+            "the command did not run; nothing was recorded",
+            &notes(services, &ran).into_iter().chain(hint).collect::<Vec<_>>(),
+        );
         return Ok(status(&ran));
     }
     let (policy, writer) = (&services.policy, &services.writer);
@@ -229,7 +235,8 @@ fn missed(report: &Report) -> impl Iterator<Item = String> {
 /// The last resort for what took a program its time: a directory among the temporary ones, of which the error tells. It fails
 /// in any case, since no set was written.
 fn rescue(here: &Here<'_>, path: &str, count: usize, lost: NotKept) -> Result<(Kept, Vec<Exchange>)> {
-    let failed = anyhow::Error::new(lost.reason).context(format!("{} could not be kept in {path}", counted(count as u64, "recorded call", "recorded calls")));
+    let failed = anyhow::Error::new(lost.reason)
+        .context(format!("{} could not be kept in {path}", counted(count as u64, "recorded call", "recorded calls")));
     if lost.files.is_empty() {
         return Err(failed);
     }
@@ -264,7 +271,9 @@ fn new_directory(directory: &Path, files: &[(String, Vec<u8>)]) -> io::Result<()
 /// With what to do next.
 fn advised(error: CallsError) -> anyhow::Error {
     match error.hint() {
-        Some(hint) if matches!(error, CallsError::Policy(PolicyError::Denied { .. } | PolicyError::ReadOnly { .. })) => {
+        Some(hint)
+            if matches!(error, CallsError::Policy(PolicyError::Denied { .. } | PolicyError::ReadOnly { .. })) =>
+        {
             anyhow::anyhow!("{error}; {hint}; --allow DIR:rw allows another one")
         }
         _ if error.is_setup() => anyhow::anyhow!("failed to setup agent: {}", error.advice()),

@@ -230,7 +230,8 @@ fn adds_here(options: &Options) -> Result<bool> {
     for allow in &options.allow {
         grants.push(suffixed(&here, allow)?);
     }
-    grants.extend(options.allow_read.iter().map(|path| Grant { path: absolute(&here, path), access: Access::ReadOnly }));
+    grants
+        .extend(options.allow_read.iter().map(|path| Grant { path: absolute(&here, path), access: Access::ReadOnly }));
     let holds = |path: &Path| true_here.starts_with(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()));
     let says = |grant: &Grant| grant.access == Access::ReadWrite || holds(&grant.path);
     Ok(options.allow_write.is_empty() && !grants.iter().any(says))

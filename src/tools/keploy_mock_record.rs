@@ -123,7 +123,8 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
     let folder = folder(services);
     let named = (command, folder.as_str());
     // What a cancelled application has called until then is kept, too.
-    let kept = keep(&services.policy, &services.writer, path, named, Vec::new(), exchanges, services.calls.keep_secrets);
+    let kept =
+        keep(&services.policy, &services.writer, path, named, Vec::new(), exchanges, services.calls.keep_secrets);
     match kept {
         Ok((kept, exchanges)) => Ok(Ok((kept, exchanges, ran))),
         Err(lost) => Err(lost.reason.into()),

@@ -68,7 +68,8 @@ impl Index {
             let is_http = matches!(asked.content, Content::Http(_) | Content::Grpc(_));
             if is_http && !named && recorded.tls != asked.tls {
                 let word = |tls| if tls { "yes" } else { "no" };
-                differences.insert(0, format!("encryption: recorded {}, asked {}", word(recorded.tls), word(asked.tls)));
+                differences
+                    .insert(0, format!("encryption: recorded {}, asked {}", word(recorded.tls), word(asked.tls)));
             }
             let score = i64::try_from(differences.len()).unwrap_or(i64::MAX) - common(recorded, asked);
             ((rank, score, used, index), name, differences)

@@ -57,7 +57,7 @@ fn who_reads_further_than_the_recording_is_told_where_it_ends() {
     assert_eq!((recorded.status, recorded.out.as_str()), (0, "1500000\n"), "{}", recorded.err);
     let again = replay(&tree, &["calls", "test", "--", "python3", "half.py", &at, &half]);
     assert_eq!((again.status, again.out.as_str()), (0, "1500000\n"), "{}", again.err);
-    assert_eq!(again.err.lines().count(), 1, "{}", again.err);
+    assert_eq!(again.err.lines().count(), 2, "{}", again.err);
     let further = replay(&tree, &["calls", "test", "--", "python3", "half.py", &at, &all]);
     assert_eq!((further.status, further.out.as_str()), (0, "1500000 ConnectionResetError\n"), "{}", further.err);
     let told = format!(

@@ -67,7 +67,7 @@ fn a_recording_whose_directory_is_gone_meanwhile_is_kept_elsewhere() {
     let told: Vec<&str> = moved.err.lines().collect();
     assert_eq!(
         told[0],
-        format!("replay: recorded 1 calls (HTTP) as shop-http: {}", tree.text("./keploy/shop-http/mocks.yaml"))
+        format!("replay: recorded 1 call (HTTP) as shop-http: {}", tree.text("./keploy/shop-http/mocks.yaml"))
     );
     assert!(told[2].starts_with("replay: the set could not be written to `sets`: "), "{moved:?}");
     assert!(tree.read("keploy/shop-http/mocks.yaml").contains("name: mock-1"));
@@ -120,7 +120,7 @@ fn who_interrupts_a_recording_gets_what_was_called_and_their_signal() {
             kill_process(process, signal).unwrap();
         });
         assert_eq!(ended.status, status, "{}", ended.err);
-        assert!(ended.err.starts_with("replay: recorded 1 calls (HTTP) as shop-http: "), "{}", ended.err);
+        assert!(ended.err.starts_with("replay: recorded 1 call (HTTP) as shop-http: "), "{}", ended.err);
     }
 }
 
