@@ -349,16 +349,13 @@ pub enum SandboxAction {
     },
 }
 
+const CALLS_HELP: &str = "The program has the environment of the shell, a HOME of its own, and the allowed directories: the working directory unless another one may be written to. The exit status is the program's own; 1 when it was 0 and a call was missed; 130 or 143 when Ctrl-C or SIGTERM ended it, which it gets as SIGTERM: what it called until then is kept; 2 when nothing could be run.\n\nExamples: replay calls record -- npm start, replay calls test -- npm test";
+
 /// `replay calls`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum CallsAction {
     /// Run a program, and keep what it calls as a new mock set. Real servers are reached unless --network says otherwise
-    #[command(
-        after_help = "The program has the environment of the shell, its own HOME, and the allowed directories: the \
-        working directory unless another one may be written to. The exit status is the program's own, or 130 or 143 when \
-        Ctrl-C or SIGTERM ended it, which it gets as SIGTERM; what it called until then is kept.\n\nExample: replay calls \
-        record -- npm start"
-    )]
+    #[command(after_help = CALLS_HELP)]
     Record {
         #[command(flatten)]
         #[expect(missing_docs, reason = "flattened: its fields have their own")]
@@ -371,12 +368,7 @@ pub enum CallsAction {
         keep_secrets: bool,
     },
     /// Run a program whose calls are answered from a mock set; the exit status is its own, or 1 when a call was missed
-    #[command(
-        after_help = "The program has the environment of the shell, its own HOME, and the allowed directories: the \
-        working directory unless another one may be written to. The exit status is the program's own; 1 when a call was \
-        missed and it was 0; 130 or 143 when Ctrl-C or SIGTERM ended it; 2 when there is no mock set.\n\nExample: replay \
-        calls test -- npm test"
-    )]
+    #[command(after_help = CALLS_HELP)]
     Test {
         #[command(flatten)]
         #[expect(missing_docs, reason = "flattened: its fields have their own")]

@@ -176,7 +176,8 @@ impl Config {
     pub fn for_calls(mut options: Options, action: &CallsAction) -> Result<Self> {
         options.tools = vec![ToolsetArg::Calls];
         if options.sandbox_profile.is_none() && adds_here(&options)? {
-            options.allow_write.push(PathBuf::from("."));
+            // Relative paths are taken below the first one.
+            options.allow.insert(0, PathBuf::from(".:rw"));
         }
         let (run, reaches, keep_secrets) = match action {
             CallsAction::Record { run, keep_secrets, .. } => (Some(run), true, *keep_secrets),

@@ -80,7 +80,7 @@ fn a_recording_whose_directory_is_gone_meanwhile_is_kept_elsewhere() {
     let (before, directory) = lost.err.split_once("the calls are in ").unwrap_or_else(|| panic!("{lost:?}"));
     assert_eq!(before.lines().last(), Some("replay: "), "{lost:?}");
     let directory = directory
-        .split_once("; move it to sets/shop-http once there is room: 1 recorded calls could not be kept in sets: ")
+        .split_once("; move it to sets/shop-http once there is room: 1 recorded call could not be kept in sets: ")
         .unwrap_or_else(|| panic!("{lost:?}"))
         .0;
     let kept = std::fs::read_to_string(format!("{directory}/mocks.yaml")).unwrap();

@@ -60,7 +60,7 @@ fn a_refused_connection_is_refused_by_connect_and_so_from_the_recording() {
             replay(&tree, &["calls", "record", "--isolation", isolation, "--", "python3", "ask.py", &four, &six]);
         assert_eq!((recorded.status, recorded.out.as_str()), (0, refused.as_str()), "{isolation}: {}", recorded.err);
         assert!(recorded.err.starts_with("replay: no calls were captured as mock-"), "{}", recorded.err);
-        let note = format!("\nreplay: 8 connections were refused: {four}, {six}\n");
+        let note = format!("\nreplay: 8 connections were refused: {four}, {}\n", six.replacen("::1", "[::1]", 1));
         assert!(recorded.err.contains(&note), "{}", recorded.err);
         let tested =
             replay(&tree, &["calls", "test", "--isolation", isolation, "--", "python3", "ask.py", &four, &six]);
