@@ -102,8 +102,9 @@ pub fn write(
 
 /// The set that is meant where none is named: the latest one that holds anything.
 pub fn latest(sets: Vec<Set>) -> Option<Set> {
-    let is_empty =
-        |set: &Set| set.name.strip_prefix("mock-").is_some_and(|time| time.bytes().all(|b| b.is_ascii_digit()));
+    // The time, and a number behind it if the name was taken.
+    let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_empty = |set: &Set| set.name.strip_prefix("mock-").is_some_and(|rest| rest.split('-').all(is_number));
     let first = sets.first().cloned();
     sets.into_iter().find(|set| !is_empty(set)).or(first)
 }

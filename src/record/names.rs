@@ -433,7 +433,7 @@ mod tests {
             ..refused.clone()
         };
         let chosen = |calls: &[Exchange]| choose("./a", "/", calls, 7, |_| false);
-        assert_eq!(chosen(&[refused.clone()]), "mock-7");
+        assert_eq!(chosen(std::slice::from_ref(&refused)), "mock-7");
         assert_eq!(chosen(&[name(3)]), "mock-7");
         // Looked up for what was refused.
         assert_eq!(chosen(&[name(0), refused.clone()]), "mock-7");

@@ -481,12 +481,12 @@ fn encryption_is_a_difference() {
     let encrypted = Exchange { tls: true, ..answered(get("/a"), "x") };
     let named = Recording { named: true, ..Recording::number(vec![encrypted.clone()]).remove(0) };
     let told = |book: Book, asked: &Exchange| book.find(asked).unwrap_err().closest.unwrap().differences;
-    let plain = "encryption: recorded yes, asked no".to_owned();
+    let plain = "encryption: recorded yes, asked no";
     assert_eq!(told(Book::new(vec![encrypted.clone()], Noise::default()), &get("/a")), [plain]);
-    let path = "path: recorded `/a`, asked `/b`".to_owned();
-    assert_eq!(told(Book::of(vec![named], Noise::default()), &get("/b")), [path.clone()]);
+    let path = "path: recorded `/a`, asked `/b`";
+    assert_eq!(told(Book::of(vec![named], Noise::default()), &get("/b")), [path]);
     let asked = Exchange { tls: true, ..get("/b") };
-    assert_eq!(told(Book::new(vec![encrypted], Noise::default()), &asked), [path]);
+    assert_eq!(told(Book::new(vec![encrypted], Noise::default()), &asked), ["path: recorded `/a`, asked `/b`"]);
 }
 
 #[test]
