@@ -150,7 +150,7 @@ fn calls(count: u64) -> String {
 /// What the program may have missed of the disk: said when it could not be run, or `idle`, without a call, has failed.
 fn sees(services: &Services, ran: &Ran, idle: bool) -> Option<String> {
     let failed = matches!(ran.outcome.exit, Exit::Code(code) if code != 0);
-    if !services.commands.are_walled() || !did_not_run(ran) && !(idle && failed) {
+    if !services.commands.are_walled() || !(did_not_run(ran) || idle && failed) {
         return None;
     }
     let roots = services.policy.roots().iter().map(|root| root.path().display().to_string());
@@ -167,12 +167,11 @@ fn test(
     run: &CallsRun,
     here: &Here<'_>,
 ) -> Result<u8> {
-    let name = match mock {
-        Some(name) => name.to_owned(),
-        None => {
-            let known = sets::list(&services.policy, path).map_err(advised)?;
-            sets::latest(known).with_context(|| none_in(path))?.name
-        }
+    let name = if let Some(name) = mock {
+        name.to_owned()
+    } else {
+        let known = sets::list(&services.policy, path).map_err(advised)?;
+        sets::latest(known).with_context(|| none_in(path))?.name
     };
     let loaded = loaded(services, path, &name)?;
     if on_miss == OnMissArg::Record {
