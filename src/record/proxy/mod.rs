@@ -292,7 +292,9 @@ impl Proxy {
         if let Some(served) = self.served.take() {
             let _ = runtime.block_on(async { timeout(Duration::from_millis(2 * PROXY_END_MS), served).await });
         }
-        runtime.shutdown_background();
+        // Its threads are joined as far as that can be: glibc's pthread_detach(3) of one that is ending can touch a stack that
+        // is gone already.
+        runtime.shutdown_timeout(Duration::from_millis(PROXY_END_MS));
     }
 }
 
