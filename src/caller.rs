@@ -15,12 +15,14 @@ use rustix::event::{PollFd, PollFlags, poll};
 use crate::calls::{CallsError, Kept, Loaded, NotKept, Play, Ran, add_noise, keep, load, page, sets, table};
 use crate::cancel::CancelToken;
 use crate::cli::{CallsAction, CallsRun, OnMissArg};
+use crate::policy::PolicyError;
 use crate::record::proxy::OnMiss;
 use crate::record::summary::Summary;
 use crate::record::{Exchange, Noise, Recording, Report, names};
 use crate::sandbox::Exit;
+use crate::text::count::counted;
 use crate::tools::Services;
-use crate::tools::calling::{Wanted, folder, left_out, notes, run_command};
+use crate::tools::calling::{Wanted, did_not_run, folder, left_out, notes, run_command, some_of};
 
 /// What of this process it needs.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +42,11 @@ pub fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result
         }
         CallsAction::List { sets } => {
             let mut text = String::new();
-            for set in sets::list(&services.policy, &sets.path)? {
+            let found = sets::list(&services.policy, &sets.path).map_err(advised)?;
+            if found.is_empty() {
+                tell(&none_in(&sets.path), &[]);
+            }
+            for set in found {
                 let _ = writeln!(text, "{}\t{}", set.name, humantime::format_rfc3339_seconds(set.modified));
             }
             print(&text)
@@ -57,8 +63,19 @@ pub fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result
 /// A set that is named.
 fn loaded(services: &Services, path: &str, name: &str) -> Result<Loaded> {
     names::check(name).map_err(|error| anyhow::anyhow!("{error}"))?;
-    let loaded = load(&services.policy, path, name)?;
-    loaded.with_context(|| format!("there is no mock set `{name}` in {path}"))
+    if let Some(loaded) = load(&services.policy, path, name).map_err(advised)? {
+        return Ok(loaded);
+    }
+    let known: Vec<String> =
+        sets::list(&services.policy, path).map_err(advised)?.into_iter().map(|set| set.name).collect();
+    if known.is_empty() {
+        bail!("there is no mock set `{name}`: {}", none_in(path));
+    }
+    bail!("there is no mock set `{name}` in {path}; there are: {}", some_of(&known))
+}
+
+fn none_in(path: &str) -> String {
+    format!("no mock sets in {path}; record one with `replay calls record -- COMMAND`")
 }
 
 fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) -> Result<u8> {
@@ -75,14 +92,18 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
         }
         if lesson.calls.0 != lesson.calls.1 {
             let (one, two) = lesson.calls;
-            unlike.push(format!("nothing is learned of {}: {one} calls in {name}, {two} in {other}", lesson.place));
+            unlike.push(format!(
+                "nothing is learned of {}: {} in {name}, {two} in {other}",
+                lesson.place,
+                calls(one as u64)
+            ));
         }
     }
     print(&text)?;
     let said = if noise.is_empty() {
         "no field of the calls is another each time".to_owned()
     } else if write {
-        let file = add_noise(&services.policy, &services.writer, path, name, &recordings, &noise)?;
+        let file = add_noise(&services.policy, &services.writer, path, name, &recordings, &noise).map_err(advised)?;
         format!("noise of {name}: {}", file.display())
     } else {
         "add --write to have it left out of replays".to_owned()
@@ -99,16 +120,43 @@ fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> R
     let folder = folder(services);
     let named = (line.as_str(), folder.as_str());
     let count = exchanges.len();
-    let kept = keep(&services.policy, &services.writer, path, named, exchanges, services.calls.keep_secrets);
+    if count == 0 && did_not_run(&ran) {
+        let hint = sees(services, &ran, true).into_iter();
+        tell(
+            "the command did not run; nothing was recorded",
+            &notes(services, &ran).into_iter().chain(hint).collect::<Vec<_>>(),
+        );
+        return Ok(status(&ran));
+    }
+    let (policy, writer) = (&services.policy, &services.writer);
+    let kept = keep(policy, writer, path, named, Vec::new(), exchanges, services.calls.keep_secrets);
     let (kept, exchanges) = kept.or_else(|lost| rescue(here, path, count, *lost))?;
-    let protocols = Summary::of(&exchanges).protocol_words().join(", ");
-    let mut text = match exchanges.len() {
-        0 => "no calls were captured".to_owned(),
-        count => format!("recorded {count} calls ({protocols})"),
+    let summary = Summary::of(&exchanges);
+    let mut text = if summary.is_nothing {
+        "no calls were captured".to_owned()
+    } else {
+        format!("recorded {} ({})", calls(summary.calls as u64), summary.protocol_words().join(", "))
     };
     let _ = write!(text, " as {}: {}", kept.name, kept.path.display());
-    tell(&text, &[vec![isolation(&ran)], left_out(&kept), notes(services, &ran)].concat());
+    let hint = sees(services, &ran, summary.is_nothing).into_iter().collect();
+    tell(&text, &[vec![isolation(&ran)], left_out(&kept), notes(services, &ran), hint].concat());
     Ok(status(&ran))
+}
+
+fn calls(count: u64) -> String {
+    counted(count, "call", "calls")
+}
+
+/// What the program may have missed of the disk: said when it could not be run, or `idle`, without a call, has failed.
+fn sees(services: &Services, ran: &Ran, idle: bool) -> Option<String> {
+    let failed = matches!(ran.outcome.exit, Exit::Code(code) if code != 0);
+    if !services.commands.are_walled() || !(did_not_run(ran) || idle && failed) {
+        return None;
+    }
+    let roots = services.policy.roots().iter().map(|root| root.path().display().to_string());
+    let roots = roots.collect::<Vec<_>>().join(", ");
+    let home = if services.commands.standing.private_home { ", HOME is a private one" } else { "" };
+    Some(format!("the program sees the allowed directories only ({roots}); --allow DIR shows it more{home}"))
 }
 
 fn test(
@@ -119,18 +167,13 @@ fn test(
     run: &CallsRun,
     here: &Here<'_>,
 ) -> Result<u8> {
-    let known = sets::list(&services.policy, path)?;
-    let name = match mock {
-        Some(name) => {
-            names::check(name).map_err(|error| anyhow::anyhow!("{error}"))?;
-            name.to_owned()
-        }
-        None => sets::latest(known.clone()).with_context(|| format!("there is no mock set in {path}"))?.name,
+    let name = if let Some(name) = mock {
+        name.to_owned()
+    } else {
+        let known = sets::list(&services.policy, path).map_err(advised)?;
+        sets::latest(known).with_context(|| none_in(path))?.name
     };
-    let Some(loaded) = load(&services.policy, path, &name)? else {
-        let known: Vec<&str> = known.iter().map(|set| set.name.as_str()).collect();
-        bail!("there is no mock set `{name}` in {path}; there are: {}", known.join(", "));
-    };
+    let loaded = loaded(services, path, &name)?;
     if on_miss == OnMissArg::Record {
         sets::prepare(&services.policy, &services.writer, path).map_err(advised)?;
     }
@@ -140,25 +183,33 @@ fn test(
         OnMissArg::Record => OnMiss::Record,
     };
     let line = shell_line(&run.program)?;
+    let earlier = if on_miss == OnMiss::Record { loaded.recordings.clone() } else { Vec::new() };
     let play = Play::Replay { recordings: loaded.recordings, noise: loaded.noise, on_miss };
     let mut ran = run_here(services, &line, run, play, here.signals)?;
     let report = ran.report.take().unwrap_or_default();
-    let mut text = format!("replayed {} calls of {name}", report.replayed);
+    let mut text = format!("replayed {} of {name}", calls(report.replayed - report.refused));
+    if report.refused > 0 {
+        let _ = write!(text, ", {} refused as recorded", counted(report.refused, "connection was", "connections were"));
+    }
     if report.missed_count > 0 {
         let _ = write!(text, ", {} missed", report.missed_count);
     }
     if !report.unused.is_empty() {
-        let _ = write!(text, ", {} recordings were not used", report.unused.len());
+        let unused = report.unused.len() as u64;
+        let _ = write!(text, ", {} not used", counted(unused, "recording was", "recordings were"));
     }
     let mut elsewhere = Vec::new();
     let new = std::mem::take(&mut ran.recorded.exchanges);
-    if !new.is_empty() {
+    let summary = Summary::of(&new);
+    if !summary.is_nothing {
         let folder = folder(services);
         let named = (line.as_str(), folder.as_str());
-        let count = new.len();
-        let kept = keep(&services.policy, &services.writer, path, named, new, services.calls.keep_secrets);
-        let (kept, new) = kept.or_else(|lost| rescue(here, path, count, *lost))?;
-        let _ = write!(text, "; {} new calls are in {}", new.len(), kept.path.display());
+        let count = earlier.len() + new.len();
+        let (policy, writer) = (&services.policy, &services.writer);
+        let kept = keep(policy, writer, path, named, earlier, new, services.calls.keep_secrets);
+        let (kept, _) = kept.or_else(|lost| rescue(here, path, count, *lost))?;
+        let new = counted(summary.calls as u64, "new call", "new calls");
+        let _ = write!(text, "; {} holds those of {name} and {new}: {}", kept.name, kept.path.display());
         elsewhere = left_out(&kept);
     }
     let mut more = vec![isolation(&ran)];
@@ -166,6 +217,7 @@ fn test(
     more.extend(notes(services, &ran));
     more.extend(loaded.torn);
     more.extend(missed(&report));
+    more.extend(sees(services, &ran, report.replayed == 0 && report.missed_count == 0));
     tell(&text, &more);
     let status = status(&ran);
     Ok(if status == 0 && report.missed_count > 0 { 1 } else { status })
@@ -182,7 +234,8 @@ fn missed(report: &Report) -> impl Iterator<Item = String> {
 /// The last resort for what took a program its time: a directory among the temporary ones, of which the error tells. It fails
 /// in any case, since no set was written.
 fn rescue(here: &Here<'_>, path: &str, count: usize, lost: NotKept) -> Result<(Kept, Vec<Exchange>)> {
-    let failed = anyhow::Error::new(lost.reason).context(format!("{count} recorded calls could not be kept in {path}"));
+    let failed = anyhow::Error::new(lost.reason)
+        .context(format!("{} could not be kept in {path}", counted(count as u64, "recorded call", "recorded calls")));
     if lost.files.is_empty() {
         return Err(failed);
     }
@@ -217,6 +270,11 @@ fn new_directory(directory: &Path, files: &[(String, Vec<u8>)]) -> io::Result<()
 /// With what to do next.
 fn advised(error: CallsError) -> anyhow::Error {
     match error.hint() {
+        Some(hint)
+            if matches!(error, CallsError::Policy(PolicyError::Denied { .. } | PolicyError::ReadOnly { .. })) =>
+        {
+            anyhow::anyhow!("{error}; {hint}; --allow DIR:rw allows another one")
+        }
         _ if error.is_setup() => anyhow::anyhow!("failed to setup agent: {}", error.advice()),
         Some(_) => anyhow::anyhow!("{}", error.advice()),
         None => error.into(),

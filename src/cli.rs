@@ -79,7 +79,7 @@ pub struct Options {
     #[arg(long, global = true, value_enum, value_name = "KIND")]
     pub isolation: Option<Isolation>,
     /// Pass a variable of the server's environment to commands (a name, or a glob with `*`), or set one. Repeatable; a
-    /// glob never passes names such as *TOKEN* or *_KEY, an exact name does
+    /// glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them
     #[arg(long, global = true, value_name = "NAME|NAME=VALUE")]
     pub env: Vec<OsString>,
     /// HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is
@@ -359,11 +359,13 @@ pub enum SandboxAction {
     },
 }
 
+const CALLS_HELP: &str = "The program has the environment of the shell, a HOME of its own, and the allowed directories: the working directory unless another one may be written to. The exit status is the program's own; 1 when it was 0 and a call was missed; 130 or 143 when Ctrl-C or SIGTERM ended it, which it gets as SIGTERM: what it called until then is kept; 2 when nothing could be run.\n\nExamples: replay calls record -- npm start, replay calls test -- npm test";
+
 /// `replay calls`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum CallsAction {
     /// Run a program, and keep what it calls as a new mock set. Real servers are reached unless --network says otherwise
-    #[command(after_help = "Example: replay calls record -- npm start")]
+    #[command(after_help = CALLS_HELP)]
     Record {
         #[command(flatten)]
         #[expect(missing_docs, reason = "flattened: its fields have their own")]
@@ -376,7 +378,7 @@ pub enum CallsAction {
         keep_secrets: bool,
     },
     /// Run a program whose calls are answered from a mock set; the exit status is its own, or 1 when a call was missed
-    #[command(after_help = "Example: replay calls test -- npm test")]
+    #[command(after_help = CALLS_HELP)]
     Test {
         #[command(flatten)]
         #[expect(missing_docs, reason = "flattened: its fields have their own")]
@@ -384,8 +386,8 @@ pub enum CallsAction {
         /// The mock set (default: the latest)
         #[arg(long, value_name = "NAME")]
         mock: Option<String>,
-        /// What becomes of a call that no recording answers: it fails, goes to the real server, or does and is kept as
-        /// another set
+        /// What becomes of a call that no recording answers: it fails, goes to the real server, or does and is kept in a
+        /// new set with all of this one. What is asked on a database connection that the recording answers fails in any case
         #[arg(long, value_enum, default_value_t = OnMissArg::Fail, value_name = "WAY")]
         on_miss: OnMissArg,
         #[command(flatten)]

@@ -118,6 +118,9 @@ fn man_command(text: &mut String, command: &clap::Command, path: &str) {
             let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
             let _ = writeln!(text, ".TP\n{name}\n{}", roff(&help));
         }
+        for paragraph in sub.get_after_help().map(ToString::to_string).unwrap_or_default().split_terminator("\n\n") {
+            let _ = writeln!(text, ".PP\n{}", roff(paragraph));
+        }
         man_command(text, sub, &path);
     }
 }

@@ -36,7 +36,8 @@ pub struct NotKept {
     pub files: Vec<(String, Vec<u8>)>,
 }
 
-/// Writes calls as a new set. `command` and `folder`, the last part of where it ran, are what its name begins with.
+/// Writes calls as a new set, behind the recordings of another one if there are any: then the new set can stand for both.
+/// `command` and `folder`, the last part of where it ran, are what its name begins with.
 ///
 /// A set of that name that is there already stays: the new one has a number behind its name. A program may have run for long,
 /// and its directory gone or full meanwhile: then the set is written to the usual place below the first allowed directory that
@@ -46,15 +47,17 @@ pub fn keep(
     writer: &Writer,
     directory: &str,
     named: (&str, &str),
+    earlier: Vec<Recording>,
     mut exchanges: Vec<Exchange>,
     keep_secrets: bool,
 ) -> Result<(Kept, Vec<Exchange>), Box<NotKept>> {
     if !keep_secrets {
         redact::exchanges(&mut exchanges);
     }
-    let before = exchanges.len();
+    let recordings = joined(earlier, exchanges);
+    let before = recordings.len();
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let (recordings, bytes, apart) = match written(exchanges) {
+    let (recordings, bytes, apart) = match written(recordings) {
         Ok(written) => written,
         Err(reason) => {
             let name = names::choose(named.0, named.1, &[], now, |_| false);
@@ -99,9 +102,11 @@ pub fn keep(
 }
 
 /// The file of calls, and those of large bodies. If they were larger than what is read again, the largest calls are left out.
-fn written(mut exchanges: Vec<Exchange>) -> Result<(Vec<Recording>, Vec<u8>, Apart), CallsError> {
+fn written(mut recordings: Vec<Recording>) -> Result<(Vec<Recording>, Vec<u8>, Apart), CallsError> {
     loop {
-        let recordings = Recording::number(exchanges);
+        for (recording, number) in recordings.iter_mut().zip(1..) {
+            recording.name = format!("mock-{number}");
+        }
         let mut apart = Apart::default();
         let documents: Vec<Document> = recordings.iter().map(|recording| Document::of(recording, &mut apart)).collect();
         match files::write(sets::MOCK_FILES[0], &documents) {
@@ -110,11 +115,20 @@ fn written(mut exchanges: Vec<Exchange>) -> Result<(Vec<Recording>, Vec<u8>, Apa
             Err(FileError::TooLarge { .. }) if recordings.len() > 1 => {}
             Err(error) => return Err(error.into()),
         }
-        exchanges = recordings.into_iter().map(|recording| recording.exchange).collect();
-        if let Some((largest, _)) = exchanges.iter().enumerate().max_by_key(|(_, exchange)| size(exchange)) {
-            exchanges.remove(largest);
+        if let Some((largest, _)) = recordings.iter().enumerate().max_by_key(|(_, one)| size(&one.exchange)) {
+            recordings.remove(largest);
         }
     }
+}
+
+/// Calls behind earlier recordings, on connections with other numbers.
+fn joined(mut earlier: Vec<Recording>, mut exchanges: Vec<Exchange>) -> Vec<Recording> {
+    let last = earlier.iter().map(|recording| recording.exchange.connection).max().unwrap_or(0);
+    for exchange in exchanges.iter_mut().filter(|exchange| exchange.connection > 0) {
+        exchange.connection = exchange.connection.saturating_add(last);
+    }
+    earlier.extend(Recording::number(exchanges));
+    earlier
 }
 
 /// Bytes of what a call carries.

@@ -128,7 +128,7 @@ pub fn run(
         Play::Record => (Mode::Record, None, true),
         Play::Replay { recordings, noise, on_miss } => {
             let outline = Outline::of(recordings.iter().map(|recording| &recording.exchange));
-            let book = Arc::new(Book::of(recordings, noise));
+            let book = Arc::new(Book::of(recordings, noise).passing_on(on_miss != OnMiss::Fail));
             let replay = Arc::new(Replay { book: Arc::clone(&book), outline });
             (Mode::Replay { replay, on_miss }, Some(book), on_miss != OnMiss::Fail)
         }

@@ -102,8 +102,9 @@ pub fn write(
 
 /// The set that is meant where none is named: the latest one that holds anything.
 pub fn latest(sets: Vec<Set>) -> Option<Set> {
-    let is_empty =
-        |set: &Set| set.name.strip_prefix("mock-").is_some_and(|time| time.bytes().all(|b| b.is_ascii_digit()));
+    // The time, and a number behind it if the name was taken.
+    let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_empty = |set: &Set| set.name.strip_prefix("mock-").is_some_and(|rest| rest.split('-').all(is_number));
     let first = sets.first().cloned();
     sets.into_iter().find(|set| !is_empty(set)).or(first)
 }
@@ -117,8 +118,9 @@ pub fn claim(policy: &Policy, directory: &str, name: &str) -> Result<bool, Calls
 /// Makes the directory of the sets and begins a file in it, which is not finished. So it is found out before a program runs
 /// for minutes whether a set can be written.
 pub fn prepare(policy: &Policy, writer: &Writer, directory: &str) -> Result<(), CallsError> {
-    drop(policy.write(Path::new(directory).join("any").join(MOCK_FILES[0]))?);
-    let target = policy.write(Path::new(directory).join(MOCK_FILES[0]))?;
+    let about = |error| about(directory, error);
+    drop(policy.write(Path::new(directory).join("any").join(MOCK_FILES[0])).map_err(about)?);
+    let target = policy.write(Path::new(directory).join(MOCK_FILES[0])).map_err(about)?;
     let begun = writer.prepare(&target, [vec![b'#'; SET_ROOM_BYTES].as_slice()], None);
     drop(begun.map_err(|source| CallsError::NotWritable { path: directory.to_owned(), reason: source })?);
     Ok(())
@@ -130,8 +132,18 @@ fn file_of(policy: &Policy, directory: &str, name: &str) -> Result<Option<(PathB
         match policy.read(&path) {
             Ok(opened) if opened.kind() == Kind::File => return Ok(Some((path, opened))),
             Ok(_) | Err(PolicyError::NotFound { .. } | PolicyError::NotADirectory { .. }) => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(about(directory, error).into()),
         }
     }
     Ok(None)
+}
+
+/// A denial of the directory itself, which is what the caller has named; what is below it nobody has.
+fn about(directory: &str, error: PolicyError) -> PolicyError {
+    let path = PathBuf::from(directory);
+    match error {
+        PolicyError::Denied { allowed, .. } => PolicyError::Denied { path, allowed },
+        PolicyError::ReadOnly { allowed, .. } => PolicyError::ReadOnly { path, allowed },
+        other => other,
+    }
 }

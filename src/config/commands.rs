@@ -61,6 +61,8 @@ pub(super) struct World {
     pub(super) here: PathBuf,
     /// The server's environment.
     pub(super) vars: Vec<(OsString, OsString)>,
+    /// Whether commands are those of whoever started this process, and get its environment.
+    pub(super) own: bool,
 }
 
 impl World {
@@ -97,7 +99,7 @@ impl SandboxConfig {
             // Commands see these already, with the rights of the allowed directory.
             found.system.retain(|seen| !roots.iter().any(|root| seen.path.starts_with(root)));
         }
-        let rules = env_rules(options, profile, &found, &roots, mode)?;
+        let rules = EnvRules { whole: world.own, ..env_rules(options, profile, &found, &roots, mode)? };
         let mut environment = environment::scrub(world.vars.iter().cloned(), &rules);
         let kept: &[&str] = match (mode, private_home) {
             (Sandbox::Off, _) => &["HOME", "TMPDIR"],

@@ -18,7 +18,7 @@ fn resolve(flags: &[&str], profile: &str) -> Result<SandboxConfig> {
         ("MY_NAME", "name"),
     ];
     let vars = vars.map(|(name, value)| (name.into(), value.into())).to_vec();
-    let world = World { here: "/here".into(), vars };
+    let world = World { here: "/here".into(), vars, own: false };
     let grants = [Grant { path: "/project".into(), access: Access::ReadWrite }];
     SandboxConfig::resolve(&cli.options, &Profile::parse(profile)?, &world, &grants)
 }

@@ -120,8 +120,13 @@ pub fn error_style(options: &Options) -> ErrorStyle {
 impl Config {
     /// Resolves relative paths against the working directory and reads the profile.
     pub fn resolve(options: &Options) -> Result<Self> {
+        Self::resolve_for(options, false)
+    }
+
+    /// `own` says whether commands are those of whoever typed the options, and get the whole environment.
+    fn resolve_for(options: &Options, own: bool) -> Result<Self> {
         let here = std::env::current_dir().context("the working directory cannot be read")?;
-        let world = World { here: here.clone(), vars: std::env::vars_os().collect() };
+        let world = World { here: here.clone(), vars: std::env::vars_os().collect(), own };
         let profile = options.sandbox_profile.as_deref().map(Profile::load).transpose()?.unwrap_or_default();
         let mut grants = Vec::new();
         for allow in &options.allow {
@@ -174,12 +179,13 @@ impl Config {
 }
 
 impl Config {
-    /// For `replay calls`: the working directory is allowed if nothing else is, and a program that is recorded reaches what
-    /// this process reaches.
+    /// For `replay calls`: the working directory is allowed if no other one may be written to, and a program that is recorded reaches what
+    /// this process reaches. The program is the user's own: it gets the environment that it would get without this one.
     pub fn for_calls(mut options: Options, action: &CallsAction) -> Result<Self> {
         options.tools = vec![ToolsetArg::Calls];
-        if options.allow.is_empty() && options.allow_write.is_empty() && options.sandbox_profile.is_none() {
-            options.allow_write.push(PathBuf::from("."));
+        if options.sandbox_profile.is_none() && adds_here(&options)? {
+            // Relative paths are taken below the first one.
+            options.allow.insert(0, PathBuf::from(".:rw"));
         }
         let (run, reaches, keep_secrets) = match action {
             CallsAction::Record { run, keep_secrets, .. } => (Some(run), true, *keep_secrets),
@@ -195,7 +201,7 @@ impl Config {
         if !said && !is_strict {
             options.network = Some(NetworkArg::Host);
         }
-        let mut config = Self::resolve(&options)?;
+        let mut config = Self::resolve_for(&options, run.is_some())?;
         if run.is_none() {
             config.toolsets.clear();
         }
@@ -222,6 +228,22 @@ impl Config {
         }
         self
     }
+}
+
+/// Whether `replay calls` may write to the working directory: where no directory may be written to, and none that it lies in
+/// was allowed for reading, as it would be if it were meant to stay as it is.
+fn adds_here(options: &Options) -> Result<bool> {
+    let here = std::env::current_dir().context("the working directory cannot be read")?;
+    let true_here = std::fs::canonicalize(&here).unwrap_or_else(|_| here.clone());
+    let mut grants = Vec::new();
+    for allow in &options.allow {
+        grants.push(suffixed(&here, allow)?);
+    }
+    grants
+        .extend(options.allow_read.iter().map(|path| Grant { path: absolute(&here, path), access: Access::ReadOnly }));
+    let holds = |path: &Path| true_here.starts_with(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()));
+    let says = |grant: &Grant| grant.access == Access::ReadWrite || holds(&grant.path);
+    Ok(options.allow_write.is_empty() && !grants.iter().any(says))
 }
 
 /// What the logger calls a `--log-level`.

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::exchange::{Exchange, Protocol};
+use super::outline::Refusal;
+use super::summary::Summary;
 use crate::limits::MAX_SET_NAME_BYTES;
 
 /// Most hosts that a name tells.
@@ -62,9 +64,9 @@ pub fn check(name: &str) -> Result<(), NameError> {
 }
 
 /// The name of a set: by the command and the folder that it ran in, what it called, and the time in seconds since 1970
-/// for a set of nothing. `is_taken` says which names there are already.
+/// for a set in which no call was answered. `is_taken` says which names there are already.
 pub fn choose(command: &str, folder: &str, calls: &[Exchange], now: u64, is_taken: impl Fn(&str) -> bool) -> String {
-    let name = if calls.is_empty() {
+    let name = if Summary::of(calls).is_nothing {
         format!("mock-{now}")
     } else {
         let parts = [vec![service(command, folder)], called(calls)].concat();
@@ -91,6 +93,7 @@ fn called(calls: &[Exchange]) -> Vec<String> {
         match call.content.protocol() {
             Protocol::Http => host("http"),
             Protocol::Grpc => host("grpc"),
+            Protocol::Generic if Refusal::is(call) => hosts.extend(label(&call.target.host)),
             Protocol::Generic => host("tcp"),
             Protocol::Dns => {}
             Protocol::Postgres => drop(databases.insert("postgres")),
@@ -351,6 +354,7 @@ fn split(line: &str) -> Vec<Vec<String>> {
 mod tests {
     use super::*;
     use crate::record::exchange::{Content, Dns, Target, Wire};
+    use crate::record::link::Link;
     use pretty_assertions::assert_eq;
     use std::time::SystemTime;
 
@@ -417,6 +421,24 @@ mod tests {
             choose("./a", "/", &[call("localhost", Protocol::Http)], 7, |name| taken.contains(&name)),
             "a-http-3"
         );
+    }
+
+    #[test]
+    fn refused_connections_and_names_that_there_are_not_give_no_name() {
+        let at = SystemTime::UNIX_EPOCH;
+        let link = Link { target: Target { host: "db.test".to_owned(), port: 1 }, tls: false, connection: 1 };
+        let refused = Refusal::Connect(111).exchange(&link, 1, "nobody", at);
+        let name = |code| Exchange {
+            content: Content::Dns(Dns { name: "db.test".to_owned(), kind: "A".to_owned(), code, answers: Vec::new() }),
+            ..refused.clone()
+        };
+        let chosen = |calls: &[Exchange]| choose("./a", "/", calls, 7, |_| false);
+        assert_eq!(chosen(std::slice::from_ref(&refused)), "mock-7");
+        assert_eq!(chosen(&[name(3)]), "mock-7");
+        // Looked up for what was refused.
+        assert_eq!(chosen(&[name(0), refused.clone()]), "mock-7");
+        assert_eq!(chosen(&[name(0)]), "a-dns");
+        assert_eq!(chosen(&[refused, call("shop.test", Protocol::Http)]), "a-db-shop");
     }
 
     #[test]

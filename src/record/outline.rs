@@ -101,6 +101,11 @@ impl Refusal {
         }
     }
 
+    /// Whether an exchange stands for a connection that was refused.
+    pub fn is(exchange: &Exchange) -> bool {
+        matches!(&exchange.content, Content::Wire(Protocol::Generic, wire) if Self::read(wire).is_some())
+    }
+
     /// What [`Self::exchange`] has written, read again.
     fn read(wire: &Wire) -> Option<(u64, Self)> {
         let [Message { from: Side::Server, bytes }] = wire.messages.as_slice() else { return None };

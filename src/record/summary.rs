@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use super::exchange::{Exchange, Protocol, Side, Wire};
+use super::dns::NOERROR;
+use super::exchange::{Content, Exchange, Protocol, Side, Wire};
 use super::files::mongo_text;
+use super::outline::Refusal;
 use super::redact::command;
 use super::state;
 
@@ -13,6 +15,11 @@ use super::state;
 pub struct Summary {
     /// All calls.
     pub calls: usize,
+    /// Connections that were refused. They are no calls.
+    pub refused: usize,
+    /// Whether there is no call that was answered: only connections that were refused, with the names that were looked up
+    /// for them, and names that there are not.
+    pub is_nothing: bool,
     /// By protocol, those with the most calls first.
     pub protocols: Vec<(Protocol, usize)>,
     /// When the first call was sent.
@@ -25,14 +32,25 @@ impl Summary {
     /// Of these calls.
     pub fn of<'a>(calls: impl IntoIterator<Item = &'a Exchange>) -> Self {
         let mut by_protocol: BTreeMap<Protocol, usize> = BTreeMap::new();
-        let mut summary = Self { calls: 0, protocols: Vec::new(), first: None, last: None };
+        let mut summary =
+            Self { calls: 0, refused: 0, is_nothing: true, protocols: Vec::new(), first: None, last: None };
+        let mut has_names = false;
         for call in calls {
+            if Refusal::is(call) {
+                summary.refused += 1;
+                continue;
+            }
+            match &call.content {
+                Content::Dns(dns) => has_names |= dns.code == NOERROR,
+                _ => summary.is_nothing = false,
+            }
             let protocol = call.content.protocol();
             summary.calls += 1;
             summary.first = Some(summary.first.map_or(call.sent_at, |first| first.min(call.sent_at)));
             summary.last = Some(summary.last.map_or(call.answered_at, |last| last.max(call.answered_at)));
             *by_protocol.entry(protocol).or_default() += 1;
         }
+        summary.is_nothing &= summary.refused > 0 || !has_names;
         summary.protocols = by_protocol.into_iter().collect();
         summary.protocols.sort_by_key(|(_, calls)| std::cmp::Reverse(*calls));
         summary
@@ -120,6 +138,8 @@ mod tests {
             [call(Protocol::Redis, "a", 1, 2), call(Protocol::MySql, "b", 2, 7), call(Protocol::Redis, "a", 3, 6)];
         let expected = Summary {
             calls: 3,
+            refused: 0,
+            is_nothing: false,
             protocols: vec![(Protocol::Redis, 2), (Protocol::MySql, 1)],
             first: Some(at(1)),
             last: Some(at(7)),

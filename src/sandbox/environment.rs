@@ -1,7 +1,8 @@
 //! The environment of commands: what of the server's own they get. A function of text; nothing is looked up here.
 //!
 //! A name that is not on the list is left out, so that a secret with a new name is left out too. HOME and TMPDIR are
-//! nowhere here: they depend on the walls, and the launcher sets them.
+//! nowhere here: they depend on the walls, and the launcher sets them. A command that is the operator's own, not an agent's,
+//! gets all that it would get without walls.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -22,6 +23,9 @@ pub struct EnvRules {
     /// Directories and files that commands can see; `None` without walls. Other entries of PATH and of variables that
     /// hold paths are left out.
     pub visible: Option<Vec<PathBuf>>,
+    /// Whether variables that are not on the list are passed too, secrets among them: all but `LD_*` and what describes the
+    /// server's own place.
+    pub whole: bool,
 }
 
 /// When a variable of the list is passed.
@@ -181,14 +185,18 @@ fn passed(name: &OsStr, value: OsString, rules: &EnvRules) -> Option<OsString> {
     if rules.pass.iter().any(|exact| !exact.contains('*') && name == exact.as_str()) {
         return Some(value);
     }
+    let own = OWN.iter().any(|own| name == *own);
     let listed = LIST.iter().find(|(glob, _)| matches(glob, name));
+    let holds_paths = matches!(listed, Some((_, Kept::Visible)));
+    if rules.whole && !holds_paths {
+        return (!own && !matches("LD_*", name)).then_some(value);
+    }
     if let Some((_, kept)) = listed.filter(|(listed, _)| name == *listed || !is_sensitive(name)) {
         return match kept {
             Kept::Always | Kept::Address => (!has_password(&value)).then_some(value),
             Kept::Visible => Some(visible_path(&value, rules)).filter(|paths| !paths.is_empty()),
         };
     }
-    let own = OWN.iter().any(|own| name == *own);
     let asked = rules.pass.iter().any(|glob| matches(glob, name));
     (asked && !own && !is_sensitive(name) && !has_password(&value)).then_some(value)
 }

@@ -18,6 +18,7 @@ fn rules(pass: &[&str], drop: &[&str], set: &[(&str, &str)]) -> EnvRules {
         drop: owned(drop),
         set: set.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
         visible: Some(["/usr", "/bin", "/src", "/home/me/.local/bin/uv"].map(PathBuf::from).to_vec()),
+        whole: false,
     }
 }
 
@@ -119,7 +120,7 @@ fn pairs() -> impl Strategy<Value = Vec<(OsString, OsString)>> {
 proptest! {
     #[test]
     fn the_laws_hold(vars in pairs(), pass in globs(), drop in globs(), set in pairs()) {
-        let rules = EnvRules { pass, drop, set, visible: rules(&[], &[], &[]).visible };
+        let rules = EnvRules { pass, drop, set, visible: rules(&[], &[], &[]).visible, whole: false };
         let kept = scrub(vars.iter().cloned(), &rules);
         let is_set = |name: &OsStr| rules.set.iter().any(|(set, _)| set == name);
 
@@ -152,4 +153,33 @@ proptest! {
         }
         prop_assert_eq!(scrub(kept.iter().cloned(), &rules), kept);
     }
+}
+
+#[test]
+fn a_command_of_the_operators_own_gets_all_but_what_the_walls_say() {
+    let vars = [
+        ("PGHOST", "db"),
+        ("DATABASE_URL", "postgres://me:pass@db/shop"),
+        ("API_TOKEN", "hidden"),
+        ("HTTPS_PROXY", "http://me:pass@proxy:3128"),
+        ("JAVA_HOME", "/nowhere/jvm"),
+        ("LD_PRELOAD", "/x.so"),
+        ("HOME", "/home/me"),
+        ("TMPDIR", "/tmp/me"),
+        ("PWD", "/here"),
+        ("DROPPED", "1"),
+        ("SET", "no"),
+        ("PATH", "/home/me/bin:/usr/bin"),
+    ];
+    let rules = EnvRules { whole: true, ..rules(&[], &["DROPPED"], &[("SET", "yes")]) };
+    let kept = [
+        "PGHOST=db",
+        "DATABASE_URL=postgres://me:pass@db/shop",
+        "API_TOKEN=hidden",
+        "HTTPS_PROXY=http://me:pass@proxy:3128",
+        "SHELL=/bin/sh",
+        "PATH=/usr/bin",
+        "SET=yes",
+    ];
+    assert_eq!(text(&vars, &rules), kept);
 }

@@ -11,7 +11,8 @@ use crate::cancel::CancelToken;
 use crate::exec::{self, Stage, place_of};
 use crate::limits::{CALLS_OUTPUT_BYTES, DEFAULT_CALLS_TIMEOUT_SECS};
 use crate::policy::Root;
-use crate::sandbox::{Network, Tier};
+use crate::sandbox::{Exit, Network, Tier};
+use crate::text::count::counted;
 
 /// One command, run in the first writable directory.
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +92,19 @@ pub fn folder(services: &Services) -> String {
     place(services).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
+/// Whether the shell found nothing to run (sh(1), "Exit Status"), or could not run it.
+pub fn did_not_run(ran: &Ran) -> bool {
+    matches!(ran.outcome.exit, Exit::Code(126 | 127))
+}
+
+/// What a tool says where there is no set; `path` is the directory as the caller spelt it.
+pub(super) fn none_in(path: &str) -> String {
+    format!(
+        "No mock sets found. Use keploy_mock_record to create mocks first. Searched: `{path}`; name another \
+         directory as `path`"
+    )
+}
+
 /// The end of what a failed command wrote, both streams.
 pub(super) fn last_words(ran: &Ran) -> Option<String> {
     const SHOWN_CHARS: usize = 2000;
@@ -104,23 +118,33 @@ pub(super) fn last_words(ran: &Ran) -> Option<String> {
 
 /// That a file is not where it was wanted, or does not hold all that was recorded.
 pub fn left_out(kept: &Kept) -> Vec<String> {
-    let text = format!("{} calls, the largest ones, are left out: the set would be too large", kept.left_out);
+    let count = counted(kept.left_out as u64, "call, the largest one, is", "calls, the largest ones, are");
+    let text = format!("{count} left out: the set would be too large");
     kept.elsewhere.clone().into_iter().chain((kept.left_out > 0).then_some(text)).collect()
+}
+
+/// The first names of a list, and how many more there are.
+pub fn some_of(names: &[String]) -> String {
+    const SHOWN: usize = 10;
+    let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
+    names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ") + &more
 }
 
 /// What there is to tell about a run beside its calls.
 pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
     let mut notes: Vec<String> = ran.recorded.notes.iter().map(ToString::to_string).collect();
     let (counts, more) = (&ran.recorded.counts, &ran.counts);
-    let mut add = |count: u64, what: &str| {
+    let mut add = |count: u64, one: &str, several: &str, more: &str| {
         if count > 0 {
-            notes.push(format!("{count} {what}"));
+            notes.push(counted(count, one, several) + more);
         }
     };
-    add(counts.dropped, "calls were too long to be kept");
-    add(counts.passed, "calls found no recording and were passed on");
-    add(counts.refused, "connections were refused");
-    add(more.datagrams_refused, "datagrams were refused: UDP other than name lookups cannot be recorded");
+    add(counts.dropped, "call was", "calls were", " too long to be kept");
+    add(counts.passed, "call found no recording and was", "calls found no recording and were", " passed on");
+    let targets: Vec<String> = ran.recorded.refused.iter().map(ToString::to_string).collect();
+    add(counts.refused, "connection was", "connections were", &format!(" refused: {}", some_of(&targets)));
+    let udp = " refused: UDP other than name lookups cannot be recorded";
+    add(more.datagrams_refused, "datagram was", "datagrams were", udp);
     let nearness = match services.calls.reach {
         Reach::AsCommands if !services.calls.resolves => {
             Some("commands have a loopback of their own (--network loopback), on which servers of this machine are not")

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::calling::none_in;
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::calls::sets;
 use crate::error::Error;
@@ -43,7 +44,7 @@ impl Tool for KeployListMocks {
         let found = sets::list(&context.services.policy, &path)?;
         let message = match found.first() {
             Some(latest) => format!("Found {} mock set(s). The latest is '{}'.", found.len(), latest.name),
-            None => "No mock sets found. Use keploy_mock_record to create mocks first.".to_owned(),
+            None => none_in(&path),
         };
         let mock_sets: Vec<String> = found.into_iter().map(|set| set.name).collect();
         let output = Output { success: true, count: mock_sets.len(), mock_sets, path, message };

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::calling::{Wanted, folder, last_words, left_out, notes, run_command};
+use super::calling::{Wanted, did_not_run, folder, last_words, left_out, notes, run_command};
 use super::command_notes::exit_code;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::calls::{Isolation, Kept, Play, Ran, keep, sets};
@@ -115,16 +115,16 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
         Err(error) => return Err(error.into()),
     };
     let exchanges = std::mem::take(&mut ran.recorded.exchanges);
-    // sh(1): it was not found, or cannot be executed.
-    let code = exit_code(ran.outcome.exit);
-    if exchanges.is_empty() && matches!(code, 126 | 127) {
+    if exchanges.is_empty() && did_not_run(&ran) {
+        let code = exit_code(ran.outcome.exit);
         let words = last_words(&ran).unwrap_or_default();
         return Ok(Err(format!("the command did not run (exit code {code}): {}", words.trim_end())));
     }
     let folder = folder(services);
     let named = (command, folder.as_str());
     // What a cancelled application has called until then is kept, too.
-    let kept = keep(&services.policy, &services.writer, path, named, exchanges, services.calls.keep_secrets);
+    let kept =
+        keep(&services.policy, &services.writer, path, named, Vec::new(), exchanges, services.calls.keep_secrets);
     match kept {
         Ok((kept, exchanges)) => Ok(Ok((kept, exchanges, ran))),
         Err(lost) => Err(lost.reason.into()),
@@ -132,10 +132,13 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
 }
 
 fn told(context: &Context<'_>, configuration: Configuration, kept: &Kept, exchanges: &[Exchange], ran: &Ran) -> Output {
-    let protocols: Vec<String> = Summary::of(exchanges).protocol_words().into_iter().map(str::to_owned).collect();
-    let message = match exchanges.len() {
-        0 => "Recording completed but no mocks were captured".to_owned(),
-        count => format!("Recorded {count} mocks ({})", protocols.join(", ")),
+    let summary = Summary::of(exchanges);
+    let words = if summary.is_nothing { Vec::new() } else { summary.protocol_words() };
+    let protocols: Vec<String> = words.into_iter().map(str::to_owned).collect();
+    let message = if summary.is_nothing {
+        "Recording completed but no mocks were captured".to_owned()
+    } else {
+        format!("Recorded {} mocks ({})", exchanges.len(), protocols.join(", "))
     };
     Output {
         success: true,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::calling::{Wanted, last_words, notes, run_command};
+use super::calling::{Wanted, last_words, none_in, notes, run_command, some_of};
 use super::command_notes::exit_code;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::calls::{Isolation, Play, Ran, load, sets};
@@ -26,7 +26,8 @@ pub struct Params {
     /// Mock set to replay, as `keploy_list_mocks` shows it (default: the latest)
     #[schemars(extend("x-aliases" = ["mock_name"]))]
     mock_name: Option<String>,
-    /// Whether calls that no mock matches go to the real server (default false)
+    /// Whether calls that no mock matches go to the real server (default false); not those on a database connection that
+    /// mocks answer
     #[schemars(extend("x-aliases" = ["fall_back_on_miss", "fallbackOnMiss"]))]
     fall_back_on_miss: Option<bool>,
     /// Where the mock sets are (default: where the last recording went, else ./keploy)
@@ -43,6 +44,9 @@ pub struct Configuration {
     command: String,
     mock_name: String,
     fall_back_on_miss: bool,
+    /// The directory that the set was looked for in, if it was not asked for by `path`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
 }
 
 /// How it went.
@@ -91,6 +95,7 @@ impl Tool for KeployMockTest {
             command: params.command.clone(),
             mock_name: params.mock_name.clone().unwrap_or_default(),
             fall_back_on_miss: falls_back,
+            path: None,
         };
         let output = match replay(context, &params, &mut configuration)? {
             Ok((ran, torn)) => told(context, configuration, &ran, torn),
@@ -124,6 +129,7 @@ fn replay(
     }
     let (policy, calls) = (&context.services.policy, &context.services.calls);
     let path = params.path.clone().or_else(|| calls.remembered()).unwrap_or_else(|| sets::DEFAULT_DIRECTORY.to_owned());
+    configuration.path = params.path.is_none().then(|| path.clone());
     let name = match &params.mock_name {
         Some(name) => {
             names::check(name).map_err(|error| Error::params(format!("{error}; {}", error.hint())))?;
@@ -131,13 +137,13 @@ fn replay(
         }
         None => match sets::latest(sets::list(policy, &path)?) {
             Some(latest) => latest.name,
-            None => return Ok(Err("No mock sets found. Use keploy_mock_record to create mocks first.".to_owned())),
+            None => return Ok(Err(none_in(&path))),
         },
     };
     configuration.mock_name.clone_from(&name);
     let Some(loaded) = load(policy, &path, &name)? else {
-        let known: Vec<String> = sets::list(policy, &path)?.into_iter().map(|set| set.name).take(10).collect();
-        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let known: Vec<String> = sets::list(policy, &path)?.into_iter().map(|set| set.name).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { some_of(&known) };
         return Ok(Err(format!("Failed to load mocks: there is no set '{name}' in {path}; there are: {known}")));
     };
     let play = Play::Replay {

@@ -20,6 +20,15 @@ pub(super) struct Index {
     protocols: HashMap<Protocol, Vec<usize>>,
 }
 
+/// A recording that may be the nearest one.
+pub(super) struct Candidate<'a> {
+    pub(super) name: &'a str,
+    pub(super) exchange: &'a Exchange,
+    /// Whether it is not known where and how it went.
+    pub(super) named: bool,
+    pub(super) used: bool,
+}
+
 impl Index {
     pub(super) fn add(&mut self, exchange: &Exchange, index: usize) {
         let protocol = exchange.content.protocol();
@@ -36,7 +45,7 @@ impl Index {
     pub(super) fn closest<'a>(
         &self,
         asked: &Exchange,
-        entry: impl Fn(usize) -> (&'a str, &'a Exchange, bool),
+        entry: impl Fn(usize) -> Candidate<'a>,
         noise: &Noise,
     ) -> Option<Closest> {
         let protocol = asked.content.protocol();
@@ -49,13 +58,19 @@ impl Index {
         let mut ranked: Vec<(i64, usize)> = candidates
             .iter()
             .take(MAX_CLOSEST_LOOKED_AT)
-            .map(|index| (-likeness(asked, entry(*index).1), *index))
+            .map(|index| (-likeness(asked, entry(*index).exchange), *index))
             .collect();
         ranked.sort_unstable();
         ranked.truncate(MAX_CLOSEST_COMPARED);
         let compared = ranked.into_iter().map(|(rank, index)| {
-            let (name, recorded, used) = entry(index);
-            let differences = differences(recorded, asked, &fields);
+            let Candidate { name, exchange: recorded, named, used } = entry(index);
+            let mut differences = differences(recorded, asked, &fields);
+            let is_http = matches!(asked.content, Content::Http(_) | Content::Grpc(_));
+            if is_http && !named && recorded.tls != asked.tls {
+                let word = |tls| if tls { "yes" } else { "no" };
+                differences
+                    .insert(0, format!("encryption: recorded {}, asked {}", word(recorded.tls), word(asked.tls)));
+            }
             let score = i64::try_from(differences.len()).unwrap_or(i64::MAX) - common(recorded, asked);
             ((rank, score, used, index), name, differences)
         });

@@ -65,6 +65,10 @@ pub struct Miss {
     pub why: Why,
     /// What is most like it, if there is anything of its protocol.
     pub closest: Option<Closest>,
+    /// Whether it would have gone to the real server, were its connection not answered from recordings since its login.
+    pub bound: bool,
+    /// How often it was asked, at least 1.
+    pub times: u64,
 }
 
 /// Why a call is not answered.
@@ -72,6 +76,10 @@ pub struct Miss {
 pub enum Why {
     /// Nothing of its protocol was recorded.
     NothingRecorded,
+    /// Nothing was recorded of where it goes, and it went to the real server.
+    Forwarded,
+    /// What is said of the call says it.
+    Said,
     /// Recordings differ from it.
     Differs,
     /// All of so many recordings of this call were used.
@@ -92,9 +100,17 @@ impl fmt::Display for Miss {
         f.write_str(&self.asked)?;
         match self.why {
             Why::NothingRecorded => f.write_str(": nothing of this kind was recorded")?,
+            Why::Forwarded => f.write_str(": nothing was recorded of this target; it went to the real server")?,
+            Why::Said => {}
             Why::Differs => f.write_str(": no recording of this call")?,
             Why::Used(1) => f.write_str(": the one recording of this call was used")?,
             Why::Used(count) => write!(f, ": all {count} recordings of this call were used")?,
+        }
+        if self.times > 1 {
+            write!(f, " ({} times)", self.times)?;
+        }
+        if self.bound {
+            f.write_str("; its connection is answered from the recording, so it did not go to the real server")?;
         }
         if let (Why::Differs, Some(closest)) = (self.why, &self.closest) {
             write!(f, "; the closest is `{}`", closest.name)?;
@@ -118,9 +134,11 @@ pub struct Unused {
 /// How a replay has gone so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Calls that were answered.
+    /// Calls that were answered, logins and refused connections among them.
     pub replayed: u64,
-    /// Calls that were not, in their order, up to [`MAX_MISSES_TOLD`] of them.
+    /// Connections that were refused as they were in their recording.
+    pub refused: u64,
+    /// Calls that were not, in the order of the first of each, up to [`MAX_MISSES_TOLD`] different ones.
     pub missed: Vec<Miss>,
     /// How many there were in all.
     pub missed_count: u64,
@@ -139,6 +157,7 @@ struct Entry {
     name: String,
     exchange: Arc<Exchange>,
     reusable: bool,
+    named: bool,
     used: AtomicBool,
 }
 
@@ -210,6 +229,9 @@ pub struct Book {
     stateful: HashSet<(Target, Protocol)>,
     index: closest::Index,
     replayed: AtomicU64,
+    refused: AtomicU64,
+    /// Whether misses go to the real servers, where they can.
+    passes_on: bool,
     missed: Mutex<Missed>,
 }
 
@@ -246,12 +268,21 @@ impl Book {
             stateful: HashSet::new(),
             index: closest::Index::default(),
             replayed: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            passes_on: false,
             missed: Mutex::default(),
         };
         for recording in recordings {
             book.add(recording);
         }
         book
+    }
+
+    /// The same book, where what nothing answers goes to the real servers if so, as far as it can: what is asked on a
+    /// connection that recordings have answered cannot.
+    #[must_use]
+    pub fn passing_on(self, passes_on: bool) -> Self {
+        Self { passes_on, ..self }
     }
 
     fn add(&mut self, recording: Recording) {
@@ -274,7 +305,8 @@ impl Book {
         self.index.add(&exchange, index);
         // A name is asked for as often as a resolver likes.
         let reusable = recording.reusable || is_session || protocol == Protocol::Dns;
-        self.entries.push(Entry { name: recording.name, exchange, reusable, used: AtomicBool::new(false) });
+        let (name, named) = (recording.name, recording.named);
+        self.entries.push(Entry { name, exchange, reusable, named, used: AtomicBool::new(false) });
     }
 
     fn key(&self, exchange: &Exchange, target: &Target, named: bool) -> Key {
@@ -333,27 +365,32 @@ impl Book {
     }
 
     fn miss(&self, asked: &Exchange, used: Option<&Queue>) -> Miss {
-        let asked_text = describe(asked);
+        let bound = self.passes_on && matches!(asked.content, Content::Wire(..));
+        let miss = |why, closest| Miss { asked: describe(asked), why, closest, bound, times: 1 };
         if let Some(queue) = used {
             let name = queue.entries.last().map(|index| self.entries[*index].name.clone()).unwrap_or_default();
-            let closest = Some(Closest { name, differences: Vec::new() });
-            return Miss { asked: asked_text, why: Why::Used(queue.entries.len()), closest };
+            return miss(Why::Used(queue.entries.len()), Some(Closest { name, differences: Vec::new() }));
         }
-        let closest = self.index.closest(
-            asked,
-            |index| {
-                let entry = &self.entries[index];
-                (entry.name.as_str(), &*entry.exchange, entry.used.load(Ordering::Relaxed))
-            },
-            &self.noise,
-        );
-        let why = if closest.is_some() { Why::Differs } else { Why::NothingRecorded };
-        Miss { asked: asked_text, why, closest }
+        let candidate = |index: usize| {
+            let entry = &self.entries[index];
+            let used = entry.used.load(Ordering::Relaxed);
+            closest::Candidate { name: &entry.name, exchange: &entry.exchange, named: entry.named, used }
+        };
+        let closest = self.index.closest(asked, candidate, &self.noise);
+        miss(if closest.is_some() { Why::Differs } else { Why::NothingRecorded }, closest)
     }
 
     fn count(&self, miss: Miss) {
         let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
         missed.count += 1;
+        // Who asks for the same again most often does so at once.
+        let alike = |told: &&mut Miss| {
+            (told.why, told.bound, &told.asked, &told.closest) == (miss.why, miss.bound, &miss.asked, &miss.closest)
+        };
+        if let Some(told) = missed.told.iter_mut().rev().find(alike) {
+            told.times += 1;
+            return;
+        }
         if missed.told.len() < MAX_MISSES_TOLD {
             missed.told.push(miss);
         }
@@ -392,12 +429,31 @@ impl Book {
 
     /// Counts a call that there are no words of its protocol for: a connection that was refused, or what was no request.
     pub fn missed(&self, target: &Target, what: &str) {
-        self.count(Miss { asked: format!("{what} ({target})"), why: Why::NothingRecorded, closest: None });
+        let asked = format!("{what} ({target})");
+        self.count(Miss { asked, why: Why::NothingRecorded, closest: None, bound: false, times: 1 });
+    }
+
+    /// Counts a connection that goes to the real server, since nothing was recorded of its target.
+    pub fn forwarded(&self, target: &Target) {
+        let asked = format!("a connection to {target}");
+        self.count(Miss { asked, why: Why::Forwarded, closest: None, bound: false, times: 1 });
+    }
+
+    /// Counts a login that no recording answers, as `what` says.
+    pub fn missed_login(&self, target: &Target, what: &str) {
+        let asked = format!("{what} ({target})");
+        self.count(Miss { asked, why: Why::Said, closest: None, bound: self.passes_on, times: 1 });
+    }
+
+    /// Counts a login that was answered with one of [`sessions`](Self::sessions).
+    pub fn logged_in(&self) {
+        self.replayed.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts a connection that was refused as it was in its recording.
     pub fn refused(&self) {
         self.replayed.fetch_add(1, Ordering::Relaxed);
+        self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
     /// How the replay has gone so far.
@@ -410,6 +466,7 @@ impl Book {
         let missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
         Report {
             replayed: self.replayed.load(Ordering::Relaxed),
+            refused: self.refused.load(Ordering::Relaxed),
             missed: missed.told.clone(),
             missed_count: missed.count,
             unused,

@@ -195,6 +195,8 @@ fn a_miss_names_the_closest_recording_and_the_differences() {
                 "body.vip: asked true, not recorded".to_owned(),
             ],
         }),
+        bound: false,
+        times: 1,
     };
     assert_eq!(miss, expected);
 
@@ -460,4 +462,46 @@ fn encryption_and_the_wanted_form_are_part_of_a_call() {
     assert!(ask(&book, &with(true, "text/csv", "")).is_err());
     assert_eq!(ask(&book, &with(false, "text/html", "")), Ok("html".to_owned()));
     assert_eq!(ask(&book, &with(false, "text/csv", "")), Ok("csv".to_owned()));
+}
+
+#[test]
+fn the_same_miss_is_counted_and_told_once() {
+    let book = Book::new(vec![answered(get("/a"), "x")], Noise::default());
+    for path in ["/b", "/c", "/b", "/b"] {
+        assert!(book.find(&get(path)).is_err());
+    }
+    let report = book.report();
+    let told: Vec<_> = report.missed.iter().map(|miss| (miss.asked.as_str(), miss.times)).collect();
+    assert_eq!(told, [("GET http://shop:80/b", 3), ("GET http://shop:80/c", 1)]);
+    assert_eq!(report.missed_count, 4);
+}
+
+#[test]
+fn encryption_is_a_difference() {
+    let encrypted = Exchange { tls: true, ..answered(get("/a"), "x") };
+    let named = Recording { named: true, ..Recording::number(vec![encrypted.clone()]).remove(0) };
+    let told = |book: Book, asked: &Exchange| book.find(asked).unwrap_err().closest.unwrap().differences;
+    let plain = "encryption: recorded yes, asked no";
+    assert_eq!(told(Book::new(vec![encrypted.clone()], Noise::default()), &get("/a")), [plain]);
+    let path = "path: recorded `/a`, asked `/b`";
+    assert_eq!(told(Book::of(vec![named], Noise::default()), &get("/b")), [path]);
+    let asked = Exchange { tls: true, ..get("/b") };
+    assert_eq!(told(Book::new(vec![encrypted], Noise::default()), &asked), ["path: recorded `/a`, asked `/b`"]);
+}
+
+#[test]
+fn a_miss_on_an_answered_connection_says_why_it_went_nowhere() {
+    let recorded = wire(Protocol::Redis, b"PING\r\n", b"+PONG\r\n", false);
+    let book = Book::new(vec![recorded], Noise::default()).passing_on(true);
+    let miss = book.find(&wire(Protocol::Redis, b"GET a\r\n", b"", false)).unwrap_err();
+    assert_eq!(
+        miss.to_string(),
+        "Redis db:5432 GET a: no recording of this call; its connection is answered from the recording, so it did not go to the \
+         real server; the closest is `mock-1`\n  message 1: recorded `PING`, asked `GET a`"
+    );
+    assert!(!book.find(&get("/a")).unwrap_err().bound);
+    let target = Target { host: "db".to_owned(), port: 5432 };
+    book.forwarded(&target);
+    let told = book.report().missed.last().unwrap().to_string();
+    assert_eq!(told, "a connection to db:5432: nothing was recorded of this target; it went to the real server");
 }

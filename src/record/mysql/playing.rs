@@ -59,9 +59,10 @@ impl Playing {
             }
             let name = String::from_utf8_lossy(&login.database).into_owned();
             let text = format!("no recording has a connection to the database `{name}` with this user");
-            self.prompter.book.missed(&self.prompter.origin.target, &text);
+            self.prompter.book.missed_login(&self.prompter.origin.target, &text);
             return vec![PlayStep::Send(packet::error(sequence.wrapping_add(1), &text)), PlayStep::Close];
         };
+        self.prompter.book.logged_in();
         let verdict = said(found, Side::Server).next_back();
         let mut steps = vec![PlayStep::Send(handshake::accept(login, verdict, sequence))];
         if verdict.is_some_and(|verdict| packet::payload(verdict).first() == Some(&0xff)) {
@@ -123,6 +124,7 @@ impl Role for Playing {
         }
         let refusal = sessions.iter().find(|found| said(found, Side::Client).next().is_none());
         if let Some(message) = refusal.and_then(|found| said(found, Side::Server).next()) {
+            self.prompter.book.logged_in();
             return vec![PlayStep::Send(message.to_vec()), PlayStep::Close];
         }
         vec![PlayStep::Send(handshake::own_greeting())]

@@ -87,7 +87,10 @@ impl Playing {
         let refused = exact.iter().filter(|found| is_refusal(found)).count();
         let in_turn = if refused == 0 || refused == exact.len() { None } else { self.prompter.ask([asked]).ok() };
         let alike = || startups.iter().find(|found| startup(found).is_some_and(same));
-        let first = || exact.first().copied().or_else(alike).map(Arc::clone);
+        let first = || {
+            let found = exact.first().copied().or_else(alike).map(Arc::clone);
+            found.inspect(|_| self.prompter.book.logged_in())
+        };
         let Some(found) = in_turn.or_else(first) else {
             let target = &self.prompter.origin.target;
             if startups.is_empty() && self.prompter.book.protocol(target) == Some(self.prompter.protocol) {
@@ -95,7 +98,7 @@ impl Playing {
             }
             let name = String::from_utf8_lossy(database(asked).unwrap_or_default()).into_owned();
             let text = format!("no recording has a connection to the database `{name}` with this user");
-            self.prompter.book.missed(target, &text);
+            self.prompter.book.missed_login(target, &text);
             return vec![PlayStep::Send(message::error("FATAL", &text)), PlayStep::Close];
         };
         let answers = || said(&found, Side::Server).filter(|message| !message::is_challenge(message));

@@ -125,6 +125,8 @@ pub struct Recorded {
     pub exchanges: Vec<Exchange>,
     /// Targets that could not be looked into.
     pub opaque: Vec<Target>,
+    /// Targets whose connections were refused, or some of them if there are very many.
+    pub refused: Vec<Target>,
     /// What there is to tell beside the calls.
     pub notes: Vec<Note>,
     /// How much of what there was.

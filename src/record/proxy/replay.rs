@@ -48,7 +48,7 @@ pub fn verdict(context: &Context, replay: &Replay) -> Verdict {
         return Verdict::Play;
     }
     if let Some(keep) = context.shared.beyond() {
-        replay.book.missed(target, "nothing was recorded of this target; it went to the real server");
+        replay.book.forwarded(target);
         return Verdict::Beyond { keep };
     }
     // Who asks first can be told in the words of its protocol that nothing answers; here the server would have to begin.
@@ -62,6 +62,7 @@ pub fn verdict(context: &Context, replay: &Replay) -> Verdict {
 /// Serves a connection of the program that recordings answer.
 pub async fn serve(context: Context, replay: Arc<Replay>, client: TcpStream) -> io::Result<()> {
     if replay.outline.refused(&context.link.target, context.nth) == Some(Refusal::Certificate) {
+        replay.book.refused();
         let (_, client) = tls::hello(Stream::of_socket(client)).await?;
         tls::alert(client).await;
         return Ok(());

@@ -1,6 +1,6 @@
 //! What the connections of one recording or replay share.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,6 +57,7 @@ struct Kept {
     counts: Counts,
     /// Targets whose programs do not accept our certificates.
     opaque: HashSet<Target>,
+    refused: BTreeSet<Target>,
     /// How many connections each target has had.
     connections: HashMap<Target, u64>,
     /// Names and types that have an exchange.
@@ -161,7 +162,8 @@ impl Shared {
         exchanges.sort_by_key(|exchange| exchange.sent_at);
         let mut opaque: Vec<Target> = kept.opaque.into_iter().collect();
         opaque.sort();
-        Recorded { exchanges, opaque, notes: kept.notes, counts: kept.counts }
+        let refused = kept.refused.into_iter().collect();
+        Recorded { exchanges, opaque, refused, notes: kept.notes, counts: kept.counts }
     }
 
     /// What a connection to this address is called.
@@ -280,7 +282,12 @@ impl Context {
 
     /// The real server was not reached, or not trusted.
     pub fn refused(&self, refusal: Refusal, reason: &str) {
-        self.shared.count(|counts| counts.refused += 1);
+        let mut kept = self.shared.kept();
+        kept.counts.refused += 1;
+        if kept.refused.len() < MAX_RECORDING_NOTES {
+            kept.refused.insert(self.link.target.clone());
+        }
+        drop(kept);
         self.keep([refusal.exchange(&self.link, self.nth, reason, SystemTime::now())]);
     }
 

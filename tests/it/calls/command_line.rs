@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 
 use replay::limits::MIN_BODY_APART_BYTES;
 
-use super::{Upstream, client, replay};
+use super::{REPLAY, Upstream, client, replay, run};
 use crate::tree::Tree;
 
 /// Paths that are asked for, in order.
@@ -51,7 +51,7 @@ fn a_call_that_differs_is_missed_and_never_answered() {
     let told = tested.err.replace(&upstream.url(), "URL");
     assert_eq!(
         told,
-        "replay: replayed 1 calls of shop-http, 2 missed, 1 recordings were not used\n\
+        "replay: replayed 1 call of shop-http, 2 missed, 1 recording was not used\n\
          replay: isolation: strict\n\
          replay: missed: GET URL/b?x=2: no recording of this call; the closest is `mock-2`\n  \
          query.x: recorded `1`, asked `2`\n\
@@ -67,7 +67,59 @@ fn a_miss_goes_to_the_real_server_if_it_may() {
     tree.file("shop.py", client(&urls(&upstream, &["/a", "/new"])));
     let tested = replay(&tree, &["calls", "test", "--on-miss", "record", "--", "python3", "shop.py"]);
     assert_eq!(tested.out, "{\"n\":1,\"path\":\"/a\"}\n{\"n\":2,\"path\":\"/new\"}\n", "{}", tested.err);
-    assert!(tested.err.contains("1 new calls are in ./keploy/shop-http-2/mocks.yaml"), "{}", tested.err);
+    let line = "replay: replayed 1 call of shop-http, 1 missed; shop-http-2 holds those of shop-http and 1 new call: \
+                ./keploy/shop-http-2/mocks.yaml\n";
+    assert!(tested.err.starts_with(line), "{}", tested.err);
+    let file = tree.read("keploy/shop-http-2/mocks.yaml");
+    assert_eq!(["mock-1\n", "mock-2\n"].map(|name| file.matches(&format!("\nname: {name}")).count()), [1, 1], "{file}");
+    drop(upstream);
+    let again = replay(&tree, &["calls", "test", "--", "python3", "shop.py"]);
+    assert_eq!((again.status, &again.out), (0, &tested.out), "{}", again.err);
+    assert!(again.err.starts_with("replay: replayed 2 calls of shop-http-2\n"), "{}", again.err);
+}
+
+#[test]
+fn a_target_that_was_never_recorded_is_named_where_a_call_went_past() {
+    let (tree, upstream, other) = (Tree::new(), Upstream::start(), Upstream::start());
+    tree.file("shop.py", client(&[upstream.url() + "/a"]));
+    assert_eq!(replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status, 0);
+    tree.file("shop.py", client(&[other.url() + "/a"]));
+    let tested = replay(&tree, &["calls", "test", "--on-miss", "passthrough", "--", "python3", "shop.py"]);
+    let told = tested.err.replace(&other.url().replace("http://", ""), "HOST");
+    let missed =
+        "replay: missed: a connection to HOST: nothing was recorded of this target; it went to the real server\n";
+    assert!(told.ends_with(missed), "{told}");
+    assert!(told.contains("\nreplay: 1 call found no recording and was passed on\n"), "{told}");
+}
+
+#[test]
+fn the_same_miss_is_told_once() {
+    let (tree, mut upstream) = (Tree::new(), Upstream::start());
+    tree.file("shop.py", client(&[upstream.url() + "/a"]));
+    assert_eq!(replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status, 0);
+    upstream.stop();
+    tree.file("shop.py", client(&[&[upstream.url() + "/a"][..], &vec![upstream.url() + "/b"; 3]].concat()));
+    let tested = replay(&tree, &["calls", "test", "--", "python3", "shop.py"]);
+    assert_eq!(
+        tested.err.replace(&upstream.url(), "URL"),
+        "replay: replayed 1 call of shop-http, 3 missed\nreplay: isolation: strict\nreplay: missed: GET URL/b: no recording \
+         of this call (3 times); the closest is `mock-1`\n  path: recorded `/a`, asked `/b`\n"
+    );
+}
+
+#[test]
+fn the_program_has_the_environment_of_the_shell() {
+    let tree = Tree::new();
+    let words = |action: &'static str| {
+        let environment = ["env", "DATABASE_URL=postgres://me:pass@db/shop", "API_TOKEN=t", "LD_X=no", "TMP=/no"];
+        let program = "echo $DATABASE_URL $API_TOKEN $ADDED $LD_X $TMP; test \"$SSL_CERT_FILE\" != /etc/none";
+        [&environment[..], &["SSL_CERT_FILE=/etc/none", REPLAY, "calls", action, "--env", "ADDED=1", "--", program]]
+            .concat()
+    };
+    for action in ["record", "test"] {
+        let ended = run(&tree, &words(action), |_| {});
+        assert_eq!((ended.status, ended.out.as_str()), (0, "postgres://me:pass@db/shop t 1\n"), "{}", ended.err);
+    }
 }
 
 #[test]
@@ -78,7 +130,7 @@ fn a_program_that_does_not_end_is_ended_and_what_it_called_is_kept() {
     let recorded = replay(&tree, &["calls", "record", "--timeout-secs", "3", "--", "python3", "shop.py"]);
     assert_eq!(
         recorded.err,
-        "replay: recorded 1 calls (HTTP) as shop-http: ./keploy/shop-http/mocks.yaml\nreplay: isolation: seccomp\nreplay: the application was ended at \
+        "replay: recorded 1 call (HTTP) as shop-http: ./keploy/shop-http/mocks.yaml\nreplay: isolation: seccomp\nreplay: the application was ended at \
          the timeout\n"
     );
     assert_eq!(recorded.status, 128 + 15);
@@ -93,15 +145,77 @@ fn the_status_of_the_program_is_the_status() {
     let recorded = replay(&tree, &["calls", "record", "--", "exit 7"]);
     assert_eq!(recorded.status, 7);
     assert!(recorded.err.starts_with("replay: no calls were captured as mock-"), "{}", recorded.err);
+    let sees = format!(
+        "replay: the program sees the allowed directories only ({}); --allow DIR shows it more, HOME is a private one\n",
+        tree.root().display()
+    );
+    assert!(recorded.err.ends_with(&sees), "{}", recorded.err);
+    assert!(!quiet.err.contains("allowed directories"), "{}", quiet.err);
+    let failed = replay(&tree, &["calls", "test", "--", "exit 7"]);
+    assert!(failed.status == 7 && failed.err.ends_with(&sees), "{failed:?}");
+}
+
+#[test]
+fn a_command_that_does_not_run_leaves_no_set() {
+    let tree = Tree::new();
     let missing = replay(&tree, &["calls", "record", "--", "no-such-program"]);
-    assert_eq!(missing.status, 127, "{}", missing.err);
+    let (said, rest) = missing.err.split_once("replay: the command did not run; nothing was recorded\n").unwrap();
+    assert!(
+        said.contains("no-such-program") && rest.starts_with("replay: the program sees the allowed"),
+        "{missing:?}"
+    );
+    let sets: Vec<_> =
+        std::fs::read_dir(tree.path("keploy")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!((missing.status, sets.len()), (127, 0), "{sets:?}");
+    // Without walls it sees everything.
+    let open = replay(&tree, &["calls", "record", "--sandbox", "off", "--", "no-such-program"]);
+    assert!(open.status == 127 && !open.err.contains("allowed directories"), "{}", open.err);
+}
+
+#[test]
+fn a_directory_outside_is_named_as_it_was_typed_and_what_is_allowed() {
+    let tree = Tree::new();
+    let root = tree.root().display();
+    let told = format!(
+        "replay: `/etc` is outside the allowed directories; allowed directories: {root} (read-write); --allow DIR:rw allows \
+         another one\n"
+    );
+    for args in [
+        &["record", "--path", "/etc", "--", "true"][..],
+        &["test", "--path", "/etc", "--", "true"],
+        &["test", "--path", "/etc", "--mock", "one", "--", "true"],
+        &["list", "--path", "/etc"],
+        &["show", "--path", "/etc", "one"],
+    ] {
+        let outside = replay(&tree, &[&["calls"], args].concat());
+        assert_eq!((outside.status, outside.err.as_str()), (2, told.as_str()), "{args:?}");
+    }
+}
+
+#[test]
+fn a_directory_to_read_is_allowed_beside_the_working_directory() {
+    let (tree, other) = (Tree::new(), Tree::new());
+    other.file("told", "1\n");
+    let read = format!("cat {}", other.path("told").display());
+    let root = other.root().display().to_string();
+    let recorded = replay(&tree, &["calls", "record", "--allow", &root, "--", &read]);
+    assert_eq!((recorded.status, recorded.out.as_str()), (0, "1\n"), "{}", recorded.err);
+    assert!(tree.path("keploy").is_dir());
+    // Whoever allows it for reading means that.
+    let kept = replay(&tree, &["calls", "record", "--allow", ".", "--path", "sets", "--", "true"]);
+    assert!(kept.status == 2 && kept.err.contains("`sets` is in a read-only directory"), "{kept:?}");
 }
 
 #[test]
 fn a_set_that_is_broken_or_not_there_is_said() {
     let tree = Tree::new();
     let none = replay(&tree, &["calls", "test", "--", "true"]);
-    assert_eq!((none.status, none.err.as_str()), (2, "replay: there is no mock set in ./keploy\n"));
+    let no_sets = "no mock sets in ./keploy; record one with `replay calls record -- COMMAND`\n";
+    assert_eq!((none.status, none.err), (2, format!("replay: {no_sets}")));
+    let listed = replay(&tree, &["calls", "list"]);
+    assert_eq!((listed.status, listed.out.as_str(), listed.err), (0, "", format!("replay: {no_sets}")));
+    let shown = replay(&tree, &["calls", "show", "nope"]);
+    assert_eq!((shown.status, shown.err), (2, format!("replay: there is no mock set `nope`: {no_sets}")));
     tree.file("keploy/one/mocks.yaml", "version: api.keploy.io/v1beta1\nkind: Http\nname: mock-1\nspec:\n    req: 5\n");
     let broken = replay(&tree, &["calls", "show", "one"]);
     assert_eq!(broken.status, 2);
@@ -114,6 +228,7 @@ fn a_set_that_is_broken_or_not_there_is_said() {
     tree.dir("keploy/odd").fifo("keploy/odd/mocks.yaml");
     let unknown = replay(&tree, &["calls", "test", "--mock", "two", "--", "true"]);
     assert_eq!(unknown.err, "replay: there is no mock set `two` in ./keploy; there are: one\n");
+    assert_eq!(replay(&tree, &["calls", "show", "two"]).err, unknown.err);
     let odd = replay(&tree, &["calls", "test", "--mock", "../x", "--", "true"]);
     assert_eq!(odd.status, 2, "{}", odd.err);
 }
@@ -177,10 +292,17 @@ fn what_changes_from_run_to_run_is_learned_and_left_out() {
     assert_eq!(replay(&tree, &["calls", "noise", "shop-http", "shop-http-2", "--write"]).status, 0);
     assert_eq!(tree.read("keploy/shop-http/mocks.yaml"), file);
     let tested = replay(&tree, &test);
-    let told = "replay: replayed 2 calls of shop-http\nreplay: isolation: strict\n";
-    assert_eq!((tested.status, tested.err.as_str()), (0, told), "{}", tested.out);
+    assert_eq!(
+        (tested.status, tested.err.as_str()),
+        (0, "replay: replayed 2 calls of shop-http\nreplay: isolation: strict\n"),
+        "{}",
+        tested.out
+    );
     let none = replay(&tree, &["calls", "noise", "shop-http", "shop"]);
-    assert_eq!((none.status, none.err.as_str()), (2, "replay: there is no mock set `shop` in ./keploy\n"));
+    assert_eq!(
+        (none.status, none.err.as_str()),
+        (2, "replay: there is no mock set `shop` in ./keploy; there are: shop-http, shop-http-2\n")
+    );
 }
 
 #[test]

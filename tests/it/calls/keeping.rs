@@ -67,7 +67,7 @@ fn a_recording_whose_directory_is_gone_meanwhile_is_kept_elsewhere() {
     let told: Vec<&str> = moved.err.lines().collect();
     assert_eq!(
         told[0],
-        format!("replay: recorded 1 calls (HTTP) as shop-http: {}", tree.text("./keploy/shop-http/mocks.yaml"))
+        format!("replay: recorded 1 call (HTTP) as shop-http: {}", tree.text("./keploy/shop-http/mocks.yaml"))
     );
     assert!(told[2].starts_with("replay: the set could not be written to `sets`: "), "{moved:?}");
     assert!(tree.read("keploy/shop-http/mocks.yaml").contains("name: mock-1"));
@@ -80,7 +80,7 @@ fn a_recording_whose_directory_is_gone_meanwhile_is_kept_elsewhere() {
     let (before, directory) = lost.err.split_once("the calls are in ").unwrap_or_else(|| panic!("{lost:?}"));
     assert_eq!(before.lines().last(), Some("replay: "), "{lost:?}");
     let directory = directory
-        .split_once("; move it to sets/shop-http once there is room: 1 recorded calls could not be kept in sets: ")
+        .split_once("; move it to sets/shop-http once there is room: 1 recorded call could not be kept in sets: ")
         .unwrap_or_else(|| panic!("{lost:?}"))
         .0;
     let kept = std::fs::read_to_string(format!("{directory}/mocks.yaml")).unwrap();
@@ -120,7 +120,7 @@ fn who_interrupts_a_recording_gets_what_was_called_and_their_signal() {
             kill_process(process, signal).unwrap();
         });
         assert_eq!(ended.status, status, "{}", ended.err);
-        assert!(ended.err.starts_with("replay: recorded 1 calls (HTTP) as shop-http: "), "{}", ended.err);
+        assert!(ended.err.starts_with("replay: recorded 1 call (HTTP) as shop-http: "), "{}", ended.err);
     }
 }
 

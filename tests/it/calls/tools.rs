@@ -32,7 +32,8 @@ fn an_agent_records_lists_and_replays() {
     assert_eq!(
         nothing,
         json!({"success": true, "mockSets": [], "count": 0, "path": "./keploy",
-            "message": "No mock sets found. Use keploy_mock_record to create mocks first."})
+            "message": "No mock sets found. Use keploy_mock_record to create mocks first. Searched: `./keploy`; name another directory \
+             as `path`"})
     );
     let command = "python3 order.py";
     let recorded = said(&server.call("keploy_mock_record", json!({"command": command, "path": "./keploy/deep"})));
@@ -46,7 +47,8 @@ fn an_agent_records_lists_and_replays() {
     upstream.stop();
     // Where the last recording went.
     let tested = said(&server.call("keploy_mock_test", json!({"command": command})));
-    let configuration = json!({"command": command, "mockName": "order-http", "fallBackOnMiss": false});
+    let configuration = json!({"command": command, "mockName": "order-http", "fallBackOnMiss": false,
+        "path": "./keploy/deep"});
     assert_eq!(
         tested,
         json!({"success": true, "mocksReplayed": 2, "mocksMissed": 0, "appExitCode": 0, "message": "Replayed 2 mocks",
@@ -112,7 +114,10 @@ fn mistakes_are_told_as_the_contract_has_them() {
         (&json!(false), &json!("Recording failed: Command is required"))
     );
     let none = said(&server.call("keploy_mock_test", json!({"command": "true"})));
-    assert_eq!(none["message"], "No mock sets found. Use keploy_mock_record to create mocks first.");
+    assert_eq!(
+        none["message"],
+        "No mock sets found. Use keploy_mock_record to create mocks first. Searched: `./keploy`; name another directory as `path`"
+    );
     let captured = said(&server.call("keploy_mock_record", json!({"command": "exit 4"})));
     assert_eq!(
         (&captured["message"], &captured["protocols"], &captured["mockCount"], &captured["appExitCode"]),
@@ -126,6 +131,8 @@ fn mistakes_are_told_as_the_contract_has_them() {
     );
     let outside = server.call("keploy_mock_record", json!({"command": "true", "path": "/etc"}));
     assert_eq!(outside.code(), -32001);
+    let message = outside.failure().unwrap().message;
+    assert!(message.starts_with("`/etc` is outside the allowed directories\n"), "{message}");
     let odd = server.call("keploy_mock_test", json!({"command": "true", "mockName": "../x"}));
     assert_eq!(odd.code(), -32602);
 }

@@ -117,6 +117,10 @@ impl Document {
         if let Some((_, places)) = &smaller {
             base.metadata.0.extend_from_slice(&places.0);
         }
+        if recording.named {
+            // Where it went is not known, only what the request names.
+            base.metadata.0.retain(|(name, _)| name != key::HOST && name != key::PORT);
+        }
         let mut spec = match &exchange.content {
             Content::Http(http) => http::to_spec(base, http, exchange),
             Content::Grpc(http) => Spec::Grpc(Box::new(grpc::to_spec(base, http))),
