@@ -12,6 +12,12 @@ Events:    ready, begun, display, result, late, done, reply
 An interrupt (SIGINT) between `begun` and `done` is meant for the cell; at any other time it means nothing.
 """
 
+import sys
+
+# A `json.py` of the project is not what is meant here. It is what cells mean: its place comes back below.
+FIRST = sys.path[:1] if sys.path[:1] == [""] else []
+del sys.path[:len(FIRST)]
+
 import ast
 import binascii
 import builtins
@@ -23,7 +29,6 @@ import os
 import queue
 import re
 import signal
-import sys
 import threading
 import time
 import traceback
@@ -187,6 +192,7 @@ class Session:
         sys.modules["__main__"] = module
         self.names = module.__dict__
         self.queue = queue.SimpleQueue()
+        self.questions = queue.SimpleQueue()
         sys.displayhook = self.show_result
         builtins.display = self.display
         signal.signal(signal.SIGINT, self.interrupted)
@@ -554,17 +560,28 @@ class Session:
             request = json.loads(line)
             if request["op"] == "exec":
                 self.queue.put(request)
-                continue
-            try:
-                reply = self.answer(request)
-            except BaseException as error:
-                reply = {"error": f"{type(error).__name__}: {error}"}
-            self.channel.send("reply", id=request["id"], **reply)
+            elif request["op"] == "ping":
+                self.reply(request)
+            else:
+                # An answer may run code of the session's objects, for as long as that likes.
+                self.questions.put(request)
         # Nobody is there any more.
         os._exit(0)
 
+    def think(self):
+        while True:
+            self.reply(self.questions.get())
+
+    def reply(self, request):
+        try:
+            reply = self.answer(request)
+        except BaseException as error:
+            reply = {"error": f"{type(error).__name__}: {error}"}
+        self.channel.send("reply", id=request["id"], **reply)
+
     def serve(self):
-        threading.Thread(target=self.listen, name="replay", daemon=True).start()
+        for loop in (self.listen, self.think):
+            threading.Thread(target=loop, name="replay", daemon=True).start()
         version = ".".join(map(str, sys.version_info[:3]))
         self.channel.send("ready", version=version, executable=sys.executable, prefix=sys.prefix, pid=os.getpid())
         while True:
@@ -656,6 +673,7 @@ def begin():
     # What `show` says of a backend without a window; figures are shown when the cell ends.
     warnings.filterwarnings("ignore", message=".*(non-interactive|non-GUI backend).*", category=UserWarning)
     sys.argv = [""]
+    sys.path[:0] = FIRST
     SESSION = Session(channel)
     mark_threads()
     SESSION.serve()

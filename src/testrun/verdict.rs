@@ -8,6 +8,9 @@ use super::model::{
 use super::reports::{Checked, Parsed};
 use crate::limits::{MAX_LISTED_TESTS, MAX_SHOWN_DIAGNOSTICS, MAX_SHOWN_FAILURES};
 
+/// Exit status of a build that failed (cargo(1)).
+const CARGO_FAILED: i32 = 101;
+
 /// How the process ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ending {
@@ -38,6 +41,10 @@ pub fn of_tests(runner: TestRunner, parsed: &Parsed, ending: Ending) -> TestStat
         return TestStatus::BuildError;
     }
     if parsed.begun && !parsed.ended || ending.signal.is_some() {
+        return TestStatus::Crashed;
+    }
+    if summary.ran() > 0 && !failed && !faults && (summary.not_run > 0 || !parsed.unfinished.is_empty()) {
+        // Somebody ended it in the middle and said that all is well, as `pytest.exit` can.
         return TestStatus::Crashed;
     }
     if summary.ran() > 0 {
@@ -83,7 +90,10 @@ pub fn of_check(checked: &Checked, errors: u64, hidden: u64, ending: Ending) -> 
         _ if is_any && !of_sources => CheckStatus::ConfigError,
         (0, 0) if ending.exit_code == Some(0) => CheckStatus::Clean,
         (0, 0) if checked.diagnostics.is_empty() => CheckStatus::ConfigError,
-        (0, _) if ending.signal.is_none() => CheckStatus::Clean,
+        // All were looked at, and errors elsewhere are no concern of the caller.
+        (0, _) if matches!(ending.exit_code, Some(0..=2)) => CheckStatus::Clean,
+        // A compiler that stops at its first broken file has not seen the others.
+        (0, _) if ending.exit_code == Some(CARGO_FAILED) => CheckStatus::Errors,
         (0, _) => CheckStatus::ConfigError,
         _ => CheckStatus::Errors,
     }
@@ -203,7 +213,10 @@ pub fn diagnostics(
         diagnostics: shown,
         truncated,
         log_uri: None,
-        hint: None,
+        hint: (status == CheckStatus::Errors && summary.errors == 0).then(|| {
+            "the checker stopped at errors elsewhere, and may not have looked at what was asked for: check without `files`"
+                .to_owned()
+        }),
     }
 }
 
@@ -242,6 +255,11 @@ mod tests {
         assert_eq!(of(&parsed(Summary::default()), 1), TestStatus::NoTests);
         let failed = Summary { total: 1, failed: 1, ..Summary::default() };
         assert_eq!(of(&parsed(failed), 0), TestStatus::Failed);
+        // Ended in the middle, with 0.
+        let stopped = Summary { total: 3, passed: 1, not_run: 2, ..Summary::default() };
+        assert_eq!(of(&parsed(stopped), 0), TestStatus::Crashed);
+        let open = Parsed { unfinished: vec!["a > b".to_owned()], ..parsed(passed(1)) };
+        assert_eq!(of(&open, 0), TestStatus::Crashed);
         // An unhandled rejection, even where the runner exits with 0.
         let leaked = Parsed { run_errors: vec![RunError::default()], ..parsed(passed(1)) };
         assert_eq!([of(&leaked, 0), of(&leaked, 1)], [TestStatus::Failed; 2]);
@@ -292,6 +310,9 @@ mod tests {
         assert_eq!(status(vec![], 1), (CheckStatus::ConfigError, 0, 0));
         assert_eq!(status(vec![at(Some("a.ts")), at(Some("b.ts"))], 2), (CheckStatus::Errors, 1, 1));
         assert_eq!(status(vec![at(Some("b.ts"))], 2), (CheckStatus::Clean, 0, 1));
+        // cargo, which has not seen what comes behind a broken file; a checker that died.
+        assert_eq!(status(vec![at(Some("b.ts"))], 101), (CheckStatus::Errors, 0, 1));
+        assert_eq!(status(vec![at(Some("b.ts"))], 134), (CheckStatus::ConfigError, 0, 1));
         assert_eq!(status(vec![at(None)], 1), (CheckStatus::ConfigError, 1, 0));
         assert_eq!(status(vec![at(Some("tsconfig.json"))], 1), (CheckStatus::ConfigError, 0, 1));
     }
