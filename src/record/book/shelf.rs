@@ -33,9 +33,10 @@ impl Shelf {
     /// Finds out what tells the recordings apart.
     pub(super) fn settle(&mut self) {
         let added = std::mem::take(&mut self.added);
-        self.by_place = Apart::of(added.into_iter().map(|(places, credentials, index)| (places, (credentials, index))), |here| {
-            Apart::of(here.into_iter(), |entries| Queue { entries, ..Queue::default() })
-        });
+        self.by_place =
+            Apart::of(added.into_iter().map(|(places, credentials, index)| (places, (credentials, index))), |here| {
+                Apart::of(here.into_iter(), |entries| Queue { entries, ..Queue::default() })
+            });
     }
 
     /// The recordings for a call.

@@ -31,19 +31,8 @@ const HEADERS: [&str; 25] = [
     "x-authorization",
 ];
 /// Ends of words of names of such fields.
-const HEADER_WORD_ENDS: [&str; 11] = [
-    "token",
-    "secret",
-    "password",
-    "passwd",
-    "signature",
-    "session",
-    "sessionid",
-    "jwt",
-    "csrf",
-    "xsrf",
-    "apikey",
-];
+const HEADER_WORD_ENDS: [&str; 11] =
+    ["token", "secret", "password", "passwd", "signature", "session", "sessionid", "jwt", "csrf", "xsrf", "apikey"];
 /// Ends of names of several words.
 const HEADER_ENDS: [&str; 2] = ["-api-key", "-authorization"];
 /// Words of names that are none, whatever the others are: places in lists that are read in pages, and what is said of
@@ -119,16 +108,8 @@ const KEYS: [&str; 44] = [
     "secretstring",
 ];
 /// Their ends.
-const KEY_ENDS: [&str; 8] = [
-    "password",
-    "secret",
-    "accesstoken",
-    "refreshtoken",
-    "authtoken",
-    "sessiontoken",
-    "apikey",
-    "secretaccesskey",
-];
+const KEY_ENDS: [&str; 8] =
+    ["password", "secret", "accesstoken", "refreshtoken", "authtoken", "sessiontoken", "apikey", "secretaccesskey"];
 /// Keys that are as often a place in a list that is read in pages, or a mapping that says of a token whose it is.
 const DOUBTFUL_KEYS: [&str; 1] = ["token"];
 /// Parameters alone, in the same spelling: elsewhere the names say other things as well.

@@ -253,8 +253,7 @@ pub(super) fn addresses(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     found.sort_by_key(|at| at.start);
     for at in found.into_iter().filter(|at| !at.is_empty()) {
         if at.start >= edit.kept {
-            let secret =
-                Secret { name: "password", value: &bytes[at.clone()], form: Form::Address, guessable: true };
+            let secret = Secret { name: "password", value: &bytes[at.clone()], form: Form::Address, guessable: true };
             edit.put(at, replace(&secret));
         }
     }
