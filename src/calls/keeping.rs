@@ -79,9 +79,9 @@ pub fn keep(
         };
         // The file that names the others is written last: a set that has it is whole.
         for (path, bytes) in apart.files() {
-            sets::write(policy, writer, directory, &name, path, bytes)?;
+            sets::write(policy, writer, directory, &name, path, (bytes, keep_secrets))?;
         }
-        Ok((sets::write(policy, writer, directory, &name, sets::MOCK_FILES[0], &bytes)?, name))
+        Ok((sets::write(policy, writer, directory, &name, sets::MOCK_FILES[0], (&bytes, keep_secrets))?, name))
     };
     let (reason, (path, name)) = match put(directory) {
         Ok(done) => (None, done),
@@ -176,7 +176,7 @@ pub fn add_noise(
     }
     let written = files::write(&file, &calls.documents)?;
     let base = path.file_name().and_then(|name| name.to_str()).unwrap_or(sets::MOCK_FILES[0]);
-    sets::write(policy, writer, directory, name, base, &written)
+    sets::write(policy, writer, directory, name, base, (&written, false))
 }
 
 /// The calls of a set, with what its file declares as noise.

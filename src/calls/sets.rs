@@ -84,19 +84,23 @@ pub fn body(policy: &Policy, directory: &str, name: &str, path: &str, most: u64)
 }
 
 /// Writes a file of a set whole, with the directories above it; `file` is relative to the set. Its path as the caller spelt
-/// the directory.
+/// the directory. With secrets in it, it is its owner's alone.
 pub fn write(
     policy: &Policy,
     writer: &Writer,
     directory: &str,
     name: &str,
     file: &str,
-    bytes: &[u8],
+    (bytes, has_secrets): (&[u8], bool),
 ) -> Result<PathBuf, CallsError> {
     let path = Path::new(directory).join(name).join(file);
     let target = policy.write(&path)?;
     let _locked = writer.lock(&target);
-    writer.replace(&target, [bytes], None)?;
+    if has_secrets {
+        writer.replace_private(&target, [bytes])?;
+    } else {
+        writer.replace(&target, [bytes], None)?;
+    }
     Ok(path)
 }
 

@@ -103,12 +103,38 @@ impl Writer {
         Ok(is_new)
     }
 
+    /// As [`replace`](Self::replace), and the file is then its owner's alone to read and to write (0600), if it is new.
+    pub fn replace_private<'a>(
+        &self,
+        target: &Checked<Write>,
+        content: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<bool, FsError> {
+        let prepared = self.prepare_as(target, content, None, Privacy::Owner)?;
+        let is_new = prepared.old.is_none();
+        if is_new {
+            prepared.commit()?.finish();
+        } else {
+            prepared.overwrite()?;
+        }
+        Ok(is_new)
+    }
+
     /// The first half of a change to several files: everything that can fail for want of space or rights happens here.
     pub fn prepare<'a>(
         &self,
         target: &Checked<Write>,
         content: impl IntoIterator<Item = &'a [u8]>,
         expected: Option<&Stamp>,
+    ) -> Result<Prepared, FsError> {
+        self.prepare_as(target, content, expected, Privacy::NewFile)
+    }
+
+    fn prepare_as<'a>(
+        &self,
+        target: &Checked<Write>,
+        content: impl IntoIterator<Item = &'a [u8]>,
+        expected: Option<&Stamp>,
+        new: Privacy,
     ) -> Result<Prepared, FsError> {
         let shown = target.shown();
         let (dir, _) = {
@@ -124,7 +150,7 @@ impl Writer {
             return Err(FsError::Changed { path: shown.into() });
         }
         self.sweeper.first_write(&dir);
-        let temp = Temp::create(&dir, if old.is_some() { Privacy::Owner } else { Privacy::NewFile }, shown)?;
+        let temp = Temp::create(&dir, if old.is_some() { Privacy::Owner } else { new }, shown)?;
         temp.fill(content, shown)?;
         if let Some(old) = &old {
             attributes::keep(&old.file, &old.stat, temp.file(), shown)?;

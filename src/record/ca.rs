@@ -12,7 +12,6 @@ use rcgen::{
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use thiserror::Error;
-use tokio_rustls::rustls::RootCertStore;
 use tokio_rustls::rustls::crypto::CryptoProvider;
 use tokio_rustls::rustls::crypto::ring::{default_provider, sign::any_ecdsa_type};
 use tokio_rustls::rustls::sign::CertifiedKey;
@@ -132,15 +131,8 @@ fn valid(params: &mut CertificateParams) {
 }
 
 /// The certificates of a PEM text; what is none is left out.
-fn certificates(pem: &[u8]) -> Vec<CertificateDer<'static>> {
+pub fn certificates(pem: &[u8]) -> Vec<CertificateDer<'static>> {
     CertificateDer::pem_slice_iter(pem).filter_map(Result::ok).collect()
-}
-
-/// What servers are verified with: authorities given as PEM. Says how many there are by `len`.
-pub fn roots(pem: &[u8]) -> RootCertStore {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(certificates(pem));
-    roots
 }
 
 /// Files that the variables of [`environment`] name, as paths that the program can open.
@@ -216,7 +208,7 @@ mod tests {
         let (system, own) = (Authority::new().unwrap(), Authority::new().unwrap());
         let bundle = own.bundle(system.pem().trim_end().as_bytes());
         assert_eq!(certificates(&bundle), [system.certificate.clone(), own.certificate.clone()]);
-        assert_eq!((roots(&bundle).len(), roots(b"no pem").len()), (2, 0));
+        assert_eq!((certificates(&bundle).len(), certificates(b"no pem").len()), (2, 0));
         let store = own.trust_store(system.pem().as_bytes());
         for certificate in [&system.certificate, &own.certificate] {
             assert!(memchr::memmem::find(&store, certificate).is_some());

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use super::Closest;
 use super::body::{Body, Leaf, media_type};
 use super::json::Json;
-use super::key::{Place, header_fields, path_only, place, virtual_host, without_secrets};
+use super::key::{Place, header_fields, path_only, place, virtual_host};
 use super::noise::{Fields, Noise};
 use crate::limits::{MAX_CLOSEST_COMPARED, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES};
 use crate::record::exchange::{Content, Exchange, Http, HttpRequest, Message, Protocol, Side, Target, Wire};
-use crate::record::redact::{self, MARKED, REDACTED, is_secret_parameter};
+use crate::record::redact::{self, MARKED, REDACTED, is_secret_parameter, without_secrets};
 use crate::record::summary;
 
 /// Recordings by how near they can be to a call.
@@ -168,6 +168,9 @@ fn differences(recorded: &Exchange, asked: &Exchange, noise: &Fields) -> Vec<Str
                 &mut lines,
             );
             requests(a, b, noise, &mut lines);
+            if lines.is_empty() {
+                secrets(&a.request, &b.request, &mut lines);
+            }
         }
         (Content::Dns(a), Content::Dns(b)) => {
             compare("name", &a.name, &b.name, &mut lines);
@@ -205,6 +208,20 @@ fn requests(a: &Http, b: &Http, noise: &Fields, lines: &mut Vec<String>) {
         (a @ Body::Form(_), b @ Body::Form(_)) => fields(a.leaves("body"), b.leaves("body"), &skip, lines),
         _ if !noise.has("body") => bytes("body", &a.body, &b.body, lines),
         _ => {}
+    }
+}
+
+/// What chooses between the recordings of a call where nothing else does.
+fn secrets(recorded: &HttpRequest, asked: &HttpRequest, lines: &mut Vec<String>) {
+    let all = |request: &HttpRequest| [redact::places(request), redact::credentials(request)].concat();
+    let known = all(recorded);
+    for secret in all(asked) {
+        let mut of_name = known.iter().filter(|other| other.name == secret.name).peekable();
+        if of_name.peek().is_none() {
+            lines.push(format!("secret `{}`: asked one, not recorded", short(&secret.name)));
+        } else if !of_name.any(|other| other.is_like(&secret)) {
+            lines.push(format!("secret `{}`: recorded another one of several, asked one that is not recorded", short(&secret.name)));
+        }
     }
 }
 

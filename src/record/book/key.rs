@@ -4,7 +4,6 @@
 //! the body says without its secrets. No other field: most change from run to run, and secrets must not be needed to replay. A name: name and
 //! type. Anything else: the program's bytes, with what a protocol numbers anew each time set to zero.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use sha2::{Digest, Sha256};
@@ -12,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::body::{Body, media_type};
 use super::noise::Fields;
 use crate::record::exchange::{Content, Exchange, HttpRequest, Protocol, Side, Target, Wire};
-use crate::record::redact;
+use crate::record::redact::{self, without_secrets};
 
 /// Fields that choose what is answered, where path and body do not: a form of it (RFC 9110, 12.5.1), a part of a resource (RFC 9110, 14.2), the operation of
 /// a SOAP or an AWS request, a method in place of the method.
@@ -97,6 +96,7 @@ pub fn key(exchange: &Exchange, target: &Target, named: bool, noise: &Fields) ->
 }
 
 fn request(request: &HttpRequest, target: &Target, noise: &Fields, parts: &mut Parts) {
+    let request = &*without_secrets(request);
     parts.add(virtual_host(request, target).as_bytes());
     parts.add(request.method.as_bytes());
     parts.add(path_only(&request.path).as_bytes());
@@ -115,16 +115,8 @@ fn request(request: &HttpRequest, target: &Target, noise: &Fields, parts: &mut P
     }
     parts.add(media_type(request).as_bytes());
     let mut body = Vec::new();
-    Body::of(&without_secrets(request)).canonical("body", noise, &mut body);
+    Body::of(request).canonical("body", noise, &mut body);
     parts.add(&body);
-}
-
-/// A request whose body holds no secrets: what it is compared as, wherever its secrets come from.
-pub fn without_secrets(request: &HttpRequest) -> Cow<'_, HttpRequest> {
-    match redact::body(request) {
-        Some(body) => Cow::Owned(HttpRequest { body, ..request.clone() }),
-        None => Cow::Borrowed(request),
-    }
 }
 
 /// What the program said, with what is different each time set to zero: numbers of messages and secrets.

@@ -8,22 +8,23 @@ mod closest;
 mod json;
 mod key;
 mod noise;
+mod shelf;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use closest::describe;
 pub use key::{KEY_HEADERS, Key, Place, canonical};
 pub use noise::{Change, Lesson, Noise};
+use shelf::{Queue, Shelf};
 
 use super::exchange::{Content, Exchange, Protocol, Target};
 use super::files::DeclaredNoise;
-use super::redact;
 use super::state;
 use crate::limits::MAX_MISSES_TOLD;
 
@@ -161,62 +162,6 @@ struct Entry {
     used: AtomicBool,
 }
 
-/// The recordings of one key: all, and by what of them may be a secret or a place in a list.
-#[derive(Default)]
-struct Shelf {
-    all: Callers,
-    by_place: BTreeMap<String, Callers>,
-}
-
-impl Shelf {
-    fn add(&mut self, exchange: &Exchange, index: usize) {
-        let (place, credentials) = asked_with(exchange);
-        self.all.add(credentials.clone(), index);
-        self.by_place.entry(place).or_default().add(credentials, index);
-    }
-
-    /// The recordings for a call. Where only one such place was asked for, it is taken for a secret: any other will do.
-    fn of(&self, asked: &Exchange) -> Option<&Queue> {
-        let (place, credentials) = asked_with(asked);
-        let callers = if self.by_place.len() == 1 { &self.all } else { self.by_place.get(&place)? };
-        callers.of(&credentials)
-    }
-}
-
-/// Recordings by the credentials that they were asked with.
-#[derive(Default)]
-struct Callers {
-    all: Queue,
-    by_credentials: BTreeMap<String, Queue>,
-}
-
-impl Callers {
-    fn add(&mut self, credentials: String, index: usize) {
-        self.all.entries.push(index);
-        self.by_credentials.entry(credentials).or_default().entries.push(index);
-    }
-
-    /// The recordings for a call with these credentials. Where only one caller was recorded, it does not matter who calls:
-    /// a replay has other secrets, or none. Where several were, each has its own answers, and a stranger has none.
-    fn of(&self, credentials: &str) -> Option<&Queue> {
-        let mut callers = self.by_credentials.iter().filter(|(who, _)| !who.is_empty());
-        match (callers.next(), callers.next(), self.by_credentials.get("")) {
-            (Some(_), Some(_), _) => self.by_credentials.get(credentials),
-            (Some((_, known)), None, Some(nobody)) => Some(if credentials.is_empty() { nobody } else { known }),
-            _ => Some(&self.all),
-        }
-    }
-}
-
-/// Recordings in their order.
-#[derive(Default)]
-struct Queue {
-    /// Places in `entries`, in order.
-    entries: Vec<usize>,
-    /// How many were used.
-    next: AtomicUsize,
-}
-
 /// Recordings, and how they were used. All threads of a run share one.
 pub struct Book {
     entries: Vec<Entry>,
@@ -233,16 +178,6 @@ pub struct Book {
     /// Whether misses go to the real servers, where they can.
     passes_on: bool,
     missed: Mutex<Missed>,
-}
-
-/// For which place in a list, and who asks, as far as a file tells.
-fn asked_with(exchange: &Exchange) -> (String, String) {
-    match &exchange.content {
-        Content::Http(http) | Content::Grpc(http) => {
-            (redact::places(&http.request), redact::credentials(&http.request))
-        }
-        Content::Dns(_) | Content::Wire(..) => (String::new(), String::new()),
-    }
 }
 
 #[derive(Default)]
@@ -275,6 +210,7 @@ impl Book {
         for recording in recordings {
             book.add(recording);
         }
+        book.queues.values_mut().for_each(Shelf::settle);
         book
     }
 

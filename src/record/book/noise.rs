@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use super::body::{Body, Leaf};
 use super::closest::short;
-use super::key::{Place, header_fields, place, without_secrets};
+use super::key::{Place, header_fields, place};
 use crate::pattern::{Options, Pattern};
+use crate::record::redact::without_secrets;
 use crate::record::exchange::{Content, Exchange, Http};
 use crate::record::files::DeclaredNoise;
 
@@ -166,12 +167,12 @@ fn by_place(exchanges: &[Exchange]) -> BTreeMap<Place, Vec<&Http>> {
 
 /// Names and values of everything that could be noise in a request.
 fn leaves(http: &Http) -> Vec<Leaf> {
-    let request = &http.request;
+    let request = &*without_secrets(&http.request);
     let mut leaves = Body::query(&request.path).leaves("query");
     for (name, value) in header_fields(request) {
         leaves.push(Leaf { name: format!("header.{name}"), value });
     }
-    leaves.extend(Body::of(&without_secrets(request)).leaves("body"));
+    leaves.extend(Body::of(request).leaves("body"));
     leaves
 }
 

@@ -6,6 +6,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::record::exchange::{Dns, Http, HttpRequest, HttpResponse, HttpVersion, Message, Side, Wire};
+use crate::record::redact;
 
 const JSON: &str = "application/json";
 
@@ -504,4 +505,57 @@ fn a_miss_on_an_answered_connection_says_why_it_went_nowhere() {
     book.forwarded(&target);
     let told = book.report().missed.last().unwrap().to_string();
     assert_eq!(told, "a connection to db:5432: nothing was recorded of this target; it went to the real server");
+}
+
+#[test]
+fn several_secrets_in_one_place_choose_the_answer() {
+    let form = |pairs: &str| {
+        let mut call = post(pairs);
+        http(&mut call).request.headers =
+            vec![("content-type".to_owned(), b"application/x-www-form-urlencoded".to_vec())];
+        call
+    };
+    type Make<'a> = &'a dyn Fn(&str) -> Exchange;
+    let ways: [Make<'_>; 8] = [
+        &|who| post(&format!(r#"{{"access_token":"{who}","q":1}}"#)),
+        &|who| post(&format!(r#"{{"password":"{who}","client_secret":"same"}}"#)),
+        &|who| post(&format!(r#"{{"name":"pin","password":{}}}"#, who.len())),
+        &|who| get(&format!("/me?access_token={who}")),
+        &|who| get(&format!("/me?api_key={who}&sig=same")),
+        &|who| get(&format!("/me?user%5Bpassword%5D={who}")),
+        &|who| form(&format!("user=x&password={who}")),
+        &|who| form(&format!("db=postgres%3A%2F%2Fu%3A{who}%40h")),
+    ];
+    for (index, way) in ways.into_iter().enumerate() {
+        let kept = |names: &[&str]| {
+            let mut calls: Vec<_> = names.iter().map(|who| answered(way(who), who)).collect();
+            redact::exchanges(&mut calls);
+            Book::new(calls, Noise::default())
+        };
+        let book = kept(&["alice", "bob"]);
+        let missed = book.find(&way("somebody")).unwrap_err();
+        let told = missed.closest.unwrap().differences;
+        assert!(told.len() == 1 && told[0].starts_with("secret `"), "{index}: {told:?}");
+        assert_eq!(ask(&book, &way("bob")), Ok("bob".to_owned()), "{index}");
+        assert_eq!(ask(&book, &way("alice")), Ok("alice".to_owned()), "{index}");
+        // One is a secret, of which a replay has another one.
+        assert_eq!(ask(&kept(&["alice"]), &way("somebody")), Ok("alice".to_owned()), "{index}");
+    }
+}
+
+#[test]
+fn what_is_made_for_each_request_tells_nobody_apart() {
+    let by = |fields: [(&str, &str); 3], answer: &str| {
+        let mut call = answered(get("/me"), answer);
+        let fields = fields.map(|(name, value)| (name.to_owned(), value.as_bytes().to_vec()));
+        http(&mut call).request.headers.extend(fields);
+        call
+    };
+    let signed = |n: &str, answer: &str| {
+        let scheme = format!("AWS4-HMAC-SHA256 Signature={n}");
+        by([("Authorization", &scheme), ("X-Slack-Signature", n), ("X-CSRF-Token", n)], answer)
+    };
+    let book = Book::new(vec![signed("1", "one"), signed("2", "two")], Noise::default());
+    assert_eq!(ask(&book, &signed("3", "")), Ok("one".to_owned()));
+    assert_eq!(ask(&book, &signed("4", "")), Ok("two".to_owned()));
 }

@@ -145,6 +145,11 @@ fn bodies_elsewhere() {
     );
     let short = recording(&documents[0], &|_| Ok(b"bod".to_vec())).unwrap_err();
     assert_eq!(short.to_string(), "1: `mock-0.req.body_ref`: the body in `bodies/mock-0.bin` has 3 bytes, and had 4");
+    let mut nameless = documents[0].clone();
+    let Spec::Http(spec) = &mut nameless.spec else { panic!() };
+    spec.req.body_ref = Some(BodyRef { path: String::new(), size: 4 });
+    let nameless = recording(&nameless, &nowhere).unwrap_err();
+    assert_eq!(nameless.to_string(), "1: `mock-0.req.body_ref.path`: expected the path of a body of 4 bytes, got ``");
     let skipped = recording(&documents[1], &nowhere).unwrap_err();
     assert_eq!(skipped.to_string(), "19: `mock-1.resp.body_skipped`: the body was too large and was not recorded");
 }

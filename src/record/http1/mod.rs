@@ -87,7 +87,8 @@ pub fn request(message: Message, tls: bool) -> (HttpRequest, Option<Target>) {
             let (named, after) = rest.split_at(end);
             target = authority(named, port);
             scheme = name;
-            named.clone_into(&mut host);
+            // Who asks is said by a field (RFC 9110, 4.2.4).
+            named.rsplit('@').next().unwrap_or(named).clone_into(&mut host);
             origin = if after.starts_with('/') { after.to_owned() } else { format!("/{after}") };
         }
     }

@@ -20,6 +20,7 @@ mod tap;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod verify;
 mod wishes;
 
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
@@ -36,9 +37,10 @@ use tokio::time::timeout;
 
 use self::shared::Shared;
 use self::stream::Stream;
+use self::verify::Verifier;
 use self::wishes::Awaited;
 use super::book::Book;
-use super::ca::{Authority, roots};
+use super::ca::{Authority, certificates};
 use super::exchange::{Exchange, Target};
 use super::outline::Outline;
 use crate::limits::{MAX_DIAL_THREADS, MAX_RECORDED_CONNECTIONS, PROXY_END_MS};
@@ -247,7 +249,8 @@ impl Proxy {
             .enable_time()
             .build()?;
         let (stop, stopped) = watch::channel(false);
-        let shared = Arc::new(Shared::new(wires, mode, authority, roots(system), stopped));
+        let verifier = Verifier::new(authority.provider(), certificates(system));
+        let shared = Arc::new(Shared::new(wires, mode, authority, verifier, stopped));
         let entered = runtime.enter();
         let mut listeners = Vec::new();
         let kinds = [(sockets.tcp, false), (sockets.forward, true)];

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::timeout;
-use tokio_rustls::rustls::RootCertStore;
 
+use super::verify::Verifier;
 use super::wishes::Wishes;
 use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
 use crate::limits::{
@@ -37,7 +37,7 @@ pub struct Shared {
     /// Makes the certificates that the program sees.
     pub authority: Arc<Authority>,
     /// What servers are verified with.
-    pub roots: Arc<RootCertStore>,
+    pub verifier: Arc<Verifier>,
     /// Addresses of names.
     pub names: Names,
     /// Turns true when all is to end.
@@ -70,14 +70,14 @@ impl Shared {
         wires: Arc<dyn Wires>,
         mode: Mode,
         authority: Arc<Authority>,
-        roots: RootCertStore,
+        verifier: Verifier,
         stop: watch::Receiver<bool>,
     ) -> Self {
         Self {
             wires,
             mode,
             authority,
-            roots: Arc::new(roots),
+            verifier: Arc::new(verifier),
             names: Names::default(),
             stop,
             connections: AtomicU64::new(0),

@@ -7,13 +7,15 @@ use std::time::Duration;
 use rustls_pki_types::ServerName;
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::timeout;
+use tokio_rustls::rustls::client::danger::ServerCertVerifier;
 use tokio_rustls::rustls::server::{Acceptor, ClientHello, ResolvesServerCert};
 use tokio_rustls::rustls::sign::CertifiedKey;
-use tokio_rustls::rustls::{AlertDescription, CertificateError, ClientConfig, Error, ServerConfig};
+use tokio_rustls::rustls::{AlertDescription, ClientConfig, Error, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use super::shared::Context;
 use super::stream::Stream;
+use super::verify;
 use crate::limits::{RELAY_BUFFER_BYTES, UPSTREAM_TLS_MS};
 use crate::record::ca::leaf_name;
 
@@ -82,7 +84,8 @@ pub async fn connect(context: &Context, hello: &Hello, to: Stream) -> Result<(St
     let mut config = ClientConfig::builder_with_provider(shared.authority.provider())
         .with_safe_default_protocol_versions()
         .map_err(|error| Refused::Other(error.to_string()))?
-        .with_root_certificates(Arc::clone(&shared.roots))
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::clone(&shared.verifier) as Arc<dyn ServerCertVerifier>)
         .with_no_client_auth();
     config.alpn_protocols.clone_from(&hello.offers);
     let connecting = TlsConnector::from(Arc::new(config)).connect(name, to);
@@ -92,7 +95,7 @@ pub async fn connect(context: &Context, hello: &Hello, to: Stream) -> Result<(St
             Ok((Stream::new(stream), agreed))
         }
         Ok(Err(error)) => Err(match fault(&error) {
-            Some(Error::InvalidCertificate(reason)) => Refused::Certificate(reason_text(reason)),
+            Some(Error::InvalidCertificate(reason)) => Refused::Certificate(verify::reason(reason)),
             _ => Refused::Other(error.to_string()),
         }),
         Err(_) => Err(Refused::Other("the handshake took too long".to_owned())),
@@ -156,13 +159,6 @@ pub fn choose(hello: &Hello, http2: bool) -> Option<Vec<u8>> {
 
 fn fault(error: &io::Error) -> Option<&Error> {
     error.get_ref().and_then(|inner| inner.downcast_ref())
-}
-
-fn reason_text(reason: &CertificateError) -> String {
-    match reason {
-        CertificateError::UnknownIssuer => "it is signed by an authority that this system does not trust".to_owned(),
-        other => other.to_string(),
-    }
 }
 
 /// One certificate whatever is asked for.

@@ -1,62 +1,130 @@
 //! Secrets in texts that are JSON or hold some: lines of it, events of a stream. Nothing but values changes.
 
-use super::names::is_secret_key;
+use std::borrow::Cow;
+use std::ops::Range;
 
-/// A text under a key that holds secrets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use super::names::{is_description, is_doubtful, is_secret_key, is_secret_number};
+
+/// A value that is a secret or may hold one.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found<'a> {
-    /// The key, as it is spelt.
-    pub(super) key: &'a str,
-    /// The text, as it is spelt: with escapes, without quotes.
-    pub(super) value: &'a [u8],
-    /// Where it begins.
-    pub(super) at: usize,
+    /// The key that makes it a secret, without escapes; empty where none does.
+    pub(super) key: Cow<'a, str>,
+    /// Where it is: with escapes, without quotes.
+    pub(super) at: Range<usize>,
+    /// Whether it is a number, which has no quotes around it.
+    pub(super) is_number: bool,
 }
 
-/// All texts under keys that hold secrets, alone or in a list. Numbers and words are none, and an object has keys of its own.
-pub(super) fn secrets(bytes: &[u8]) -> Vec<Found<'_>> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(start) = memchr::memchr(b'"', bytes.get(at..).unwrap_or_default()).map(|next| at + next) {
-        let Some((text, after)) = text(bytes, start) else { break };
-        at = after;
-        let mut value = after_space(bytes, after);
-        if bytes.get(value) != Some(&b':') {
-            continue;
+/// Deepest nesting that is looked into; what is deeper is taken for a part of what it is in.
+const MAX_DEPTH: usize = 128;
+/// Keys of pairs that have their key as a value: `{"name": "password", "value": ...}`.
+const NAMES: [&str; 4] = ["name", "key", "field", "id"];
+
+/// A mapping or a list that is not closed yet.
+#[derive(Clone, Debug, Default)]
+struct Open<'a> {
+    /// The key that it is under, if all in it is secret.
+    secret: Option<Cow<'a, str>>,
+    /// The key of the next value.
+    key: Option<Cow<'a, str>>,
+    /// The name and the value of a pair.
+    name: Option<Cow<'a, str>>,
+    value: Option<Range<usize>>,
+}
+
+impl<'a> Open<'a> {
+    /// The key that makes the next value a secret.
+    fn secret_key(&self) -> Option<&Cow<'a, str>> {
+        match &self.key {
+            Some(key) if is_secret_key(key) => Some(key),
+            Some(key) if is_description(key) => None,
+            _ => self.secret.as_ref(),
         }
-        value = after_space(bytes, value + 1);
-        let Some(key) = std::str::from_utf8(text).ok().filter(|key| is_secret_key(key)) else { continue };
-        at = values(bytes, value, key, &mut found);
     }
+
+    /// The key that makes all a secret that is in the next value.
+    fn secret_within(&self, is_list: bool) -> Option<Cow<'a, str>> {
+        // A mapping `token` says of a token whose it is, and has a key for the token.
+        let is_kind = |key: &Cow<'a, str>| is_list || !is_doubtful(key);
+        self.secret_key().filter(|key| is_kind(key)).cloned()
+    }
+
+    fn text(&mut self, bytes: &'a [u8], at: Range<usize>, found: &mut Vec<Found<'a>>) {
+        let secret = self.secret_key().cloned();
+        match self.key.as_deref() {
+            Some("value") if secret.is_none() => self.value = Some(at.clone()),
+            Some(key) if NAMES.contains(&key) => self.name = Some(unescaped(&bytes[at.clone()])),
+            _ => {}
+        }
+        found.push(Found { key: secret.unwrap_or_default(), at, is_number: false });
+    }
+
+    /// Makes the value of a pair a secret, if the name says so.
+    fn close(&mut self, found: &mut [Found<'a>]) {
+        let (Some(name), Some(value)) = (self.name.take(), self.value.take()) else { return };
+        if is_secret_key(&name)
+            && let Ok(index) = found.binary_search_by_key(&value.start, |found| found.at.start)
+        {
+            found[index].key = name;
+        }
+    }
+}
+
+/// All texts, and numbers that are secret, in their order.
+pub(super) fn values(bytes: &[u8]) -> Vec<Found<'_>> {
+    let mut found = Vec::new();
+    let mut outer: Vec<Open<'_>> = Vec::new();
+    let mut here = Open::default();
+    let (mut at, mut too_deep) = (0, 0_usize);
+    while let Some(byte) = bytes.get(at).copied() {
+        let mut end = at + 1;
+        match byte {
+            b'"' => {
+                let Some(quote) = end_of_text(bytes, at) else { break };
+                end = quote + 1;
+                let after = after_space(bytes, end);
+                if bytes.get(after) == Some(&b':') {
+                    here.key = Some(unescaped(&bytes[at + 1..quote]));
+                    end = after + 1;
+                } else {
+                    here.text(bytes, at + 1..quote, &mut found);
+                }
+            }
+            b'{' | b'[' if outer.len() < MAX_DEPTH => {
+                let secret = here.secret_within(byte == b'[');
+                outer.push(std::mem::replace(&mut here, Open { secret, ..Open::default() }));
+            }
+            b'{' | b'[' => too_deep += 1,
+            b'}' | b']' if too_deep > 0 => too_deep -= 1,
+            b'}' | b']' => {
+                here.close(&mut found);
+                here = outer.pop().unwrap_or_default();
+            }
+            b',' => here.key = None,
+            _ if byte.is_ascii_alphanumeric() || byte == b'-' => {
+                let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+                end = at + bytes[at..].iter().take_while(is_part).count();
+                let is_number = byte == b'-' || byte.is_ascii_digit();
+                if let Some(key) = here.secret_key().filter(|key| is_number && is_secret_number(key)) {
+                    found.push(Found { key: key.clone(), at: at..end, is_number: true });
+                }
+            }
+            _ => {}
+        }
+        at = end;
+    }
+    here.close(&mut found);
     found
 }
 
-/// The texts of one value; where to go on.
-fn values<'a>(bytes: &'a [u8], mut at: usize, key: &'a str, found: &mut Vec<Found<'a>>) -> usize {
-    let in_list = bytes.get(at) == Some(&b'[');
-    at += usize::from(in_list);
-    loop {
-        at = after_space(bytes, at);
-        if bytes.get(at) != Some(&b'"') {
-            return at;
-        }
-        let Some((value, after)) = text(bytes, at) else { return bytes.len() };
-        found.push(Found { key, value, at: at + 1 });
-        at = after_space(bytes, after);
-        if !in_list || bytes.get(at) != Some(&b',') {
-            return at;
-        }
-        at += 1;
-    }
-}
-
-/// What stands between the quotes of a text that begins here, and where it ends.
-fn text(bytes: &[u8], start: usize) -> Option<(&[u8], usize)> {
+/// Where the quote is that ends a text which begins here.
+fn end_of_text(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     loop {
         at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
         if bytes[at] == b'"' {
-            return Some((&bytes[start + 1..at], at + 1));
+            return Some(at);
         }
         at += 2;
     }
@@ -67,4 +135,22 @@ fn after_space(bytes: &[u8], mut at: usize) -> usize {
         at += 1;
     }
     at
+}
+
+/// What a text says (RFC 8259, 7). What is no escape stays.
+pub(super) fn unescaped(text: &[u8]) -> Cow<'_, str> {
+    if memchr::memchr(b'\\', text).is_none() {
+        return String::from_utf8_lossy(text);
+    }
+    let quoted = [b"\"", text, b"\""].concat();
+    match serde_json::from_slice(&quoted) {
+        Ok(text) => Cow::Owned(text),
+        Err(_) => String::from_utf8_lossy(text),
+    }
+}
+
+/// How a text is written, without quotes.
+pub(super) fn escaped(text: &str) -> Vec<u8> {
+    let quoted = serde_json::Value::from(text).to_string().into_bytes();
+    quoted[1..quoted.len() - 1].to_vec()
 }

@@ -2,14 +2,16 @@
 //! none, and has other ones.
 //!
 //! Taken out are credentials where they have a name (`names`): fields of HTTP, parameters of queries and forms, keys of
-//! JSON, passwords in statements, authentication of databases. Any other value is the call itself and stays, unless it is a
-//! token that an answer gave (`tokens`).
+//! JSON, passwords in addresses and statements, authentication of databases. Any other value is the call itself and stays, unless
+//! it is a token that an answer gave (`tokens`) or a secret of its request that an answer repeats (`echo`).
 
+mod echo;
 mod json;
 mod names;
 mod placeholder;
 mod sql;
 mod tokens;
+mod walk;
 mod wires;
 
 use std::borrow::Cow;
@@ -19,48 +21,131 @@ pub use placeholder::{MARKED, REDACTED};
 pub(in crate::record) use wires::command;
 pub use wires::wire;
 
-use names::{is_doubtful, is_password};
-use placeholder::{marked, stand_in};
+use names::{decoded, is_password, tells_who};
+use placeholder::{Marks, digits};
+use walk::{Form, Replace, Secret};
 
 use super::coding;
-use super::exchange::{Content, Exchange, Http, HttpRequest};
+use super::exchange::{Content, Exchange, Http, HttpRequest, HttpResponse};
 
-/// The credentials that a request carries, as they stand in a file: empty if it carries none. Cookies are none of them, since
-/// they change with every login.
-pub fn credentials(request: &HttpRequest) -> String {
-    let mut found = Vec::new();
-    for (name, value) in &request.headers {
-        let name = name.to_ascii_lowercase();
-        if is_secret_header(&name) && !name.contains("cookie") {
-            found.push(format!("{name}: {}", String::from_utf8_lossy(&field(&name, value, marked))));
-        }
-    }
-    found.sort_unstable();
-    found.join("\n")
+/// A secret of a call by where it stands and what tells it from others: digits of its hash, all of them or those that a file
+/// has. Of two that are the same the digits of one begin with those of the other; none are like any.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Shown {
+    /// The name of the field, key or parameter, in lower case.
+    pub name: String,
+    /// In hexadecimal.
+    pub digits: String,
 }
 
-/// What of a request may be no secret, but choose the answer: places in lists, told apart; empty if there is none.
-pub fn places(request: &HttpRequest) -> String {
-    let mut found = Vec::new();
-    let mut look = |name: &str, value: &[u8]| {
-        if is_doubtful(name) {
-            found.push(String::from_utf8_lossy(&hidden(name, value)).into_owned());
-        }
-        value.to_vec()
-    };
-    // Nothing is replaced, only looked at.
-    if let Some((_, query)) = request.path.split_once('?') {
-        parameters(query.as_bytes(), &mut look);
+impl Shown {
+    /// Whether both may be the same secret.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.digits.starts_with(&other.digits) || other.digits.starts_with(&self.digits)
     }
-    redacted(&request.headers, &request.body, &mut look);
-    found.join("\n")
+
+    fn new(secret: &Secret<'_>) -> Self {
+        Self { name: decoded(secret.name).to_ascii_lowercase(), digits: digits(secret.value) }
+    }
+}
+
+/// The credentials that a request carries, by name. Cookies are none of them, since they change with every login, and
+/// signatures, which change with every request.
+pub fn credentials(request: &HttpRequest) -> Vec<Shown> {
+    let mut found = Vec::new();
+    for (name, value) in request.headers.iter().filter(|(name, value)| tells_who(name, value)) {
+        walk::field(name, value, &mut |secret| {
+            if secret.form == Form::Field {
+                found.push(Shown::new(secret));
+            }
+            None
+        });
+    }
+    found.sort();
+    found
+}
+
+/// The secrets in the path and the body of a request, by name; those of one name in their order.
+pub fn places(request: &HttpRequest) -> Vec<Shown> {
+    let mut found = Vec::new();
+    let mut look = |secret: &Secret<'_>| {
+        found.push(Shown::new(secret));
+        None
+    };
+    walk::path(&request.path, &mut look);
+    walk::body(&request.headers, &request.body, &mut look);
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    found
+}
+
+/// A request with the same text for every secret of its path and its body, as it is compared: wherever they come from.
+pub fn without_secrets(request: &HttpRequest) -> Cow<'_, HttpRequest> {
+    let path = walk::path(&request.path, &mut blank);
+    let body = walk::body(&request.headers, &request.body, &mut blank);
+    if path.is_none() && body.is_none() {
+        return Cow::Borrowed(request);
+    }
+    Cow::Owned(HttpRequest {
+        path: path.unwrap_or_else(|| request.path.clone()),
+        body: body.unwrap_or_else(|| request.body.clone()),
+        ..request.clone()
+    })
+}
+
+/// A path, or a whole URL, without the secrets of its query.
+pub fn path(path: &str) -> Cow<'_, str> {
+    walk::path(path, &mut blank).map_or(Cow::Borrowed(path), Cow::Owned)
 }
 
 /// Takes the secrets out of the calls of a recording. A second time changes nothing.
 pub fn exchanges(exchanges: &mut [Exchange]) {
     exchanges.iter_mut().for_each(uncover);
-    tokens::replace(exchanges);
-    exchanges.iter_mut().for_each(exchange);
+    let marks = marks(exchanges);
+    tokens::replace(exchanges, &marks);
+    exchanges.iter_mut().for_each(|exchange| redact(exchange, &marks));
+}
+
+/// Takes the secrets out of a call. A second time changes nothing.
+pub fn exchange(exchange: &mut Exchange) {
+    let marks = marks(std::slice::from_ref(exchange));
+    redact(exchange, &marks);
+}
+
+/// How the secrets of these calls are told apart.
+fn marks(exchanges: &[Exchange]) -> Marks {
+    let mut all: Vec<(Vec<u8>, bool)> = Vec::new();
+    for exchange in exchanges {
+        if let Content::Http(http) | Content::Grpc(http) = &exchange.content {
+            let mut look = |secret: &Secret<'_>| {
+                if secret.form != Form::Cookie {
+                    all.push((secret.value.to_vec(), secret.guessable));
+                }
+                None
+            };
+            in_request(&http.request, &mut look);
+            if let Some(response) = &http.response {
+                in_response(response, &mut look);
+            }
+        }
+    }
+    Marks::of(all.iter().map(|(secret, guessable)| (secret.as_slice(), *guessable)))
+}
+
+/// Looks at the secrets of a request.
+fn in_request(request: &HttpRequest, look: Replace<'_>) {
+    walk::path(&request.path, look);
+    for (name, value) in &request.headers {
+        walk::field(name, value, look);
+    }
+    walk::body(&request.headers, &request.body, look);
+}
+
+/// Looks at the secrets of an answer.
+fn in_response(response: &HttpResponse, look: Replace<'_>) {
+    for (name, value) in response.headers.iter().chain(&response.trailers) {
+        walk::field(name, value, look);
+    }
+    walk::body(&response.headers, &response.body, look);
 }
 
 /// Takes the content coding off a body that was kept in it, if there are secrets in it: that nothing leaks counts for more than
@@ -70,39 +155,41 @@ fn uncover(exchange: &mut Exchange) {
         && let Some(response) = &mut http.response
         && coding::has_note(&response.headers, coding::CODED)
         && let Some(plain) = coding::decoded(&response.headers, &response.body)
-        && redacted(&response.headers, &plain, &mut shown).is_some()
+        && (walk::body(&response.headers, &plain, &mut blank).is_some() || echo::is_in(&http.request, &plain))
     {
         response.body = plain;
         response.headers.retain(|(name, value)| name != coding::BODY_NOTE || value != coding::CODED.as_bytes());
     }
 }
 
-/// Takes the secrets out of a call. A second time changes nothing.
-pub fn exchange(exchange: &mut Exchange) {
+fn redact(exchange: &mut Exchange, marks: &Marks) {
     match &mut exchange.content {
-        Content::Http(http) | Content::Grpc(http) => self::http(http),
+        Content::Http(http) | Content::Grpc(http) => self::http(http, marks),
         Content::Dns(_) => {}
         Content::Wire(protocol, said) => wire(*protocol, said),
     }
 }
 
-fn http(http: &mut Http) {
-    let request = &mut http.request;
-    if let Cow::Owned(redacted) = path(&request.path) {
-        request.path = redacted;
-    }
-    headers(&mut request.headers, marked);
-    if let Some(redacted) = redacted(&request.headers, &request.body, &mut hidden) {
-        resize(&mut request.headers, request.body.len(), redacted.len());
-        request.body = redacted;
-    }
+fn http(http: &mut Http, marks: &Marks) {
     if let Some(response) = &mut http.response {
-        headers(&mut response.headers, given);
-        headers(&mut response.trailers, given);
-        if let Some(redacted) = redacted(&response.headers, &response.body, &mut shown) {
+        echo::replace(&http.request, response, marks);
+        let given = &mut |secret: &Secret<'_>| changed(secret, given(secret, marks));
+        fields(&mut response.headers, given);
+        fields(&mut response.trailers, given);
+        if let Some(redacted) = walk::body(&response.headers, &response.body, given) {
             resize(&mut response.headers, response.body.len(), redacted.len());
             response.body = redacted;
         }
+    }
+    let request = &mut http.request;
+    let hidden = &mut |secret: &Secret<'_>| changed(secret, hidden(secret, marks));
+    if let Some(redacted) = walk::path(&request.path, hidden) {
+        request.path = redacted;
+    }
+    fields(&mut request.headers, hidden);
+    if let Some(redacted) = walk::body(&request.headers, &request.body, hidden) {
+        resize(&mut request.headers, request.body.len(), redacted.len());
+        request.body = redacted;
     }
 }
 
@@ -116,135 +203,47 @@ fn resize(headers: &mut [(String, Vec<u8>)], before: usize, after: usize) {
     }
 }
 
-/// A path, or a whole URL, without the secrets of its query.
-pub fn path(path: &str) -> Cow<'_, str> {
-    let Some((before, query)) = path.split_once('?') else { return Cow::Borrowed(path) };
-    match parameters(query.as_bytes(), &mut hidden) {
-        Some(redacted) => Cow::Owned(format!("{before}?{}", String::from_utf8_lossy(&redacted))),
-        None => Cow::Borrowed(path),
-    }
-}
-
-/// The URL that an answer leads to.
-fn location(url: &mut Vec<u8>) {
-    let Some(at) = memchr::memchr(b'?', url) else { return };
-    let end = memchr::memchr(b'#', url).filter(|end| *end > at).unwrap_or(url.len());
-    if let Some(redacted) = parameters(&url[at + 1..end], &mut shown) {
-        url.splice(at + 1..end, redacted);
-    }
-}
-
-/// The body of a request with the same text for every secret, as it is compared; `None` if it has none.
-pub fn body(request: &HttpRequest) -> Option<Vec<u8>> {
-    redacted(&request.headers, &request.body, &mut |_, _| REDACTED.as_bytes().to_vec())
-}
-
-/// What stands for a secret of an answer: tokens are told apart.
-fn shown(name: &str, value: &[u8]) -> Vec<u8> {
-    if is_password(name) { hidden(name, value) } else { stand_in(value) }
-}
-
-/// What stands for a secret of a request: where it may be no secret it is told apart.
-fn hidden(name: &str, value: &[u8]) -> Vec<u8> {
-    let value = String::from_utf8_lossy(value);
-    if is_doubtful(name) { marked(&value).into_bytes() } else { REDACTED.as_bytes().to_vec() }
-}
-
-type Replace<'a> = &'a mut dyn FnMut(&str, &[u8]) -> Vec<u8>;
-
-/// A form, or a text that is JSON or holds some, without the secrets in it; `None` if there are none. What other bodies hold
-/// may have its length beside it.
-fn redacted(headers: &[(String, Vec<u8>)], body: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
-    let kind = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
-    let kind = kind.map(|(_, value)| String::from_utf8_lossy(value).to_ascii_lowercase()).unwrap_or_default();
-    if kind.starts_with("application/x-www-form-urlencoded") {
-        return parameters(body, replace);
-    }
-    let is_text = kind.is_empty() || kind.starts_with("text/") || kind.contains("json") || kind.contains("javascript");
-    if is_text { texts(body, replace) } else { None }
-}
-
-fn texts(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
-    let mut out = Vec::new();
-    let mut kept = 0;
-    for found in json::secrets(bytes).into_iter().filter(|found| !found.value.is_empty()) {
-        let other = replace(found.key, found.value);
-        if other != found.value {
-            out.extend_from_slice(&bytes[kept..found.at]);
-            out.extend_from_slice(&other);
-            kept = found.at + found.value.len();
-        }
-    }
-    if kept == 0 {
-        return None;
-    }
-    out.extend_from_slice(&bytes[kept..]);
-    Some(out)
-}
-
-/// Pairs of a query or a form without their secrets; `None` if there are none.
-fn parameters(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
-    let mut found = false;
-    let mut piece = |piece: &[u8]| {
-        if let Some(at) = memchr::memchr(b'=', piece) {
-            let (name, value) = (String::from_utf8_lossy(&piece[..at]), &piece[at + 1..]);
-            if is_secret_parameter(&name) {
-                let other = replace(&name, value);
-                found |= other != value;
-                return [&piece[..=at], &other].concat();
-            }
-        }
-        piece.to_vec()
-    };
-    let pieces: Vec<Vec<u8>> = bytes.split(|byte| *byte == b'&').map(&mut piece).collect();
-    found.then(|| pieces.join(&b'&'))
-}
-
-/// What stands for a secret in a field of an answer.
-fn given(secret: &str) -> String {
-    if secret == REDACTED || secret.starts_with(MARKED) {
-        return secret.to_owned();
-    }
-    String::from_utf8_lossy(&stand_in(secret.as_bytes())).into_owned()
-}
-
-fn headers(fields: &mut [(String, Vec<u8>)], credential: fn(&str) -> String) {
+fn fields(fields: &mut [(String, Vec<u8>)], replace: Replace<'_>) {
     for (name, value) in fields {
-        if is_secret_header(name) {
-            *value = field(&name.to_ascii_lowercase(), value, credential);
-        } else if name.eq_ignore_ascii_case("location") {
-            location(value);
-        } else if name.eq_ignore_ascii_case("referer") {
-            let text = std::str::from_utf8(value).map(path);
-            if let Ok(Cow::Owned(redacted)) = text {
-                *value = redacted.into_bytes();
-            }
+        if let Some(redacted) = walk::field(name, value, replace) {
+            *value = redacted;
         }
     }
 }
 
-/// A secret value of which stays what is none: the scheme of authentication, names and attributes of cookies.
-fn field(name: &str, value: &[u8], credential: fn(&str) -> String) -> Vec<u8> {
-    let text = String::from_utf8_lossy(value);
-    let cookie = |pair: &str| match pair.split_once('=') {
-        Some((name, _)) => format!("{name}={REDACTED}"),
-        None => REDACTED.to_owned(),
-    };
-    let redacted = match name {
-        "cookie" => text.split(';').map(cookie).collect::<Vec<_>>().join(";"),
-        "set-cookie" => match text.split_once(';') {
-            Some((pair, attributes)) => format!("{};{attributes}", cookie(pair)),
-            None => cookie(&text),
-        },
-        "authorization" | "proxy-authorization" => match text.trim().split_once(' ') {
-            Some((scheme, secret)) if scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') => {
-                format!("{scheme} {}", credential(secret))
-            }
-            _ => credential(text.trim()),
-        },
-        _ => credential(text.trim()),
-    };
-    redacted.into_bytes()
+fn changed(secret: &Secret<'_>, other: Vec<u8>) -> Option<Vec<u8>> {
+    (other != secret.value).then_some(other)
+}
+
+/// What stands for a secret of an answer: what the program can do with it that it does with a secret.
+fn given(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
+    match secret.form {
+        Form::Number => b"0".to_vec(),
+        Form::Text if is_password(secret.name) => hidden(secret, marks),
+        Form::Text | Form::Field if is_redacted(secret) => secret.value.to_vec(),
+        Form::Text | Form::Field => marks.stand_in(secret.value, secret.guessable),
+        Form::Cookie | Form::Address => hidden(secret, marks),
+    }
+}
+
+/// What stands for a secret of a request.
+fn hidden(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
+    match secret.form {
+        Form::Cookie => REDACTED.as_bytes().to_vec(),
+        Form::Number => [b"\"", &marks.marked(secret.value, secret.guessable)[..], b"\""].concat(),
+        Form::Address => marks.stand_in(secret.value, secret.guessable),
+        Form::Field | Form::Text => marks.marked(secret.value, secret.guessable),
+    }
+}
+
+fn is_redacted(secret: &Secret<'_>) -> bool {
+    placeholder::known(secret.value).is_some()
+}
+
+/// What stands for any secret where they are not told apart.
+fn blank(secret: &Secret<'_>) -> Option<Vec<u8>> {
+    let quote = if secret.form == Form::Number { "\"" } else { "" };
+    Some(format!("{quote}{REDACTED}{quote}").into_bytes())
 }
 
 #[cfg(test)]

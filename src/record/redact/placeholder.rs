@@ -1,57 +1,125 @@
 //! What stands in place of a secret.
 
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
 use sha2::{Digest as _, Sha256};
 
 /// Where secrets are not told apart. Legal in fields, queries and cookies.
 pub const REDACTED: &str = "[redacted]";
-/// What it begins with where credentials of a request are told apart: four digits of their hash follow, too few to guess a
-/// secret by, and enough to see that two are not the same.
+/// What it begins with where secrets of a request are told apart: digits of their hash follow. Of what could be guessed they are
+/// too few to guess it by, and enough to see that two are not the same.
 pub const MARKED: &str = "[redacted ";
-/// What a token begins with that a program was given, and may give back: the four digits follow, and then so many `-` that
-/// it is as long as the token was. It can stand wherever a token can (RFC 6750, 2.1), and no length changes around it.
+/// What a token begins with that a program was given, and may give back: the digits follow, and then so many `-` that it is
+/// as long as the token was. It can stand wherever a token can (RFC 6750, 2.1), and no length changes around it.
 const STAND_IN: &str = "redacted-";
-const DIGITS: usize = 4;
+/// Fewest digits (hexadecimal, so 16 bits).
+const FEWEST_DIGITS: usize = 4;
+/// Most digits: 128 bits tell any two apart.
+const MOST_DIGITS: usize = 32;
+/// What is shorter may have been thought of by a person.
+const SHORTEST_RANDOM_BYTES: usize = 16;
 /// Fewest bytes of a stand-in.
-const SHORTEST_BYTES: usize = STAND_IN.len() + DIGITS;
+const SHORTEST_BYTES: usize = STAND_IN.len() + FEWEST_DIGITS;
 
-/// Four digits of the hash of a secret; the same for its stand-in.
+/// How many digits secrets of one set have: so many that no two of them are alike.
+#[derive(Debug, Default)]
+pub(super) struct Marks {
+    /// By all digits of a secret.
+    digits: BTreeMap<String, usize>,
+}
+
+impl Marks {
+    /// Of these secrets, with whether they could be guessed.
+    pub(super) fn of<'a>(secrets: impl Iterator<Item = (&'a [u8], bool)>) -> Self {
+        let mut digits: Vec<(String, usize)> = secrets
+            .filter(|(secret, _)| known(secret).is_none())
+            .map(|(secret, guessable)| (digits(secret), usual(secret, guessable)))
+            .collect::<BTreeMap<_, _>>()
+            .into_iter()
+            .collect();
+        // What two have in common is longest between neighbours.
+        for index in 1..digits.len() {
+            let (one, other) = (&digits[index - 1].0, &digits[index].0);
+            let common = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+            for neighbour in [index - 1, index] {
+                digits[neighbour].1 = digits[neighbour].1.max(common + 1);
+            }
+        }
+        Self { digits: digits.into_iter().collect() }
+    }
+
+    fn mark(&self, secret: &[u8], guessable: bool) -> String {
+        if let Some(known) = known(secret) {
+            return known.to_owned();
+        }
+        let mut all = digits(secret);
+        let count = self.digits.get(&all).copied().unwrap_or_default().max(usual(secret, guessable));
+        all.truncate(count);
+        all
+    }
+
+    /// What stands for a secret of a request.
+    pub(super) fn marked(&self, secret: &[u8], guessable: bool) -> Vec<u8> {
+        match self.mark(secret, guessable) {
+            mark if mark.is_empty() => REDACTED.as_bytes().to_vec(),
+            mark => format!("{MARKED}{mark}]").into_bytes(),
+        }
+    }
+
+    /// What stands for a token that a program is given: as long as it was, unless that was shorter than 13 bytes. Of a JSON web
+    /// token only the signature is replaced (RFC 7519, 3.1): without it nobody is let in, and programs read the rest.
+    pub(super) fn stand_in(&self, token: &[u8], guessable: bool) -> Vec<u8> {
+        if known(token).is_some() {
+            return token.to_vec();
+        }
+        let mut mark = self.mark(token, guessable);
+        let replaced = signature(token).unwrap_or(token);
+        if replaced.len() >= SHORTEST_RANDOM_BYTES {
+            mark.truncate(replaced.len() - STAND_IN.len());
+        }
+        let mut out = token[..token.len() - replaced.len()].to_vec();
+        out.extend_from_slice(STAND_IN.as_bytes());
+        out.extend_from_slice(mark.as_bytes());
+        out.resize(out.len().max(token.len()), b'-');
+        out
+    }
+}
+
+/// All digits of the hash of a secret, or those that its stand-in has: of two that are the same secret one begins with the other.
+/// Empty where it was not told apart.
 pub(super) fn digits(secret: &[u8]) -> String {
-    if let Some(known) = known_digits(secret) {
+    if let Some(known) = known(secret) {
         return known.to_owned();
     }
-    let hash = Sha256::digest(secret);
-    format!("{:02x}{:02x}", hash[0], hash[1])
+    Sha256::digest(secret).iter().fold(String::new(), |mut digits, byte| {
+        // Nothing fails that writes to memory.
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
 }
 
-/// What stands for a secret of a request in a field.
-pub(super) fn marked(secret: &str) -> String {
-    if secret == REDACTED || secret.starts_with(MARKED) {
-        return secret.to_owned();
+/// How many digits a secret has, unless it is like another one.
+fn usual(secret: &[u8], guessable: bool) -> usize {
+    if guessable || secret.len() < SHORTEST_RANDOM_BYTES {
+        return FEWEST_DIGITS;
     }
-    format!("{MARKED}{}]", digits(secret.as_bytes()))
+    let replaced = signature(secret).unwrap_or(secret);
+    replaced.len().saturating_sub(STAND_IN.len()).clamp(FEWEST_DIGITS, MOST_DIGITS)
 }
 
-/// What stands for a token that a program is given: as long as it was, unless that was shorter than 13 bytes. Of a JSON web
-/// token only the signature is replaced (RFC 7519, 3.1): without it nobody is let in, and programs read the rest.
-pub(super) fn stand_in(token: &[u8]) -> Vec<u8> {
-    if known_digits(token).is_some() {
-        return token.to_vec();
+/// The digits of what stands for a secret.
+pub(super) fn known(text: &[u8]) -> Option<&str> {
+    if text == REDACTED.as_bytes() {
+        return Some("");
     }
-    let digits = digits(token);
-    let replaced = signature(token).unwrap_or(token);
-    let mut out = token[..token.len() - replaced.len()].to_vec();
-    out.extend_from_slice(STAND_IN.as_bytes());
-    out.extend_from_slice(digits.as_bytes());
-    out.resize(out.len().max(token.len()), b'-');
-    out
-}
-
-/// The digits of what is a stand-in.
-fn known_digits(text: &[u8]) -> Option<&str> {
-    let last = signature(text).unwrap_or(text);
-    let rest = last.strip_prefix(STAND_IN.as_bytes())?;
-    let (digits, rest) = rest.split_at_checked(DIGITS)?;
-    let good = digits.iter().all(u8::is_ascii_hexdigit) && rest.iter().all(|byte| *byte == b'-');
+    let marked = text.strip_prefix(MARKED.as_bytes()).and_then(|rest| rest.strip_suffix(b"]"));
+    let digits = marked.or_else(|| {
+        let rest = signature(text).unwrap_or(text).strip_prefix(STAND_IN.as_bytes())?;
+        let end = rest.iter().position(|byte| *byte == b'-').unwrap_or(rest.len());
+        rest[end..].iter().all(|byte| *byte == b'-').then_some(&rest[..end])
+    })?;
+    let good = digits.len() >= FEWEST_DIGITS && digits.iter().all(u8::is_ascii_hexdigit);
     std::str::from_utf8(digits).ok().filter(|_| good)
 }
 

@@ -1,34 +1,47 @@
 //! Passwords in statements: `PASSWORD '...'`, `IDENTIFIED BY '...'`, `password = '...'`.
 
-use super::REDACTED;
+use std::ops::Range;
+
+use super::walk::addresses;
+use super::{REDACTED, blank};
 use crate::record::exchange::Protocol;
 
 /// The statement without passwords; `None` if it has none.
 pub(super) fn statement(text: &[u8], protocol: Protocol) -> Option<Vec<u8>> {
     // Most statements are not looked at any further.
     let likely = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
-    if !likely(b"passw") && !likely(b"identified") {
+    if !likely(b"passw") && !likely(b"identified") && !likely(b"://") {
         return None;
     }
     let sql = Sql { text, is_mysql: protocol == Protocol::MySql };
     let mut out = Vec::new();
     let (mut kept, mut at) = (0, 0);
-    while let Some(start) = sql.next_word(at) {
+    let mut replace = |inside: Range<usize>, other: &[u8]| {
+        out.extend_from_slice(&text[kept..inside.start]);
+        out.extend_from_slice(other);
+        kept = inside.end;
+    };
+    while let Some(start) = sql.next(at) {
+        if sql.opens_text(start) {
+            let Some((inside, end)) = sql.quoted(start) else { break };
+            // A text may say how another database is reached.
+            if let Some(other) = addresses(&text[inside.clone()], &mut blank) {
+                replace(inside, &other);
+            }
+            at = end;
+            continue;
+        }
         let end = sql.word_end(start);
         let word = &text[start..end];
         at = end;
         let named = ends_with(word, b"password")
             || ends_with(word, b"passwd")
             || word.eq_ignore_ascii_case(b"by") && follows_identified(&text[..start]);
-        if !named {
-            continue;
-        }
-        let Some((start, stop)) = sql.literal(end) else { continue };
-        at = stop + 1;
-        if &text[start..stop] != REDACTED.as_bytes() {
-            out.extend_from_slice(&text[kept..start]);
-            out.extend_from_slice(REDACTED.as_bytes());
-            kept = stop;
+        if let Some((inside, end)) = named.then(|| sql.literal(end)).flatten() {
+            if text[inside.clone()] != *REDACTED.as_bytes() {
+                replace(inside, REDACTED.as_bytes());
+            }
+            at = end;
         }
     }
     if kept == 0 {
@@ -63,21 +76,28 @@ impl Sql<'_> {
         start + self.text[start..].iter().take_while(|byte| is_word(**byte)).count()
     }
 
-    /// Where the next word begins. Texts and comments are passed over, so nothing in them is taken for a keyword.
-    fn next_word(&self, mut at: usize) -> Option<usize> {
+    /// Where the next word or text begins. Comments are passed over, so nothing in them is taken for a keyword.
+    fn next(&self, mut at: usize) -> Option<usize> {
         loop {
-            let rest = self.text.get(at..)?;
-            match *rest.first()? {
-                byte if is_word(byte) => return Some(at),
-                byte if self.is_quote(byte) => at = self.end_of_text(at)? + 1,
-                b'-' if rest.starts_with(b"--") => at += memchr::memchr(b'\n', rest)?,
-                // A comment that begins with a mark is carried out.
-                b'/' if rest.starts_with(b"/*") && rest.get(2) != Some(&b'!') => {
-                    at += memchr::memmem::find(rest, b"*/")? + 2;
-                }
-                _ => at += 1,
+            let byte = *self.text.get(at)?;
+            if is_word(byte) || self.opens_text(at) {
+                return Some(at);
             }
+            at = self.after_comment(at)?;
         }
+    }
+
+    /// The next byte, or what is behind the comment that begins here.
+    fn after_comment(&self, at: usize) -> Option<usize> {
+        let rest = &self.text[at..];
+        if rest.starts_with(b"--") {
+            return Some(at + memchr::memchr(b'\n', rest)?);
+        }
+        // A comment that begins with a mark is carried out.
+        if rest.starts_with(b"/*") && rest.get(2) != Some(&b'!') {
+            return Some(at + memchr::memmem::find(rest, b"*/")? + 2);
+        }
+        Some(at + 1)
     }
 
     /// In `PostgreSQL` and in the standard, `"` is for names.
@@ -85,28 +105,56 @@ impl Sql<'_> {
         byte == b'\'' || byte == b'"' && self.is_mysql
     }
 
+    fn opens_text(&self, at: usize) -> bool {
+        self.is_quote(self.text[at]) || self.dollars(at).is_some()
+    }
+
+    /// The mark around a text of `PostgreSQL`: `$$` or `$tag$`.
+    fn dollars(&self, at: usize) -> Option<&[u8]> {
+        let rest = self.text[at..].strip_prefix(b"$").filter(|_| !self.is_mysql)?;
+        let length = rest.iter().take_while(|byte| is_word(**byte)).count();
+        let is_tag = rest.get(length) == Some(&b'$') && !rest[0].is_ascii_digit();
+        is_tag.then(|| &self.text[at..at + length + 2])
+    }
+
+    /// What stands in the text that begins here, and where it ends.
+    fn quoted(&self, at: usize) -> Option<(Range<usize>, usize)> {
+        if let Some(mark) = self.dollars(at) {
+            let start = at + mark.len();
+            let stop = start + memchr::memmem::find(&self.text[start..], mark)?;
+            return Some((start..stop, stop + mark.len()));
+        }
+        self.is_quote(self.text[at]).then_some(())?;
+        let stop = self.end_of_text(at)?;
+        Some((at + 1..stop, stop + 1))
+    }
+
     /// The text that a keyword is followed by, after what may stand between: `=`, `:=`, `(`, `TO`, `PASSWORD`, an account,
-    /// and the letter of a text with escapes.
-    fn literal(&self, mut at: usize) -> Option<(usize, usize)> {
+    /// comments, and the letters of a text with escapes.
+    fn literal(&self, mut at: usize) -> Option<(Range<usize>, usize)> {
         loop {
-            match *self.text.get(at)? {
-                byte if self.is_quote(byte) => return Some((at + 1, self.end_of_text(at)?)),
-                byte if byte.is_ascii_whitespace() || b"=:(\"`".contains(&byte) => at += 1,
-                byte if is_word(byte) => {
-                    let word = &self.text[at..self.word_end(at)];
-                    let is = |other: &[u8]| word.eq_ignore_ascii_case(other);
-                    at += word.len();
-                    // `SET PASSWORD FOR 'user'@'host' = '...'`
-                    if is(b"for") {
-                        at += memchr::memchr(b'=', &self.text[at..])?;
-                    } else {
-                        let with_escapes = is(b"e") && self.text.get(at) == Some(&b'\'');
-                        if !(with_escapes || is(b"to") || is(b"password")) {
-                            return None;
-                        }
-                    }
+            let byte = *self.text.get(at)?;
+            if self.opens_text(at) {
+                return self.quoted(at);
+            }
+            if is_word(byte) {
+                let word = &self.text[at..self.word_end(at)];
+                let is = |other: &[u8]| word.eq_ignore_ascii_case(other);
+                at += word.len();
+                let after = |next: &[u8]| self.text[at..].starts_with(next);
+                // `SET PASSWORD FOR 'user'@'host' = '...'`
+                if is(b"for") {
+                    at += memchr::memchr(b'=', &self.text[at..])?;
+                } else if is(b"u") && after(b"&'") {
+                    at += 1;
+                } else if !(is(b"e") && after(b"'") || is(b"to") || is(b"password")) {
+                    return None;
                 }
-                _ => return None,
+            } else if byte.is_ascii_whitespace() || b"=:(\"`".contains(&byte) {
+                at += 1;
+            } else {
+                let after = self.after_comment(at).filter(|after| *after > at + 1)?;
+                at = after;
             }
         }
     }

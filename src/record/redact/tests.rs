@@ -53,8 +53,8 @@ fn told(exchange: &Exchange) -> (String, Vec<String>, String, String) {
 fn a_body_changes_only_where_its_secrets_are() {
     let json = r#"{ "user":"x" , "Password" : "p\"w" ,"next_page_token":"n", "n":1.50,
  "api_keys":["a"],"apiKey":["k1", "k2",3] ,"db":{"client_secret":"","secret":{"token":"t"}},"pin":"password"}"#;
-    let expected = r#"{ "user":"x" , "Password" : "[redacted]" ,"next_page_token":"n", "n":1.50,
- "api_keys":["a"],"apiKey":["[redacted]", "[redacted]",3] ,"db":{"client_secret":"","secret":{"token":"[redacted e3b9]"}},"pin":"password"}"#;
+    let expected = r#"{ "user":"x" , "Password" : "[redacted ffe3]" ,"next_page_token":"n", "n":1.50,
+ "api_keys":["a"],"apiKey":["[redacted 6ab9]", "[redacted 015f]","[redacted 4e07]"] ,"db":{"client_secret":"","secret":{"token":"[redacted e3b9]"}},"pin":"password"}"#;
     let length = json.len().to_string();
     let answer = r#"{"token":"abc","expires_in":3600,"password":"abc"}"#;
     let mut login = call("/login", &[("Content-Length", &length)], json, &[("Content-Length", "7")], answer);
@@ -63,7 +63,7 @@ fn a_body_changes_only_where_its_secrets_are() {
     exchange(&mut login);
     assert_eq!(login, once);
     let headers = vec![format!("Content-Length: {}", expected.len()), "Content-Length: 7".to_owned()];
-    let given = r#"{"token":"redacted-ba78","expires_in":3600,"password":"[redacted]"}"#;
+    let given = r#"{"token":"redacted-ba78","expires_in":3600,"password":"[redacted ba78]"}"#;
     assert_eq!(told(&login), ("/login".to_owned(), headers, expected.to_owned(), given.to_owned()));
     // Events and lines hold JSON, and what is cut short harms nobody.
     for (text, expected) in [
@@ -85,7 +85,7 @@ fn a_body_changes_only_where_its_secrets_are() {
 #[test]
 fn a_token_that_is_given_is_the_same_wherever_it_is_shown() {
     const TOKEN: &str = "tok-0123456789abcdef";
-    const OTHER: &str = "redacted-6db3-------";
+    const OTHER: &str = "redacted-6db3068996f";
     let head = format!("Bearer {TOKEN}");
     let stored = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$20\r\n{TOKEN}\r\n");
     let mut redis = call("/", &[], "", &[], "");
@@ -109,7 +109,7 @@ fn a_token_that_is_given_is_the_same_wherever_it_is_shown() {
     assert_eq!(told(&run[0]).3, format!(r#"{{"access_token":"{OTHER}"}}"#));
     let (path, headers, body, answer) = told(&run[1]);
     assert_eq!((path, body, answer), (format!("/of/{OTHER}?t={OTHER}"), format!("x {OTHER}"), OTHER.to_owned()));
-    assert_eq!(headers, ["Authorization: Bearer [redacted 6db3]"]);
+    assert_eq!(headers, ["Authorization: Bearer [redacted 6db3068996f]"]);
     let Content::Wire(_, wire) = &run[2].content else { panic!() };
     let expected = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$20\r\n{OTHER}\r\n");
     assert_eq!(String::from_utf8_lossy(&wire.messages[0].bytes), expected);
@@ -132,8 +132,8 @@ fn of_a_json_web_token_all_but_the_signature_stays() {
     run[1].sent_at += Duration::from_secs(1);
     exchanges(&mut run);
     let (first, second) = (told(&run[0]).3, told(&run[1]).1);
-    let digits = &second[0]["Authorization: Bearer [redacted ".len()..][..4];
-    let expected = format!(r#"{{"id_token":"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.redacted-{digits}-------"}}"#);
+    let digits = &second[0]["Authorization: Bearer [redacted ".len()..].trim_end_matches(']');
+    let expected = format!(r#"{{"id_token":"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.redacted-{digits}"}}"#);
     assert_eq!(first, expected);
 }
 
@@ -265,8 +265,8 @@ fn http_keeps_what_is_no_secret() {
     exchange(&mut login);
     assert_eq!(login, once);
     let Content::Http(http) = login.content else { panic!() };
-    assert_eq!(http.request.path, "/t?q=1&Api_Key=[redacted]&empty&access_token=[redacted]");
-    assert_eq!(http.request.body, b"grant_type=client_credentials&client_secret=[redacted]");
+    assert_eq!(http.request.path, "/t?q=1&Api_Key=[redacted ba78]&empty&access_token=[redacted e3b0]");
+    assert_eq!(http.request.body, b"grant_type=client_credentials&client_secret=[redacted 2d71]");
     let expected = [
         ("Host", "a"),
         ("authorization", "Bearer [redacted ebb3]"),
@@ -276,7 +276,7 @@ fn http_keeps_what_is_no_secret() {
         ("X-My-Auth-Token", "[redacted e3b9]"),
         ("X-Continuation-Token", "page"),
         ("Content-Type", "application/x-www-form-urlencoded; charset=utf-8"),
-        ("Content-Length", "54"),
+        ("Content-Length", "59"),
     ];
     assert_eq!(http.request.headers, fields(&expected));
     let response = http.response.unwrap();
@@ -343,3 +343,136 @@ fn other_databases() {
 }
 
 const CLIENT_SECURE: u32 = 0x8000;
+
+fn asked(exchange: &Exchange) -> &HttpRequest {
+    let Content::Http(http) = &exchange.content else { panic!() };
+    &http.request
+}
+
+/// What a body of this media type becomes in a request.
+fn kept(kind: &str, body: &str) -> String {
+    let mut call = call("/", &[("content-type", kind)], body, &[], "");
+    exchange(&mut call);
+    let once = call.clone();
+    exchange(&mut call);
+    assert_eq!(call, once, "a second time changes something");
+    told(&call).2
+}
+
+#[test]
+fn values_of_secrets_in_json_in_all_their_forms() {
+    let cases = [
+        (r#"{"pass\u0077ord":"abc"}"#, r#"{"pass\u0077ord":"[redacted ba78]"}"#),
+        (
+            r#"{"password":{"value":"abc","type":"x","n":7}}"#,
+            r#"{"password":{"value":"[redacted ba78]","type":"x","n":"[redacted 7902]"}}"#,
+        ),
+        (
+            r#"{"tokens":{"a":["abc"]},"max":{"tokens":7}}"#,
+            r#"{"tokens":{"a":["[redacted ba78]"]},"max":{"tokens":7}}"#,
+        ),
+        (r#"{"token":{"user":"abc"}}"#, r#"{"token":{"user":"abc"}}"#),
+        (r#"{"name":"password","value":"abc"}"#, r#"{"name":"password","value":"[redacted ba78]"}"#),
+        (
+            r#"[{"value":"abc","key":"api_key"},{"value":"abc"}]"#,
+            r#"[{"value":"[redacted ba78]","key":"api_key"},{"value":"abc"}]"#,
+        ),
+        (r#"{"body":"{\"jwt\":\"abc\"}"}"#, r#"{"body":"{\"jwt\":\"[redacted ba78]\"}"}"#),
+        (r#"{"url":"postgres://u:abc@h/d"}"#, r#"{"url":"postgres://u:redacted-ba78@h/d"}"#),
+        (r#"{"dsn":"Server=h;Password=abc;"}"#, r#"{"dsn":"Server=h;Password=redacted-ba78;"}"#),
+        (
+            r#"{"aws_secret_access_key":"abc","sessionId":"abc"}"#,
+            r#"{"aws_secret_access_key":"[redacted ba78]","sessionId":"[redacted ba78]"}"#,
+        ),
+    ];
+    for (body, expected) in cases {
+        assert_eq!(kept("application/octet-stream", body), expected);
+        assert_eq!(kept("application/json", body), expected);
+    }
+    let deep = "[".repeat(100_000) + "\"x\"" + &"]".repeat(100_000);
+    assert_eq!(kept("application/json", &deep), deep);
+}
+
+#[test]
+fn names_of_parameters_in_all_their_forms() {
+    let form = "application/x-www-form-urlencoded";
+    let cases = [
+        ("access%5Ftoken=abc&p%61ssword=abc", "access%5Ftoken=[redacted ba78]&p%61ssword=[redacted ba78]"),
+        (
+            "user[password]=abc&user%5Bpassword%5D=abc",
+            "user[password]=[redacted ba78]&user%5Bpassword%5D=[redacted ba78]",
+        ),
+        ("user.password=abc;sig=abc;a=b", "user.password=[redacted ba78];sig=[redacted ba78];a=b"),
+        ("url=postgres%3A%2F%2Fu%3Aabc%40h", "url=postgres%3A%2F%2Fu%3Aredacted-ba78%40h"),
+        ("payload=%7B%22secret%22%3A%22abc%22%7D", "payload=%7B%22secret%22%3A%22%5Bredacted%20ba78%5D%22%7D"),
+    ];
+    for (pairs, expected) in cases {
+        assert_eq!(kept(form, pairs), expected);
+        let mut get = call(&format!("/?{pairs}"), &[], "", &[], "");
+        exchange(&mut get);
+        assert_eq!(told(&get).0, format!("/?{expected}"));
+    }
+    let part = |value: &str| {
+        format!(
+            "--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\n{value}\r\n--b\r\n\r\nabc\r\n--b--\r\n"
+        )
+    };
+    assert_eq!(kept("multipart/form-data; boundary=b", &part("abc")), part("[redacted ba78]"));
+}
+
+#[test]
+fn addresses_in_fields() {
+    let asks = [("Referer", "http://a/#access_token=abc&x=1"), ("X-Db", "redis://:abc@h"), ("X-User-Token", "abc")];
+    let gives = [("Link", "<https://a/?access_token=abc>; rel=next"), ("X-RateLimit-Remaining-Tokens", "5")];
+    let mut get = call("/", &asks, "", &gives, "");
+    exchange(&mut get);
+    let expected = [
+        "Referer: http://a/#access_token=[redacted ba78]&x=1",
+        "X-Db: redis://:redacted-ba78@h",
+        "X-User-Token: [redacted ba78]",
+        "Link: <https://a/?access_token=redacted-ba78>; rel=next",
+        "X-RateLimit-Remaining-Tokens: 5",
+    ];
+    assert_eq!(told(&get).1, expected);
+}
+
+#[test]
+fn a_secret_that_an_answer_repeats() {
+    let key = "0123456789abcdef0123";
+    let answer = format!("you sent {key}, and hunter22");
+    let length = answer.len().to_string();
+    let asks = [("X-Api-Key", key)];
+    let mut call = call("/?password=hunter22", &asks, "", &[("Content-Length", &length), ("X-Echo", key)], &answer);
+    exchange(&mut call);
+    let (path, headers, _, answer) = told(&call);
+    assert_eq!(answer, "you sent redacted-1bd8fd47297, and redacted-20d2");
+    assert_eq!(path, "/?password=[redacted 20d2]");
+    assert_eq!(
+        headers,
+        [
+            "X-Api-Key: [redacted 1bd8fd47297]",
+            &format!("Content-Length: {}", answer.len()),
+            "X-Echo: redacted-1bd8fd47297"
+        ]
+    );
+}
+
+#[test]
+fn no_two_secrets_of_a_set_have_the_same_stand_in() {
+    // Of so many short ones several have the same sixteen bits.
+    let mut calls: Vec<_> = (0..2000).map(|n| call(&format!("/?password={n}"), &[], "", &[], "")).collect();
+    let plain = calls.clone();
+    exchanges(&mut calls);
+    let kept: std::collections::BTreeSet<String> = calls.iter().map(|call| told(call).0).collect();
+    assert_eq!(kept.len(), 2000);
+    assert!(kept.iter().any(|path| path.len() > "/?password=[redacted 0000]".len()));
+    for (recorded, asks) in calls.iter().zip(&plain) {
+        let (recorded, asks) = (places(asked(recorded)), places(asked(asks)));
+        assert!(recorded[0].is_like(&asks[0]));
+    }
+    // What cannot be guessed has as many digits as there is room for.
+    let long = "0123456789abcdef".repeat(3);
+    let mut call = call(&format!("/?api_key={long}"), &[], "", &[], "");
+    exchange(&mut call);
+    assert_eq!(told(&call).0.len(), "/?api_key=[redacted ]".len() + 32);
+}

@@ -6,14 +6,15 @@ use std::time::SystemTime;
 
 use memchr::memmem::Finder;
 
-use super::names::{is_password, is_secret_header};
-use super::placeholder::stand_in;
+use super::names::is_password;
+use super::placeholder::Marks;
+use super::walk::{Form, Secret};
 use crate::limits::{MAX_TOKENS_FOLLOWED, MIN_TOKEN_BYTES};
 use crate::record::exchange::{Content, Exchange, HttpResponse, Side};
 
 /// Replaces what answers gave, wherever it stands. Lengths stay. What the program has said before it was given to it is no such
 /// token: it knows that from elsewhere, and will in a replay.
-pub(super) fn replace(exchanges: &mut [Exchange]) {
+pub(super) fn replace(exchanges: &mut [Exchange], marks: &Marks) {
     let mut tokens: BTreeMap<Vec<u8>, SystemTime> = BTreeMap::new();
     for exchange in &*exchanges {
         if let Content::Http(http) = &exchange.content
@@ -30,7 +31,7 @@ pub(super) fn replace(exchanges: &mut [Exchange]) {
     tokens.sort_by_key(|(token, _)| std::cmp::Reverse(token.len()));
     tokens.truncate(MAX_TOKENS_FOLLOWED);
     for (token, asked) in &tokens {
-        let other = stand_in(token);
+        let other = marks.stand_in(token, false);
         let finder = Finder::new(token);
         let mut before = exchanges.iter().filter(|exchange| exchange.sent_at <= *asked);
         if other == *token || before.any(|exchange| says(exchange, &finder)) {
@@ -74,18 +75,12 @@ fn given(response: &HttpResponse, tell: &mut dyn FnMut(&[u8])) {
             tell(token);
         }
     };
-    for (name, value) in &response.headers {
-        let name = name.to_ascii_lowercase();
-        if is_secret_header(&name) && !name.contains("cookie") {
-            add(value.rsplit(|byte| *byte == b' ').next().unwrap_or_default());
+    super::in_response(response, &mut |secret: &Secret<'_>| {
+        match secret.form {
+            Form::Field | Form::Text if !is_password(secret.name) => add(secret.value),
+            _ => {}
         }
-    }
-    // Nothing is replaced, only looked at.
-    super::redacted(&response.headers, &response.body, &mut |name, value| {
-        if !is_password(name) {
-            add(value);
-        }
-        value.to_vec()
+        None
     });
 }
 

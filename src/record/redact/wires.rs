@@ -85,9 +85,13 @@ fn secret_arguments(arguments: &[&[u8]]) -> Vec<usize> {
         let one = find("AUTH").map(|at| at + 1);
         one.into_iter().chain(find("AUTH2").map(|at| at + 2)).collect()
     } else if is(0, "CONFIG") && is(1, "SET") {
-        (2..arguments.len()).filter(|at| is(at - 1, "requirepass") || is(at - 1, "masterauth")).collect()
+        const NAMES: [&str; 5] =
+            ["requirepass", "masterauth", "primaryauth", "tls-key-file-pass", "tls-client-key-file-pass"];
+        (3..arguments.len()).step_by(2).filter(|at| NAMES.iter().any(|name| is(at - 1, name))).collect()
+    } else if is(0, "SENTINEL") && is(1, "SET") {
+        (4..arguments.len()).step_by(2).filter(|at| is(at - 1, "auth-pass")).collect()
     } else if is(0, "ACL") && is(1, "SETUSER") {
-        (3..arguments.len()).filter(|at| arguments[*at].starts_with(b">") || arguments[*at].starts_with(b"#")).collect()
+        (3..arguments.len()).filter(|at| arguments[*at].first().is_some_and(|mark| b"><#!".contains(mark))).collect()
     } else {
         Vec::new()
     };

@@ -203,7 +203,12 @@ fn body(
     bodies: Bodies<'_>,
     side: &str,
 ) -> Result<Vec<u8>, Problem> {
-    match reference.filter(|reference| !reference.path.is_empty()) {
+    let is_nothing = |reference: &&BodyRef| reference.path.is_empty() && reference.size == 0;
+    match reference.filter(|reference| !is_nothing(reference)) {
+        Some(BodyRef { path, size }) if path.is_empty() => {
+            let message = format!("expected the path of a body of {size} bytes, got ``");
+            Err(Problem::new(0, message).inside("path", 0).inside("body_ref", 0).inside(side, 0))
+        }
         Some(reference) => apart::look_up(reference, bodies)
             .map_err(|message| Problem::new(0, message).inside("body_ref", 0).inside(side, 0)),
         None if is_skipped => Err(Problem::new(0, "the body was too large and was not recorded".to_owned())

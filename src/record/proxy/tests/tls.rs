@@ -111,6 +111,67 @@ fn a_server_that_cannot_be_verified_is_refused_in_both() {
     assert!(reason.contains("authority"), "{reason}");
 }
 
+/// As `openssl req -x509` makes it: signed by itself, and one of an authority. With what says that it is good until then.
+fn own_certificate(days: i64) -> (TlsAcceptor, Vec<u8>) {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new(vec!["api.example".to_owned()]).unwrap();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let now = std::time::SystemTime::now();
+    let day = Duration::from_secs(24 * 60 * 60);
+    params.not_before = (now - day * 10).into();
+    params.not_after = if days < 0 { now - day } else { now + day }.into();
+    let certificate = params.self_signed(&key).unwrap();
+    let config = ServerConfig::builder_with_provider(Authority::new().unwrap().provider())
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![certificate.der().clone()],
+            rustls_pki_types::PrivateKeyDer::Pkcs8(key.serialize_der().into()),
+        )
+        .unwrap();
+    (TlsAcceptor::from(Arc::new(config)), certificate.pem().into_bytes())
+}
+
+/// Why a server of this is refused, which is asked for under this name; nothing if it is not.
+fn refused(acceptor: TlsAcceptor, system: &[u8], name: &'static str) -> Option<String> {
+    let server = async_server(move |stream| {
+        let acceptor = acceptor.clone();
+        async move {
+            let Ok(mut stream) = acceptor.accept(stream).await else { return };
+            let _ = stream.read(&mut [0; 1024]).await;
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").await;
+            let _ = stream.shutdown().await;
+        }
+    });
+    let setup = setup(Mode::Record, server.address, system);
+    let connector = connector(&setup.authority, &[]);
+    let got = block_on(async {
+        let stream = tokio::net::TcpStream::connect(setup.address).await?;
+        let mut stream = connector.connect(ServerName::try_from(name).unwrap(), stream).await?;
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await?;
+        stream.read_to_end(&mut Vec::new()).await
+    });
+    let recorded = setup.proxy.finish();
+    assert_eq!(got.is_ok(), recorded.notes.is_empty());
+    let [Note::Certificate { reason, .. }] = recorded.notes.as_slice() else { return None };
+    Some(reason.clone())
+}
+
+#[test]
+fn a_server_whose_own_certificate_is_trusted() {
+    let (acceptor, pem) = own_certificate(1);
+    assert_eq!(refused(acceptor.clone(), &pem, "api.example"), None);
+    let other = refused(acceptor.clone(), &pem, "other.example");
+    assert_eq!(other.as_deref(), Some("it is for another name than `other.example`"));
+    let (_, another) = own_certificate(1);
+    let stranger = "it is signed by itself, and this system does not trust it; `SSL_CERT_FILE=FILE replay calls record ...` \
+                    trusts those of a file";
+    assert_eq!(refused(acceptor, &another, "api.example").as_deref(), Some(stranger));
+    let (expired, pem) = own_certificate(-1);
+    assert_eq!(refused(expired, &pem, "api.example").as_deref(), Some("it has expired"));
+}
+
 #[test]
 fn a_program_that_trusts_its_server_alone_passes_unseen_from_the_second_time() {
     let real = Arc::new(Authority::new().unwrap());

@@ -1,0 +1,121 @@
+//! Whether a real server is the one that it says it is.
+
+use std::sync::Arc;
+
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use tokio_rustls::rustls::client::{WebPkiServerVerifier, verify_server_name};
+use tokio_rustls::rustls::crypto::{
+    CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
+};
+use tokio_rustls::rustls::server::ParsedCertificate;
+use tokio_rustls::rustls::{
+    CertificateError, DigitallySignedStruct, DistinguishedName, Error, OtherError, RootCertStore, SignatureScheme,
+};
+
+/// What webpki says of a server that shows the certificate of an authority (`webpki::Error`, by its name: the crate that
+/// declares it is not one of ours).
+const CA_AS_SERVER: &str = "CaUsedAsEndEntity";
+
+/// Verifies as webpki does, and takes a server's certificate that is itself trusted even if it says that it is one of an
+/// authority: so are those that `openssl req -x509` makes, and OpenSSL takes them.
+#[derive(Debug)]
+pub struct Verifier {
+    /// `None` where nothing is trusted.
+    chains: Option<Arc<WebPkiServerVerifier>>,
+    trusted: Vec<CertificateDer<'static>>,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl Verifier {
+    /// One that trusts these; what is no certificate is left out.
+    pub fn new(provider: Arc<CryptoProvider>, trusted: Vec<CertificateDer<'static>>) -> Self {
+        let algorithms = provider.signature_verification_algorithms;
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(trusted.iter().cloned());
+        let chains = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build().ok();
+        Self { chains, trusted, algorithms }
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        shown: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let Some(chains) = &self.chains else { return Err(CertificateError::UnknownIssuer.into()) };
+        match chains.verify_server_cert(shown, between, name, ocsp, now) {
+            // It has looked at the dates before, and not yet at the name.
+            Err(Error::InvalidCertificate(reason)) if is_authority(&reason) && self.trusted.contains(shown) => {
+                verify_server_name(&ParsedCertificate::try_from(shown)?, name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        shown: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, shown, signed, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        shown: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, shown, signed, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+
+    fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
+        None
+    }
+}
+
+fn is_authority(reason: &CertificateError) -> bool {
+    matches!(reason, CertificateError::Other(OtherError(inner)) if inner.to_string() == CA_AS_SERVER)
+}
+
+/// What is wrong with a certificate, in words, with the next step where there is one.
+pub fn reason(fault: &CertificateError) -> String {
+    let words = match fault {
+        CertificateError::UnknownIssuer => {
+            "it is signed by an authority that this system does not trust; `SSL_CERT_FILE=FILE replay calls record ...` \
+             trusts those of a file"
+        }
+        fault if is_authority(fault) => {
+            "it is signed by itself, and this system does not trust it; `SSL_CERT_FILE=FILE replay calls record ...` \
+             trusts those of a file"
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired",
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => "it is not valid yet",
+        CertificateError::NotValidForNameContext { expected, .. } => {
+            return format!("it is for another name than `{}`", expected.to_str());
+        }
+        CertificateError::NotValidForName => "it is for another name",
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => "it is not for servers",
+        CertificateError::Revoked => "it was revoked",
+        CertificateError::BadSignature => "its signature is wrong",
+        CertificateError::UnsupportedSignatureAlgorithmContext { .. }
+        | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
+            "it is signed in a way that is not supported"
+        }
+        CertificateError::UnhandledCriticalExtension => "it has a critical extension that is not known here",
+        CertificateError::BadEncoding => "it cannot be read",
+        _ => "it cannot be verified",
+    };
+    words.to_owned()
+}

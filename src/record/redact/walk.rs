@@ -1,0 +1,296 @@
+//! Where secrets stand in what is said over HTTP.
+
+use std::ops::Range;
+
+use super::json;
+use super::names::{decoded, is_password, is_secret_header, is_secret_parameter};
+
+/// A secret where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Secret<'a> {
+    /// The name of its field, key or parameter, as it is spelt.
+    pub(super) name: &'a str,
+    /// What it is, as it is spelt.
+    pub(super) value: &'a [u8],
+    /// What it is a part of.
+    pub(super) form: Form,
+    /// Whether it may have been thought of by a person.
+    pub(super) guessable: bool,
+}
+
+/// What a secret is a part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Credentials in a field of HTTP.
+    Field,
+    /// A cookie.
+    Cookie,
+    /// A parameter, or a text of JSON.
+    Text,
+    /// A number of JSON.
+    Number,
+    /// An address: nothing but what an address may hold can stand for it.
+    Address,
+}
+
+/// Says what stands for a secret; `None` if it stays.
+pub(super) type Replace<'a> = &'a mut dyn FnMut(&Secret<'_>) -> Option<Vec<u8>>;
+
+/// Texts with some parts replaced.
+struct Edit<'a> {
+    bytes: &'a [u8],
+    out: Vec<u8>,
+    kept: usize,
+    changed: bool,
+}
+
+impl<'a> Edit<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, out: Vec::new(), kept: 0, changed: false }
+    }
+
+    /// Replaces a part that lies behind those before it.
+    fn put(&mut self, at: Range<usize>, other: Option<Vec<u8>>) {
+        if let Some(other) = other {
+            self.out.extend_from_slice(&self.bytes[self.kept..at.start]);
+            self.out.extend_from_slice(&other);
+            self.kept = at.end;
+            self.changed = true;
+        }
+    }
+
+    fn end(mut self) -> Option<Vec<u8>> {
+        self.out.extend_from_slice(if self.changed { &self.bytes[self.kept..] } else { &[] });
+        self.changed.then_some(self.out)
+    }
+}
+
+/// The query of a path.
+pub(super) fn path(path: &str, replace: Replace<'_>) -> Option<String> {
+    let (before, query) = path.split_once('?')?;
+    let query = parameters(query.as_bytes(), replace)?;
+    Some(format!("{before}?{}", String::from_utf8_lossy(&query)))
+}
+
+/// A field of HTTP.
+pub(super) fn field(name: &str, value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    if is_secret_header(name) {
+        return credentials(&name.to_ascii_lowercase(), value, replace);
+    }
+    let is_address = ["location", "content-location", "referer", "link", "refresh"];
+    if is_address.iter().any(|known| name.eq_ignore_ascii_case(known)) {
+        let without = links(value, replace);
+        let rest = addresses(without.as_deref().unwrap_or(value), replace);
+        return rest.or(without);
+    }
+    addresses(value, replace)
+}
+
+/// A secret value of which stays what is none: the scheme of authentication, names and attributes of cookies.
+fn credentials(name: &str, value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    let mut edit = Edit::new(value);
+    let start = value.len() - value.trim_ascii_start().len();
+    let end = value.trim_ascii_end().len().max(start);
+    let text = &value[start..end];
+    let secret = |at: &Range<usize>, form, guessable| Secret { name, value: &value[at.clone()], form, guessable };
+    match name {
+        "cookie" | "set-cookie" => {
+            let mut from = 0;
+            for pair in value.split(|byte| *byte == b';') {
+                let begin = memchr::memchr(b'=', pair).map_or(from, |at| from + at + 1);
+                let at = begin..from + pair.len();
+                edit.put(at.clone(), replace(&secret(&at, Form::Cookie, false)));
+                from += pair.len() + 1;
+                if name == "set-cookie" {
+                    break;
+                }
+            }
+        }
+        _ => {
+            let scheme = text.iter().position(|byte| *byte == b' ').filter(|at| {
+                let is_scheme = text[..*at].iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-');
+                name.ends_with("authorization") && is_scheme
+            });
+            let at = start + scheme.map_or(0, |at| at + 1)..end;
+            let guessable = scheme.is_some_and(|at| !text[..at].eq_ignore_ascii_case(b"bearer")) || is_password(name);
+            edit.put(at.clone(), replace(&secret(&at, Form::Field, guessable)));
+        }
+    }
+    edit.end()
+}
+
+/// Parameters of addresses in a text, in queries and in fragments.
+fn links(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    let mut edit = Edit::new(bytes);
+    let mut at = 0;
+    while let Some(start) = bytes[at..].iter().position(|byte| b"?#&;".contains(byte)).map(|next| at + next + 1) {
+        let ends = |byte: &u8| b"?#&;<>\" ,".contains(byte);
+        let end = bytes[start..].iter().position(ends).map_or(bytes.len(), |length| start + length);
+        if let Some(equals) = memchr::memchr(b'=', &bytes[start..end]) {
+            let name = String::from_utf8_lossy(&bytes[start..start + equals]);
+            let value = start + equals + 1..end;
+            if is_secret_parameter(&name) && !value.is_empty() {
+                let other = replace(&text(&name, &bytes[value.clone()]));
+                edit.put(value, other);
+            }
+        }
+        at = end;
+    }
+    edit.end()
+}
+
+fn text<'a>(name: &'a str, value: &'a [u8]) -> Secret<'a> {
+    Secret { name, value, form: Form::Text, guessable: is_password(name) }
+}
+
+/// A form, or a text that is JSON or holds some. What other bodies hold may have its length beside it.
+pub(super) fn body(headers: &[(String, Vec<u8>)], body: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    let field = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    let field = field.map(|(_, value)| String::from_utf8_lossy(value)).unwrap_or_default();
+    let kind = field.to_ascii_lowercase();
+    if kind.starts_with("application/x-www-form-urlencoded") {
+        return parameters(body, replace);
+    }
+    if kind.starts_with("multipart/form-data") {
+        return parts(body, replace);
+    }
+    let has_lengths = kind.contains("grpc") || kind.contains("protobuf");
+    let is_text = kind.is_empty() || kind.starts_with("text/") || kind.contains("json") || kind.contains("javascript");
+    let looks_so = || matches!(body.trim_ascii_start().first(), Some(b'{' | b'['));
+    if !has_lengths && (is_text || looks_so()) { texts(body, replace, true) } else { None }
+}
+
+/// JSON; `outermost` if JSON may stand in its texts.
+fn texts(bytes: &[u8], replace: Replace<'_>, outermost: bool) -> Option<Vec<u8>> {
+    let mut edit = Edit::new(bytes);
+    for found in json::values(bytes) {
+        let value = &bytes[found.at.clone()];
+        let other = if value.is_empty() {
+            None
+        } else if !found.key.is_empty() {
+            let form = if found.is_number { Form::Number } else { Form::Text };
+            replace(&Secret { form, ..text(&found.key, value) })
+        } else if outermost {
+            let inner = json::unescaped(value);
+            within(inner.as_bytes(), replace).map(|inner| json::escaped(&String::from_utf8_lossy(&inner)))
+        } else {
+            addresses(value, replace)
+        };
+        edit.put(found.at, other);
+    }
+    edit.end()
+}
+
+/// What a value under any name may hold: JSON, or an address.
+fn within(value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    match value.trim_ascii_start().first() {
+        Some(b'{' | b'[') => texts(value, replace, false),
+        _ => addresses(value, replace),
+    }
+}
+
+/// Pairs of a query or a form (`;` is as good as `&`: HTML 4, B.2.2).
+fn parameters(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    let mut edit = Edit::new(bytes);
+    let mut start = 0;
+    for piece in bytes.split(|byte| matches!(byte, b'&' | b';')) {
+        let end = start + piece.len();
+        if let Some(at) = memchr::memchr(b'=', piece) {
+            let (name, value) = (String::from_utf8_lossy(&piece[..at]), &piece[at + 1..]);
+            let other = if is_secret_parameter(&name) {
+                replace(&text(&name, value))
+            } else if memchr::memchr2(b'%', b':', value).is_some() {
+                let plain = String::from_utf8_lossy(value);
+                within(decoded(&plain).as_bytes(), replace).map(|other| encoded(&other))
+            } else {
+                None
+            };
+            edit.put(start + at + 1..end, other);
+        }
+        start = end + 1;
+    }
+    edit.end()
+}
+
+/// Percent-encodes what is not unreserved (RFC 3986, 2.3), but `+`, which was not decoded.
+fn encoded(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for byte in bytes {
+        if byte.is_ascii_alphanumeric() || b"-._~+".contains(byte) {
+            out.push(*byte);
+        } else {
+            out.extend_from_slice(format!("%{byte:02X}").as_bytes());
+        }
+    }
+    out
+}
+
+/// The parts of a form (RFC 7578): values of those that have such a name.
+fn parts(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    let mut edit = Edit::new(bytes);
+    let line = memchr::memmem::find(bytes, b"\r\n")?;
+    let between = [b"\r\n", &bytes[..line]].concat();
+    let finder = memchr::memmem::Finder::new(&between);
+    let mut at = line;
+    while let Some(head) = memchr::memmem::find(&bytes[at..], b"\r\n\r\n").map(|end| at + end) {
+        let value = head + 4;
+        let Some(end) = finder.find(&bytes[value..]).map(|length| value + length) else { break };
+        let fields = String::from_utf8_lossy(&bytes[at..head]);
+        let name = fields.split_once(" name=\"").and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name);
+        if let Some(name) = name.filter(|name| is_secret_parameter(name) && end > value) {
+            edit.put(value..end, replace(&text(name, &bytes[value..end])));
+        }
+        at = end + between.len();
+    }
+    edit.end()
+}
+
+/// Passwords in addresses: `scheme://user:password@host` (RFC 3986, 3.2.1), `host=h password=p` as databases have it.
+pub(super) fn addresses(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    let mut edit = Edit::new(bytes);
+    let mut found = users(bytes);
+    found.extend(pairs(bytes));
+    found.sort_by_key(|at| at.start);
+    for at in found.into_iter().filter(|at| !at.is_empty()) {
+        if at.start >= edit.kept {
+            let secret = Secret { name: "password", value: &bytes[at.clone()], form: Form::Address, guessable: true };
+            edit.put(at, replace(&secret));
+        }
+    }
+    edit.end()
+}
+
+fn users(bytes: &[u8]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for start in memchr::memmem::find_iter(bytes, b"://").map(|at| at + 3) {
+        let ends = |byte: &u8| b"/?#<>\"'\\".contains(byte) || byte.is_ascii_whitespace();
+        let rest = &bytes[start..];
+        let rest = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
+        if let Some(at) = memchr::memrchr(b'@', rest)
+            && let Some(colon) = memchr::memchr(b':', &rest[..at])
+        {
+            found.push(start + colon + 1..start + at);
+        }
+    }
+    found
+}
+
+fn pairs(bytes: &[u8]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for equals in memchr::memchr_iter(b'=', bytes) {
+        let before = bytes[..equals].trim_ascii_end();
+        let named = ["password", "pwd"].iter().any(|name| {
+            before.len().checked_sub(name.len()).is_some_and(|start| {
+                let is_word = start > 0 && before[start - 1].is_ascii_alphanumeric();
+                !is_word && before[start..].eq_ignore_ascii_case(name.as_bytes())
+            })
+        });
+        if named {
+            let start = equals + 1 + (bytes.len() - equals - 1 - bytes[equals + 1..].trim_ascii_start().len());
+            let ends = |byte: &u8| b";&,\"'\\".contains(byte) || byte.is_ascii_whitespace();
+            let end = bytes[start..].iter().position(ends).map_or(bytes.len(), |length| start + length);
+            found.push(start..end);
+        }
+    }
+    found
+}
