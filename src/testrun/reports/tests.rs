@@ -54,7 +54,7 @@ fn runs(runner: TestRunner, names: &[&str]) -> Vec<(TestStatus, [u64; 7])> {
     let mut found = Vec::new();
     for (index, name) in names.iter().enumerate() {
         let report = Sample::of(runner.name(), name).run(runner);
-        let _ = writeln!(told, "=== {name}\n{}\n", text::tests(&report, &[]));
+        let _ = writeln!(told, "=== {name}\n{}\n", text::tests(&report));
         if index == 0 {
             insta::assert_json_snapshot!(format!("{}_whole", runner.name()), report);
         }
