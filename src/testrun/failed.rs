@@ -5,15 +5,18 @@ use std::collections::{HashMap, HashSet};
 use super::model::{Case, State, TestRunner};
 use super::plan::FailedTest;
 use super::reports::Parsed;
+use crate::limits::MAX_KEPT_FAILURES;
 
 /// What is on the list after a run: what failed in it, and of `known`, the list before, what did not pass in it. A run of
-/// all tests (`is_all`) takes from it what is no longer among them.
+/// all tests (`is_all`) takes from it what is no longer among them. At most [`MAX_KEPT_FAILURES`] and what failed now.
 pub fn left(runner: TestRunner, known: &[FailedTest], parsed: &Parsed, is_all: bool) -> Vec<FailedTest> {
     let failed = failed(runner, parsed);
     let states: HashMap<&str, State> = parsed.tests.iter().map(|test| (test.id.as_str(), test.state)).collect();
     let files: HashSet<&str> = parsed.tests.iter().map(|test| file_of(runner, &test.id)).collect();
     let unloaded: HashSet<&str> = parsed.file_errors.iter().map(|error| error.file.as_str()).collect();
-    let is_whole = is_all && parsed.ended && !parsed.build_failed && parsed.truncated.others == 0;
+    let is_whole =
+        is_all && parsed.ended && !parsed.build_failed && (parsed.deselected, parsed.truncated.others) == (0, 0);
+    let room = MAX_KEPT_FAILURES.saturating_sub(failed.len());
     let stays = |test: &&FailedTest| {
         if failed.contains(test) {
             return false;
@@ -26,7 +29,7 @@ pub fn left(runner: TestRunner, known: &[FailedTest], parsed: &Parsed, is_all: b
             None => !is_whole || unloaded.contains(test.file.as_str()),
         }
     };
-    known.iter().filter(stays).cloned().chain(failed.iter().cloned()).collect()
+    known.iter().filter(stays).take(room).cloned().chain(failed.iter().cloned()).collect()
 }
 
 /// Whether a file that had failed as such was loaded in this run.
