@@ -561,7 +561,7 @@ pub const MAX_TEST_REPORT_BYTES: usize = 64 * 1024 * 1024;
 pub const MAX_TEST_LINE_BYTES: usize = 4 * 1024 * 1024;
 /// Failed tests that are kept of a run with what they say.
 pub const MAX_KEPT_FAILURES: usize = 500;
-/// Failed tests that a reply shows.
+/// Failed tests that a reply shows, if it was asked for all.
 pub const MAX_SHOWN_FAILURES: usize = 50;
 /// Tests that are kept by name, and tests that may be open at the same time.
 pub const MAX_KEPT_TESTS: usize = 20_000;
@@ -593,9 +593,7 @@ pub const MAX_KEPT_DIAGNOSTICS: usize = 5000;
 pub const MAX_SHOWN_DIAGNOSTICS: usize = 100;
 /// Places and advice that belong to one diagnostic.
 pub const MAX_RELATED: usize = 8;
-/// Failed tests that the text of a reply tells in full; the structured reply has more.
+/// Failed tests that a reply shows, unless it was asked for all.
 pub const MAX_TOLD_FAILURES: usize = 20;
-/// Other tests that it names.
-pub const MAX_TOLD_TESTS: usize = 20;
 /// Longest error of a test in the text of a reply, in lines.
 pub const MAX_TOLD_LINES: usize = 20;

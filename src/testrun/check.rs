@@ -127,17 +127,18 @@ fn choose(
     cwd: &Path,
     request: &CheckRequest<'_>,
 ) -> Result<(Checker, PathBuf, Vec<String>), TestrunError> {
-    let found = detect::checkers(&ground.disk(), cwd);
+    let start = files::start(ground.disk(), cwd, request.cwd.is_some(), request.files);
+    let found = detect::checkers(&ground.disk(), &start);
     if let Some(asked) = request.checker {
         let of = found.into_iter().find(|found| found.what == asked);
-        let dir = of.as_ref().map_or_else(|| cwd.to_path_buf(), |found| found.dir.clone());
-        let why = of.map_or_else(|| "nothing here names it".to_owned(), |found| found.why);
-        return Ok((asked, dir, vec![format!("{}: {why}", asked.name())]));
+        let dir = of.map_or_else(|| cwd.to_path_buf(), |found| found.dir);
+        return Ok((asked, dir, Vec::new()));
     }
     let suits = |found: &&Found<Checker>| request.files.iter().all(|file| detect::suits_checker(found.what, file));
     let Some(best) = found.iter().find(suits) else {
         let what = if request.files.is_empty() { "its types are checked" } else { "types of such files are checked" };
-        return Err(TestrunError::Nothing { dir: cwd.to_path_buf(), what, below: Vec::new() });
+        let below = detect::checkers_below(&ground.disk(), cwd);
+        return Err(TestrunError::Nothing { dir: cwd.to_path_buf(), what, below, script: None });
     };
     let mut notes = vec![format!("{}: {}", best.what.name(), best.why)];
     let others: Vec<String> = found
@@ -184,14 +185,15 @@ fn told(
         Exit::Signal(signal) => (None, Some(signal)),
     };
     let said = outcome.stderr.text();
-    let absent = exit_code == Some(127) || exit_code == Some(1) && said.trim_end().contains(": No module named ");
-    let ending = Ending {
-        exit_code,
-        signal,
-        timed_out: outcome.timed_out,
-        missing: absent && parsed.diagnostics.is_empty(),
-        duration_ms: took.as_millis() as u64,
-    };
+    let no_module = format!(": No module named {}", facts.checker.name());
+    let absent = exit_code == Some(127) || exit_code == Some(1) && said.trim_end().ends_with(&no_module);
+    let missing = absent && parsed.diagnostics.iter().all(|diagnostic| diagnostic.file.is_none());
+    if missing {
+        // The words of the shell or of Python about it.
+        parsed.diagnostics.clear();
+    }
+    let ending =
+        Ending { exit_code, signal, timed_out: outcome.timed_out, missing, duration_ms: took.as_millis() as u64 };
     if let Some(listed) = listed {
         parsed.files_checked = (!listed.is_empty()).then_some(listed.len() as u64);
         let files = facts.targets.iter().filter(|target| !target.is_dir);

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use super::detect::{self, Found};
 use super::error::TestrunError;
+use super::files;
 use super::ground::Ground;
 use super::model::TestRunner;
 use crate::exec::Exit;
 use crate::limits::DEFAULT_COMMAND_TIMEOUT_SECS;
 use crate::policy::{Checked, Read};
+use crate::text::escape::show_path;
 
 /// A runner that was chosen, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,42 +42,82 @@ pub struct Missing {
     pub install: String,
 }
 
-/// The runner for `cwd`: the one that is asked for, else the best of those for the files that are named.
+/// The runner for `cwd`, which is told or the usual one: the one that is asked for, else the best of those for the files
+/// that are named.
 pub fn choose(
     ground: &Ground<'_>,
     cwd: &Path,
+    is_told: bool,
     asked: Option<TestRunner>,
     files: &[String],
 ) -> Result<Chosen, TestrunError> {
-    let found = detect::runners(&ground.disk(), cwd);
+    let disk = ground.disk();
+    let start = files::start(disk, cwd, is_told, files);
+    let mut found = detect::runners(&disk, &start);
     let known = |runner: TestRunner| if runner == TestRunner::Nextest { TestRunner::CargoTest } else { runner };
     if let Some(asked) = asked {
         let of = found.into_iter().find(|found| found.what == known(asked));
-        let dir = of.as_ref().map_or_else(|| cwd.to_path_buf(), |found| found.dir.clone());
-        let why = of.map_or_else(|| "nothing here names it".to_owned(), |found| found.why);
-        return Ok(Chosen { runner: asked, dir, notes: vec![format!("{}: {why}", asked.name())] });
+        let dir = of.map_or_else(|| cwd.to_path_buf(), |found| home(found, cwd));
+        return Ok(Chosen { runner: asked, dir, notes: Vec::new() });
     }
-    let suits = |found: &&Found<TestRunner>| files.iter().all(|file| detect::suits_runner(found.what, file));
-    let Some(best) = found.iter().find(suits) else {
+    let suits = |found: &Found<TestRunner>| files.iter().all(|file| detect::suits_runner(found.what, file));
+    if !found.iter().any(suits) && !files.is_empty() {
+        // The directory that was told has none for them: those around the files.
+        found = detect::runners(&disk, &files::start(disk, cwd, false, files));
+    }
+    let Some(at) = found.iter().position(suits) else {
+        several(ground, cwd, files)?;
         let what = if files.is_empty() { "its tests are run" } else { "the tests of such files are run" };
-        let below = detect::below(&ground.disk(), cwd);
-        return Err(TestrunError::Nothing { dir: cwd.to_path_buf(), what, below });
+        let below = detect::runners_below(&disk, cwd);
+        let script = detect::test_script(&disk, cwd).filter(|_| found.is_empty());
+        return Err(TestrunError::Nothing { dir: cwd.to_path_buf(), what, below, script });
     };
+    let best = found.remove(at);
     let mut notes = vec![format!("{}: {}", best.what.name(), best.why)];
-    let others: Vec<String> = found
-        .iter()
-        .filter(|other| other.what != best.what)
-        .map(|other| format!("`runner: \"{}\"` ({})", asked_as(other.what), other.why))
-        .collect();
+    let others: Vec<String> =
+        found.iter().map(|other| format!("`runner: \"{}\"` ({})", other.what.name(), other.why)).collect();
     if !others.is_empty() {
         notes.push(format!("there is also {}", others.join(", ")));
     }
-    Ok(Chosen { runner: best.what, dir: best.dir.clone(), notes })
+    Ok(Chosen { runner: best.what, dir: home(best, cwd), notes })
 }
 
-/// What `runner` is called as a parameter.
-fn asked_as(runner: TestRunner) -> &'static str {
-    if runner == TestRunner::CargoTest { "cargo" } else { runner.name() }
+/// Where a runner begins. Tests that nothing names a project for are run from `cwd`, from where Python finds their modules.
+fn home(found: Found<TestRunner>, cwd: &Path) -> PathBuf {
+    if found.is_habit() && found.dir.starts_with(cwd) { cwd.to_path_buf() } else { found.dir }
+}
+
+/// The error for files that no one project has, each of which has one.
+fn several(ground: &Ground<'_>, cwd: &Path, files: &[String]) -> Result<(), TestrunError> {
+    const NAMED: usize = 3;
+    let mut groups: Vec<(Found<TestRunner>, Vec<&str>)> = Vec::new();
+    for file in files {
+        let dir = files::holder(ground.disk(), cwd, file).unwrap_or_else(|| cwd.to_path_buf());
+        let found = detect::runners(&ground.disk(), &dir);
+        let Some(own) = found.into_iter().find(|found| detect::suits_runner(found.what, file)) else { return Ok(()) };
+        match groups.iter_mut().find(|(known, _)| known.what == own.what && (known.dir == own.dir || known.is_habit()))
+        {
+            Some((_, files)) => files.push(file),
+            None => groups.push((own, vec![file])),
+        }
+    }
+    if groups.len() < 2 {
+        return Ok(());
+    }
+    let is_one = groups.iter().all(|(found, _)| found.what == groups[0].0.what);
+    let told: Vec<String> = groups
+        .iter()
+        .take(NAMED)
+        .map(|(found, files)| {
+            let more = if files.len() > NAMED { ", ..." } else { "" };
+            let place = if is_one { format!(" in {}", show_path(&found.dir)) } else { String::new() };
+            let named: Vec<&str> = files.iter().take(NAMED).copied().collect();
+            format!("{}{place}: {}{more}", found.what.name(), named.join(", "))
+        })
+        .collect();
+    let count = if groups.len() == 2 { "two".to_owned() } else { groups.len().to_string() };
+    let noun = if is_one { "projects" } else { "runners" };
+    Err(TestrunError::arguments(format!("these are files of {count} {noun} ({}): call once for each", told.join("; "))))
 }
 
 /// The program of a runner. nextest takes the place of `cargo test` where it is installed, unless `exactly` that is meant.

@@ -42,6 +42,16 @@ pub struct Found<T> {
     distance: usize,
 }
 
+/// Names of one directory that are looked into.
+const LOOKED_AT: usize = 200;
+
+impl<T> Found<T> {
+    /// Whether nothing names it: there are only files as it has them.
+    pub fn is_habit(&self) -> bool {
+        self.weight == Weight::Habit
+    }
+}
+
 /// How much a sign is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Weight {
@@ -86,9 +96,39 @@ pub fn suits_checker(checker: Checker, file: &str) -> bool {
     }
 }
 
-/// Directories directly below `cwd` in which something is found, each with what it is.
-pub fn below(tree: &dyn Tree, cwd: &Path) -> Vec<(String, &'static str)> {
-    const LOOKED_AT: usize = 200;
+/// Directories directly below `cwd` in which tests are found, each with their runner.
+pub fn runners_below(tree: &dyn Tree, cwd: &Path) -> Vec<(String, &'static str)> {
+    below(tree, cwd, |level| {
+        ORDER.iter().find(|runner| test_sign(level, **runner).is_some()).map(|runner| runner.name())
+    })
+}
+
+/// The same for checkers.
+pub fn checkers_below(tree: &dyn Tree, cwd: &Path) -> Vec<(String, &'static str)> {
+    below(tree, cwd, |level| {
+        CHECKERS.iter().find(|checker| check_sign(level, **checker).is_some()).map(|checker| checker.name())
+    })
+}
+
+/// The test script of the nearest `package.json`, if it has one that says something.
+pub fn test_script(tree: &dyn Tree, cwd: &Path) -> Option<String> {
+    let levels = cwd.ancestors().map_while(|dir| Level::at(tree, dir));
+    let script = levels
+        .filter(|level| level.has("package.json"))
+        .find_map(|level| level.package()["scripts"]["test"].as_str().map(str::to_owned))?;
+    // What `npm init` writes is no script.
+    let is_shown = script.len() <= LONGEST_SCRIPT && !script.contains(char::is_control);
+    (is_shown && !script.contains("no test specified")).then_some(script)
+}
+
+/// The longest script that is told, in bytes.
+const LONGEST_SCRIPT: usize = 200;
+
+fn below(
+    tree: &dyn Tree,
+    cwd: &Path,
+    what: impl Fn(&Level<'_>) -> Option<&'static str>,
+) -> Vec<(String, &'static str)> {
     const NAMED: usize = 8;
     let names = tree.names(cwd).unwrap_or_default();
     let usual = names.iter().filter(|name| !name.starts_with('.') && *name != "node_modules").take(LOOKED_AT);
@@ -96,11 +136,7 @@ pub fn below(tree: &dyn Tree, cwd: &Path) -> Vec<(String, &'static str)> {
     for name in usual {
         let dir = cwd.join(name);
         let Some(level) = Level::at(tree, &dir) else { continue };
-        let sign =
-            ORDER.iter().find(|runner| test_sign(&level, **runner).is_some_and(|(weight, _)| weight > Weight::Habit));
-        if let Some(runner) = sign {
-            found.push((name.clone(), runner.name()));
-        }
+        found.extend(what(&level).map(|what| (name.clone(), what)));
         if found.len() == NAMED {
             break;
         }
@@ -217,7 +253,7 @@ impl<'a> Level<'a> {
     fn section(&self, file: &str, section: &str) -> Sign {
         let text = self.text(file);
         let found = text.lines().any(|line| line.trim_start().starts_with(section));
-        found.then(|| (Weight::Named, format!("{section} in {file}")))
+        found.then(|| (Weight::Named, format!("{file} has {}", section.trim_matches(['[', ']']))))
     }
 
     /// Whether the directory is that of a Python project.
@@ -247,6 +283,9 @@ fn test_sign(level: &Level<'_>, runner: TestRunner) -> Sign {
     }
 }
 
+/// Where Python has its tests.
+const TEST_DIRS: [&str; 2] = ["tests", "test"];
+
 fn habits_of_python(level: &Level<'_>) -> Sign {
     let is_test = |name: &String| {
         let python = name.strip_suffix(".py");
@@ -255,12 +294,19 @@ fn habits_of_python(level: &Level<'_>) -> Sign {
     if let Some(name) = level.names.iter().find(|name| is_test(name)) {
         return Some((Weight::Habit, name.clone()));
     }
-    let inside = |dir: &&str| {
-        level.has(dir) && level.tree.names(&level.dir.join(dir)).is_some_and(|names| names.iter().any(is_test))
-    };
-    let dir = ["tests", "test"].into_iter().find(|dir| inside(dir))?;
-    let weight = if level.is_python() { Weight::Named } else { Weight::Habit };
-    Some((weight, format!("{dir}/ holds tests of Python")))
+    let holds = |dir: &str| level.tree.names(&level.dir.join(dir)).is_some_and(|names| names.iter().any(is_test));
+    let mut usual = TEST_DIRS.iter().filter(|dir| level.has(dir)).map(|dir| (*dir).to_owned());
+    if let Some(dir) = usual.find(|dir| holds(dir)) {
+        let weight = if level.is_python() { Weight::Named } else { Weight::Habit };
+        return Some((weight, format!("{dir}/ holds tests of Python")));
+    }
+    if !level.is_python() {
+        return None;
+    }
+    // Tests that lie in the package itself, as those of NumPy.
+    let packages = level.names.iter().filter(|name| !name.contains('.') && *name != "node_modules").take(LOOKED_AT);
+    let mut inside = packages.flat_map(|package| TEST_DIRS.map(|dir| format!("{package}/{dir}")));
+    inside.find(|dir| holds(dir)).map(|dir| (Weight::Named, format!("{dir}/ holds tests of Python")))
 }
 
 fn check_sign(level: &Level<'_>, checker: Checker) -> Sign {
@@ -347,12 +393,13 @@ mod tests {
         assert_eq!(
             said(&files, "/w/tools/tests"),
             [
-                "pytest in /w/tools: [tool.pytest in pyproject.toml",
+                "pytest in /w/tools: pyproject.toml has tool.pytest",
                 "vitest in /w: vitest is a dependency in package.json"
             ]
         );
-        assert_eq!(below(&tree(&files), Path::new("/w")), [("tools".to_owned(), "pytest")]);
-        assert_eq!(below(&tree(&files), Path::new("/w/packages")), [("b".to_owned(), "jest")]);
+        assert_eq!(runners_below(&tree(&files), Path::new("/w")), [("tools".to_owned(), "pytest")]);
+        assert_eq!(runners_below(&tree(&files), Path::new("/w/packages")), [("b".to_owned(), "jest")]);
+        assert_eq!(checkers_below(&tree(&files), Path::new("/w")), [("tools".to_owned(), "mypy")]);
     }
 
     #[test]
@@ -375,12 +422,23 @@ mod tests {
     #[test]
     fn a_project_of_python_needs_no_configuration() {
         let files = [("/w/setup.py", ""), ("/w/tests/test_a.py", ""), ("/w/Cargo.toml", "[package]")];
-        let expected = ["cargo_test in /w: Cargo.toml", "pytest in /w: tests/ holds tests of Python"];
+        let expected = ["cargo in /w: Cargo.toml", "pytest in /w: tests/ holds tests of Python"];
         assert_eq!(said(&files, "/w"), expected);
         assert_eq!(said(&[("/w/notes.txt", "")], "/w"), [""; 0]);
+        let inside = [("/w/setup.py", ""), ("/w/toolz/tests/test_a.py", "")];
+        assert_eq!(said(&inside, "/w"), ["pytest in /w: toolz/tests/ holds tests of Python"]);
+        assert_eq!(said(&inside[1..], "/w"), [""; 0]);
         let checks = checkers(&tree(&files), Path::new("/w/tests"));
         let checks: Vec<_> = checks.iter().map(|found| (found.what, found.why.as_str())).collect();
         assert_eq!(checks, [(Checker::CargoCheck, "Cargo.toml"), (Checker::Mypy, "a project of Python")]);
+    }
+
+    #[test]
+    fn a_test_script_is_told() {
+        let script = |text| test_script(&tree(&[("/w/package.json", text)]), Path::new("/w"));
+        assert_eq!(script(r#"{"scripts": {"test": "mocha -r x"}}"#).as_deref(), Some("mocha -r x"));
+        assert_eq!(script(r#"{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#), None);
+        assert_eq!(script("{}"), None);
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub enum TestrunError {
         what: &'static str,
         /// What there is in directories below it.
         below: Vec<(String, &'static str)>,
+        /// The test script of `package.json`, if it calls a runner that is not known.
+        script: Option<String>,
     },
     /// Arguments that do not go together, or that a runner has no way to obey.
     #[error("{message}")]
@@ -82,12 +84,19 @@ impl TestrunError {
                 let named: Vec<String> = below.iter().map(|(dir, what)| format!("`{dir}` ({what})")).collect();
                 Some(format!("give one of these as `cwd`: {}", named.join(", ")).into())
             }
+            Self::Nothing { script: Some(script), .. } => Some(
+                format!(
+                    "the test script of package.json is `{script}`: `runner: \"junit\"` with a `command` that makes it \
+                     write JUnit XML, and `report`, where it writes that"
+                )
+                .into(),
+            ),
             Self::Nothing { what, .. } if what.contains("types") => {
                 Some("give the project's directory as `cwd`, or name the checker with `checker`".into())
             }
             Self::Nothing { .. } => Some(
-                "give the project's directory as `cwd`, or name the runner with `runner`; `runner: \"junit\"` takes any \
-                 `command` that writes JUnit XML"
+                "give the project's directory as `cwd`, or name the runner with `runner` (as `runner: \"pytest\"`); \
+                 `runner: \"junit\"` takes any `command` that writes JUnit XML"
                     .into(),
             ),
             Self::NoMatch { .. } => Some("see what is there with glob_search; paths are relative to `cwd`".into()),

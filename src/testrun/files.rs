@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::error::TestrunError;
+use super::project::Disk;
 use crate::exec::place_of;
 use crate::limits::MAX_TEST_FILES;
 use crate::policy::{Checked, Kind, PolicyError, Read};
@@ -33,6 +34,30 @@ impl Target {
         let text = if below.as_os_str().is_empty() { ".".into() } else { below.to_string_lossy() };
         text.into_owned() + &self.part
     }
+}
+
+/// Where a project is looked for: the nearest directory that holds all of `given`; `cwd` where that is told, or where there
+/// is none.
+pub fn start(disk: Disk<'_>, cwd: &Path, is_told: bool, given: &[String]) -> PathBuf {
+    if is_told {
+        return cwd.to_path_buf();
+    }
+    let mut common: Option<PathBuf> = None;
+    for dir in given.iter().filter_map(|given| holder(disk, cwd, given)) {
+        common = match common {
+            Some(known) => known.ancestors().find(|above| dir.starts_with(above)).map(Path::to_path_buf),
+            None => Some(dir),
+        };
+    }
+    common.filter(|dir| disk.directory(dir).is_ok()).unwrap_or_else(|| cwd.to_path_buf())
+}
+
+/// The nearest directory to what a caller named that is there, and allowed.
+pub fn holder(disk: Disk<'_>, cwd: &Path, given: &str) -> Option<PathBuf> {
+    let path = given.split("::").next().unwrap_or(given);
+    let plain: PathBuf = Path::new(path).iter().take_while(|part| !is_glob(&part.to_string_lossy())).collect();
+    let path = cwd.join(plain);
+    path.ancestors().find_map(|dir| disk.directory(dir).ok()).map(|dir| dir.shown().to_path_buf())
 }
 
 /// Not the project's own files, or none that a person wrote.

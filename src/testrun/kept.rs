@@ -78,7 +78,7 @@ impl Kept {
         self.lock().logs.iter().find(|log| log.uri == uri).cloned()
     }
 
-    /// Remembers what failed in the last run of a project; nothing, if nothing did.
+    /// Remembers what failed in a project and has not passed since; nothing, if all has.
     pub fn remember(&self, project: &Path, runner: TestRunner, failed: Vec<FailedTest>) {
         let mut inner = self.lock();
         inner.failed.retain(|(known, by, _)| (known.as_path(), *by) != (project, runner));
@@ -88,7 +88,7 @@ impl Kept {
         }
     }
 
-    /// What failed in the last run of a project; `None` if there was none.
+    /// What failed in a project and has not passed since; `None` if nothing was run there.
     pub fn failed(&self, project: &Path, runner: TestRunner) -> Option<Arc<[FailedTest]>> {
         let inner = self.lock();
         let known = inner.failed.iter().find(|(known, by, _)| (known.as_path(), *by) == (project, runner));
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn only_the_last_failures_of_a_project_are_remembered() {
         let kept = Kept::default();
-        let test = |name: &str| FailedTest { file: "f".to_owned(), names: vec![name.to_owned()] };
+        let test = |name: &str| FailedTest { id: name.to_owned(), file: "f".to_owned(), names: vec![name.to_owned()] };
         kept.remember(Path::new("/a"), TestRunner::Go, vec![test("x")]);
         kept.remember(Path::new("/a"), TestRunner::Jest, vec![test("y")]);
         kept.remember(Path::new("/a"), TestRunner::Go, vec![]);

@@ -1,7 +1,7 @@
 //! Test runs and type checks: which runner a project has, how it is run, and what it says, as one shape.
 //!
 //! Functions: `detect` (which runner), `plan` and `check_plan` (its command line), `changed`, `reports` (what it wrote),
-//! `verdict`, `text` (for the model). On the disk and with processes: `project`, `files`, `choose`, `which`, `run`, `check`.
+//! `failed` (what to run again), `verdict`, `text` (for the model). On the disk and with processes: `project`, `files`, `choose`, `which`, `run`, `check`.
 
 mod changed;
 mod check;
@@ -9,6 +9,7 @@ mod check_plan;
 mod choose;
 mod detect;
 mod error;
+mod failed;
 mod files;
 mod ground;
 mod kept;

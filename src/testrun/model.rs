@@ -26,6 +26,7 @@ pub enum TestRunner {
     /// Any program that writes `JUnit` XML.
     Junit,
     /// `cargo test`, by its text.
+    #[serde(rename = "cargo")]
     CargoTest,
     /// `cargo nextest`, by its `JUnit` XML.
     Nextest,
@@ -34,14 +35,14 @@ pub enum TestRunner {
 }
 
 impl TestRunner {
-    /// As it is written on the wire.
+    /// As it is written on the wire, and asked for.
     pub fn name(self) -> &'static str {
         match self {
             Self::Vitest => "vitest",
             Self::Pytest => "pytest",
             Self::Jest => "jest",
             Self::Junit => "junit",
-            Self::CargoTest => "cargo_test",
+            Self::CargoTest => "cargo",
             Self::Nextest => "nextest",
             Self::Go => "go",
         }

@@ -16,6 +16,8 @@ const NEXTEST_CONFIG: &str = "nextest.toml";
 /// A test that failed, as the runner can be told to run it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedTest {
+    /// As the report names it; empty if the file itself failed.
+    pub id: String,
     /// Its file, or Go's package.
     pub file: String,
     /// The suites around it and its own name; empty if the file itself failed.

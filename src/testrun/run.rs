@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use super::choose::{self, Chosen, Missing, Program, choose};
 use super::detect::Tree as _;
 use super::error::TestrunError;
+use super::failed;
 use super::ground::Ground;
 use super::kept::Log;
-use super::model::{Listed, RunnerInfo, Scope, TestReport, TestRunner, TestStatus};
-use super::plan::{FailedTest, Plan, REPORT, Wanted, Which, line, plan, quoted};
+use super::model::{RunnerInfo, Scope, TestReport, TestRunner, TestStatus};
+use super::plan::{Plan, REPORT, Wanted, Which, line, plan, quoted};
 use super::reports::{self, Parsed, Progress, Sources};
 use super::verdict::{self, Ending};
 use super::which::{cargo_parts, which};
@@ -52,8 +53,6 @@ pub struct Ran {
     pub report: TestReport,
     /// What was chosen and why, and what else there is to say.
     pub notes: Vec<String>,
-    /// Tests that are told by name although nobody asked for all.
-    pub tests: Vec<Listed>,
     /// What the walls refused.
     pub denied: Vec<Denied>,
     /// The whole output.
@@ -72,7 +71,7 @@ pub fn run(
         None => disk.directory(&ground.usual_dir())?,
     };
     check_junit(request)?;
-    let mut chosen = choose(ground, cwd.shown(), request.runner, request.files)?;
+    let mut chosen = choose(ground, cwd.shown(), request.cwd.is_some(), request.runner, request.files)?;
     let project = disk.directory(&chosen.dir)?;
     let exactly = request.runner.is_some();
     let program = choose::program(ground, &mut chosen, &project, exactly)?;
@@ -201,8 +200,9 @@ fn told(
     if outcome.stdout.truncated && request.command.is_none() {
         notes.push(format!("of stdout only the first {} bytes were read", outcome.stdout.bytes.len()));
     }
-    let failed = failed_tests(chosen.runner, &parsed);
-    let tests = if request.all { Vec::new() } else { parsed.tests.clone() };
+    let known = ground.kept.failed(root.as_ref(), chosen.runner).unwrap_or_default();
+    let is_all = *which == Which::All && request.filter.is_none();
+    let failed = failed::left(chosen.runner, &known, &parsed, is_all);
     let mut report = verdict::test_report(runner, scope(which, request, &root), parsed, ending, request.all);
     // What a run did not come to is still as it was.
     if !matches!(report.status, TestStatus::MissingTool | TestStatus::ConfigError | TestStatus::NoTests) {
@@ -212,7 +212,7 @@ fn told(
     if let Some(hint) = hint(&report, request, which) {
         report.hint = Some(hint);
     }
-    Ran { report, tests, notes, denied: outcome.denied.clone(), log: Some(log) }
+    Ran { report, notes, denied: outcome.denied.clone(), log: Some(log) }
 }
 
 /// Whether the program was not there: the shell found none (127, sh(1)), or Python has no such module.
@@ -248,6 +248,9 @@ fn hint(report: &TestReport, request: &Request<'_>, which: &Which) -> Option<Str
         }
         TestStatus::NoTests if request.filter.is_none() && matches!(which, Which::Targets(_)) => {
             "the runner takes none of `testFiles` for files of tests".to_owned()
+        }
+        TestStatus::ConfigError if matches!(which, Which::Failed(_)) => {
+            "a test that failed may be gone, or have another name: a run of all tests renews the list".to_owned()
         }
         _ => return None,
     })
@@ -291,31 +294,6 @@ fn beside(which: &Which, parsed: &Parsed, root: &str) -> Option<String> {
     others.truncate(NAMED);
     (!others.is_empty())
         .then(|| format!("ran too, since the runner matches parts of paths: {}{more}", others.join(", ")))
-}
-
-/// What failed, as the runner can be asked for it again.
-fn failed_tests(runner: TestRunner, parsed: &Parsed) -> Vec<FailedTest> {
-    let of_case = parsed.failures.iter().map(|case| {
-        let file = case.file.clone().unwrap_or_else(|| case.id.split(" > ").next().unwrap_or_default().to_owned());
-        if runner == TestRunner::Pytest {
-            let mut parts = case.id.split("::");
-            let of_id = parts.next().unwrap_or_default().to_owned();
-            return FailedTest { file: case.file.clone().unwrap_or(of_id), names: parts.map(str::to_owned).collect() };
-        }
-        if matches!(runner, TestRunner::Go | TestRunner::CargoTest | TestRunner::Nextest) {
-            // The package, or the program of the tests, is the first of the suites.
-            let names = case.suite.iter().skip(1).chain([&case.name]).cloned().collect();
-            return FailedTest { file: case.suite.first().cloned().unwrap_or_default(), names };
-        }
-        FailedTest { file, names: case.suite.iter().chain([&case.name]).cloned().collect() }
-    });
-    let of_files = parsed.file_errors.iter().map(|error| FailedTest { file: error.file.clone(), names: Vec::new() });
-    let unfinished = parsed.unfinished.iter().filter(|_| matches!(runner, TestRunner::Vitest | TestRunner::Pytest));
-    let of_unfinished = unfinished.map(|id| {
-        let file = id.split(" > ").next().unwrap_or(id).split("::").next().unwrap_or(id);
-        FailedTest { file: file.to_owned(), names: Vec::new() }
-    });
-    of_case.chain(of_files).chain(of_unfinished).collect()
 }
 
 fn progress(seen: &Progress, elapsed: Duration, stage: Stage) -> String {
@@ -388,5 +366,5 @@ fn empty(
     let scope = Scope { files: request.files.to_vec(), filter: request.filter.map(str::to_owned), project: None };
     let mut report = verdict::test_report(runner, scope, Parsed::default(), ending, false);
     report.hint = hint;
-    Ran { report, tests: Vec::new(), notes, denied: Vec::new(), log: None }
+    Ran { report, notes, denied: Vec::new(), log: None }
 }

@@ -4,21 +4,24 @@
 use std::fmt::Write as _;
 
 use super::model::{
-    Case, CheckStatus, Diagnostic, Diagnostics, Frame, Listed, Severity, State, TestError, TestReport, TestStatus,
+    Case, CheckStatus, Diagnostic, Diagnostics, Frame, Severity, State, TestError, TestReport, TestStatus,
 };
 use super::reports::is_library;
-use crate::limits::{MAX_TOLD_FAILURES, MAX_TOLD_LINES, MAX_TOLD_TESTS};
+use crate::limits::MAX_TOLD_LINES;
 
-/// A test run. `tests` are names of tests to tell besides the failures: those of the report, unless it lists none.
-pub fn tests(report: &TestReport, tests: &[Listed]) -> String {
+/// A test run.
+pub fn tests(report: &TestReport) -> String {
     let mut text = String::new();
     heading(&mut text, report);
-    for case in report.failures.iter().take(MAX_TOLD_FAILURES) {
-        failure(&mut text, case);
-    }
-    let more = report.failures.len().saturating_sub(MAX_TOLD_FAILURES) as u64 + report.truncated.failures;
-    if more > 0 {
-        let _ = writeln!(text, "... and {more} more failed");
+    failures(&mut text, &report.failures);
+    match (report.truncated.failures, &report.tests) {
+        (0, _) => {}
+        (more, None) => {
+            let _ = writeln!(text, "... and {more} more failed (`detail: \"all\"` shows more, the log has all)");
+        }
+        (more, Some(_)) => {
+            let _ = writeln!(text, "... and {more} more failed (the log has all)");
+        }
     }
     for error in &report.file_errors {
         let place = place(Some(&error.file), error.line, error.column);
@@ -34,10 +37,7 @@ pub fn tests(report: &TestReport, tests: &[Listed]) -> String {
     for id in &report.unfinished {
         let _ = writeln!(text, "UNFINISHED {id}");
     }
-    others(&mut text, report.tests.as_deref().unwrap_or(tests), report);
-    if let Some(uri) = &report.log_uri {
-        let _ = writeln!(text, "log: {uri}");
-    }
+    others(&mut text, report);
     if let Some(hint) = &report.hint {
         let _ = writeln!(text, "hint: {hint}");
     }
@@ -72,12 +72,61 @@ fn heading(text: &mut String, report: &TestReport) {
         .filter(|(count, word)| *count > 0 || *word == "passed" || *word == "failed")
         .map(|(count, word)| format!("{count} {word}"))
         .collect();
+    let faults = [(report.file_errors.len(), "file error"), (report.run_errors.len(), "run error")];
+    let faults = faults.iter().filter(|(count, _)| *count > 0).map(|(count, noun)| counted(*count as u64, noun));
+    let told: Vec<_> = told.into_iter().chain(faults).collect();
     let version = report.runner.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
     let name = report.runner.name.name();
     let _ = writeln!(text, "{status}: {} ({name}{version}, {})", told.join(", "), seconds(report.duration_ms));
 }
 
+/// Failures, each with what it says; those that say the same stand together, and it is told once.
+fn failures(text: &mut String, cases: &[Case]) {
+    let mut groups: Vec<(&Case, Vec<&Case>)> = Vec::new();
+    for case in cases {
+        match groups.iter_mut().find(|(first, _)| says_the_same(first, case)) {
+            Some((_, others)) => others.push(case),
+            None => groups.push((case, Vec::new())),
+        }
+    }
+    for (first, others) in groups {
+        failure(text, first);
+        if !others.is_empty() {
+            let _ = writeln!(text, "  the same in {} more:", others.len());
+        }
+        for case in others {
+            text.push_str("  ");
+            failed_name(text, case);
+        }
+    }
+}
+
+fn says_the_same(one: &Case, other: &Case) -> bool {
+    let is_same = |(one, other): (&TestError, &TestError)| {
+        one.message == other.message
+            && [&one.class, &one.expected, &one.actual, &one.diff]
+                == [&other.class, &other.expected, &other.actual, &other.diff]
+    };
+    !one.errors.is_empty()
+        && one.errors.len() == other.errors.len()
+        && one.errors.iter().zip(&other.errors).all(is_same)
+        && (&one.stdout, &one.stderr) == (&other.stdout, &other.stderr)
+}
+
 fn failure(text: &mut String, case: &Case) {
+    failed_name(text, case);
+    for error in &case.errors {
+        self::error(text, error);
+    }
+    for (name, output) in [("stdout", &case.stdout), ("stderr", &case.stderr)] {
+        if let Some(output) = output {
+            let _ = writeln!(text, "  {name}:");
+            indented(text, output);
+        }
+    }
+}
+
+fn failed_name(text: &mut String, case: &Case) {
     let word = match case.state {
         State::TimedOut => "TIMED OUT",
         State::Crashed => "CRASHED",
@@ -93,15 +142,6 @@ fn failure(text: &mut String, case: &Case) {
         _ => String::new(),
     };
     let _ = writeln!(text, "{word} {}{place}{time}", case.id);
-    for error in &case.errors {
-        self::error(text, error);
-    }
-    for (name, output) in [("stdout", &case.stdout), ("stderr", &case.stderr)] {
-        if let Some(output) = output {
-            let _ = writeln!(text, "  {name}:");
-            indented(text, output);
-        }
-    }
 }
 
 fn error(text: &mut String, error: &TestError) {
@@ -153,19 +193,19 @@ fn frames(text: &mut String, stack: &[Frame]) {
     }
 }
 
-/// Names of tests that are no failures; the slow ones with their times.
-fn others(text: &mut String, tests: &[Listed], report: &TestReport) {
+/// Names of tests that are no failures, if they were asked for; the slow ones with their times.
+fn others(text: &mut String, report: &TestReport) {
+    let tests = report.tests.as_deref().unwrap_or_default();
     let mut told: Vec<_> = tests.iter().filter(|test| !test.state.is_failure()).collect();
     // What did not run is more of a surprise than what passed.
     told.sort_by_key(|test| test.state == State::Passed);
-    let max = if report.tests.is_some() { usize::MAX } else { MAX_TOLD_TESTS };
-    for test in told.iter().take(max) {
+    for test in told {
         let word = if test.state == State::Passed { "ok" } else { test.state.name() };
         let time = test.duration_ms.filter(|time| *time >= 100).map(|time| format!(" ({})", duration(time)));
         let _ = writeln!(text, "{word} {}{}", test.id, time.unwrap_or_default());
     }
-    if told.len() > max {
-        let _ = writeln!(text, "... and {} more that did not fail", told.len() - max);
+    if report.tests.is_some() && report.truncated.others > 0 {
+        let _ = writeln!(text, "... and {} more", report.truncated.others);
     }
 }
 
@@ -194,9 +234,6 @@ pub fn diagnostics(report: &Diagnostics) -> String {
     }
     if report.truncated > 0 {
         let _ = writeln!(text, "... and {} more", report.truncated);
-    }
-    if let Some(uri) = &report.log_uri {
-        let _ = writeln!(text, "log: {uri}");
     }
     if let Some(hint) = &report.hint {
         let _ = writeln!(text, "hint: {hint}");

@@ -2,11 +2,12 @@
 //! with 0 and have run nothing, report no failure and exit with 1, or die half-way through a report without one.
 
 use super::model::{
-    CheckStatus, CheckerInfo, DiagnosticSummary, Diagnostics, DiagnosticsKind, RunError, RunnerInfo, Scope, Severity,
-    TestReport, TestRunner, TestStatus, TestsKind,
+    CheckStatus, CheckerInfo, DiagnosticSummary, Diagnostics, DiagnosticsKind, Frame, RunError, RunnerInfo, Scope,
+    Severity, TestReport, TestRunner, TestStatus, TestsKind,
 };
+use super::reports::is_library;
 use super::reports::{Checked, Parsed};
-use crate::limits::{MAX_LISTED_TESTS, MAX_SHOWN_DIAGNOSTICS, MAX_SHOWN_FAILURES};
+use crate::limits::{MAX_LISTED_TESTS, MAX_SHOWN_DIAGNOSTICS, MAX_SHOWN_FAILURES, MAX_TOLD_FAILURES, MAX_TOLD_LINES};
 
 /// Exit status of a build that failed (cargo(1)).
 const CARGO_FAILED: i32 = 101;
@@ -121,7 +122,12 @@ pub fn test_report(runner: RunnerInfo, scope: Scope, parsed: Parsed, ending: End
         log_uri: None,
         hint: None,
     };
-    report.truncated.failures += cut(&mut report.failures, MAX_SHOWN_FAILURES);
+    let most = if listed { MAX_SHOWN_FAILURES } else { MAX_TOLD_FAILURES };
+    report.truncated.failures += cut(&mut report.failures, most);
+    for slow in &mut report.slowest {
+        // Some runners round up.
+        slow.duration_ms = slow.duration_ms.min(ending.duration_ms);
+    }
     match &mut report.tests {
         Some(tests) => report.truncated.others += cut(tests, MAX_LISTED_TESTS),
         // Names that nobody asked for are not missed.
@@ -138,6 +144,37 @@ pub fn test_report(runner: RunnerInfo, scope: Scope, parsed: Parsed, ending: End
         report.run_errors.push(RunError { class: None, message: parsed.said, stack: Vec::new() });
     }
     report
+}
+
+/// The same with no more of each failure than its text tells; says in `truncated` how many bytes that leaves out.
+pub fn shortened(mut report: TestReport) -> TestReport {
+    let mut left_out = 0;
+    let mut cut = |text: &mut String| {
+        let end = text.split_inclusive('\n').take(MAX_TOLD_LINES).map(str::len).sum::<usize>();
+        left_out += (text.len() - end) as u64;
+        text.truncate(end);
+    };
+    for case in &mut report.failures {
+        [&mut case.stdout, &mut case.stderr].into_iter().flatten().for_each(&mut cut);
+        for error in &mut case.errors {
+            cut(&mut error.message);
+            [&mut error.expected, &mut error.actual, &mut error.diff].into_iter().flatten().for_each(&mut cut);
+            own_frames(&mut error.stack);
+        }
+    }
+    report.file_errors.iter_mut().for_each(|error| cut(&mut error.message));
+    for error in &mut report.run_errors {
+        cut(&mut error.message);
+        own_frames(&mut error.stack);
+    }
+    report.truncated.bytes += left_out;
+    report
+}
+
+/// Leaves the frames of the project; where there is none, the first.
+fn own_frames(stack: &mut Vec<Frame>) {
+    let own = stack.iter().take_while(|frame| !is_library(&frame.file)).count();
+    stack.truncate(own.max(1));
 }
 
 /// The next step, where one can be told from the report alone.

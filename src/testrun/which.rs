@@ -45,9 +45,14 @@ pub fn which(
             ))
         })?;
         if known.is_empty() {
-            return Ok(Err("nothing failed in the last run".to_owned()));
+            return Ok(Err(format!(
+                "nothing to run again: every test that has failed by {} in `{}` since the server was started has passed \
+                 since, or is gone",
+                chosen.runner.name(),
+                project.shown().display()
+            )));
         }
-        chosen.notes.push(format!("only what failed in the last run: {}", known.len()));
+        chosen.notes.push(format!("only what failed and has not passed since: {}", known.len()));
         return Ok(Ok(Which::Failed(known.to_vec())));
     }
     if request.changed {
@@ -76,6 +81,14 @@ pub fn which(
     Ok(Ok(Which::All))
 }
 
+/// Files that a note names.
+const NAMED: usize = 5;
+
+/// `1 changed file`.
+fn changed_files(count: usize) -> String {
+    format!("{count} changed file{}", if count == 1 { "" } else { "s" })
+}
+
 fn changed_tests(ground: &Ground<'_>, chosen: &mut Chosen, project: &Checked<Read>) -> Result<Meant, TestrunError> {
     let timeout = Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS);
     let outcome = ground.shell(project, changed::GIT, timeout, &mut |_, _| {})?;
@@ -90,7 +103,7 @@ fn changed_tests(ground: &Ground<'_>, chosen: &mut Chosen, project: &Checked<Rea
         return Ok(Err("no file of the project differs from the last commit".to_owned()));
     }
     if matches!(chosen.runner, TestRunner::Vitest | TestRunner::Jest) {
-        chosen.notes.push(format!("tests that {} finds affected by {own} changed files", chosen.runner.name()));
+        chosen.notes.push(format!("tests that {} finds affected by {}", chosen.runner.name(), changed_files(own)));
         return Ok(Ok(Which::Changed));
     }
     let found = affected(chosen.runner, project.shown(), &files);
@@ -104,18 +117,32 @@ fn changed_tests(ground: &Ground<'_>, chosen: &mut Chosen, project: &Checked<Rea
         targets.extend(tests.into_iter().map(|path| Target::whole(path, false)));
     }
     if !alone.is_empty() {
-        let more = alone.len().saturating_sub(5);
-        alone.truncate(5);
+        let more = alone.len().saturating_sub(NAMED);
+        alone.truncate(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         chosen.notes.push(format!("changed, and no test is named after them: {}{more}", alone.join(", ")));
     }
     if targets.is_empty() {
-        return Ok(Err(format!("{own} files differ from the last commit, and no test is known to belong to them")));
+        return Ok(Err(format!(
+            "no test is known to belong to {}; tests that use them were not looked for",
+            changed_files(own)
+        )));
     }
-    chosen.notes.push(format!(
-        "tests of {own} changed files, by {}",
-        if chosen.runner == TestRunner::Pytest { "their names" } else { "their packages" }
-    ));
+    if chosen.runner == TestRunner::Pytest {
+        let named: Vec<String> = targets.iter().take(NAMED).map(|target| target.below(project.shown())).collect();
+        let more = targets.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        chosen.notes.push(format!(
+            "only {}{more} were run, by the names of {}; tests elsewhere that use the changed files were not",
+            named.join(", "),
+            changed_files(own)
+        ));
+    } else {
+        chosen.notes.push(format!(
+            "only the packages of {} were tested; tests elsewhere that use them were not run",
+            changed_files(own)
+        ));
+    }
     Ok(Ok(Which::Targets(targets.into_iter().collect())))
 }
 

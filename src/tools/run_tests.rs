@@ -6,11 +6,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::one_or_many::OneOrMany;
-use super::testing::{content, report, with_ground};
+use super::testing::{content, report as tell, with_ground};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::limits::{DEFAULT_TESTS_TIMEOUT_SECS, MAX_TESTS_TIMEOUT_SECS};
 use crate::testrun::model::{TestReport, TestRunner, TestStatus};
+use crate::testrun::verdict::shortened;
 use crate::testrun::{Request, run, text};
 
 /// Runs tests.
@@ -33,7 +34,7 @@ pub struct Params {
     filter: Option<String>,
     /// Only tests of what differs from the last commit
     changed: Option<bool>,
-    /// Only what failed in the last run
+    /// Only what failed and has not passed since
     #[schemars(extend("x-aliases" = ["rerun_failed"]))]
     rerun_failed: Option<bool>,
     /// With runner junit: a command that writes JUnit XML
@@ -112,12 +113,13 @@ impl Tool for RunTests {
             timeout,
         };
         let ran = with_ground(context, Self::NAME, |ground| {
-            Ok(run(ground, &request, &mut |elapsed, words| report(context, elapsed, timeout, words))?)
+            Ok(run(ground, &request, &mut |elapsed, words| tell(context, elapsed, timeout, words))?)
         })?;
-        let text = text::tests(&ran.report, &ran.tests);
+        let text = text::tests(&ran.report);
         let content = content(context, &text, &ran.notes, &ran.denied, ran.log.as_deref());
         let mut reply = Reply::content(content);
-        reply.is_error = matches!(ran.report.status, TestStatus::MissingTool | TestStatus::ConfigError);
-        Ok(reply.with(ran.report))
+        let report = if request.all { ran.report } else { shortened(ran.report) };
+        reply.is_error = matches!(report.status, TestStatus::MissingTool | TestStatus::ConfigError);
+        Ok(reply.with(report))
     }
 }

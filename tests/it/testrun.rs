@@ -4,6 +4,7 @@
 
 mod checks;
 mod logs;
+mod python;
 mod runners;
 
 use serde_json::{Value, json};

@@ -12,12 +12,14 @@ pub enum Checker {
     /// `tsc --pretty false`, and what speaks like it (`vue-tsc`).
     Tsc,
     /// `cargo check --message-format=json`.
+    #[serde(rename = "cargo")]
     CargoCheck,
     /// mypy, by `--output json` or by its text.
     Mypy,
     /// `pyright --outputjson`.
     Pyright,
     /// `go vet`, by its text or `-json`.
+    #[serde(rename = "go")]
     GoVet,
 }
 
@@ -26,10 +28,10 @@ impl Checker {
     pub fn name(self) -> &'static str {
         match self {
             Self::Tsc => "tsc",
-            Self::CargoCheck => "cargo_check",
+            Self::CargoCheck => "cargo",
             Self::Mypy => "mypy",
             Self::Pyright => "pyright",
-            Self::GoVet => "go_vet",
+            Self::GoVet => "go",
         }
     }
 }

@@ -30,7 +30,11 @@ fn argv_of(runner: TestRunner, which: &Which, cargo: &[CargoPart], filter: Optio
 }
 
 fn failed(file: &str, names: &[&str]) -> FailedTest {
-    FailedTest { file: file.to_owned(), names: names.iter().map(|name| (*name).to_owned()).collect() }
+    FailedTest {
+        id: names.join("::"),
+        file: file.to_owned(),
+        names: names.iter().map(|name| (*name).to_owned()).collect(),
+    }
 }
 
 #[test]

@@ -47,23 +47,37 @@ impl Sample {
     }
 }
 
+/// Where the samples of a runner lie: `cargo` and `go` are names of checkers, too.
+fn home(runner: TestRunner) -> &'static str {
+    if runner == TestRunner::CargoTest { "cargo_test" } else { runner.name() }
+}
+
+/// The same for a checker.
+fn check_home(checker: Checker) -> &'static str {
+    match checker {
+        Checker::CargoCheck => "cargo_check",
+        Checker::GoVet => "go_vet",
+        _ => checker.name(),
+    }
+}
+
 /// Snapshots of the text of each sample, and of the whole of the first; returns statuses and counts: passed, failed,
 /// errored, skipped, todo, flaky, not run.
 fn runs(runner: TestRunner, names: &[&str]) -> Vec<(TestStatus, [u64; 7])> {
     let mut told = String::new();
     let mut found = Vec::new();
     for (index, name) in names.iter().enumerate() {
-        let report = Sample::of(runner.name(), name).run(runner);
-        let _ = writeln!(told, "=== {name}\n{}\n", text::tests(&report, &[]));
+        let report = Sample::of(home(runner), name).run(runner);
+        let _ = writeln!(told, "=== {name}\n{}\n", text::tests(&report));
         if index == 0 {
-            insta::assert_json_snapshot!(format!("{}_whole", runner.name()), report);
+            insta::assert_json_snapshot!(format!("{}_whole", home(runner)), report);
         }
         let of = report.summary;
         assert_eq!(of.total, of.passed + of.failed + of.errored + of.skipped + of.todo + of.not_run, "{name}");
         let counts = [of.passed, of.failed, of.errored, of.skipped, of.todo, of.flaky, of.not_run];
         found.push((report.status, counts));
     }
-    insta::assert_snapshot!(format!("{}_text", runner.name()), told);
+    insta::assert_snapshot!(format!("{}_text", home(runner)), told);
     found
 }
 
@@ -212,15 +226,15 @@ fn checkers() {
     ];
     let mut told = String::new();
     for (checker, name, status, errors, warnings) in samples {
-        let sample = Sample::of(checker.name(), name);
+        let sample = Sample::of(check_home(checker), name);
         let checked = super::check(checker, sample.sources(), Bound::default());
         let info = CheckerInfo { name: checker, version: None, command: Vec::new(), cwd: "/project".to_owned() };
         let report = verdict::diagnostics(info, Scope::default(), checked, sample.ending, |_| true);
-        let _ = writeln!(told, "=== {} {name}\n{}\n", checker.name(), text::diagnostics(&report));
+        let _ = writeln!(told, "=== {} {name}\n{}\n", check_home(checker), text::diagnostics(&report));
         let found = (report.status, report.summary.errors, report.summary.warnings);
-        assert_eq!(found, (status, errors, warnings), "{} {name}: {}", checker.name(), text::diagnostics(&report));
+        assert_eq!(found, (status, errors, warnings), "{} {name}: {}", check_home(checker), text::diagnostics(&report));
         if ["errors_5", "errors", "json"].contains(&name) {
-            insta::assert_json_snapshot!(format!("{}_whole", checker.name()), report.diagnostics);
+            insta::assert_json_snapshot!(format!("{}_whole", check_home(checker)), report.diagnostics);
         }
     }
     insta::assert_snapshot!("checkers_text", told);
@@ -257,7 +271,7 @@ fn a_report_that_is_cut_off_gives_what_stands_before() {
         (TestRunner::Go, "mixed"),
     ];
     for (runner, name) in samples {
-        let whole = Sample::of(runner.name(), name);
+        let whole = Sample::of(home(runner), name);
         let ran = |sample: &Sample| super::tests(runner, sample.sources(), Bound::default()).summary.ran();
         let all = ran(&whole);
         let mut before = 0;

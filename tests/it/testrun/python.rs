@@ -1,0 +1,165 @@
+//! pytest, by a Python in the project's virtual environment that writes what the bundled plugin would.
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use super::{counts, open, structured};
+use crate::tree::Tree;
+
+/// A Python of a virtual environment in `work` that does this.
+fn fake_python(tree: &Tree, does: &str) {
+    tree.file("work/.venv/bin/python", format!("#!/bin/sh\nprintf '%s\\n' \"$@\" >arguments\n{does}\n"));
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(tree.path("work/.venv/bin/python"), mode).unwrap();
+}
+
+/// A pytest in which these tests end so: node id, file that declares it, outcome.
+fn fake_pytest(tree: &Tree, tests: &[(&str, &str, &str)], broken: &[&str]) {
+    let mut events = vec![json!({"ev": "init", "version": "9.0.1"})];
+    events
+        .extend(broken.iter().map(|file| json!({"ev": "collect_error", "id": file, "message": "E   no such module"})));
+    events.push(json!({"ev": "collected", "tests": tests.len()}));
+    for (id, file, outcome) in tests {
+        events.push(json!({"ev": "start", "id": id, "file": file, "line": 3}));
+        let failure = (*outcome == "failed").then(|| json!({"message": "assert 1 == 2", "file": file, "line": 4}));
+        events.push(
+            json!({"ev": "phase", "id": id, "when": "call", "outcome": outcome, "seconds": 0.1, "failure": failure}),
+        );
+        events.push(json!({"ev": "phase", "id": id, "when": "teardown", "outcome": "passed", "seconds": 0.0}));
+    }
+    let exit = i32::from(!broken.is_empty() || tests.iter().any(|(.., outcome)| *outcome == "failed"));
+    events.push(json!({"ev": "end", "exit": exit}));
+    tree.file("work/events", events.iter().map(Value::to_string).collect::<Vec<_>>().join("\n") + "\n");
+    fake_python(tree, &format!("cat events >>\"$REPLAY_TEST_REPORT\"\nexit {exit}"));
+}
+
+/// What pytest was told to run.
+fn asked(tree: &Tree) -> Vec<String> {
+    let text = tree.read("work/arguments");
+    let given: Vec<String> = text.lines().map(str::to_owned).collect();
+    let cache = given.iter().position(|word| word.starts_with("cache_dir=")).unwrap();
+    given[cache + 1..].to_vec()
+}
+
+#[test]
+fn an_inherited_test_is_run_again_by_the_id_that_was_reported() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/pytest.ini", "[pytest]\n").file("work/test_a.py", "").file("work/base.py", "");
+    fake_pytest(&tree, &[("test_a.py::TestA::test_same", "base.py", "failed")], &[]);
+    assert_eq!(counts(&server.call("run_tests", json!({}))), ("failed".to_owned(), [0, 1, 0]));
+    server.call("run_tests", json!({"rerunFailed": true}));
+    assert_eq!(asked(&tree), ["test_a.py::TestA::test_same"]);
+}
+
+#[test]
+fn a_test_is_remembered_until_it_passes() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/pytest.ini", "[pytest]\n");
+    for name in ["test_a.py", "test_b.py", "test_c.py"] {
+        tree.file(&format!("work/{name}"), "");
+    }
+    let [one, two] = ["test_a.py::test_one", "test_a.py::test_two"];
+    fake_pytest(&tree, &[(one, "test_a.py", "failed"), (two, "test_a.py", "failed")], &["test_c.py"]);
+    server.call("run_tests", json!({}));
+    // A run of something else, and one in which it is only left out, say nothing about it.
+    fake_pytest(&tree, &[("test_b.py::test_b", "test_b.py", "passed")], &[]);
+    server.call("run_tests", json!({"testFiles": "test_b.py"}));
+    fake_pytest(&tree, &[(one, "test_a.py", "skipped"), (two, "test_a.py", "passed")], &[]);
+    server.call("run_tests", json!({"testFiles": "test_a.py"}));
+    server.call("run_tests", json!({"rerunFailed": true}));
+    assert_eq!(asked(&tree), [one, "test_c.py"]);
+    // A file that could be loaded is no longer on the list.
+    fake_pytest(&tree, &[("test_c.py::test_c", "test_c.py", "passed")], &[]);
+    server.call("run_tests", json!({"testFiles": "test_c.py"}));
+    fake_pytest(&tree, &[(one, "test_a.py", "passed")], &[]);
+    server.call("run_tests", json!({"rerunFailed": true}));
+    assert_eq!(asked(&tree), [one]);
+    let none = server.call("run_tests", json!({"rerunFailed": true}));
+    assert_eq!(counts(&none), ("no_tests".to_owned(), [0, 0, 0]));
+    assert!(none.text().contains("every test that has failed"), "{}", none.text());
+    // What a run of everything does not know any more is gone.
+    fake_pytest(&tree, &[(one, "test_a.py", "failed")], &[]);
+    server.call("run_tests", json!({}));
+    fake_pytest(&tree, &[(two, "test_a.py", "passed")], &[]);
+    server.call("run_tests", json!({}));
+    assert_eq!(counts(&server.call("run_tests", json!({"rerunFailed": true}))).0, "no_tests");
+}
+
+#[test]
+fn tests_inside_the_package_are_found() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/pyproject.toml", "[project]\nname = 'toolz'\n").file("work/toolz/tests/test_a.py", "");
+    fake_pytest(&tree, &[("toolz/tests/test_a.py::test_a", "toolz/tests/test_a.py", "passed")], &[]);
+    let reply = server.call("run_tests", json!({}));
+    assert_eq!(counts(&reply), ("passed".to_owned(), [1, 0, 0]));
+    assert!(reply.text().ends_with("[pytest: toolz/tests/ holds tests of Python]"), "{}", reply.text());
+}
+
+#[test]
+fn the_project_of_a_named_file_is_looked_for_from_the_file() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let tests = [("test_x.py::test_x", "test_x.py", "passed")];
+    fake_pytest(&tree, &tests, &[]);
+    // Nothing but its name says that it is a test.
+    tree.file("work/deep/er/test_x.py", "");
+    let alone = server.call("run_tests", json!({"testFiles": "deep/er/test_x.py"}));
+    assert_eq!(counts(&alone), ("passed".to_owned(), [1, 0, 0]));
+    assert_eq!(asked(&tree), ["deep/er/test_x.py"]);
+    // A project below is that of its files.
+    tree.file("work/tools/pytest.ini", "[pytest]\n")
+        .file("work/tools/t/test_y.py", "")
+        .file("work/tools/events", tree.read("work/events"));
+    let below = server.call("run_tests", json!({"testFiles": "tools/t/test_y.py"}));
+    assert_eq!(structured(&below)["runner"]["cwd"], tree.text("work/tools"));
+    assert_eq!(tree.read("work/tools/arguments").lines().last(), Some("t/test_y.py"));
+}
+
+#[test]
+fn files_of_two_runners_are_two_calls() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    super::fake_vitest(&tree, &[], "exit 0");
+    tree.file("work/pytest.ini", "[pytest]\n").file("work/test_a.py", "").file("work/b.test.ts", "");
+    let failed = server.call("run_tests", json!({"testFiles": ["test_a.py", "b.test.ts"]})).failure().unwrap();
+    assert!(
+        failed.message.contains("these are files of two runners (pytest: test_a.py; vitest: b.test.ts)"),
+        "{}",
+        failed.message
+    );
+}
+
+#[test]
+fn a_checker_that_python_does_not_have_is_missing() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/a.py", "");
+    fake_python(&tree, "echo \"$0: No module named pyright\" >&2\nexit 1");
+    let reply = server.call("type_check", json!({"checker": "pyright"}));
+    assert_eq!(structured(&reply)["status"], "missing_tool");
+    assert!(reply.failure().unwrap().message.contains("pip install pyright"));
+}
+
+#[test]
+fn identical_failures_are_told_once_and_what_passed_is_not() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/pytest.ini", "[pytest]\n");
+    let ids: Vec<String> = (0..30).map(|number| format!("test_a.py::test_{number}")).collect();
+    let mut tests: Vec<_> = ids.iter().map(|id| (id.as_str(), "test_a.py", "failed")).collect();
+    tests.push(("test_a.py::test_fine", "test_a.py", "passed"));
+    fake_pytest(&tree, &tests, &[]);
+    let reply = server.call("run_tests", json!({}));
+    let text = reply.text();
+    assert_eq!(text.matches("assert 1 == 2").count(), 1, "{text}");
+    assert!(!text.contains("test_fine") && !text.contains("replay://"), "{text}");
+    let report = structured(&reply);
+    assert_eq!(report["failures"].as_array().map(Vec::len), Some(20));
+    assert_eq!(report["truncated"]["failures"], 10);
+    let all = server.call("run_tests", json!({"detail": "all"}));
+    assert_eq!(structured(&all)["failures"].as_array().map(Vec::len), Some(30));
+    assert!(all.text().contains("ok test_a.py::test_fine"), "{}", all.text());
+}
