@@ -11,7 +11,7 @@ use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs::{self, Tree, TreeOptions};
-use crate::limits::{MAX_COUNTED_FILES, MAX_LISTED_FILES, MAX_WALK_DEPTH};
+use crate::limits::{MAX_LISTED_FILES, MAX_TREE_ENTRIES, MAX_WALK_DEPTH};
 use crate::policy::Kind;
 use crate::python::PythonError;
 use crate::text::escape::show;
@@ -73,7 +73,7 @@ impl Tool for ListFiles {
         let is_deep = wants_tree || params.recursive.unwrap_or(params.max_depth.is_some());
         let options = TreeOptions {
             max_depth: if is_deep { params.max_depth.unwrap_or(MAX_WALK_DEPTH) } else { 1 },
-            max_entries: MAX_COUNTED_FILES,
+            max_entries: MAX_TREE_ENTRIES,
             respect_gitignore: false,
             keep: &|_, _| true,
             closed: &CLOSED,

@@ -13,8 +13,7 @@ use super::python::{Open, ground, has_network, seconds, session, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::limits::{
-    CELL_GRACE_MS, DEFAULT_CELL_SECS, MAX_CELL_SECS, PYTHON_DISPLAYS_CAP_BYTES, PYTHON_FORM_CAP_BYTES,
-    PYTHON_OUTPUT_CAP_BYTES, PYTHON_RESULT_CAP_BYTES,
+    CELL_GRACE_MS, DEFAULT_CELL_SECS, MAX_CELL_SECS, PYTHON_OUTPUT_CAP_BYTES, PYTHON_RESULT_CAP_BYTES,
 };
 use crate::protocol::Content;
 use crate::python::{Bounds, News, Ran, Session, Shown, beginning_and_end};
@@ -174,7 +173,7 @@ fn reply(
             result_data = data;
         } else if !data.is_empty() {
             displayed += data.values().map(String::len).sum::<usize>();
-            if displayed <= PYTHON_DISPLAYS_CAP_BYTES {
+            if displayed <= PYTHON_OUTPUT_CAP_BYTES {
                 displays.push(data);
             } else {
                 left_out += 1;
@@ -215,7 +214,7 @@ fn texts(data: BTreeMap<String, String>) -> BTreeMap<String, String> {
     let is_wanted = |mime: &str, text: &str| match mime {
         "text/plain" => true,
         "text/html" => !says_something,
-        _ => !says_something || text.len() <= PYTHON_FORM_CAP_BYTES,
+        _ => !says_something || text.len() <= PYTHON_RESULT_CAP_BYTES,
     };
     data.into_iter()
         .filter(|(mime, text)| is_wanted(mime, text))
@@ -261,7 +260,7 @@ mod tests {
     #[test]
     fn html_is_shown_where_the_plain_text_says_nothing() {
         let html = ("text/html", "<b>1</b>");
-        let long = "x".repeat(PYTHON_FORM_CAP_BYTES + 1);
+        let long = "x".repeat(PYTHON_RESULT_CAP_BYTES + 1);
         let told = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
             pairs.iter().map(|(mime, text)| ((*mime).to_owned(), (*text).to_owned())).collect()
         };
