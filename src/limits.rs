@@ -398,8 +398,7 @@ pub const MAX_RESP_LINE_BYTES: usize = 64 * 1024;
 pub const MAX_POSTGRES_STARTUP_BYTES: usize = 10_000;
 /// Most of a question that is told in an error about it, in characters.
 pub const MAX_SHOWN_QUESTION_CHARS: usize = 200;
-/// Longest body, or turn of an unknown protocol, that a recording keeps, in bytes; a call with a longer one passes but is
-/// not recorded.
+/// Longest body, or turn of an unknown protocol, that a recording keeps, in bytes; a call with a longer one only passes.
 pub const MAX_RECORDED_BODY_BYTES: usize = 128 * 1024 * 1024;
 /// What one recording may come to, in bytes; calls beyond it pass but are not recorded.
 pub const MAX_RECORDING_BYTES: usize = 512 * 1024 * 1024;
@@ -511,12 +510,14 @@ pub const MAX_PYTHON_EVENT_BYTES: usize = 16 * 1024 * 1024;
 pub const MAX_PYTHON_SHOWN: usize = 100;
 /// What they may come to, in bytes.
 pub const MAX_PYTHON_SHOWN_BYTES: usize = 16 * 1024 * 1024;
-/// Output of a cell that its reply shows, in bytes for each of its two streams; `--output-cap-bytes` can make it less.
-pub const PYTHON_OUTPUT_CAP_BYTES: usize = 128 * 1024;
+/// Output of a cell that its reply shows, in bytes: of each stream (`--output-cap-bytes`: less) and of displays.
+pub const PYTHON_OUTPUT_CAP_BYTES: usize = 16 * 1024;
+/// Longest text of a value that a reply shows, and of a traceback, in bytes.
+pub const PYTHON_RESULT_CAP_BYTES: usize = 8 * 1024;
 /// Output of a cell that is kept in a file when its reply does not show it all, in bytes for each of its two streams.
 pub const MAX_PYTHON_LOG_BYTES: usize = 16 * 1024 * 1024;
 /// Output between cells that the next reply shows, in bytes.
-pub const MAX_PYTHON_LATE_BYTES: usize = 32 * 1024;
+pub const MAX_PYTHON_LATE_BYTES: usize = 8 * 1024;
 /// Files below a session's directory that are looked at for changes.
 pub const MAX_SNAPSHOT_FILES: usize = 50_000;
 /// How long they may be looked at, in milliseconds; twice for each cell.
@@ -531,8 +532,8 @@ pub const DEFAULT_INSTALL_SECS: u64 = 120;
 pub const MAX_INSTALL_SECS: u64 = 1800;
 /// Packages in one call.
 pub const MAX_PACKAGES: usize = 100;
-/// Files that `list_files` lists.
-pub const MAX_LISTED_FILES: usize = 10_000;
+/// Entries that `list_files` lists.
+pub const MAX_LISTED_FILES: usize = 1000;
 /// Largest file of a project that is read to find out how its tests are run, in bytes.
 pub const MAX_PROJECT_FILE_BYTES: u64 = 1024 * 1024;
 /// Most files that one run of tests or one check of types is asked for.

@@ -23,6 +23,8 @@ pub struct TreeOptions<'a> {
     pub respect_gitignore: bool,
     /// Whether an entry, by its path below the start, is listed at all.
     pub keep: &'a (dyn Fn(&[u8], Kind) -> bool + Sync),
+    /// Directories of these names are listed and not gone into.
+    pub closed: &'a [&'a str],
     /// Stops the listing.
     pub cancel: &'a CancelToken,
 }
@@ -36,7 +38,7 @@ pub struct TreeEntry {
     pub name: OsString,
     /// What it is; a link is a link, and never gone into.
     pub kind: Kind,
-    /// False for a directory that was not gone into: too deep, or not readable.
+    /// False for a directory that was not gone into: too deep, not readable, or not to be.
     pub listed: bool,
 }
 
@@ -63,7 +65,7 @@ pub fn tree(start: &Checked<Read>, options: &TreeOptions<'_>) -> Result<Tree, Fs
         cancel: options.cancel,
     };
     let mut tree = Tree::default();
-    let lister = Lister { keep: options.keep, max_depth };
+    let lister = Lister { keep: options.keep, closed: options.closed, max_depth };
     let mut start_is_readable = true;
     walk(start, &walk_options, &lister, |stretch: Stretch| {
         if stretch.unreadable {
@@ -97,7 +99,15 @@ struct Stretch {
 
 struct Lister<'a> {
     keep: &'a (dyn Fn(&[u8], Kind) -> bool + Sync),
+    closed: &'a [&'a str],
     max_depth: usize,
+}
+
+impl Lister<'_> {
+    fn is_closed(&self, rel: &[u8]) -> bool {
+        let name = rel.rsplit(|byte| *byte == b'/').next().unwrap_or(rel);
+        self.closed.iter().any(|closed| closed.as_bytes() == name)
+    }
 }
 
 impl Visitor for Lister<'_> {
@@ -108,7 +118,7 @@ impl Visitor for Lister<'_> {
     fn local(&self) {}
 
     fn enters(&self, rel: &[u8]) -> bool {
-        (self.keep)(rel, Kind::Directory)
+        !self.is_closed(rel) && (self.keep)(rel, Kind::Directory)
     }
 
     fn visit(&self, (): &mut (), out: &mut Stretch, found: &Found<'_>, (): &()) {
@@ -117,7 +127,7 @@ impl Visitor for Lister<'_> {
             return;
         }
         let depth = memchr::memchr_iter(b'/', found.rel()).count() + 1;
-        let listed = kind != Kind::Directory || depth < self.max_depth;
+        let listed = kind != Kind::Directory || depth < self.max_depth && !self.is_closed(found.rel());
         out.entries.push(TreeEntry { depth, name: found.name().to_owned(), kind, listed });
     }
 

@@ -24,7 +24,9 @@ use crate::sandbox::{Place, RawString};
 
 const SOURCE: &str = include_str!("driver.py");
 /// Runs the source under the name that it takes its own frames out of tracebacks by.
-const BEGIN: &str = "import sys; exec(compile(sys.argv[1], \"<replay>\", \"exec\"))";
+/// An older one, which could not read it, says so in one line.
+const BEGIN: &str = "import sys; sys.version_info < (3, 8) and sys.exit('it is Python ' + sys.version.split()[0] + ', and \
+                     3.8 or newer is needed'); exec(compile(sys.argv[1], \"<replay>\", \"exec\"))";
 /// Looks the interpreter up in PATH, as execve(2) does not.
 const SHELL: [&str; 3] = ["/bin/sh", "-c", "exec \"$0\" \"$@\""];
 

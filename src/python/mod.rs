@@ -22,7 +22,7 @@ pub use driver::Driver;
 pub use error::PythonError;
 pub use health::{Condition, Health};
 pub use kernel::{Bounds, Cell, Kernel, News, Pong, Question};
-pub use output::Captured;
+pub use output::{Captured, beginning_and_end};
 pub use protocol::{Completion, Inspection, Raised, Ready, Shown, Variable};
 pub use session::{Ground, Ran, Session, Settings, shown_path};
 pub use sessions::{DEFAULT_SESSION, Sessions};

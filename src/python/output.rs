@@ -26,6 +26,27 @@ pub struct Captured {
     pub total_bytes: u64,
     /// The first bytes as they came, at most [`MAX_PYTHON_LOG_BYTES`]; `None` if all are shown.
     pub log: Option<Vec<u8>>,
+    /// Where in `text`, in bytes, the line ends that says what is left out, before its bracket; 0 if all is shown.
+    mark: usize,
+}
+
+impl Captured {
+    /// Says where all of it, or its beginning, is to be found.
+    pub(super) fn name_file(&mut self, path: &str) {
+        if self.mark > 0 {
+            self.text.insert_str(self.mark, &format!("; all of it: {path}"));
+        }
+    }
+}
+
+/// A text of at most `cap` bytes: all of it, or beginning and end with a line between that says how much is left out.
+pub fn beginning_and_end(text: String, cap: usize) -> String {
+    if text.len() <= cap {
+        return text;
+    }
+    let mut capture = Capture::new(cap);
+    capture.push(text.as_bytes());
+    capture.finish().text
 }
 
 impl Capture {
@@ -55,7 +76,7 @@ impl Capture {
         let Self { log, tail, total, cap } = std::mem::replace(self, Self::new(self.cap));
         if total <= cap as u64 {
             let text = String::from_utf8_lossy(&log).into_owned();
-            return Captured { text, total_bytes: total, log: None };
+            return Captured { text, total_bytes: total, log: None, mark: 0 };
         }
         let half = cap / 2;
         let head = whole_lines(&log[..half]);
@@ -71,9 +92,11 @@ impl Capture {
         }
         let left_out = total - (head.len() + last.len()) as u64;
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "[... {left_out} of {total} bytes left out ...]");
+        let _ = write!(text, "[... {left_out} of {total} bytes left out");
+        let mark = text.len();
+        text.push_str(" ...]\n");
         text.push_str(&String::from_utf8_lossy(last));
-        Captured { text, total_bytes: total, log: Some(log) }
+        Captured { text, total_bytes: total, log: Some(log), mark }
     }
 }
 
@@ -140,7 +163,7 @@ mod tests {
 
     #[test]
     fn what_fits_is_shown_whole() {
-        let expected = Captured { text: "a\n\u{fffd}é".into(), total_bytes: 5, log: None };
+        let expected = Captured { text: "a\n\u{fffd}é".into(), total_bytes: 5, log: None, mark: 0 };
         assert_eq!(captured(5, &[b"a\n", b"\xff\xc3", b"\xa9"]), expected);
         assert_eq!(captured(5, &[]), Captured::default());
     }
@@ -151,6 +174,22 @@ mod tests {
         let shown = captured(20, &[&all]);
         assert_eq!(shown.text, "10\n11\n12\n[... 72 of 90 bytes left out ...]\n37\n38\n39\n");
         assert_eq!((shown.total_bytes, shown.log), (90, Some(all)));
+    }
+
+    #[test]
+    fn the_file_with_all_of_it_is_named_where_something_is_left_out() {
+        let mut shown = captured(4, &[b"a\nb\nc\nd\n"]);
+        shown.name_file("outputs/x.txt");
+        assert_eq!(shown.text, "a\n[... 4 of 8 bytes left out; all of it: outputs/x.txt ...]\nd\n");
+        let mut whole = captured(8, &[b"a\nb\n"]);
+        whole.name_file("outputs/x.txt");
+        assert_eq!(whole.text, "a\nb\n");
+    }
+
+    #[test]
+    fn a_text_is_shown_whole_or_with_both_ends() {
+        assert_eq!(beginning_and_end("abcd".into(), 4), "abcd");
+        assert_eq!(beginning_and_end("abcde".into(), 4), "ab\n[... 1 of 5 bytes left out ...]\nde");
     }
 
     #[test]

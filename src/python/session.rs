@@ -11,12 +11,14 @@ use super::error::{PythonError, how};
 use super::health::{Health, Samples};
 use super::kernel::{Bounds, Cell, Kernel, News};
 use super::output::Captured;
+use super::packages::names_module;
 use super::snapshot::{Changes, Snapshot};
 use super::turn::Turn;
 use crate::cancel::CancelToken;
 use crate::exec::{ExecError, Exit, Launcher, Running, place_of};
 use crate::fs::{FsError, Writer};
 use crate::policy::{Checked, Kind, Policy, Read};
+use crate::text::escape::show_path;
 
 /// See signal(7).
 const SIGKILL: i32 = 9;
@@ -75,6 +77,8 @@ struct State {
     last_activity: SystemTime,
     /// The environment that packages were installed into.
     packages: Option<PathBuf>,
+    /// What was installed there, as it was asked for.
+    installed: Vec<String>,
     samples: Samples,
     is_deleted: bool,
 }
@@ -106,6 +110,7 @@ impl Session {
             was_started: false,
             last_activity: now,
             packages: None,
+            installed: Vec::new(),
             samples: Samples::default(),
             is_deleted: false,
         };
@@ -153,9 +158,16 @@ impl Session {
         packages.map_or_else(|| self.settings.python.clone(), |dir| dir.join("bin/python").display().to_string())
     }
 
-    /// Packages were installed into this environment, which the next start uses.
-    pub fn use_packages(&self, directory: &Path) {
-        self.lock().packages = Some(directory.to_owned());
+    /// These packages were installed into this environment, which the next start uses.
+    pub fn use_packages(&self, directory: &Path, installed: Vec<String>) {
+        let mut state = self.lock();
+        state.packages = Some(directory.to_owned());
+        state.installed.extend(installed);
+    }
+
+    /// Whether a package was installed for it that has this module by its name.
+    pub fn has_module(&self, module: &str) -> bool {
+        self.lock().installed.iter().any(|package| names_module(package, module))
     }
 
     /// One word on how it is: `not_started`, `idle`, `busy` or `dead`.
@@ -279,10 +291,17 @@ impl Session {
             let Some(log) = captured.log.take() else { return };
             let path = format!("outputs/{name}-{since:x}.txt");
             let target = ground.policy.write(self.settings.directory.join(&path)).map_err(PythonError::from);
+            let asked = &self.settings.directory;
+            let directory = ground.policy.absolute(asked).unwrap_or_else(|_| asked.clone());
+            let shown = shown_path(ground.policy, &directory, path.as_bytes());
+            let shown = show_path(&shown);
             match target.and_then(|target| Ok(ground.writer.replace(&target, [log.as_slice()], None)?)) {
-                Ok(_) if log.len() as u64 == captured.total_bytes => kept.push(path),
+                Ok(_) if log.len() as u64 == captured.total_bytes => {
+                    captured.name_file(&shown);
+                    kept.push(path);
+                }
                 Ok(_) => {
-                    notes.push(format!("{path} holds the first {} of {} bytes", log.len(), captured.total_bytes));
+                    notes.push(format!("{shown} holds the first {} of {} bytes", log.len(), captured.total_bytes));
                     kept.push(path);
                 }
                 Err(error) => notes.push(format!("{name} could not be kept whole: {error}")),

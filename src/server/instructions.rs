@@ -46,7 +46,9 @@ pub fn instructions(services: &Services, registry: &Registry) -> String {
     }
     let standing = &services.commands.standing;
     if standing.refused.is_none() {
-        text.push_str("Use execute_command for builds and tests, not for reading or editing. ");
+        let what =
+            if registry.find("run_tests").is_ok() { "builds, git and everything else" } else { "builds and tests" };
+        let _ = write!(text, "Use execute_command for {what}, not for reading or editing. ");
     }
     text.push_str(&standing.instruction());
     text

@@ -76,6 +76,7 @@ impl Tool for DirectoryTree {
             max_entries: MAX_TREE_ENTRIES,
             respect_gitignore: false,
             keep: &|_, _| true,
+            closed: &[],
             cancel: context.cancel,
         };
         let tree = if options.max_depth == 0 { None } else { Some(fs::tree(&directory, &options)?) };

@@ -58,7 +58,7 @@ impl Tool for ExecuteCommand {
     const NAME: &'static str = "execute_command";
     const TITLE: &'static str = "Run a shell command";
     const DESCRIPTION: &'static str = "Run a shell command (no stdin) and get stdout, stderr and the exit code. For \
-        builds, tests and git; to read, search or edit files use the file tools. Processes that it leaves behind are \
+        builds, git and everything else that has no tool of its own; to read, search or edit files use the file tools. Processes that it leaves behind are \
         ended: start servers and watchers with background.";
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Command;

@@ -7,14 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command_notes::exit_code;
-use super::python::{Open, ground, private_directory};
+use super::python::{Open, ground, has_network, private_directory};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{self, Bounds, ExecError, place_of};
 use crate::limits::{DEFAULT_INSTALL_SECS, KILL_GRACE_MS, MAX_INSTALL_SECS, MAX_PACKAGES};
 use crate::python::PythonError;
-use crate::python::packages::{NO_ENVIRONMENT, NO_PIP, found, is_path, script};
-use crate::sandbox::Network;
+use crate::python::packages::{ALL_THERE, NO_ENVIRONMENT, NO_PIP, NOT_THERE, found, is_path, script};
 
 /// Installs packages.
 pub struct InstallPackages;
@@ -51,7 +50,7 @@ impl Tool for InstallPackages {
     const NAME: &'static str = "install_packages";
     const TITLE: &'static str = "Install Python packages";
     const DESCRIPTION: &'static str = "Install packages with pip for one session, into an environment that lives as long \
-        as the server. The session can import them at once and keeps its variables. Names need a network (--network \
+        as the server. The session can import them at once and keeps its variables; other sessions and run_tests do not see them. Names need a network (--network \
         host); wheels and source trees in the allowed directories do not.";
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Python;
@@ -61,9 +60,8 @@ impl Tool for InstallPackages {
         let ground = ground(context, Self::NAME)?;
         let services = context.services;
         let session = services.python.find(params.session_id.as_deref())?;
-        let offline = services.commands.standing.effective_network() != Network::Host;
-        let wanted =
-            params.packages.iter().map(|package| one(context, package, offline)).collect::<Result<Vec<_>, _>>()?;
+        let offline = !has_network(context);
+        let wanted = params.packages.iter().map(|package| one(context, package)).collect::<Result<Vec<_>, _>>()?;
         let Some(directory) = private_directory(context) else { return Err(ExecError::NoLauncher.into()) };
         let own = directory.join(format!("python-{}", session.number()));
         let line = script(&session.settings().python, &own, &wanted, offline);
@@ -82,9 +80,14 @@ impl Tool for InstallPackages {
         }
         let (stdout, code) = (outcome.stdout.text(), exit_code(outcome.exit));
         let (modules, said) = found(&stdout);
-        let success = code == 0 && !outcome.timed_out && modules.is_some();
+        if code == NOT_THERE && !outcome.timed_out {
+            return Err(not_there(&wanted));
+        }
+        let is_there = code == ALL_THERE && !outcome.timed_out;
+        let success = is_there || code == 0 && !outcome.timed_out && modules.is_some();
         let mut message = match code {
             _ if outcome.timed_out => format!("ended after its timeout of {} s", timeout.as_secs()),
+            ALL_THERE => "nothing to do: the session can import them".to_owned(),
             0 if success => "installed; the session can import them".to_owned(),
             NO_ENVIRONMENT => "no environment for packages can be made with this interpreter".to_owned(),
             NO_PIP => "this interpreter has neither pip nor ensurepip, so that nothing can be installed".to_owned(),
@@ -95,7 +98,7 @@ impl Tool for InstallPackages {
             _ => format!("pip failed with exit code {code}"),
         };
         if success && let Some(modules) = modules {
-            session.use_packages(&own);
+            session.use_packages(&own, wanted.clone());
             if let Some(kernel) = session.live()
                 && let Err(error) = kernel.add_packages(modules, context.cancel)
             {
@@ -110,8 +113,19 @@ impl Tool for InstallPackages {
     }
 }
 
+/// The refusal where names are wanted that are not there, and there is no network.
+fn not_there(wanted: &[String]) -> Error {
+    let names: Vec<String> =
+        wanted.iter().filter(|package| !is_path(package)).map(|package| format!("`{package}`")).collect();
+    Error::Refused {
+        what: "install_packages",
+        reason: format!("{} would have to be fetched, and programs have no network", names.join(", ")),
+        hint: "name a wheel or a source tree in an allowed directory; the operator can allow more with --network host",
+    }
+}
+
 /// A package as pip is given it: a path is checked, and absolute.
-fn one(context: &Context<'_>, package: &str, offline: bool) -> Result<String, Error> {
+fn one(context: &Context<'_>, package: &str) -> Result<String, Error> {
     let package = package.trim();
     if package.is_empty() || package.starts_with('-') || package.chars().any(char::is_control) {
         return Err(Error::params(format!("`packages` of install_packages has `{package}`, which is no package")));
@@ -120,13 +134,6 @@ fn one(context: &Context<'_>, package: &str, offline: bool) -> Result<String, Er
         let file = context.services.policy.read(Path::new(package)).map_err(PythonError::Policy)?;
         return file.shown().to_str().map(str::to_owned).ok_or_else(|| {
             Error::params("`packages` of install_packages has a path that is no UTF-8, which pip cannot be given")
-        });
-    }
-    if offline {
-        return Err(Error::Refused {
-            what: "install_packages",
-            reason: format!("`{package}` would have to be fetched, and programs have no network"),
-            hint: "name a wheel or a source tree in an allowed directory; the operator can allow more with --network host",
         });
     }
     Ok(package.to_owned())

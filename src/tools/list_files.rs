@@ -11,7 +11,7 @@ use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs::{self, Tree, TreeOptions};
-use crate::limits::{MAX_LISTED_FILES, MAX_WALK_DEPTH};
+use crate::limits::{MAX_LISTED_FILES, MAX_TREE_ENTRIES, MAX_WALK_DEPTH};
 use crate::policy::Kind;
 use crate::python::PythonError;
 use crate::text::escape::show;
@@ -27,7 +27,7 @@ pub struct Params {
     path: Option<String>,
     /// Include what lies in subdirectories
     recursive: Option<bool>,
-    /// Draw a tree too
+    /// Draw a tree, and list the first level only
     tree: Option<bool>,
     /// Levels below the directory
     #[schemars(range(min = 1), extend("x-aliases" = ["maxDepth", "depth"]))]
@@ -37,20 +37,28 @@ pub struct Params {
 /// The files.
 #[derive(Debug, Serialize)]
 pub struct Output {
+    /// All that is no directory, and directories that were not gone into, with a slash.
     files: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tree: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
+    /// What is not listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
 }
+
+/// Directories that hold what tools have made: thousands of files that nobody looks for.
+const CLOSED: [&str; 6] = [".git", "node_modules", ".venv", "venv", "target", "__pycache__"];
 
 impl Tool for ListFiles {
     type Params = Params;
     type Output = Open<Output>;
     const NAME: &'static str = "list_files";
     const TITLE: &'static str = "List files";
-    const DESCRIPTION: &'static str = "The files of a directory, with recursive or tree those below it too (10,000 at \
-        most). Paths are as the other tools take them.";
+    const DESCRIPTION: &'static str = "The files of a directory, with recursive those below it too, as paths that the \
+        other tools take; or drawn with tree. A slash marks directories that are not gone into: .git, node_modules, venv, \
+        target and such are only when named as path. At most 1,000 entries.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Python;
     const WEIGHT: Weight = Weight::Heavy;
@@ -65,38 +73,50 @@ impl Tool for ListFiles {
         let is_deep = wants_tree || params.recursive.unwrap_or(params.max_depth.is_some());
         let options = TreeOptions {
             max_depth: if is_deep { params.max_depth.unwrap_or(MAX_WALK_DEPTH) } else { 1 },
-            max_entries: MAX_LISTED_FILES,
+            max_entries: MAX_TREE_ENTRIES,
             respect_gitignore: false,
             keep: &|_, _| true,
+            closed: &CLOSED,
             cancel: context.cancel,
         };
         let tree = fs::tree(&directory, &options)?;
         let lead = if path == "." { String::new() } else { format!("{}/", path.trim_end_matches('/')) };
         let drawn = wants_tree.then(|| draw(&tree));
-        Reply::json(Open(Output { files: files(&tree, &lead), tree: drawn, truncated: tree.truncated }))
+        let mut files = files(&tree, &lead, if wants_tree { 1 } else { usize::MAX });
+        let all = if wants_tree { tree.entries.len() } else { files.len() };
+        files.truncate(MAX_LISTED_FILES);
+        let more = all.saturating_sub(MAX_LISTED_FILES);
+        let truncated = more > 0 || tree.truncated;
+        let at_least = if tree.truncated { "at least " } else { "" };
+        let note = truncated.then(|| format!("{at_least}{more} more; narrow the path, or set max_depth"));
+        Reply::json(Open(Output { files, tree: drawn, truncated, note }))
     }
 }
 
-/// The paths of all that is no directory.
-fn files(tree: &Tree, lead: &str) -> Vec<String> {
+/// The paths of all that is no directory down to a depth, and, with a slash, of the directories at whose door that ends.
+fn files(tree: &Tree, lead: &str, max_depth: usize) -> Vec<String> {
     let mut above: Vec<String> = Vec::new();
     let mut files = Vec::new();
     for entry in &tree.entries {
         above.truncate(entry.depth - 1);
         let name = show(entry.name.as_bytes());
-        if entry.kind == Kind::Directory {
+        let is_directory = entry.kind == Kind::Directory;
+        let is_open = is_directory && entry.listed && entry.depth < max_depth;
+        if !is_open && entry.depth <= max_depth {
+            let (between, slash) = (if above.is_empty() { "" } else { "/" }, if is_directory { "/" } else { "" });
+            files.push(format!("{lead}{}{between}{name}{slash}", above.join("/")));
+        }
+        if is_directory {
             above.push(name.into_owned());
-        } else {
-            files.push(format!("{lead}{}{}{name}", above.join("/"), if above.is_empty() { "" } else { "/" }));
         }
     }
     files
 }
 
-/// A line each, indented by its depth, directories with a slash.
+/// A line each, indented by its depth, directories with a slash; the first [`MAX_LISTED_FILES`] of them.
 fn draw(tree: &Tree) -> String {
     let mut drawn = String::new();
-    for entry in &tree.entries {
+    for entry in tree.entries.iter().take(MAX_LISTED_FILES) {
         let slash = if entry.kind == Kind::Directory { "/" } else { "" };
         // Writing to a String cannot fail.
         let _ = writeln!(drawn, "{}{}{slash}", "  ".repeat(entry.depth - 1), show(entry.name.as_bytes()));
@@ -120,8 +140,8 @@ mod tests {
             entry(1, "e", Kind::Symlink),
         ];
         let tree = Tree { entries, ..Tree::default() };
-        assert_eq!(files(&tree, ""), ["a/b/c.py", "a/d.py", "e"]);
-        assert_eq!(files(&tree, "x/"), ["x/a/b/c.py", "x/a/d.py", "x/e"]);
+        assert_eq!(files(&tree, "", usize::MAX), ["a/b/c.py", "a/d.py", "e"]);
+        assert_eq!(files(&tree, "x/", 1), ["x/a/", "x/e"]);
         assert_eq!(draw(&tree), "a/\n  b/\n    c.py\n  d.py\ne\n");
     }
 }

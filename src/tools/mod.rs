@@ -4,6 +4,7 @@
 //! tools/list and in the documents.
 
 pub mod calling;
+mod cell_notes;
 mod command_notes;
 mod context;
 mod edits;

@@ -12,6 +12,7 @@ use super::command_notes::refused;
 use crate::error::Error;
 use crate::exec::{ExecError, Exit};
 use crate::python::{Ground, Session, shown_path};
+use crate::sandbox::Network;
 use crate::text::escape::show_path;
 
 /// An object whose members the output schema leaves open. Clients that make types of output schemas then give it to their
@@ -48,6 +49,11 @@ pub(super) fn ground<'a>(context: &Context<'a>, tool: &'static str) -> Result<Gr
     }
     let Some(launcher) = &rules.launcher else { return Err(ExecError::NoLauncher.into()) };
     Ok(Ground { launcher, residents: &rules.residents, policy: &services.policy, writer: &services.writer })
+}
+
+/// Whether programs reach other machines.
+pub(super) fn has_network(context: &Context<'_>) -> bool {
+    context.services.commands.standing.effective_network() == Network::Host
 }
 
 /// The session that is meant, for a tool that may start its interpreter.

@@ -8,12 +8,15 @@ use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::python::{Open, ground, seconds, session, shown};
+use super::cell_notes::{Surroundings, hints};
+use super::python::{Open, ground, has_network, seconds, session, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::limits::{CELL_GRACE_MS, DEFAULT_CELL_SECS, MAX_CELL_SECS, PYTHON_OUTPUT_CAP_BYTES};
+use crate::limits::{
+    CELL_GRACE_MS, DEFAULT_CELL_SECS, MAX_CELL_SECS, PYTHON_OUTPUT_CAP_BYTES, PYTHON_RESULT_CAP_BYTES,
+};
 use crate::protocol::Content;
-use crate::python::{Bounds, News, Ran, Session, Shown};
+use crate::python::{Bounds, News, Ran, Session, Shown, beginning_and_end};
 
 /// Runs a cell.
 pub struct RunPythonCode;
@@ -132,14 +135,12 @@ fn reply(
     if cell.unshown > 0 {
         notes.push(format!("{} more values were displayed", cell.unshown));
     }
+    let around = Surroundings { code, stderr: &cell.stderr.text, offline: !has_network(context) };
+    notes.extend(hints(cell.error.as_ref(), around, |module| owner(context, session, module)));
     let mut error = cell.error.take().map(|raised| {
-        if raised.name == "SyntaxError" && code.lines().any(|line| line.trim_start().starts_with(['!', '%'])) {
-            notes.push(
-                "lines that begin with ! or % are IPython's: use subprocess.run or execute_command, and install_packages"
-                    .to_owned(),
-            );
-        }
-        Failure { name: raised.name, message: raised.value, traceback: raised.traceback }
+        let [message, traceback] =
+            [raised.value, raised.traceback].map(|text| beginning_and_end(text, PYTHON_RESULT_CAP_BYTES));
+        Failure { name: raised.name, message, traceback }
     });
     if cell.timed_out {
         let seconds = timeout.as_secs();
@@ -159,18 +160,28 @@ fn reply(
         notes.push(format!("{lost}; variables and imports from before are gone"));
     }
     let (mut result, mut result_data, mut displays) = (None, BTreeMap::new(), Vec::new());
+    let (mut displayed, mut left_out) = (0, 0);
     for shown in cell.shown {
-        let mut data = shown.data;
+        let has_file = !shown.files.is_empty();
+        let mut data = texts(shown.data);
         // Of a picture there is no more to say.
-        if !shown.is_result && !shown.files.is_empty() && data.keys().eq(["text/plain"]) {
+        if !shown.is_result && has_file && data.keys().eq(["text/plain"]) {
             continue;
         }
         if shown.is_result {
             result = data.remove("text/plain");
             result_data = data;
         } else if !data.is_empty() {
-            displays.push(data);
+            displayed += data.values().map(String::len).sum::<usize>();
+            if displayed <= PYTHON_OUTPUT_CAP_BYTES {
+                displays.push(data);
+            } else {
+                left_out += 1;
+            }
         }
+    }
+    if left_out > 0 {
+        notes.push(format!("the texts of {left_out} displayed values are left out: print what is needed of them"));
     }
     let is_error = error.is_some() || cell.timed_out;
     let output = Output {
@@ -196,6 +207,33 @@ fn reply(
     Ok(reply)
 }
 
+/// The forms of a value that are shown, none of them long. HTML costs many times what the same costs as plain text, so it is
+/// shown only of a value whose plain text says nothing.
+fn texts(data: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let says_something = data.get("text/plain").is_some_and(|plain| !is_bare(plain));
+    let is_wanted = |mime: &str, text: &str| match mime {
+        "text/plain" => true,
+        "text/html" => !says_something,
+        _ => !says_something || text.len() <= PYTHON_RESULT_CAP_BYTES,
+    };
+    data.into_iter()
+        .filter(|(mime, text)| is_wanted(mime, text))
+        .map(|(mime, text)| (mime, beginning_and_end(text, PYTHON_RESULT_CAP_BYTES)))
+        .collect()
+}
+
+/// Whether it is what Python says of an object that says nothing of itself.
+fn is_bare(plain: &str) -> bool {
+    plain.is_empty() || plain.starts_with('<') && plain.ends_with('>') && plain.contains(" object")
+}
+
+/// Another session that packages were installed for which have this module.
+fn owner(context: &Context<'_>, session: &Session, module: &str) -> Option<String> {
+    let (sessions, _) = context.services.python.list();
+    let owner = sessions.iter().find(|other| other.number() != session.number() && other.has_module(module));
+    owner.map(|owner| owner.name().to_owned())
+}
+
 /// Takes the pictures out of what was shown. What a session says is a picture need not be base64.
 fn pictures(shown: &mut Shown) -> Vec<Content> {
     let mut found = Vec::new();
@@ -207,4 +245,34 @@ fn pictures(shown: &mut Shown) -> Vec<Content> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn shown(plain: &str, others: &[(&str, &str)]) -> Vec<(String, String)> {
+        let all = [&[("text/plain", plain)], others].concat();
+        texts(all.into_iter().map(|(mime, text)| (mime.to_owned(), text.to_owned())).collect()).into_iter().collect()
+    }
+
+    #[test]
+    fn html_is_shown_where_the_plain_text_says_nothing() {
+        let html = ("text/html", "<b>1</b>");
+        let long = "x".repeat(PYTHON_RESULT_CAP_BYTES + 1);
+        let told = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+            pairs.iter().map(|(mime, text)| ((*mime).to_owned(), (*text).to_owned())).collect()
+        };
+        assert_eq!(shown("1", &[html, ("text/latex", "1")]), told(&[("text/latex", "1"), ("text/plain", "1")]));
+        assert_eq!(shown("1", &[html, ("text/latex", &long)]), told(&[("text/plain", "1")]));
+        let bare = "<a.B object at 0x7f>";
+        assert_eq!(shown(bare, &[html]), told(&[html, ("text/plain", bare)]));
+    }
+
+    #[test]
+    fn no_form_is_long() {
+        let [(_, text)] = &shown(&"x".repeat(100_000), &[])[..] else { panic!("one form") };
+        assert!(text.len() < PYTHON_RESULT_CAP_BYTES + 100 && text.contains(" of 100000 bytes left out"), "{text}");
+    }
 }

@@ -169,6 +169,7 @@ impl Stage {
                 max_entries: 10_000,
                 respect_gitignore: false,
                 keep: &keep,
+                closed: &[],
                 cancel: &cancel,
             };
             disk::tree(&opened, &options).unwrap();

@@ -141,6 +141,7 @@ fn deep_and_branching_trees_need_few_open_directories() {
         max_entries: usize::MAX,
         respect_gitignore: false,
         keep: &|_, _| true,
+        closed: &[],
         cancel: &cancel,
     };
     let listed = super::tree(&read(&tree, "A/sub/deep"), &options).unwrap();
@@ -183,8 +184,14 @@ fn gitignore_files_rule_from_their_own_directory_down() {
     ];
     assert_eq!(paths(&tree, "A", &Asked { gitignore: true, ..ALL }).0, expected);
     let cancel = CancelToken::new();
-    let options =
-        TreeOptions { max_depth: 9, max_entries: 99, respect_gitignore: true, keep: &|_, _| true, cancel: &cancel };
+    let options = TreeOptions {
+        max_depth: 9,
+        max_entries: 99,
+        respect_gitignore: true,
+        keep: &|_, _| true,
+        closed: &[],
+        cancel: &cancel,
+    };
     let listed: Vec<_> = super::tree(&read(&tree, "A"), &options)
         .unwrap()
         .entries
@@ -267,7 +274,8 @@ fn a_tree_is_in_order_and_cut_where_asked() {
     let cancel = CancelToken::new();
     let listed = |max_depth, max_entries| {
         let keep = |rel: &[u8], _| rel != b"keys";
-        let options = TreeOptions { max_depth, max_entries, respect_gitignore: false, keep: &keep, cancel: &cancel };
+        let options =
+            TreeOptions { max_depth, max_entries, respect_gitignore: false, keep: &keep, closed: &[], cancel: &cancel };
         let tree = super::tree(&read(&tree, "A"), &options).unwrap();
         let entry = |e: TreeEntry| {
             format!("{}{}{}", " ".repeat(e.depth - 1), e.name.display(), if e.listed { "" } else { " ..." })
@@ -279,7 +287,13 @@ fn a_tree_is_in_order_and_cut_where_asked() {
     assert_eq!(listed(9, 4), ("f\nout\nro\n f".into(), true));
     assert_eq!(listed(9, 7), ("f\nout\nro\n f\nsub\n deep\n  f".into(), false));
     cancel.cancel();
-    let options =
-        TreeOptions { max_depth: 1, max_entries: 1, respect_gitignore: false, keep: &|_, _| true, cancel: &cancel };
+    let options = TreeOptions {
+        max_depth: 1,
+        max_entries: 1,
+        respect_gitignore: false,
+        keep: &|_, _| true,
+        closed: &[],
+        cancel: &cancel,
+    };
     assert!(matches!(super::tree(&read(&tree, "A"), &options), Err(FsError::Cancelled { .. })));
 }

@@ -50,7 +50,13 @@ fn code_that_raises_is_a_result_that_says_where() {
     assert_eq!(ran["error"]["name"], "SyntaxError");
     assert!(ran["notes"][0].as_str().unwrap().starts_with("lines that begin with ! or %"), "{ran}");
     assert_eq!(run(&mut server, "import sys; sys.exit(3)")["error"]["name"], "SystemExit");
-    assert_eq!(run(&mut server, "input()")["error"]["name"], "EOFError");
+    let ran = run(&mut server, "input()");
+    assert_eq!(ran["error"]["name"], "EOFError");
+    assert_eq!(ran["notes"], json!(["sessions have no input: put the values into the code instead of input()"]));
+    let ran = run(&mut server, "import nobody_has_this");
+    assert_eq!(ran["notes"], json!(["`nobody_has_this` is not there: install_packages installs it for this session"]));
+    let ran = run(&mut server, "raise OSError(101, 'Network is unreachable')");
+    assert!(ran["notes"][0].as_str().unwrap().contains("--network host"), "{ran}");
     assert_eq!(result(&mut server, "import sys; sys.exit(0)"), "None");
 }
 
@@ -63,18 +69,20 @@ fn pictures_are_content_and_files_and_html_is_text() {
     let reply = server.call("run_python_code", json!({"code": code}));
     let ran = said(&reply);
     assert_eq!(ran["result"], "both");
-    assert_eq!(ran["result_data"], json!({"text/html": "<b>1</b>"}));
+    assert_eq!(ran.get("result_data"), None);
     assert_eq!(ran["displays"], json!([{"text/plain": "'shown'"}, {"text/plain": "2"}]));
     assert_eq!(ran["outputs"], json!(["outputs/cell1-1.png"]));
     assert_eq!(ran["new_files"], json!(["outputs/cell1-1.png"]));
     assert_eq!(tree.read("work/outputs/cell1-1.png"), "PNG");
     assert_eq!(reply.result()["content"][1], json!({"type": "image", "data": "UE5H", "mimeType": "image/png"}));
+    let bare = run(&mut server, "class Bare:\n  def _repr_html_(self): return '<b>1</b>'\nBare()");
+    assert_eq!(bare["result_data"], json!({"text/html": "<b>1</b>"}));
     // What is no picture is no content, whatever the session says.
     let reply = server.call(
         "run_python_code",
         json!({"code": "class No:\n  def _repr_mimebundle_(self): return {'image/png': 'x'}\n__import__('os').chdir('/tmp')\nNo()"}),
     );
-    assert_eq!(said(&reply)["outputs"], json!(["outputs/cell2-1.png"]));
+    assert_eq!(said(&reply)["outputs"], json!(["outputs/cell3-1.png"]));
 }
 
 #[test]
@@ -86,8 +94,11 @@ fn long_output_has_beginning_and_end_and_is_kept_whole() {
     assert!(shown.starts_with("0\n1\n2\n") && shown.ends_with("\n9998\n9999\n") && shown.len() < 1200, "{shown}");
     assert!(shown.contains("of 48890 bytes left out"), "{shown}");
     let kept = ran["outputs"][0].as_str().unwrap();
+    assert!(shown.contains(&format!(" of 48890 bytes left out; all of it: {kept} ...]\n")), "{shown}");
     let all: Vec<String> = (0..10000).map(|number| number.to_string()).collect();
     assert_eq!(tree.read(&format!("work/{kept}")), all.join("\n") + "\n");
+    let ran = run(&mut server, "'x' * 100_000");
+    assert!((8192..8300).contains(&ran["result"].as_str().unwrap().len()), "{ran}");
     let ran = run(&mut server, "import sys; sys.stdout.buffer.write(bytes([0, 255, 10])); print('a')");
     assert_eq!(ran["stdout"], "\u{0}\u{fffd}\na\n");
     let ran = run(&mut server, "print('x' * 100_000_000)");

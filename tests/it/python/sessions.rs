@@ -1,5 +1,7 @@
 //! Sessions by name: each has its own state, and one is meant when none is named.
 
+use std::os::unix::fs::PermissionsExt;
+
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -61,6 +63,14 @@ fn what_cannot_be_a_session_says_why() {
     let none = failed(&mut server, json!({"session_id": "a", "python": "no-such-python"}));
     assert!(none.1.starts_with("no Python interpreter: `no-such-python` cannot be run"), "{none:?}");
     assert_eq!(none.0, -32000);
+    // What an interpreter of another version does with what it is given.
+    tree.file(
+        "work/old",
+        "#!/bin/sh\nexec python3 -c \"import sys; sys.version_info = (2, 7, 18); sys.version = '2.7.18 (x)'; $3\" \"$4\"\n",
+    );
+    std::fs::set_permissions(tree.path("work/old"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let old = failed(&mut server, json!({"session_id": "a", "python": tree.text("work/old")}));
+    assert!(old.1.contains("does not start: exit code 1: it is Python 2.7.18, and 3.8 or newer is needed"), "{old:?}");
     let outside = failed(&mut server, json!({"session_id": "a", "working_directory": "/etc"}));
     assert_eq!(outside, (-32000, "`/etc` is outside the allowed directories".to_owned()));
     assert_eq!(failed(&mut server, json!({"session_id": "a\nb"})).0, -32602);

@@ -38,12 +38,24 @@ fn files_are_listed_as_the_other_tools_take_them() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/a.py", "").file("work/sub/b.py", "").file("work/sub/deep/c.py", "");
-    assert_eq!(said(&server.call("list_files", json!({}))), json!({"files": ["a.py"]}));
-    let all = json!(["a.py", "sub/b.py", "sub/deep/c.py"]);
+    tree.file("work/node_modules/x/y.js", "").file("work/sub/.git/HEAD", "");
+    assert_eq!(said(&server.call("list_files", json!({}))), json!({"files": ["a.py", "node_modules/", "sub/"]}));
+    let all = json!(["a.py", "node_modules/", "sub/.git/", "sub/b.py", "sub/deep/c.py"]);
     assert_eq!(said(&server.call("list_files", json!({"recursive": true}))), json!({"files": all}));
     assert_eq!(
         said(&server.call("list_files", json!({"path": "sub", "tree": true, "max_depth": 1}))),
-        json!({"files": ["sub/b.py"], "tree": "b.py\ndeep/\n"})
+        json!({"files": ["sub/.git/", "sub/b.py", "sub/deep/"], "tree": ".git/\nb.py\ndeep/\n"})
+    );
+    let named = said(&server.call("list_files", json!({"path": "node_modules", "tree": true})));
+    assert_eq!(named, json!({"files": ["node_modules/x/"], "tree": "x/\n  y.js\n"}));
+    for number in 0..1003 {
+        tree.file(&format!("work/many/{number:04}"), "");
+    }
+    let many = said(&server.call("list_files", json!({"path": "many"})));
+    assert_eq!((many["files"].as_array().unwrap().len(), &many["files"][999]), (1000, &json!("many/0999")));
+    assert_eq!(
+        (&many["truncated"], &many["note"]),
+        (&json!(true), &json!("3 more; narrow the path, or set max_depth"))
     );
     let outside = server.call("list_files", json!({"path": "/etc"})).failure().unwrap();
     assert_eq!(outside.code, Some(-32000));
@@ -76,8 +88,19 @@ fn a_script_runs_by_itself_with_the_sessions_interpreter() {
 fn packages_go_into_an_environment_of_the_session() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    let named = server.call("install_packages", json!({"packages": ["requests"]})).failure().unwrap();
+    let named = server.call("install_packages", json!({"packages": ["nobody-has-this"]})).failure().unwrap();
     assert!(named.message.contains("programs have no network"), "{named:?}");
+    // What somebody has installed for all is there without a network.
+    let pip = said(&server.call("run_python_code", json!({"code": "import pip"})));
+    if pip["error"].is_null() {
+        let there = said(&server.call("install_packages", json!({"packages": ["pip>=1"]})));
+        assert_eq!(
+            (&there["success"], &there["message"]),
+            (&json!(true), &json!("nothing to do: the session can import them"))
+        );
+        assert!(there["output"].as_str().unwrap().ends_with("is there already"), "{there}");
+        assert!(server.call("install_packages", json!({"packages": ["pip<1"]})).failure().is_some());
+    }
     let flag = server.call("install_packages", json!({"packages": ["--index-url=x"]})).failure().unwrap();
     assert_eq!(flag.code, Some(-32602));
     assert_eq!(server.call("install_packages", json!({"packages": ["/etc/x.whl"]})).code(), -32000);
@@ -104,6 +127,8 @@ fn packages_go_into_an_environment_of_the_session() {
     said(&server.call("create_session", json!({"session_id": "other"})));
     let ran = said(&server.call("run_python_code", json!({"code": "import tiny", "session_id": "other"})));
     assert_eq!(ran["error"]["name"], "ModuleNotFoundError");
+    let hint = "session `default` has `tiny`; install_packages gives it to this one too";
+    assert_eq!(ran["notes"], json!([hint]));
 }
 
 #[test]

@@ -33,6 +33,23 @@ fn instructions_name_only_tools_that_are_served() {
 }
 
 #[test]
+fn a_shell_is_for_tests_only_where_no_tool_runs_them() {
+    let (tree, allow) = stage();
+    for (tools, what) in
+        [("files,command", "builds and tests"), ("files,command,tests", "builds, git and everything else")]
+    {
+        let mut server = Server::start(&tree, &["--allow", &allow, "--sandbox", "off", "--tools", tools]);
+        let client = json!({"name": "it", "version": "0"});
+        let reply = server.request(
+            "initialize",
+            json!({"protocolVersion": NEWEST_HANDSHAKE, "capabilities": {}, "clientInfo": client}),
+        );
+        let words = reply.result()["instructions"].as_str().expect("instructions").to_owned();
+        assert!(words.contains(&format!("Use execute_command for {what}, not for reading or editing.")), "{words}");
+    }
+}
+
+#[test]
 fn without_an_allowed_directory_the_hint_names_the_flag() {
     let (tree, _) = stage();
     let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &[]);

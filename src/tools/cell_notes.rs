@@ -1,0 +1,115 @@
+//! What is said about a cell beside what came of it: what the agent can do about why it failed.
+
+use crate::python::Raised;
+
+/// What surrounds a cell.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Surroundings<'a> {
+    /// What was run.
+    pub code: &'a str,
+    /// What it wrote to standard error, as it is shown.
+    pub stderr: &'a str,
+    /// Programs reach no other machine.
+    pub offline: bool,
+}
+
+/// How the system, Python and the usual programs say that there is no way to another machine.
+const UNREACHABLE: [&str; 7] = [
+    "Network is unreachable",
+    "Name or service not known",
+    "Temporary failure in name resolution",
+    "No address associated with hostname",
+    "nodename nor servname provided",
+    "Could not resolve host",
+    "unable to resolve host address",
+];
+
+/// Hints for who has run a cell that raised this, a sentence each. `owner` finds another session that has a module.
+pub(super) fn hints(
+    raised: Option<&Raised>,
+    around: Surroundings<'_>,
+    owner: impl FnOnce(&str) -> Option<String>,
+) -> Vec<String> {
+    let mut hints = Vec::new();
+    if let Some(raised) = raised {
+        let is_magic = |line: &str| line.trim_start().starts_with(['!', '%']);
+        if raised.name == "SyntaxError" && around.code.lines().any(is_magic) {
+            hints.push(
+                "lines that begin with ! or % are IPython's: use subprocess.run or execute_command, and install_packages"
+                    .to_owned(),
+            );
+        }
+        if raised.name == "EOFError" && raised.value.contains("EOF when reading a line") {
+            hints.push("sessions have no input: put the values into the code instead of input()".to_owned());
+        }
+        if let Some(module) = missing_module(raised) {
+            hints.push(match owner(module) {
+                Some(session) => {
+                    format!("session `{session}` has `{module}`; install_packages gives it to this one too")
+                }
+                None => format!("`{module}` is not there: install_packages installs it for this session"),
+            });
+        }
+    }
+    let is_unreachable = |text: &str| UNREACHABLE.iter().any(|said| text.contains(said));
+    if around.offline
+        && (is_unreachable(around.stderr) || raised.is_some_and(|raised| is_unreachable(&raised.traceback)))
+    {
+        hints.push(
+            "Python has no network here; only the operator can give it one (--network host), so do not try again"
+                .to_owned(),
+        );
+    }
+    hints
+}
+
+/// The package that an import did not find. A module that a package lacks is none.
+fn missing_module(raised: &Raised) -> Option<&str> {
+    let module = raised.value.strip_prefix("No module named '")?.strip_suffix('\'')?;
+    (raised.name == "ModuleNotFoundError" && !module.contains('.')).then_some(module)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn said(name: &str, value: &str, stderr: &str, offline: bool) -> Vec<String> {
+        let traceback = format!("Traceback (most recent call last):\n{name}: {value}");
+        let raised = Raised { name: name.to_owned(), value: value.to_owned(), traceback };
+        let raised = Some(&raised).filter(|_| !name.is_empty());
+        hints(raised, Surroundings { code: "1", stderr, offline }, |module| {
+            (module == "tiny").then(|| "other".to_owned())
+        })
+    }
+
+    #[test]
+    fn who_lacks_a_module_is_told_where_it_is() {
+        let error = "ModuleNotFoundError";
+        assert_eq!(
+            said(error, "No module named 'tiny'", "", true),
+            ["session `other` has `tiny`; install_packages gives it to this one too"]
+        );
+        assert_eq!(
+            said(error, "No module named 'numpy'", "", true),
+            ["`numpy` is not there: install_packages installs it for this session"]
+        );
+        assert_eq!(said(error, "No module named 'numpy.nothing'", "", true), [""; 0]);
+        assert_eq!(said("ImportError", "No module named 'numpy'", "", true), [""; 0]);
+    }
+
+    #[test]
+    fn who_looks_for_a_network_is_told_that_there_is_none_and_who_asks_that_nobody_answers() {
+        let network =
+            "Python has no network here; only the operator can give it one (--network host), so do not try again";
+        let unreachable = "[Errno 101] Network is unreachable";
+        assert_eq!(said("OSError", unreachable, "", true), [network]);
+        assert_eq!(said("", "", "curl: (6) Could not resolve host: x\n", true), [network]);
+        assert_eq!(said("OSError", unreachable, "", false), [""; 0]);
+        assert_eq!(
+            said("EOFError", "EOF when reading a line", "", true),
+            ["sessions have no input: put the values into the code instead of input()"]
+        );
+        assert_eq!(said("EOFError", "Ran out of input", "", true), [""; 0]);
+    }
+}
