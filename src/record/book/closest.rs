@@ -220,7 +220,10 @@ fn secrets(recorded: &HttpRequest, asked: &HttpRequest, lines: &mut Vec<String>)
         if of_name.peek().is_none() {
             lines.push(format!("secret `{}`: asked one, not recorded", short(&secret.name)));
         } else if !of_name.any(|other| other.is_like(&secret)) {
-            lines.push(format!("secret `{}`: recorded another one of several, asked one that is not recorded", short(&secret.name)));
+            lines.push(format!(
+                "secret `{}`: recorded another one of several, asked one that is not recorded",
+                short(&secret.name)
+            ));
         }
     }
 }

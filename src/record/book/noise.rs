@@ -10,9 +10,9 @@ use super::body::{Body, Leaf};
 use super::closest::short;
 use super::key::{Place, header_fields, place};
 use crate::pattern::{Options, Pattern};
-use crate::record::redact::without_secrets;
 use crate::record::exchange::{Content, Exchange, Http};
 use crate::record::files::DeclaredNoise;
+use crate::record::redact::without_secrets;
 
 /// The noise of one place.
 #[derive(Clone, Debug, Default)]

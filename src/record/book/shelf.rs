@@ -66,6 +66,9 @@ struct Apart<T> {
     all: BTreeMap<Vec<Option<String>>, T>,
 }
 
+/// Secrets by their names, each with its number among those of the same name.
+type Numbered = BTreeMap<(String, usize), String>;
+
 impl<T> Default for Apart<T> {
     fn default() -> Self {
         Self { counting: BTreeSet::new(), all: BTreeMap::new() }
@@ -74,8 +77,7 @@ impl<T> Default for Apart<T> {
 
 impl<T> Apart<T> {
     fn of<I>(items: impl Iterator<Item = (Vec<Shown>, I)>, mut make: impl FnMut(Vec<I>) -> T) -> Self {
-        let items: Vec<(BTreeMap<(String, usize), String>, I)> =
-            items.map(|(secrets, item)| (numbered(&secrets), item)).collect();
+        let items: Vec<(Numbered, I)> = items.map(|(secrets, item)| (numbered(&secrets), item)).collect();
         let mut seen: BTreeMap<&(String, usize), &str> = BTreeMap::new();
         let mut counting = BTreeSet::new();
         for (name, digits) in items.iter().flat_map(|(secrets, _)| secrets).filter(|(_, digits)| !digits.is_empty()) {

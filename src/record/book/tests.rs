@@ -509,13 +509,13 @@ fn a_miss_on_an_answered_connection_says_why_it_went_nowhere() {
 
 #[test]
 fn several_secrets_in_one_place_choose_the_answer() {
+    type Make<'a> = &'a dyn Fn(&str) -> Exchange;
     let form = |pairs: &str| {
         let mut call = post(pairs);
         http(&mut call).request.headers =
             vec![("content-type".to_owned(), b"application/x-www-form-urlencoded".to_vec())];
         call
     };
-    type Make<'a> = &'a dyn Fn(&str) -> Exchange;
     let ways: [Make<'_>; 8] = [
         &|who| post(&format!(r#"{{"access_token":"{who}","q":1}}"#)),
         &|who| post(&format!(r#"{{"password":"{who}","client_secret":"same"}}"#)),

@@ -49,7 +49,7 @@ fn files_are_listed_as_the_other_tools_take_them() {
     let named = said(&server.call("list_files", json!({"path": "node_modules", "tree": true})));
     assert_eq!(named, json!({"files": ["node_modules/x/"], "tree": "x/\n  y.js\n"}));
     for number in 0..1003 {
-        tree.file(&format!("work/many/{number:04}"), "");
+        tree.file(format!("work/many/{number:04}"), "");
     }
     let many = said(&server.call("list_files", json!({"path": "many"})));
     assert_eq!((many["files"].as_array().unwrap().len(), &many["files"][999]), (1000, &json!("many/0999")));

@@ -58,7 +58,7 @@ fn a_test_is_remembered_until_it_passes() {
     let mut server = open(&tree, &[]);
     tree.file("work/pytest.ini", "[pytest]\n");
     for name in ["test_a.py", "test_b.py", "test_c.py"] {
-        tree.file(&format!("work/{name}"), "");
+        tree.file(format!("work/{name}"), "");
     }
     let [one, two] = ["test_a.py::test_one", "test_a.py::test_two"];
     fake_pytest(&tree, &[(one, "test_a.py", "failed"), (two, "test_a.py", "failed")], &["test_c.py"]);

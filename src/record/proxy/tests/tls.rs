@@ -117,7 +117,7 @@ fn own_certificate(days: i64) -> (TlsAcceptor, Vec<u8>) {
     let mut params = rcgen::CertificateParams::new(vec!["api.example".to_owned()]).unwrap();
     params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
     let now = std::time::SystemTime::now();
-    let day = Duration::from_secs(24 * 60 * 60);
+    let day = Duration::from_hours(24);
     params.not_before = (now - day * 10).into();
     params.not_after = if days < 0 { now - day } else { now + day }.into();
     let certificate = params.self_signed(&key).unwrap();
