@@ -17,6 +17,8 @@ pub enum Code {
     NotAllowed,
     /// No such file, or a glob that matches none. Handshake revisions only: 2026-07-28 forbids the number.
     NotFound,
+    /// A header of HTTP is missing or says something else than the message (2026-07-28, basic/transports/streamable-http.mdx).
+    HeaderMismatch,
     /// The request names a revision that is not served (2026-07-28, basic/versioning.mdx).
     UnsupportedVersion,
     /// A number that somebody else chose, as a manifest does.
@@ -34,6 +36,7 @@ impl Code {
             Self::Internal => -32603,
             Self::NotAllowed => -32001,
             Self::NotFound => -32002,
+            Self::HeaderMismatch => -32020,
             Self::UnsupportedVersion => -32022,
             Self::Other(number) => number,
         }

@@ -6,6 +6,7 @@ mod in_flight;
 mod instructions;
 mod level;
 mod listing;
+mod metered;
 mod service;
 mod session;
 #[cfg(test)]
@@ -14,6 +15,7 @@ mod tests;
 use std::sync::Arc;
 
 pub use level::Level;
+pub use metered::{Families, Metered, Metrics};
 pub use service::{Exchange, ExclusiveWork, Outbox, Service};
 pub use session::{Admission, Session, Ticket, stateless_revisions};
 
