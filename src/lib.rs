@@ -32,3 +32,4 @@ pub mod text;
 pub mod tools;
 pub mod transport;
 pub mod watch;
+pub mod web;

@@ -12,7 +12,7 @@ use tracing::level_filters::LevelFilter;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, CommandFactory as _, FromArgMatches as _};
-use replay::cli::{Cli, Command, MockAction, Redact, SandboxAction};
+use replay::cli::{Cli, Command, MockAction, Redact, SandboxAction, TokenAction};
 use replay::config::{self, Config};
 use replay::limits::MAX_OPEN_FILES;
 use replay::mock::{Beside, Observed};
@@ -20,7 +20,7 @@ use replay::protocol::Revision;
 use replay::sandbox::{Tier, attack};
 use replay::server::{Server, Service, Session};
 use replay::transport::{Door, End, Writer};
-use replay::{bench, caller, docs, inspect, mocking, oneshot, probe, proxy, sandbox, start};
+use replay::{bench, caller, docs, inspect, mocking, oneshot, probe, proxy, sandbox, start, web};
 
 fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == sandbox::LAUNCHER_ARGUMENT) {
@@ -163,6 +163,21 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let signals = catch_signals()?;
             Ok(ExitCode::from(inspect::run(&*start::server(&config)?, &program, signals.as_fd())?))
         }
+        Some(Command::Token { action: TokenAction::New { name, own, own_tools, operator } }) => {
+            std::io::stdout().write_all(web::new_token(&name, &own, &own_tools, operator)?.as_bytes())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        None if cli.http.http.is_some() => {
+            let signals = catch_signals()?;
+            let config = Config::resolve(&cli.options)?;
+            logging(config.log_level);
+            raise_open_files();
+            let servers = web::prepare(&cli, &config)?;
+            announce(servers.first(), &servers.wall_in());
+            let stdio = if cli.http.stdio { Some((stdin()?, stdout()?)) } else { None };
+            servers.serve(stdio, signals.as_fd().try_clone_to_owned()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
         None => serve(&Config::resolve(&cli.options)?, &cli),
     }
 }
@@ -212,7 +227,7 @@ fn outlive_file_limit() {
 
 /// The server's own domain, as the start-up line shows it.
 fn own_walls(server: &Server) -> String {
-    match start::wall_in(server.services()) {
+    match start::wall_in(&[server.services()]) {
         Ok(abi) => format!("landlock {abi}"),
         Err(fault) => {
             tracing::warn!("the server itself has no second wall: {fault}");

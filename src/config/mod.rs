@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "start-up reads the environment and the operator's own profile")]
 
 mod commands;
+mod http;
 mod profile;
 
 use std::ffi::OsStr;
@@ -13,6 +14,7 @@ use anyhow::{Context as _, Result, bail};
 use tracing::level_filters::LevelFilter;
 
 pub use commands::SandboxConfig;
+pub use http::{HttpConfig, TokenEntry};
 pub use profile::profile_keys;
 
 use commands::World;
@@ -114,9 +116,18 @@ pub fn error_style(options: &Options) -> ErrorStyle {
 impl Config {
     /// Resolves relative paths against the working directory and reads the profile.
     pub fn resolve(options: &Options) -> Result<Self> {
+        Self::resolve_with(options, true)
+    }
+
+    /// The same; `is_whole` says whether the directories of the profile are allowed as well.
+    fn resolve_with(options: &Options, is_whole: bool) -> Result<Self> {
         let here = std::env::current_dir().context("the working directory cannot be read")?;
         let world = World { here: here.clone(), vars: std::env::vars_os().collect() };
-        let profile = options.sandbox_profile.as_deref().map(Profile::load).transpose()?.unwrap_or_default();
+        let mut profile = options.sandbox_profile.as_deref().map(Profile::load).transpose()?.unwrap_or_default();
+        if !is_whole {
+            profile.read_write.clear();
+            profile.read_only.clear();
+        }
         let mut grants = Vec::new();
         for allow in &options.allow {
             grants.push(suffixed(&here, allow)?);

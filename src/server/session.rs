@@ -162,6 +162,11 @@ impl Session {
         }
     }
 
+    /// Frees the id of an admitted request that will not be served after all.
+    pub fn withdraw(&self, ticket: &Ticket) {
+        self.in_flight.remove(&ticket.id, &ticket.cancel);
+    }
+
     /// Whether nothing is in flight.
     pub fn is_idle(&self) -> bool {
         self.in_flight.is_empty()

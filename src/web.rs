@@ -1,0 +1,134 @@
+//! A server over HTTP: one server of tools for each token, all of them behind the same walls of this process.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::net::TcpListener;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+
+use anyhow::{Context as _, Result, bail};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use clap::ValueEnum as _;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::rand::{GetRandomFlags, getrandom};
+
+use crate::cli::{Cli, ToolsetArg};
+use crate::config::{Config, HttpConfig, TokenEntry};
+use crate::server::{Server, Session};
+use crate::start;
+use crate::transport::http::{Settings, Tenant, serve};
+use crate::transport::{Door, Limits, Writer};
+
+/// What is ready to be served once the walls stand.
+pub struct Servers {
+    listener: TcpListener,
+    settings: Settings,
+    tenants: Vec<Arc<Tenant>>,
+    /// For stdin and stdout; one of the tenants' if there are no tokens.
+    own: Option<Arc<Server>>,
+    limits: Limits,
+}
+
+/// Binds the address and starts a server for each token; all that this process could not do any more inside its walls.
+pub fn prepare(cli: &Cli, config: &Config) -> Result<Servers> {
+    let address = cli.http.http.context("--http names no address")?;
+    let HttpConfig { settings, tokens, tenant: limits, .. } = HttpConfig::resolve(address, &cli.http, &cli.options)?;
+    let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
+    let mut tenants = Vec::new();
+    let own = if tokens.is_empty() {
+        let server = start::server(config)?;
+        tenants.push(Tenant::new("anyone".to_owned(), None, true, server.clone(), limits));
+        Some(server)
+    } else {
+        for entry in &tokens {
+            let config = Config::for_token(&cli.options, entry)?;
+            let server = start::server(&config).with_context(|| format!("the token `{}`", entry.name))?;
+            let own = entry.limits(limits);
+            tenants.push(Tenant::new(entry.name.clone(), entry.digest(), entry.operator, server, own));
+        }
+        if cli.http.stdio { Some(start::server(config)?) } else { None }
+    };
+    Ok(Servers { listener, settings, tenants, own, limits: config.client_limits })
+}
+
+impl Servers {
+    /// All servers, each once.
+    fn all(&self) -> Vec<&Arc<Server>> {
+        let mut all: Vec<&Arc<Server>> = self.tenants.iter().map(|tenant| &tenant.server).collect();
+        all.extend(self.own.iter().filter(|own| !self.tenants.iter().any(|tenant| Arc::ptr_eq(&tenant.server, own))));
+        all
+    }
+
+    /// What the start-up line is about.
+    pub fn first(&self) -> &Server {
+        self.own.as_ref().unwrap_or(&self.tenants[0].server)
+    }
+
+    /// Puts this process behind walls that leave what all servers together may reach; in a word, how.
+    pub fn wall_in(&self) -> String {
+        let services: Vec<_> = self.all().into_iter().map(|server| server.services()).collect();
+        match start::wall_in(&services) {
+            Ok(abi) => format!("landlock {abi}"),
+            Err(fault) => {
+                tracing::warn!("the server itself has no second wall: {fault}");
+                "none".to_owned()
+            }
+        }
+    }
+
+    /// Serves until a signal comes, and stdin and stdout as well if they are given. Their end alone ends nothing else.
+    pub fn serve(self, stdio: Option<(File, File)>, signals: OwnedFd) -> Result<()> {
+        let address = self.listener.local_addr().context("the address")?;
+        let all: Vec<Arc<Server>> = self.all().into_iter().cloned().collect();
+        let is_encrypted = self.settings.tls.is_some();
+        if !is_encrypted && !address.ip().is_loopback() {
+            tracing::warn!("tokens and files cross the network as they are (no --tls-cert)");
+        }
+        let scheme = if is_encrypted { "https" } else { "http" };
+        tracing::info!(tenants = self.tenants.len(), "serving at {scheme}://{address}/mcp");
+        // Its end is what the door hears of: the signal itself is taken by the first who reads it.
+        let (ended, end) = pipe_with(PipeFlags::CLOEXEC).context("a pipe")?;
+        let door = match (stdio, &self.own) {
+            (Some((input, output)), Some(own)) => {
+                let door = Door::new(Session::new(own.clone()), input, Writer::new(output), self.limits)?;
+                let run = move || door.run(Some(ended.as_fd())).map(drop);
+                Some(thread::Builder::new().name("stdio".to_owned()).spawn(run).context("no thread to be had")?)
+            }
+            _ => None,
+        };
+        let served = serve(self.listener, self.settings, self.tenants, signals);
+        drop(end);
+        let ended: usize = all.iter().map(|server| server.services().commands.end_all()).sum();
+        tracing::debug!(ended, "stopped by a signal");
+        if let Some(door) = door
+            && let Ok(Err(error)) = door.join()
+        {
+            tracing::warn!("stdin cannot be served: {error}");
+        }
+        served.with_context(|| format!("{address} cannot be served"))
+    }
+}
+
+/// A new token, and the line for the file below it.
+pub fn new_token(name: &str, own: &[PathBuf], tools: &[ToolsetArg], is_operator: bool) -> Result<String> {
+    let mut random = [0; 32];
+    let got = getrandom(&mut random, GetRandomFlags::empty()).context("the system has no random numbers")?;
+    if got != random.len() {
+        bail!("the system has too few random numbers");
+    }
+    let token = format!("rpl_{}", URL_SAFE_NO_PAD.encode(random));
+    let names = tools.iter().filter_map(ToolsetArg::to_possible_value);
+    let entry = TokenEntry {
+        allow: own.to_vec(),
+        tools: names.map(|value| value.get_name().to_owned()).collect(),
+        operator: is_operator,
+        ..TokenEntry::of(name, &token)
+    };
+    entry.check()?;
+    let mut text = token;
+    let _ = writeln!(text, "\n{}", serde_json::to_string(&entry)?);
+    Ok(text)
+}
