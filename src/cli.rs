@@ -3,6 +3,7 @@
 mod http;
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
@@ -263,6 +264,9 @@ pub struct MockServe {
     /// silent, badjson, truncated, wrong-id, duplicate, slowloris, stdout-noise or exit
     #[arg(long, value_name = "KIND")]
     pub fault: Option<Fault>,
+    /// Serve over HTTP at this address of loopback instead of stdin and stdout; port 0 takes a free one, which the log names
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub http: Option<SocketAddr>,
     /// The same as --log-level trace
     #[arg(long)]
     pub debug: bool,

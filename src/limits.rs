@@ -69,6 +69,8 @@ pub const EVENTS_BEGIN_MS: u64 = 10_000;
 pub const HTTP_END_MS: u64 = 30_000;
 /// Threads that carry bytes between connections and calls.
 pub const HTTP_THREADS: usize = 2;
+/// How long the client of a WebSocket may take to hang up after the server has said the end, in milliseconds.
+pub const WEBSOCKET_DRAIN_MS: u64 = 1000;
 /// Time between two pings of an idle WebSocket, in milliseconds; one that answers none until the next is over.
 pub const WEBSOCKET_PING_MS: u64 = 30_000;
 

@@ -107,14 +107,17 @@ fn run(cli: Cli) -> Result<ExitCode> {
             logging(mocking::log_level(&serve, cli.options.log_level));
             raise_open_files();
             let mock = mocking::serve(&serve, config::error_style(&cli.options))?;
-            tracing::info!(
-                "replay {} serves the mock {} on stdin and stdout",
-                env!("CARGO_PKG_VERSION"),
-                mocking::source(&serve)
-            );
-            let session = Session::new(mock.service);
-            let door = Door::new(session, stdin()?, Writer::new(stdout()?), config::client_limits(&cli.options))?;
-            door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
+            let (version, source) = (env!("CARGO_PKG_VERSION"), mocking::source(&serve));
+            let limits = config::client_limits(&cli.options);
+            if let Some(address) = serve.http {
+                tracing::info!("replay {version} serves the mock {source}");
+                web::serve_mock(mock.service, address, limits, signals.as_fd().try_clone_to_owned()?)?;
+            } else {
+                tracing::info!("replay {version} serves the mock {source} on stdin and stdout");
+                let session = Session::new(mock.service);
+                let door = Door::new(session, stdin()?, Writer::new(stdout()?), limits)?;
+                door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
+            }
             let Some(verifier) = mock.verifier else { return Ok(ExitCode::SUCCESS) };
             let (report, good) = verifier.verdict();
             std::io::stderr().write_all(report.as_bytes())?;

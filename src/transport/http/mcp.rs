@@ -24,7 +24,7 @@ use super::tenant::Tenant;
 use super::upload::{self, Message};
 use crate::cancel::CancelToken;
 use crate::limits::EVENTS_BEGIN_MS;
-use crate::protocol::{Code, Id, Incoming, Meta, Mirrored, Request, Revision, RpcError, parse};
+use crate::protocol::{Code, Id, Incoming, Meta, Mirrored, Request, Revision, RpcError, TraceParent, parse};
 use crate::server::{Admission, Outbox, Session, Ticket};
 use crate::transport::{Limits, batch};
 
@@ -125,7 +125,10 @@ fn look(tenant: &Arc<Tenant>, head: &Parts, bytes: &[u8]) -> Step {
     match parse(bytes) {
         Incoming::Refused(refusal) => bad(refusal.id.as_ref(), RpcError::new(refusal.code, refusal.message)),
         Incoming::Request(request) => match conversation(tenant, &head.headers, Some(&request)) {
-            Ok((conversation, stays)) => admit(tenant, conversation, stays, &request),
+            Ok((conversation, stays)) => {
+                let trace = single(&head.headers, &HeaderName::from_static("traceparent"));
+                admit(tenant, conversation, stays, &request, trace.and_then(TraceParent::parse))
+            }
             Err(step) => step,
         },
         Incoming::Response(response) => match conversation(tenant, &head.headers, None) {
@@ -196,7 +199,14 @@ fn charge(tenant: &Arc<Tenant>, id: Option<&Id>, requests: usize) -> Result<(), 
     })
 }
 
-fn admit(tenant: &Arc<Tenant>, conversation: Arc<Conversation>, stays: bool, request: &Request<'_>) -> Step {
+/// `trace` is what the head says of it; what the message says counts more.
+fn admit(
+    tenant: &Arc<Tenant>,
+    conversation: Arc<Conversation>,
+    stays: bool,
+    request: &Request<'_>,
+    trace: Option<TraceParent>,
+) -> Step {
     if let Some(id) = &request.id
         && let Err(step) = charge(tenant, Some(id), 1)
     {
@@ -205,7 +215,8 @@ fn admit(tenant: &Arc<Tenant>, conversation: Arc<Conversation>, stays: bool, req
     match conversation.session.admit(request) {
         Admission::Nothing => done(empty(StatusCode::ACCEPTED)),
         Admission::Refused(refused) => bad(Some(&refused.id), refused.error),
-        Admission::Admitted(ticket) => {
+        Admission::Admitted(mut ticket) => {
+            ticket.trace = ticket.trace.or(trace);
             let is_stateless = ticket.revision.is_stateless();
             let opens = request.method == "initialize" && !is_stateless;
             Step::Serve(Serving { conversation, what: What::Request(ticket), opens, stays, is_stateless })
@@ -293,7 +304,7 @@ async fn serve(
     let mut pending = stage.start(place, work);
     let first = tokio::select! {
         biased;
-        item = next(&mut fed), if fed.is_some() => item,
+        item = next(&mut fed), if fed.is_some() => Some(item),
         answer = &mut pending => {
             let answer = answer.ok().flatten();
             // What was sent before it may have come only now.
@@ -317,11 +328,14 @@ async fn serve(
     }
 }
 
-async fn next(fed: &mut Option<Fed>) -> Option<Item> {
-    match fed {
-        Some(fed) => fed.next().await,
-        None => std::future::pending().await,
+/// The next message, if there is ever to be one: the reply comes on another way, and tells the end.
+async fn next(fed: &mut Option<Fed>) -> Item {
+    if let Some(fed) = fed
+        && let Some(item) = fed.next().await
+    {
+        return item;
     }
+    std::future::pending().await
 }
 
 /// The reply as a whole.

@@ -31,7 +31,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{interval, sleep, timeout};
 use tokio_rustls::rustls::ServerConfig;
 
-pub use tenant::{Tenant, TenantLimits};
+pub use tenant::{Offer, Tenant, TenantLimits};
 pub use tls::{TlsError, server_config};
 
 use super::Limits;

@@ -6,9 +6,13 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::Shared;
+use super::feed::Nowhere;
 use super::tenant::Tenant;
-use crate::protocol::Revision;
-use crate::server::Families;
+use crate::protocol::{Body, Incoming, parse};
+use crate::server::{Admission, Families, Session};
+
+/// Pages of a list of tools that are shown.
+const MAX_PAGES: usize = 100;
 
 /// The tenants that this one may hear of.
 fn seen<'a>(shared: &'a Shared, tenant: &'a Arc<Tenant>) -> &'a [Arc<Tenant>] {
@@ -26,7 +30,7 @@ pub fn health(shared: &Shared, tenant: &Arc<Tenant>) -> String {
                 "sessions": tenant.sessions.len(),
                 "callsRunning": running,
                 "callsWaiting": waiting,
-                "commandsRunning": tenant.server.services().commands.running.len(),
+                "commandsRunning": (tenant.commands)(),
             })
         })
         .collect();
@@ -50,7 +54,7 @@ pub fn metrics(shared: &Shared, tenant: &Arc<Tenant>) -> String {
             ("mcp_sessions", "Sessions that are open.", tenant.sessions.len()),
             ("mcp_calls_running", "Calls that run.", running),
             ("mcp_calls_waiting", "Calls that wait for a place.", waiting),
-            ("mcp_commands_running", "Commands that run.", tenant.server.services().commands.running.len()),
+            ("mcp_commands_running", "Commands that run.", (tenant.commands)()),
         ] {
             families.other(name, help, "gauge", &label, value as u64);
         }
@@ -60,9 +64,30 @@ pub fn metrics(shared: &Shared, tenant: &Arc<Tenant>) -> String {
     families.text()
 }
 
+/// What a client of the newest handshake revision sees, all pages of it.
 fn tools(tenant: &Tenant) -> Vec<Value> {
-    let list: Value = serde_json::from_str(&tenant.server.list(Revision::NEWEST_HANDSHAKE)).unwrap_or_default();
-    list["tools"].as_array().cloned().unwrap_or_default()
+    let session = Session::new(Arc::clone(&tenant.service));
+    let mut tools = Vec::new();
+    let mut cursor = Value::Null;
+    for _ in 0..MAX_PAGES {
+        let mut message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
+        if cursor.is_string() {
+            message["params"]["cursor"] = cursor;
+        }
+        let message = message.to_string();
+        let Incoming::Request(request) = parse(message.as_bytes()) else { break };
+        let Admission::Admitted(ticket) = session.admit(&request) else { break };
+        let Some(Ok(Body::Raw(list))) = session.serve(&ticket, &request, &Nowhere) else { break };
+        let mut list: Value = serde_json::from_str(&list).unwrap_or_default();
+        if let Value::Array(page) = list["tools"].take() {
+            tools.extend(page);
+        }
+        cursor = list["nextCursor"].take();
+        if !cursor.is_string() {
+            break;
+        }
+    }
+    tools
 }
 
 /// `/openapi.json`: `POST /mcp` with one schema a tool (OpenAPI 3.1.1, whose schemas are those of JSON Schema 2020-12).

@@ -125,9 +125,10 @@ async fn route(shared: &Arc<Shared>, tenant: Arc<Tenant>, request: Request<Incom
         "/metrics" => {
             reply(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", ReplyBody::text(pages::metrics(shared, &tenant)))
         }
-        "/openapi.json" => json(StatusCode::OK, pages::openapi(&tenant)),
+        "/openapi.json" => json(StatusCode::OK, drawn(tenant, pages::openapi).await),
         "/docs" => {
-            let mut reply = reply(StatusCode::OK, "text/html; charset=utf-8", ReplyBody::text(pages::docs(&tenant)));
+            let page = ReplyBody::text(drawn(tenant, pages::docs).await);
+            let mut reply = reply(StatusCode::OK, "text/html; charset=utf-8", page);
             let policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'";
             reply.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
             reply
@@ -137,6 +138,11 @@ async fn route(shared: &Arc<Shared>, tenant: Arc<Tenant>, request: Request<Incom
             refuse(StatusCode::NOT_FOUND, Code::InvalidRequest, text)
         }
     }
+}
+
+/// A page about the tools. They are asked for, and who answers may take its time.
+async fn drawn(tenant: Arc<Tenant>, draw: fn(&Tenant) -> String) -> String {
+    tokio::task::spawn_blocking(move || draw(&tenant)).await.unwrap_or_default()
 }
 
 fn only(methods: &'static str) -> Reply {

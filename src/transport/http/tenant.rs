@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::rate::Bucket;
 use super::sessions::Sessions;
 use crate::limits::{MAX_HTTP_WAITING_CALLS, MAX_OPEN_BYTES, MAX_WAITING_REQUESTS};
-use crate::server::{Metered, Metrics, Server, Service};
+use crate::server::{Metered, Metrics, Service};
 
 /// What bytes are counted in: a semaphore has fewer places than memory has bytes.
 const UNIT_BYTES: usize = 1024;
@@ -31,6 +31,16 @@ pub struct TenantLimits {
     pub session_idle: Duration,
 }
 
+/// What a tenant is served.
+pub struct Offer {
+    /// What answers it.
+    pub service: Arc<dyn Service>,
+    /// The names of its tools, as far as they are to be counted by name.
+    pub tools: Vec<String>,
+    /// How many of its commands run now.
+    pub commands: Box<dyn Fn() -> usize + Send + Sync>,
+}
+
 /// One tenant.
 pub struct Tenant {
     /// What the operator calls it.
@@ -39,10 +49,10 @@ pub struct Tenant {
     digest: Option<[u8; 32]>,
     /// Whether it sees what all tenants do.
     pub is_operator: bool,
-    /// Its tools.
-    pub server: Arc<Server>,
-    /// The same, counted.
+    /// What answers it, counted.
     pub service: Arc<dyn Service>,
+    /// How many of its commands run now.
+    pub commands: Box<dyn Fn() -> usize + Send + Sync>,
     /// The counts.
     pub metrics: Arc<Metrics>,
     /// Its sessions.
@@ -78,23 +88,22 @@ impl Place {
 }
 
 impl Tenant {
-    /// A tenant of this server. Without a digest it is whoever comes.
+    /// A tenant that is served this. Without a digest it is whoever comes.
     pub fn new(
         name: String,
         digest: Option<[u8; 32]>,
         is_operator: bool,
-        server: Arc<Server>,
+        offer: Offer,
         limits: TenantLimits,
     ) -> Arc<Self> {
         let metrics = Arc::new(Metrics::default());
-        let tools = server.names().map(str::to_owned).collect();
-        let service = Arc::new(Metered::new(server.clone(), tools, Arc::clone(&metrics)));
+        let service = Arc::new(Metered::new(offer.service, offer.tools, Arc::clone(&metrics)));
         Arc::new(Self {
             name,
             digest,
             is_operator,
-            server,
             service,
+            commands: offer.commands,
             metrics,
             sessions: Sessions::new(limits.max_sessions, limits.session_idle),
             bucket: Mutex::new(Bucket::new(limits.per_minute, limits.burst, Instant::now())),

@@ -13,7 +13,7 @@ use hyper::header::{
 use hyper::upgrade::Upgraded;
 use hyper::{Method, Request as HttpRequest, StatusCode, Version};
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncWriteExt as _, ReadHalf, WriteHalf, split};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, ReadHalf, WriteHalf, split};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -28,7 +28,7 @@ use super::reply::{Reply, empty, refuse};
 use super::tenant::Tenant;
 use super::upload::Message;
 use crate::cancel::CancelToken;
-use crate::limits::{HTTP_BODY_MS, HTTP_END_MS, WEBSOCKET_PING_MS};
+use crate::limits::{HTTP_BODY_MS, HTTP_END_MS, WEBSOCKET_DRAIN_MS, WEBSOCKET_PING_MS};
 use crate::protocol::{Code, Id, Incoming, RpcError, parse, render};
 use crate::server::{Admission, Session};
 use crate::tools::Weight;
@@ -115,7 +115,7 @@ async fn serve(shared: &Arc<Shared>, tenant: &Arc<Tenant>, stream: Stream) {
         stall: shared.limits.stall_timeout,
     };
     let close = reader.read(shared.stop.clone()).await;
-    let Reader { controls, feed, mut calls, .. } = reader;
+    let Reader { mut source, controls, feed, mut calls, .. } = reader;
     if close == Some(Close::GoingAway) {
         // What runs is still answered.
         let all = async { while calls.join_next().await.is_some() {} };
@@ -130,6 +130,11 @@ async fn serve(shared: &Arc<Shared>, tenant: &Arc<Tenant>, stream: Stream) {
     feed.end();
     drop(feed);
     let _ = writer.await;
+    // What is still on its way from the client would make the system break the connection off, and the client might lose
+    // what was said last (RFC 6455, 7.1.1).
+    let mut rest = vec![0; 64 * 1024];
+    let drained = async { while source.read(&mut rest).await.is_ok_and(|count| count > 0) {} };
+    let _ = timeout(Duration::from_millis(WEBSOCKET_DRAIN_MS), drained).await;
 }
 
 /// The half that sends.
