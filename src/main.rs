@@ -111,7 +111,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let limits = config::client_limits(&cli.options);
             if let Some(address) = serve.http {
                 tracing::info!("replay {version} serves the mock {source}");
-                web::serve_mock(mock.service, address, limits, signals.as_fd().try_clone_to_owned()?)?;
+                web::serve_mock(&mock.service, address, limits, signals.as_fd().try_clone_to_owned()?)?;
             } else {
                 tracing::info!("replay {version} serves the mock {source} on stdin and stdout");
                 let session = Session::new(mock.service);

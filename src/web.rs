@@ -30,7 +30,7 @@ pub struct Servers {
     settings: Settings,
     tenants: Vec<Arc<Tenant>>,
     /// Each once. The first is the one for stdin and stdout, where they are served.
-    servers: Vec<Arc<Server>>,
+    cores: Vec<Arc<Server>>,
     limits: Limits,
 }
 
@@ -40,11 +40,11 @@ pub fn prepare(cli: &Cli, config: &Config) -> Result<Servers> {
     let HttpConfig { settings, tokens, tenant: limits, .. } = HttpConfig::resolve(address, &cli.http, &cli.options)?;
     let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
     let mut tenants = Vec::new();
-    let mut servers = Vec::new();
+    let mut cores = Vec::new();
     if tokens.is_empty() {
         let server = start::server(config)?;
         tenants.push(Tenant::new("anyone".to_owned(), None, true, offer(&server), limits));
-        servers.push(server);
+        cores.push(server);
     } else {
         for entry in &tokens {
             let mut config = Config::for_token(&cli.options, entry)?;
@@ -53,13 +53,13 @@ pub fn prepare(cli: &Cli, config: &Config) -> Result<Servers> {
             let server = start::server(&config).with_context(|| format!("the token `{}`", entry.name))?;
             let own = entry.limits(limits);
             tenants.push(Tenant::new(entry.name.clone(), entry.digest(), entry.operator, offer(&server), own));
-            servers.push(server);
+            cores.push(server);
         }
         if cli.http.stdio {
-            servers.insert(0, start::server(config)?);
+            cores.insert(0, start::server(config)?);
         }
     }
-    Ok(Servers { listener, settings, tenants, servers, limits: config.client_limits })
+    Ok(Servers { listener, settings, tenants, cores, limits: config.client_limits })
 }
 
 fn offer(server: &Arc<Server>) -> Offer {
@@ -70,7 +70,7 @@ fn offer(server: &Arc<Server>) -> Offer {
 }
 
 /// Serves a mock to whoever comes, until a signal does. Fails at an address that other machines reach: a mock has no tokens.
-pub fn serve_mock(service: Arc<dyn Service>, address: SocketAddr, limits: Limits, signals: OwnedFd) -> Result<()> {
+pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limits, signals: OwnedFd) -> Result<()> {
     if !address.ip().is_loopback() {
         bail!("--http {address} can be reached by other machines, and a mock has no tokens; listen at 127.0.0.1");
     }
@@ -82,7 +82,7 @@ pub fn serve_mock(service: Arc<dyn Service>, address: SocketAddr, limits: Limits
         max_sessions: MAX_HTTP_SESSIONS as usize,
         session_idle: Duration::from_secs(HTTP_SESSION_IDLE_SECS),
     };
-    let offer = Offer { service: service.clone(), tools: Vec::new(), commands: Box::new(|| 0) };
+    let offer = Offer { service: Arc::clone(service), tools: Vec::new(), commands: Box::new(|| 0) };
     let tenant = Tenant::new("anyone".to_owned(), None, true, offer, held);
     let max_connections = MAX_HTTP_CONNECTIONS as usize;
     let settings = Settings { limits, hosts: Vec::new(), origins: Vec::new(), max_connections, tls: None };
@@ -95,12 +95,12 @@ pub fn serve_mock(service: Arc<dyn Service>, address: SocketAddr, limits: Limits
 impl Servers {
     /// What the start-up line is about.
     pub fn first(&self) -> &Server {
-        &self.servers[0]
+        &self.cores[0]
     }
 
     /// Puts this process behind walls that leave what all servers together may reach; in a word, how.
     pub fn wall_in(&self) -> String {
-        let services: Vec<_> = self.servers.iter().map(|server| server.services()).collect();
+        let services: Vec<_> = self.cores.iter().map(|server| server.services()).collect();
         match start::wall_in(&services) {
             Ok(abi) => format!("landlock {abi}"),
             Err(fault) => {
@@ -123,7 +123,7 @@ impl Servers {
         let (ended, end) = pipe_with(PipeFlags::CLOEXEC).context("a pipe")?;
         let door = match stdio {
             Some((input, output)) => {
-                let session = Session::new(self.servers[0].clone());
+                let session = Session::new(self.cores[0].clone());
                 let door = Door::new(session, input, Writer::new(output), self.limits)?;
                 let run = move || door.run(Some(ended.as_fd())).map(drop);
                 Some(thread::Builder::new().name("stdio".to_owned()).spawn(run).context("no thread to be had")?)
@@ -132,7 +132,7 @@ impl Servers {
         };
         let served = serve(self.listener, self.settings, self.tenants, signals);
         drop(end);
-        let ended: usize = self.servers.iter().map(|server| server.services().commands.end_all()).sum();
+        let ended: usize = self.cores.iter().map(|server| server.services().commands.end_all()).sum();
         tracing::debug!(ended, "stopped by a signal");
         if let Some(door) = door
             && let Ok(Err(error)) = door.join()

@@ -20,7 +20,7 @@ pub struct HttpArgs {
     #[arg(long, requires = "http")]
     pub stdio: bool,
     /// Who may ask: one JSON object a line, as `replay token new` prints them. Without a file the token in the variable
-    /// REPLAY_TOKEN is the only one; without both, whoever reaches the address may
+    /// `REPLAY_TOKEN` is the only one; without both, whoever reaches the address may
     #[arg(long, requires = "http", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub token_file: Option<PathBuf>,
     /// Certificates to be known by, the own one first, as PEM; with them only TLS is spoken

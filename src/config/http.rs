@@ -150,7 +150,8 @@ impl HttpConfig {
         }
         let tls = match (&args.tls_cert, &args.tls_key) {
             (Some(chain), Some(key)) => {
-                let read = |path: &Path| std::fs::read(path).with_context(|| format!("`{}` cannot be read", path.display()));
+                let read =
+                    |path: &Path| std::fs::read(path).with_context(|| format!("`{}` cannot be read", path.display()));
                 Some(server_config(&read(chain)?, &read(key)?)?)
             }
             _ => None,
@@ -177,7 +178,8 @@ fn tokens(args: &HttpArgs) -> Result<Vec<TokenEntry>> {
     let Some(path) = &args.token_file else {
         let Some(token) = std::env::var_os(TOKEN_VARIABLE) else { return Ok(Vec::new()) };
         let token = token.into_string().ok().filter(|token| token.len() >= MIN_TOKEN_BYTES);
-        let token = token.with_context(|| format!("{TOKEN_VARIABLE} must be at least {MIN_TOKEN_BYTES} bytes of text"))?;
+        let token =
+            token.with_context(|| format!("{TOKEN_VARIABLE} must be at least {MIN_TOKEN_BYTES} bytes of text"))?;
         return Ok(vec![TokenEntry { operator: true, ..TokenEntry::of("default", &token) }]);
     };
     let shown = path.display();
@@ -256,7 +258,10 @@ mod tests {
         let unknown = fault(&line(",\"nmae\":1"));
         assert!(unknown.starts_with("line 1: unknown field `nmae`"), "{unknown}");
         assert_eq!(fault("# only\n"), "there is no token in it; `replay token new NAME` makes lines for it");
-        assert_eq!(fault("\n{\"name\":\"a\",\"sha256\":\"xyz\"}"), "line 2: `sha256` of `a` must be 64 hexadecimal digits");
+        assert_eq!(
+            fault("\n{\"name\":\"a\",\"sha256\":\"xyz\"}"),
+            "line 2: `sha256` of `a` must be 64 hexadecimal digits"
+        );
         let name = fault(&format!("{{\"name\":\"a b\",\"sha256\":\"{sha}\"}}"));
         assert_eq!(name, "line 1: the name `a b` must be 1 to 64 letters, digits, `_`, `.` and `-`");
         assert_eq!(fault(&line(",\"allow\":[\"src\"]")), "line 1: `a` allows `src`, which is not absolute");

@@ -40,7 +40,10 @@ impl Mirrored<'_> {
         let Some(given) = self.name else { return agree("Mcp-Name", None, &name) };
         match decoded(given) {
             Some(plain) => agree("Mcp-Name", Some(&plain), &name),
-            None => Err(RpcError::new(Code::HeaderMismatch, "the header `Mcp-Name` is no base64 of UTF-8 between =?base64? and ?=")),
+            None => Err(RpcError::new(
+                Code::HeaderMismatch,
+                "the header `Mcp-Name` is no base64 of UTF-8 between =?base64? and ?=",
+            )),
         }
     }
 }
@@ -48,7 +51,9 @@ impl Mirrored<'_> {
 fn agree(header: &str, given: Option<&str>, own: &str) -> Result<(), RpcError> {
     let message = match given {
         Some(given) if given == own => return Ok(()),
-        Some(given) => format!("the header `{header}` is `{given}`, and the message says `{own}`; they must be the same"),
+        Some(given) => {
+            format!("the header `{header}` is `{given}`, and the message says `{own}`; they must be the same")
+        }
         None => format!("the header `{header}` is missing; it must be `{own}`, as in the message"),
     };
     Err(RpcError::new(Code::HeaderMismatch, message))

@@ -206,7 +206,7 @@ mod tests {
         let (one, two) = (Metrics::default(), Metrics::default());
         one.count("read_file", "ok", Duration::from_millis(3));
         one.count("read_file", "ok", Duration::from_secs(301));
-        two.count("grep", "failed", Duration::from_secs(300));
+        two.count("grep", "failed", Duration::from_mins(5));
         two.rate_limited.store(7, Relaxed);
         let mut families = Families::default();
         one.samples("tenant=\"a\",", &mut families);

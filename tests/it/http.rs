@@ -38,7 +38,8 @@ fn stateless(message: &Value) -> (Value, Vec<(String, String)>) {
     let mut message = message.clone();
     message["params"]["_meta"] = stateless_meta();
     let header = |name: &str, value: &Value| (name.to_owned(), value.as_str().unwrap_or_default().to_owned());
-    let mut headers = vec![header("MCP-Protocol-Version", &json!("2026-07-28")), header("Mcp-Method", &message["method"])];
+    let mut headers =
+        vec![header("MCP-Protocol-Version", &json!("2026-07-28")), header("Mcp-Method", &message["method"])];
     if message["method"] == "tools/call" {
         headers.push(header("Mcp-Name", &message["params"]["name"]));
     }

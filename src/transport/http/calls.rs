@@ -3,17 +3,19 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::spawn_blocking;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::tenant::{Place, Tenant};
 use super::upload::Message;
 use crate::cancel::CancelToken;
-use crate::protocol::{Code, Id, Incoming, parse, render};
+use crate::limits::HTTP_ROOM_MS;
+use crate::protocol::{Code, Id, Incoming, RpcError, parse, render};
 use crate::server::{Outbox, Session, Ticket};
 use crate::tools::Weight;
 use crate::transport::batch;
@@ -162,8 +164,19 @@ impl Stage {
         };
         self.conversation.forget(&ids, &give_up);
         let mut answer = answer?;
-        answer.room = self.tenant.give_out(answer.bytes.len()).await;
-        Some(answer)
+        let room = self.tenant.give_out(answer.bytes.len());
+        if let Ok(room) = timeout(Duration::from_millis(HTTP_ROOM_MS), room).await {
+            answer.room = room;
+            return Some(answer);
+        }
+        self.tenant.metrics.turned_away.fetch_add(1, Relaxed);
+        let mut bytes = Vec::new();
+        let text = "the call is done, but replies that nobody has read take all the room there is for them; read those, or \
+            ask for less at once";
+        let error = RpcError::new(Code::Internal, text);
+        let id = if is_batch { None } else { ids.first() };
+        render(&mut bytes, id, &Err(error), self.conversation.session.revision());
+        Some(Answer { bytes, code: Some(Code::Internal), room: None })
     }
 }
 

@@ -92,7 +92,7 @@ async fn speak(
             .keep_alive_interval(Duration::from_millis(HTTP_HEAD_MS))
             .keep_alive_timeout(Duration::from_millis(HTTP_HEAD_MS))
             .serve_connection(io, service);
-        watch(&shared, &activity, pin!(connection), |connection| connection.graceful_shutdown()).await
+        watch(&shared, &activity, pin!(connection), http2::Connection::graceful_shutdown).await
     } else {
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -101,7 +101,7 @@ async fn speak(
             .max_header_size(MAX_HTTP_HEADER_BYTES)
             .serve_connection(io, service)
             .with_upgrades();
-        watch(&shared, &activity, pin!(connection), |connection| connection.graceful_shutdown()).await
+        watch(&shared, &activity, pin!(connection), http1::UpgradeableConnection::graceful_shutdown).await
     }
 }
 

@@ -75,7 +75,9 @@ impl Feed {
 impl Outbox for Feed {
     fn send(&self, message: &[u8]) {
         let before = self.waiting.fetch_add(message.len(), Relaxed);
-        if before + message.len() > MAX_EVENTS_WAITING_BYTES || self.sender.send(Item::Message(message.to_vec())).is_err() {
+        if before + message.len() > MAX_EVENTS_WAITING_BYTES
+            || self.sender.send(Item::Message(message.to_vec())).is_err()
+        {
             self.waiting.fetch_sub(message.len(), Relaxed);
         }
     }

@@ -80,7 +80,9 @@ mod tests {
         for good in ["localhost", "localhost:8000", "LOCALHOST:1", "127.0.0.1:8000", "[::1]:8000", "box.example:80"] {
             assert!(local.allows_host(Some(good)), "{good}");
         }
-        for bad in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1", "[::2]:8000", "", "["] {
+        for bad in
+            ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1", "[::2]:8000", "", "["]
+        {
             assert!(!local.allows_host(Some(bad)), "{bad}");
         }
         assert!(!local.allows_host(None));
@@ -95,7 +97,14 @@ mod tests {
         assert_eq!(local.origin(None, host), From::Nowhere);
         assert_eq!(local.origin(Some("http://localhost:8000"), host), From::Nowhere);
         assert_eq!(local.origin(Some("https://app.example"), host), From::Page);
-        for bad in ["null", "http://localhost:3000", "http://evil.example", "file://localhost:8000", "", "https://app.example.evil"] {
+        for bad in [
+            "null",
+            "http://localhost:3000",
+            "http://evil.example",
+            "file://localhost:8000",
+            "",
+            "https://app.example.evil",
+        ] {
             assert_eq!(local.origin(Some(bad), host), From::Stranger, "{bad}");
         }
         assert_eq!(local.origin(Some("http://"), None), From::Stranger);

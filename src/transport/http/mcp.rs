@@ -260,13 +260,7 @@ fn id_of(member: &RawValue) -> Option<Id> {
 
 /// Serves it, as one JSON text if that is all there is to say, as a stream of events if more is said before, or if the
 /// reply takes long.
-async fn serve(
-    tenant: &Arc<Tenant>,
-    stall: Duration,
-    accept: Accept,
-    serving: Serving,
-    message: Message,
-) -> Reply {
+async fn serve(tenant: &Arc<Tenant>, stall: Duration, accept: Accept, serving: Serving, message: Message) -> Reply {
     let Serving { conversation, what, opens, stays, is_stateless } = serving;
     let Some(place) = tenant.queue() else {
         tenant.metrics.turned_away.fetch_add(1, Relaxed);
@@ -350,8 +344,10 @@ fn finish(
     // Who cancels a request is owed no answer, and HTTP wants one.
     let Some(answer) = answer else { return empty(StatusCode::ACCEPTED) };
     tenant.metrics.sent_bytes.fetch_add(answer.bytes.len() as u64, Relaxed);
-    let status = match answer.code {
-        Some(Code::MethodNotFound) if is_stateless => StatusCode::NOT_FOUND,
+    let status = match answer.code.filter(|_| is_stateless).map(Code::number) {
+        Some(-32601) => StatusCode::NOT_FOUND,
+        // Those that are about the request itself, of which the last but one may come from a service.
+        Some(-32022..=-32020) => StatusCode::BAD_REQUEST,
         _ => StatusCode::OK,
     };
     let session = if opens && answer.code.is_none() {

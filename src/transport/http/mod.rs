@@ -35,7 +35,9 @@ pub use tenant::{Offer, Tenant, TenantLimits};
 pub use tls::{TlsError, server_config};
 
 use super::Limits;
-use crate::limits::{HTTP_END_MS, HTTP_LOOK_MS, HTTP_THREADS, MAX_HTTP_CALLS, MAX_STUCK_REQUESTS, MAX_WAITING_REQUESTS};
+use crate::limits::{
+    HTTP_END_MS, HTTP_LOOK_MS, HTTP_THREADS, MAX_HTTP_CALLS, MAX_STUCK_REQUESTS, MAX_WAITING_REQUESTS,
+};
 use guard::Guard;
 
 /// How long threads that still run may take when all else has ended.
@@ -75,7 +77,12 @@ struct Shared {
 /// readable again, that is not waited for. A tenant that needs no token is the only one.
 ///
 /// The listener was bound before: once the process is inside its own walls it can bind nothing.
-pub fn serve(listener: TcpListener, settings: Settings, tenants: Vec<Arc<Tenant>>, stop: OwnedFd) -> std::io::Result<()> {
+pub fn serve(
+    listener: TcpListener,
+    settings: Settings,
+    tenants: Vec<Arc<Tenant>>,
+    stop: OwnedFd,
+) -> std::io::Result<()> {
     let bound = listener.local_addr()?;
     listener.set_nonblocking(true)?;
     let most_threads = tenants.len() * MAX_HTTP_CALLS as usize + MAX_WAITING_REQUESTS + MAX_STUCK_REQUESTS;

@@ -90,7 +90,7 @@ fn tools(tenant: &Tenant) -> Vec<Value> {
     tools
 }
 
-/// `/openapi.json`: `POST /mcp` with one schema a tool (OpenAPI 3.1.1, whose schemas are those of JSON Schema 2020-12).
+/// `/openapi.json`: `POST /mcp` with one schema a tool (`OpenAPI` 3.1.1, whose schemas are those of JSON Schema 2020-12).
 pub fn openapi(tenant: &Tenant) -> String {
     let mut schemas = Map::new();
     let mut calls = Vec::new();
@@ -116,8 +116,10 @@ pub fn openapi(tenant: &Tenant) -> String {
         schemas.insert(name.to_owned(), call);
         calls.push(json!({"$ref": format!("#/components/schemas/{name}")}));
     }
-    let answer = |description: &str| json!({"description": description,
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/reply"}}}});
+    let answer = |description: &str| {
+        json!({"description": description,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/reply"}}}})
+    };
     schemas.insert(
         "reply".to_owned(),
         json!({"type": "object", "required": ["jsonrpc", "id"], "properties": {

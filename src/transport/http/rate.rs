@@ -49,7 +49,7 @@ mod tests {
         assert_eq!(bucket.take(1, start), Err(Duration::from_secs(1)));
         let later = start + Duration::from_secs(1);
         assert_eq!([0; 2].map(|_| bucket.take(1, later).is_ok()), [true, false]);
-        let much_later = start + Duration::from_secs(3600);
+        let much_later = start + Duration::from_hours(1);
         assert_eq!([0; 4].map(|_| bucket.take(1, much_later).is_ok()), [true, true, true, false]);
         // The clock is monotonic, but threads may come in another order.
         assert!(bucket.take(1, start).is_err());

@@ -122,9 +122,11 @@ async fn route(shared: &Arc<Shared>, tenant: Arc<Tenant>, request: Request<Incom
         },
         "/health/detailed" | "/metrics" | "/openapi.json" | "/docs" if !is_get => only("GET"),
         "/health/detailed" => json(StatusCode::OK, pages::health(shared, &tenant)),
-        "/metrics" => {
-            reply(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", ReplyBody::text(pages::metrics(shared, &tenant)))
-        }
+        "/metrics" => reply(
+            StatusCode::OK,
+            "text/plain; version=0.0.4; charset=utf-8",
+            ReplyBody::text(pages::metrics(shared, &tenant)),
+        ),
         "/openapi.json" => json(StatusCode::OK, drawn(tenant, pages::openapi).await),
         "/docs" => {
             let page = ReplyBody::text(drawn(tenant, pages::docs).await);

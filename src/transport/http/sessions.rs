@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_full_table_forgets_what_was_not_used_for_the_longest_time() {
-        let sessions = Sessions::new(2, Duration::from_secs(60));
+        let sessions = Sessions::new(2, Duration::from_mins(1));
         let first = sessions.open(conversation()).unwrap();
         let second = sessions.open(conversation()).unwrap();
         assert!(first.len() == 32 && first != second);

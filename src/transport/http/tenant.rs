@@ -10,7 +10,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::rate::Bucket;
 use super::sessions::Sessions;
-use crate::limits::{MAX_HTTP_WAITING_CALLS, MAX_OPEN_BYTES, MAX_WAITING_REQUESTS};
+use crate::limits::{
+    MAX_HTTP_WAITING_CALLS, MAX_OPEN_BYTES, MAX_SMALL_REPLIES_BYTES, MAX_WAITING_REQUESTS, SMALL_REPLY_BYTES,
+};
 use crate::server::{Metered, Metrics, Service};
 
 /// What bytes are counted in: a semaphore has fewer places than memory has bytes.
@@ -66,6 +68,7 @@ pub struct Tenant {
     open: AtomicUsize,
     bodies: Arc<Semaphore>,
     replies: Arc<Semaphore>,
+    small_replies: Arc<Semaphore>,
 }
 
 /// A place in the queue of a tenant.
@@ -113,6 +116,7 @@ impl Tenant {
             open: AtomicUsize::new(0),
             bodies: Arc::new(Semaphore::new(MAX_OPEN_BYTES / UNIT_BYTES)),
             replies: Arc::new(Semaphore::new(MAX_OPEN_BYTES / UNIT_BYTES)),
+            small_replies: Arc::new(Semaphore::new(MAX_SMALL_REPLIES_BYTES / UNIT_BYTES)),
         })
     }
 
@@ -147,7 +151,8 @@ impl Tenant {
 
     /// Room for a reply of so many bytes, waited for: clients that take nothing are hung up on.
     pub async fn give_out(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.replies).acquire_many_owned(units(bytes)).await.ok()
+        let all = if bytes <= SMALL_REPLY_BYTES { &self.small_replies } else { &self.replies };
+        Arc::clone(all).acquire_many_owned(units(bytes)).await.ok()
     }
 }
 

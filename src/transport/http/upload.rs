@@ -44,13 +44,11 @@ pub async fn read(tenant: &Arc<Tenant>, body: Incoming, max_bytes: usize) -> Res
         return Err(Box::new(too_large(max_bytes)));
     }
     let reading = timeout(Duration::from_millis(HTTP_BODY_MS), read_all(tenant, body, max_bytes));
-    match reading.await {
-        Ok(read) => read.map_err(Box::new),
-        Err(_) => {
-            let text = format!("the body has not come within {} s", HTTP_BODY_MS / 1000);
-            Err(Box::new(refuse(StatusCode::REQUEST_TIMEOUT, Code::InvalidRequest, text)))
-        }
-    }
+    let read = reading.await.unwrap_or_else(|_| {
+        let text = format!("the body has not come within {} s", HTTP_BODY_MS / 1000);
+        Err(refuse(StatusCode::REQUEST_TIMEOUT, Code::InvalidRequest, text))
+    });
+    read.map_err(Box::new)
 }
 
 async fn read_all(tenant: &Arc<Tenant>, mut body: Incoming, max_bytes: usize) -> Result<Message, Reply> {

@@ -45,9 +45,11 @@ pub fn upgrade(
 ) -> (Reply, Option<Open>) {
     let headers = request.headers();
     let says = |name: &HeaderName, word: &str| {
-        headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).any(|value| {
-            value.split(',').any(|part| part.trim().eq_ignore_ascii_case(word))
-        })
+        headers
+            .get_all(name)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .any(|value| value.split(',').any(|part| part.trim().eq_ignore_ascii_case(word)))
     };
     let is_asked = request.method() == Method::GET
         && request.version() == Version::HTTP_11

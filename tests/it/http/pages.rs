@@ -52,7 +52,9 @@ fn the_page_of_tools_needs_nothing_from_elsewhere() {
 #[test]
 fn calls_are_counted_by_tool_and_outcome() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
-    for arguments in [json!({"path": "hello.txt"}), json!({"path": "hello.txt"}), json!({"path": "/etc/hostname"}), json!({})] {
+    for arguments in
+        [json!({"path": "hello.txt"}), json!({"path": "hello.txt"}), json!({"path": "/etc/hostname"}), json!({})]
+    {
         server.post(&call(1, "read_file", &arguments));
     }
     server.post(&call(1, "made_up_1", &json!({})));
@@ -91,6 +93,7 @@ fn health_says_how_the_server_does() {
     let mut health = server.ask("GET", "/health/detailed", &[], b"").json();
     assert!(health["uptimeSeconds"].take().is_u64());
     let tenant = json!({"name": "anyone", "sessions": 1, "callsRunning": 0, "callsWaiting": 0, "commandsRunning": 0});
-    let expected = json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "uptimeSeconds": null, "tenants": [tenant]});
+    let expected =
+        json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "uptimeSeconds": null, "tenants": [tenant]});
     assert_eq!(health, expected);
 }

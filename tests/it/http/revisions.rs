@@ -76,7 +76,8 @@ fn the_same_request_has_the_same_answer_as_over_stdin() {
     let comparable = |mut reply: Value| {
         for part in ["structuredContent", "_meta"] {
             if let Some(members) = reply["result"][part].as_object_mut() {
-                members.retain(|name, _| !name.to_lowercase().contains("ms") && !name.to_lowercase().contains("duration"));
+                members
+                    .retain(|name, _| !name.to_lowercase().contains("ms") && !name.to_lowercase().contains("duration"));
             }
         }
         reply

@@ -103,6 +103,7 @@ fn only_an_operator_sees_what_others_do() {
     let mine = page(&pair.bob, "/metrics") + &page(&pair.bob, "/health/detailed");
     assert!(!mine.contains("alice"), "{mine}");
     let health: Value = serde_json::from_str(&page(&pair.alice, "/health/detailed")).unwrap();
-    let idle = |name: &str| json!({"name": name, "sessions": 0, "callsRunning": 0, "callsWaiting": 0, "commandsRunning": 0});
+    let idle =
+        |name: &str| json!({"name": name, "sessions": 0, "callsRunning": 0, "callsWaiting": 0, "commandsRunning": 0});
     assert_eq!(health["tenants"], json!([idle("alice"), idle("bob")]));
 }

@@ -9,7 +9,8 @@ use super::client::{Client, Server};
 use super::{call, request, stage};
 
 const KEY: (&str, &str) = ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==");
-const SWITCH: [(&str, &str); 3] = [("Connection", "keep-alive, Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")];
+const SWITCH: [(&str, &str); 3] =
+    [("Connection", "keep-alive, Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")];
 
 fn opened(server: &Server) -> Client {
     let mut client = server.connect();
