@@ -101,10 +101,32 @@ impl Conversation {
     }
 }
 
+/// What a request waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// For nothing: it is no call of a tool, and its answer is there at once.
+    None,
+    /// For its turn among the calls that work.
+    Calls,
+    /// For its turn among the calls that only wait for something else.
+    Waits,
+}
+
+impl Queue {
+    /// Of a request.
+    pub fn of(method: &str, weight: Weight) -> Self {
+        match weight {
+            Weight::Waits => Self::Waits,
+            Weight::Light if method != "tools/call" => Self::None,
+            Weight::Light | Weight::Heavy => Self::Calls,
+        }
+    }
+}
+
 /// What is to be served.
 pub enum Work {
-    /// An admitted request, and its message.
-    Request(Ticket, Message),
+    /// An admitted request, its message, and which queue it stands in.
+    Request(Ticket, Message, Queue),
     /// The message of a batch, the ids of its requests, and what stops it.
     Batch(Message, Vec<Id>, CancelToken),
 }
@@ -136,12 +158,16 @@ impl Stage {
     }
 
     async fn serve(self, place: &Place, work: Work) -> Option<Answer> {
-        let (ids, waits, is_batch) = match &work {
-            Work::Request(ticket, _) => (vec![ticket.id.clone()], ticket.weight == Weight::Waits, false),
-            Work::Batch(_, ids, _) => (ids.clone(), false, true),
+        let (ids, queue, is_batch) = match &work {
+            Work::Request(ticket, _, queue) => (vec![ticket.id.clone()], *queue, false),
+            Work::Batch(_, ids, _) => (ids.clone(), Queue::Calls, true),
         };
         // Given back when this ends, even if the thread hangs: others must not wait for it.
-        let _turn = place.turn(waits).await?;
+        let _turn = match queue {
+            Queue::None => None,
+            Queue::Calls => Some(place.turn(false).await?),
+            Queue::Waits => Some(place.turn(true).await?),
+        };
         let (give_up, mut given_up) = mpsc::channel(1);
         for id in &ids {
             self.conversation.lock().entry(id.clone()).or_insert_with(|| give_up.clone());
@@ -184,7 +210,7 @@ fn perform(conversation: &Conversation, outbox: &dyn Outbox, work: Work) -> Opti
     let session = &conversation.session;
     let mut bytes = Vec::new();
     match work {
-        Work::Request(ticket, message) => {
+        Work::Request(ticket, message, _) => {
             let Incoming::Request(request) = parse(&message.bytes) else { return None };
             let outcome = session.serve(&ticket, &request, outbox)?;
             render(&mut bytes, Some(&ticket.id), &outcome, ticket.revision);

@@ -17,7 +17,7 @@ use tokio::time::sleep;
 
 use super::accept::Accept;
 use super::body::ReplyBody;
-use super::calls::{Answer, Conversation, Hangup, Stage, Work};
+use super::calls::{Answer, Conversation, Hangup, Queue, Stage, Work};
 use super::feed::{Fed, Item, Nowhere, feed};
 use super::reply::{Reply, SESSION_ID, empty, events, later, message, refuse, refuse_as};
 use super::tenant::Tenant;
@@ -52,7 +52,7 @@ struct Serving {
 }
 
 enum What {
-    Request(Ticket),
+    Request(Ticket, Queue),
     Batch(Vec<Id>, CancelToken),
 }
 
@@ -217,9 +217,11 @@ fn admit(
         Admission::Refused(refused) => bad(Some(&refused.id), refused.error),
         Admission::Admitted(mut ticket) => {
             ticket.trace = ticket.trace.or(trace);
+            let weight = ticket.weight;
             let is_stateless = ticket.revision.is_stateless();
             let opens = request.method == "initialize" && !is_stateless;
-            Step::Serve(Serving { conversation, what: What::Request(ticket), opens, stays, is_stateless })
+            let what = What::Request(ticket, Queue::of(&request.method, weight));
+            Step::Serve(Serving { conversation, what, opens, stays, is_stateless })
         }
     }
 }
@@ -265,10 +267,10 @@ async fn serve(tenant: &Arc<Tenant>, stall: Duration, accept: Accept, serving: S
     let Some(place) = tenant.queue() else {
         tenant.metrics.turned_away.fetch_add(1, Relaxed);
         let id = match &what {
-            What::Request(ticket) => Some(ticket.id.clone()),
+            What::Request(ticket, _) => Some(ticket.id.clone()),
             What::Batch(..) => None,
         };
-        if let What::Request(ticket) = &what {
+        if let What::Request(ticket, _) = &what {
             conversation.session.withdraw(ticket);
         }
         let text = "too many calls wait already (--max-calls)";
@@ -282,7 +284,7 @@ async fn serve(tenant: &Arc<Tenant>, stall: Duration, accept: Accept, serving: S
     };
     let hangup = (!stays).then(|| {
         let (stopped, conversation) = match &what {
-            What::Request(ticket) => (ticket.cancel.clone(), conversation.clone()),
+            What::Request(ticket, _) => (ticket.cancel.clone(), conversation.clone()),
             What::Batch(_, cancel) => (cancel.clone(), conversation.clone()),
         };
         Hangup::new(move || {
@@ -291,7 +293,7 @@ async fn serve(tenant: &Arc<Tenant>, stall: Duration, accept: Accept, serving: S
         })
     });
     let work = match what {
-        What::Request(ticket) => Work::Request(ticket, message),
+        What::Request(ticket, queue) => Work::Request(ticket, message, queue),
         What::Batch(ids, cancel) => Work::Batch(message, ids, cancel),
     };
     let stage = Stage { tenant: Arc::clone(tenant), conversation: conversation.clone(), outbox, stall };

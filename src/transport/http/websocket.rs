@@ -20,7 +20,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::Shared;
 use super::activity::Open;
-use super::calls::{Answer, Conversation, Stage, Work};
+use super::calls::{Answer, Conversation, Queue, Stage, Work};
 use super::feed::{Fed, Feed, feed};
 use super::frames::{self, Close, Kind};
 use super::mcp::single;
@@ -304,7 +304,7 @@ impl Reader<'_> {
                 self.tenant.metrics.turned_away.fetch_add(1, Relaxed);
                 "too many calls wait already (--max-calls); try again in 1 s".to_owned()
             });
-            if let Work::Request(ticket, _) = &work {
+            if let Work::Request(ticket, ..) = &work {
                 self.conversation.session.withdraw(ticket);
             }
             let bytes = error(id.as_ref(), RpcError::new(Code::Internal, text));
@@ -352,7 +352,8 @@ impl Reader<'_> {
                 Admission::Refused(refused) => Step::Done(error(Some(&refused.id), refused.error)),
                 Admission::Admitted(ticket) => {
                     let (id, waits) = (ticket.id.clone(), ticket.weight == Weight::Light);
-                    Step::Serve(Work::Request(ticket, message), 1, Some(id), waits)
+                    let queue = Queue::of(&request.method, ticket.weight);
+                    Step::Serve(Work::Request(ticket, message, queue), 1, Some(id), waits)
                 }
             },
             Incoming::Batch(members) => {

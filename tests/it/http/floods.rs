@@ -72,7 +72,7 @@ fn clients_that_never_read_hold_up_nobody() {
     let (tree, server) = stage(&["--rate-limit", "0"]);
     tree.file("work/large.txt", "0123456789abcde\n".repeat(500_000));
     let read = call(1, "read_file", &json!({"path": "large.txt"}));
-    let mut deaf: Vec<Client> = (0..100)
+    let mut deaf: Vec<Client> = (0..40)
         .map(|_| {
             let mut client = server.connect();
             client.send_message(&read, &[]);
