@@ -44,28 +44,27 @@ pub async fn read(tenant: &Arc<Tenant>, body: Incoming, max_bytes: usize) -> Res
         return Err(Box::new(too_large(max_bytes)));
     }
     let reading = timeout(Duration::from_millis(HTTP_BODY_MS), read_all(tenant, body, max_bytes));
-    let read = reading.await.unwrap_or_else(|_| {
+    reading.await.unwrap_or_else(|_| {
         let text = format!("the body has not come within {} s", HTTP_BODY_MS / 1000);
-        Err(refuse(StatusCode::REQUEST_TIMEOUT, Code::InvalidRequest, text))
-    });
-    read.map_err(Box::new)
+        Err(Box::new(refuse(StatusCode::REQUEST_TIMEOUT, Code::InvalidRequest, text)))
+    })
 }
 
-async fn read_all(tenant: &Arc<Tenant>, mut body: Incoming, max_bytes: usize) -> Result<Message, Reply> {
+async fn read_all(tenant: &Arc<Tenant>, mut body: Incoming, max_bytes: usize) -> Result<Message, Box<Reply>> {
     let mut message = Message::default();
     while let Some(frame) = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
         let Ok(frame) = frame else {
             let text = "the body has ended before its end";
-            return Err(refuse(StatusCode::BAD_REQUEST, Code::InvalidRequest, text));
+            return Err(Box::new(refuse(StatusCode::BAD_REQUEST, Code::InvalidRequest, text)));
         };
         let Ok(data) = frame.into_data() else { continue };
         if message.bytes.len() + data.len() > max_bytes {
-            return Err(too_large(max_bytes));
+            return Err(Box::new(too_large(max_bytes)));
         }
         if !message.add(tenant, &data) {
             tenant.metrics.turned_away.fetch_add(1, Relaxed);
             let text = "requests that are under way have taken all the memory there is for them";
-            return Err(later(StatusCode::SERVICE_UNAVAILABLE, None, Duration::from_secs(1), text));
+            return Err(Box::new(later(StatusCode::SERVICE_UNAVAILABLE, None, Duration::from_secs(1), text)));
         }
     }
     tenant.metrics.received_bytes.fetch_add(message.bytes.len() as u64, Relaxed);

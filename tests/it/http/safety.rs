@@ -1,12 +1,19 @@
 //! Who is let in, and how fast.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::process::Command;
+use std::sync::Arc;
 
 use pretty_assertions::assert_eq;
 use serde_json::json;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use super::client::{self, Server};
 use super::{call, request, stage};
+use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
 #[test]
@@ -44,7 +51,7 @@ fn pages_and_names_of_others_are_turned_away() {
     assert_eq!(server.ask("OPTIONS", "/mcp", &[], b"").status, 403);
     let missing = b"POST /mcp HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
     let mut client = server.connect();
-    std::io::Write::write_all(&mut client.stream, missing).unwrap();
+    client.stream.write_all(missing).unwrap();
     assert_eq!(client.response().status, 403);
 }
 
@@ -151,7 +158,7 @@ fn the_end_waits_for_what_runs() {
 
 #[test]
 fn stdin_can_be_served_as_well() {
-    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::io::{BufRead as _, BufReader};
     let tree = Tree::new();
     tree.file("work/hello.txt", "hello\n");
     let mut command = client::command(&tree, &["--allow", &tree.text("work"), "--tools", "files", "--stdio"]);
@@ -170,4 +177,51 @@ fn stdin_can_be_served_as_well() {
     assert_eq!(server.post(&ping).status, 200);
     server.terminate();
     assert_eq!(server.wait().code(), Some(0));
+}
+
+#[test]
+fn with_a_certificate_only_tls_is_spoken() {
+    let tree = Tree::new();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    tree.file("cert.pem", made.cert.pem()).file("key.pem", made.signing_key.serialize_pem()).dir("work");
+    let (cert, key) = (tree.text("cert.pem"), tree.text("key.pem"));
+    let tls = ["--allow", "work", "--tools", "files", "--tls-cert", &cert, "--tls-key", &key];
+    let server = Server::start(&tree, &tls);
+    let mut roots = RootCertStore::empty();
+    roots.add(made.cert.der().clone()).unwrap();
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    for (offer, agreed) in [(&b"h2"[..], Some(&b"h2"[..])), (b"http/1.1", Some(b"http/1.1")), (b"", None)] {
+        let mut config = config.clone();
+        config.alpn_protocols = [offer.to_vec()].into_iter().filter(|offer| !offer.is_empty()).collect();
+        let name = ServerName::try_from("localhost").unwrap();
+        let connection = ClientConnection::new(Arc::new(config), name).unwrap();
+        let socket = TcpStream::connect(server.address).unwrap();
+        socket.set_read_timeout(Some(DEADLINE)).unwrap();
+        let mut stream = StreamOwned::new(connection, socket);
+        let is_second = agreed == Some(b"h2");
+        let said: &[u8] = if is_second {
+            // The preface, and empty settings.
+            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"
+        } else {
+            b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        };
+        stream.write_all(said).unwrap();
+        let mut answer = [0; 9];
+        stream.read_exact(&mut answer).unwrap();
+        assert_eq!(stream.conn.alpn_protocol(), agreed);
+        // A frame of settings (type 4), or a line of HTTP/1.1.
+        if is_second { assert_eq!(answer[3], 4) } else { assert_eq!(&answer, b"HTTP/1.1 ") }
+    }
+    let mut plain = server.connect();
+    plain.send("GET", "/health", &[], b"");
+    assert!(plain.is_hung_up());
+    let broken = [&tls[..4], &["--tls-cert", &key, "--tls-key", &key]].concat();
+    let output = client::command(&tree, &broken).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    let expected = "replay: the certificate cannot be read: it holds no `BEGIN CERTIFICATE`\n";
+    assert_eq!((output.status.code(), text.as_str()), (Some(2), expected));
 }
