@@ -217,7 +217,9 @@ mod tests {
         let (feed, fed) = feed();
         let mut body = ReplyBody::events(None, fed, None, None);
         assert_eq!(taken(&mut body), (":\n\n".to_owned(), false));
-        body.events.as_mut().unwrap().alive.as_mut().reset(Instant::now());
+        let alive = &mut body.events.as_mut().unwrap().alive;
+        alive.as_mut().reset(Instant::now());
+        alive.as_mut().await;
         assert_eq!(taken(&mut body), (":\n\n".to_owned(), false));
         drop(feed);
         assert_eq!(taken(&mut body), (String::new(), true));
