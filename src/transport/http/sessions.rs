@@ -1,6 +1,7 @@
 //! The sessions of one tenant: opened by `initialize`, named by a random number, forgotten when nobody uses them.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,8 @@ pub struct Sessions {
     most: usize,
     idle: Duration,
     table: Mutex<HashMap<String, Entry>>,
+    /// Nobody is listened to any more.
+    ended: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -39,7 +42,7 @@ impl Entry {
 impl Sessions {
     /// An empty table of at most so many; one that is not used for `idle` ends.
     pub fn new(most: usize, idle: Duration) -> Self {
-        Self { most: most.max(1), idle, table: Mutex::default() }
+        Self { most: most.max(1), idle, table: Mutex::default(), ended: AtomicBool::new(false) }
     }
 
     /// Takes in a session; its name. Where all places are taken the one goes that was not used for the longest time; if
@@ -74,6 +77,10 @@ impl Sessions {
         {
             before.end();
         }
+        // Set before the table is gone through, so one of the two sees the other.
+        if self.ended.load(SeqCst) {
+            feed.end();
+        }
         conversation.session.connected(Arc::new(feed.clone()));
         true
     }
@@ -105,6 +112,7 @@ impl Sessions {
 
     /// Lets all who listen go: the server ends.
     pub fn hang_up(&self) {
+        self.ended.store(true, SeqCst);
         self.lock().values().for_each(Entry::hang_up);
     }
 
@@ -158,6 +166,12 @@ mod tests {
         assert_eq!([&first, &third].map(|name| sessions.find(name).is_some()), [true, false]);
         assert!(sessions.close(&first) && !sessions.close(&first));
         assert_eq!(sessions.len(), 1);
+        sessions.hang_up();
+        let last = sessions.open(conversation()).unwrap();
+        let (feed, mut fed) = crate::transport::http::feed::feed();
+        assert!(sessions.listen(&last, &feed));
+        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(matches!(fed.poll_next(&mut cx), std::task::Poll::Ready(None)));
     }
 
     #[test]

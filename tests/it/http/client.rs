@@ -51,7 +51,7 @@ impl Server {
                     let rest = rest.trim_start_matches('s').trim_start_matches("://");
                     let _ = found.send(rest.split('/').next().unwrap_or_default().parse());
                 }
-                kept.lock().unwrap().push_str(&format!("{line}\n"));
+                kept.lock().unwrap().extend([line.as_str(), "\n"]);
             }
             let _ = end.send(());
         });
@@ -202,13 +202,13 @@ impl Client {
     pub fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) {
         let mut head = format!("{method} {path} HTTP/1.1\r\n");
         if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
-            head.push_str(&format!("Host: {}\r\n", self.host));
+            head.extend(["Host: ", &self.host, "\r\n"]);
         }
         for (name, value) in headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            head.extend([name, ": ", value, "\r\n"]);
         }
         if !body.is_empty() {
-            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+            head.extend(["Content-Length: ", &body.len().to_string(), "\r\n"]);
         }
         head.push_str("\r\n");
         self.stream.write_all(&[head.as_bytes(), body].concat()).expect("the server reads");
@@ -284,7 +284,7 @@ impl Client {
     }
 
     fn more(&mut self) -> bool {
-        let mut piece = [0; 64 * 1024];
+        let mut piece = [0; 16 * 1024];
         let count = self.stream.read(&mut piece).expect("the server answers in time");
         self.ahead.extend_from_slice(&piece[..count]);
         count > 0

@@ -26,11 +26,11 @@ fn send(client: &mut Client, first: u8, payload: &[u8]) {
     match payload.len() {
         length @ 0..=125 => frame.push(0x80 | length as u8),
         length @ 126..=0xFFFF => {
-            frame.push(0x80 | 126);
+            frame.push(0x80 | 0x7E);
             frame.extend((length as u16).to_be_bytes());
         }
         length => {
-            frame.push(0x80 | 127);
+            frame.push(0x80 | 0x7F);
             frame.extend((length as u64).to_be_bytes());
         }
     }
