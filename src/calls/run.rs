@@ -17,7 +17,7 @@ use crate::cancel::CancelToken;
 use crate::exec::{
     Bounds, Command, Counts, Flow, Intercepted, Interception, Launcher, Mark, Outcome, Running, Stage, run_intercepted,
 };
-use crate::limits::KILL_GRACE_MS;
+use crate::limits::{KILL_GRACE_MS, TURN_QUIET_MS};
 use crate::record::ca::{Authority, TrustFiles, environment};
 use crate::record::proxy::{Mode, OnMiss, Proxy, Recorded, Replay, Sockets, Wires, Wish};
 use crate::record::{Book, Noise, Outline, Recording, Report};
@@ -129,7 +129,8 @@ pub fn run(
         Play::Replay { recordings, noise, on_miss } => {
             let outline = Outline::of(recordings.iter().map(|recording| &recording.exchange));
             let book = Arc::new(Book::of(recordings, noise).passing_on(on_miss != OnMiss::Fail));
-            let replay = Arc::new(Replay { book: Arc::clone(&book), outline });
+            let replay =
+                Arc::new(Replay { book: Arc::clone(&book), outline, quiet: Duration::from_millis(TURN_QUIET_MS) });
             (Mode::Replay { replay, on_miss }, Some(book), on_miss != OnMiss::Fail)
         }
     };

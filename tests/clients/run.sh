@@ -59,7 +59,9 @@ fi
 
 failed=0
 "$place/venv/bin/python" "$here/python_client.py" "$binary" "$walls" || failed=1
-node "$place/ts_client.mjs" "$binary" "$walls" || failed=1
+for way in stdio http; do
+    node "$place/ts_client.mjs" "$binary" "$walls" "$way" || failed=1
+done
 "$place/venv/bin/python" "$here/python_mock.py" "$binary" "$here/mock.yaml" "$here/mock_expect.yaml" || failed=1
 node "$place/ts_mock.mjs" "$binary" "$here/mock.yaml" "$here/mock_expect.yaml" || failed=1
 if [ "$walls" = require ]; then

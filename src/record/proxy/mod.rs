@@ -93,6 +93,8 @@ pub struct Replay {
     pub book: Arc<Book>,
     /// What the same recordings say of their targets.
     pub outline: Outline,
+    /// How long what may be the beginning of a longer recorded message waits for the rest.
+    pub quiet: Duration,
 }
 
 /// What becomes of a call that no recording answers. With the last two, connections to a target of which nothing was

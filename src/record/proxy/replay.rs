@@ -13,7 +13,7 @@ use super::record::{Nested, beyond};
 use super::shared::Context;
 use super::stream::Stream;
 use super::{Note, Replay, h2_play, miss, speakers, tls};
-use crate::limits::{CUT_OFF_HELD_MS, RELAY_BUFFER_BYTES, SERVER_FIRST_MS, TURN_QUIET_MS};
+use crate::limits::{CUT_OFF_HELD_MS, RELAY_BUFFER_BYTES, SERVER_FIRST_MS};
 use crate::record::book::describe;
 use crate::record::exchange::{Content, HttpResponse, Protocol};
 use crate::record::generic::GenericPlayer;
@@ -76,7 +76,7 @@ fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested<'st
         let target = &context.link.target;
         let mut client = client;
         if let Some(protocol) = replay.outline.speaks_first(target) {
-            return play(&context, client, actor(&context, &replay, protocol)).await;
+            return play(&context, replay.quiet, client, actor(&context, &replay, protocol)).await;
         }
         let known = replay.outline.knows(target);
         let mut asked = Vec::new();
@@ -112,10 +112,10 @@ fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested<'st
             First::Tls => encrypted(context, replay, client).await,
             First::Http1 => http(context, replay, client).await,
             First::Http2 => h2_play::serve(context, replay, client).await,
-            First::Wire(protocol) => play(&context, client, actor(&context, &replay, protocol)).await,
+            First::Wire(protocol) => play(&context, replay.quiet, client, actor(&context, &replay, protocol)).await,
             First::More | First::Unknown => {
                 let protocol = replay.book.protocol(target).unwrap_or(Protocol::Generic);
-                play(&context, client, actor(&context, &replay, protocol)).await
+                play(&context, replay.quiet, client, actor(&context, &replay, protocol)).await
             }
         }
     })
@@ -218,7 +218,7 @@ pub async fn http(context: Context, replay: Arc<Replay>, mut client: Stream) -> 
             let client = client.put_back(questions.rest());
             let said = replay.outline.said(&context.link.target);
             let player = GenericPlayer::new(context.link.clone(), Arc::clone(&replay.book), said, frames);
-            return play(&context, client, Actor::Generic(Box::new(player))).await;
+            return play(&context, replay.quiet, client, Actor::Generic(Box::new(player))).await;
         }
         if http1::closes(&asked.request, &response) {
             return client.shutdown().await;
@@ -298,7 +298,7 @@ fn actor(context: &Context, replay: &Replay, protocol: Protocol) -> Actor {
     Actor::Generic(Box::new(GenericPlayer::new(context.link.clone(), Arc::clone(&replay.book), said, false)))
 }
 
-async fn play(context: &Context, client: Stream, mut actor: Actor) -> io::Result<()> {
+async fn play(context: &Context, quiet: Duration, client: Stream, mut actor: Actor) -> io::Result<()> {
     let mut client = client;
     let mut steps = match &mut actor {
         Actor::Generic(player) => player.open(),
@@ -332,7 +332,7 @@ async fn play(context: &Context, client: Stream, mut actor: Actor) -> io::Result
             tokio::select! {
                 read = async {
                     if waits {
-                        timeout(Duration::from_millis(TURN_QUIET_MS), reading).await.ok()
+                        timeout(quiet, reading).await.ok()
                     } else {
                         Some(reading.await)
                     }

@@ -107,7 +107,7 @@ pub fn setup(mode: Mode, to: SocketAddr, system: &[u8]) -> Setup {
 
 pub fn replay_of(exchanges: Vec<Exchange>) -> Arc<Replay> {
     let outline = Outline::of(&exchanges);
-    Arc::new(Replay { book: Arc::new(Book::new(exchanges, Noise::default())), outline })
+    Arc::new(Replay { book: Arc::new(Book::new(exchanges, Noise::default())), outline, quiet: PATIENCE })
 }
 
 /// What recordings answer a client.

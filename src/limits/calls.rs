@@ -1,0 +1,142 @@
+//! Of recordings of what programs call.
+
+/// Connections of an intercepted command that may wait until the server accepts them.
+pub const INTERCEPTED_BACKLOG: i32 = 4096;
+/// Sockets of an intercepted command of which is remembered where they were going; of more, the first are forgotten.
+pub const MAX_INTERCEPTED_SOCKETS: usize = 65_536;
+/// Sockets of an intercepted command that are known as its own servers.
+pub const MAX_OWN_SOCKETS: usize = 16_384;
+/// Sockets of an intercepted command that a supervisor which cannot fetch them keeps; beyond that the command can make none.
+pub const MAX_KEPT_SOCKETS: usize = 4096;
+/// What the supervisor takes at once of a message that it sends for a command, in bytes: the largest datagram and more.
+pub const MAX_INTERCEPTED_BYTES: usize = 256 * 1024;
+/// Largest datagram over IPv4, in bytes.
+pub const MAX_DATAGRAM_BYTES: usize = 65_507;
+/// How long a connection waits until the server has heard of it, in milliseconds.
+pub const SERVER_HEARS_MS: u64 = 5_000;
+/// How long a connection of a socket that does not block is held until it is known whether its server is there, in
+/// milliseconds: long enough for one that is near, short for an event loop that stands still meanwhile.
+pub const CONNECT_HELD_MS: u64 = 100;
+/// How long the server waits for a socket from a supervisor, in milliseconds.
+pub const DIAL_MS: u64 = 5_000;
+/// Calls that a supervisor answers before it looks at anything else again.
+pub const CALLS_AT_ONCE: usize = 32;
+/// Answers to the server that may wait at a supervisor.
+pub const MAX_WAITING_WORDS: usize = 4096;
+/// Largest bundle of certificates that is put into the view of a command, in bytes.
+pub const CERTIFICATES_BYTES: u64 = 8 * 1024 * 1024;
+/// Largest file of recorded calls that is read or written, in bytes.
+pub const MAX_CALLS_FILE_BYTES: u64 = 256 * 1024 * 1024;
+/// Room that there must be for a set of recorded calls before a program is run, in bytes.
+pub const SET_ROOM_BYTES: usize = 64 * 1024;
+/// Smallest body of a recorded call that is kept in a file of its own, in bytes.
+pub const MIN_BODY_APART_BYTES: usize = 1024 * 1024;
+/// Most bytes of all such files of one set: they are read before the program starts.
+pub const MAX_CALLS_BODIES_BYTES: u64 = 1024 * 1024 * 1024;
+/// Deepest nesting of a recorded call's document, in levels.
+pub const MAX_CALLS_DEPTH: usize = 100;
+/// Most values in one document.
+pub const MAX_CALLS_NODES: usize = 2_000_000;
+/// Deepest nesting of a JSON body that is compared without regard to the order of its keys, in levels.
+pub const MAX_JSON_BODY_DEPTH: usize = 128;
+/// Shortest secret of a request that is looked for in its answer: shorter ones are in it by chance.
+pub const MIN_ECHOED_BYTES: usize = 6;
+/// Fewest bytes of a token that an answer gave for it to be looked for in other calls: what is shorter stands there by chance.
+pub const MIN_TOKEN_BYTES: usize = 16;
+/// Most such tokens of one recording: each is a search of all of it.
+pub const MAX_TOKENS_FOLLOWED: usize = 1024;
+/// Unanswered calls of one run that are told in detail; more are only counted.
+pub const MAX_MISSES_TOLD: usize = 1000;
+/// Recordings that are looked at for the one that is most like a call that none of them answers.
+pub const MAX_CLOSEST_LOOKED_AT: usize = 5000;
+/// Recordings that are compared in detail with a call that none of them answers.
+pub const MAX_CLOSEST_COMPARED: usize = 200;
+/// Differences that are told of one unanswered call.
+pub const MAX_DIFFERENCES: usize = 20;
+/// What a difference shows of a value, in characters.
+pub const MAX_DIFFERENCE_CHARS: usize = 80;
+/// Longest name of a set of recorded calls, in bytes (`NAME_MAX` of `linux/limits.h` less room for a suffix).
+pub const MAX_SET_NAME_BYTES: usize = 200;
+/// Longest message of a database's protocol that is followed, in bytes; those of `MongoDB` are at most 48,000,000.
+pub const MAX_WIRE_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
+/// Longest call to a database that is recorded, question and answer together, in bytes.
+pub const MAX_WIRE_CALL_BYTES: usize = 64 * 1024 * 1024;
+/// Most that is kept of one connection while its calls are recorded or played, in bytes.
+pub const MAX_WIRE_CONNECTION_BYTES: usize = 128 * 1024 * 1024;
+/// Most prepared statements or portals of one connection.
+pub const MAX_WIRE_STATEMENTS: usize = 65_536;
+/// Deepest nesting of a Redis reply.
+pub const MAX_RESP_DEPTH: usize = 128;
+/// Longest line of a Redis message, in bytes (`PROTO_INLINE_MAX_SIZE` of Redis is 64 KiB).
+pub const MAX_RESP_LINE_BYTES: usize = 64 * 1024;
+/// Longest first message of a `PostgreSQL` connection, in bytes (`MAX_STARTUP_PACKET_LENGTH` of its `libpq/pqcomm.h`).
+pub const MAX_POSTGRES_STARTUP_BYTES: usize = 10_000;
+/// Most of a question that is told in an error about it, in characters.
+pub const MAX_SHOWN_QUESTION_CHARS: usize = 200;
+/// Longest body, or turn of an unknown protocol, that a recording keeps, in bytes; a call with a longer one only passes.
+pub const MAX_RECORDED_BODY_BYTES: usize = 128 * 1024 * 1024;
+/// What one recording may come to, in bytes; calls beyond it pass but are not recorded.
+pub const MAX_RECORDING_BYTES: usize = 512 * 1024 * 1024;
+/// Connections of recorded commands that are served at the same time; more wait in the sockets' queues.
+pub const MAX_RECORDED_CONNECTIONS: usize = 4096;
+/// Longest head of an HTTP/1 message that is understood, in bytes.
+pub const MAX_HTTP_HEAD_BYTES: usize = 1024 * 1024;
+/// Most fields in it.
+pub const MAX_HTTP_FIELDS: usize = 1024;
+/// Requests that may wait for their answers on one HTTP/1 connection.
+pub const MAX_HTTP_PIPELINED: usize = 10_000;
+/// Streams that may be open on one HTTP/2 connection.
+pub const MAX_HTTP2_STREAMS: u32 = 1000;
+/// What one HTTP/2 stream may have on its way, in bytes; a connection four times that.
+pub const HTTP2_WINDOW_BYTES: u32 = 1024 * 1024;
+/// What is read at once from a recorded connection, in bytes.
+pub const RELAY_BUFFER_BYTES: usize = 64 * 1024;
+/// What is read at once of a body that passes unseen, in bytes; a shorter one is read like anything else.
+pub const RELAY_BULK_BYTES: usize = 256 * 1024;
+/// How much of a body passes before other connections have their turn, in reads.
+pub const RELAY_BULK_READS: u32 = 32;
+/// What may wait in each direction of a recorded connection before its source is no longer read, in bytes.
+pub const MAX_RELAY_WAITING_BYTES: usize = 256 * 1024;
+/// How long the real server may take to accept a recorded connection, in milliseconds.
+pub const UPSTREAM_CONNECT_MS: u64 = 10_000;
+/// How long a TLS handshake may take on either side of a recorded connection, in milliseconds.
+pub const UPSTREAM_TLS_MS: u64 = 10_000;
+/// How long a connection may be silent before its server is taken for one that speaks first, in milliseconds; also how
+/// long the rest of the bytes that tell a protocol may take.
+pub const SERVER_FIRST_MS: u64 = 300;
+/// How long a program that left in the middle of an answer when it was recorded has for that when it is answered, in
+/// milliseconds; one that stays reads further than the recording goes.
+pub const CUT_OFF_HELD_MS: u64 = 2000;
+/// How long what may be the beginning of a longer recorded message waits for the rest, in milliseconds.
+pub const TURN_QUIET_MS: u64 = 300;
+/// How long a played HTTP/2 server waits for more of a request before it takes it for one that waits for an answer first,
+/// in milliseconds.
+pub const PLAYED_BODY_MS: u64 = 10_000;
+/// How long connections may take to end when a recording is over, in milliseconds.
+pub const PROXY_END_MS: u64 = 2000;
+/// Days for which certificates of a recording are valid: some clients accept no more than 398.
+pub const CERTIFICATE_DAYS: u32 = 90;
+/// Certificates of one recording that are kept.
+pub const MAX_CERTIFICATES: usize = 4096;
+/// Names that get an address of their own; 198.18.0.0/15 has 131,072.
+pub const MAX_FAKE_NAMES: usize = 65_536;
+/// How long such an address may be remembered by a program, in seconds.
+pub const FAKE_ADDRESS_SECS: u32 = 60;
+/// How long the real addresses of a name are remembered, in milliseconds.
+pub const RESOLVED_MS: u64 = 30_000;
+/// Longest question of a name, in bytes.
+pub const MAX_QUESTION_BYTES: usize = 4096;
+/// Most things that a recording tells beside its calls, such as targets that it could not look into.
+pub const MAX_RECORDING_NOTES: usize = 256;
+/// Threads that resolve names and make sockets for recorded connections.
+pub const MAX_DIAL_THREADS: usize = 64;
+/// What a message about a call shows of its bytes.
+pub const MAX_SHOWN_CALL_BYTES: usize = 4096;
+/// How long a program runs whose calls are looked at and which asks for no time, in seconds.
+pub const DEFAULT_CALLS_TIMEOUT_SECS: u64 = 300;
+/// Longest time that can be asked for, in seconds.
+pub const MAX_CALLS_TIMEOUT_SECS: u64 = 86_400;
+/// Output kept of such a program, in bytes for each of its two streams.
+pub const CALLS_OUTPUT_BYTES: usize = 256 * 1024;
+/// Unanswered calls that a reply tells of.
+pub const MAX_MISSES_SHOWN: usize = 20;

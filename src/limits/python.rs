@@ -1,0 +1,70 @@
+//! Of Python sessions.
+
+/// The interpreter of a Python session that names none.
+pub const DEFAULT_PYTHON: &str = "python3";
+/// Python sessions with a running interpreter at the same time.
+pub const MAX_PYTHON_SESSIONS: usize = 16;
+/// Python sessions that are remembered, with an interpreter or without.
+pub const MAX_STORED_SESSIONS: usize = 256;
+/// A Python session that nobody uses for so long is ended, in seconds.
+pub const PYTHON_IDLE_TIMEOUT_SECS: u64 = 3600;
+/// Longest name of a Python session, in characters.
+pub const MAX_SESSION_NAME_CHARS: usize = 64;
+/// Default time limit of a cell, in seconds.
+pub const DEFAULT_CELL_SECS: u64 = 30;
+/// Largest time limit of a cell, in seconds.
+pub const MAX_CELL_SECS: u64 = 300;
+/// Time between the interrupt of a cell and the end of its session, in milliseconds.
+pub const CELL_GRACE_MS: u64 = 2000;
+/// How long an interpreter may take until it takes requests, in milliseconds.
+pub const PYTHON_START_MS: u64 = 20_000;
+/// How long an interpreter may take to answer a question beside the cell that runs, in milliseconds.
+pub const PYTHON_ANSWER_MS: u64 = 15_000;
+/// How long the supervisor of an interpreter may take to say how it is, in milliseconds.
+pub const PYTHON_STATUS_MS: u64 = 5000;
+/// How long an interpreter may take to give a sign of life, in milliseconds.
+pub const PYTHON_PING_MS: u64 = 1000;
+/// How long an interpreter that has closed its channel may take to end by itself, in milliseconds.
+pub const PYTHON_HANG_UP_MS: u64 = 1000;
+/// Time between two reports of a running cell, in milliseconds.
+pub const PYTHON_PROGRESS_MS: u64 = 250;
+/// New output of a running cell that one report holds, in bytes.
+pub const PYTHON_PROGRESS_BYTES: usize = 4096;
+/// Longest cell, in bytes.
+pub const MAX_PYTHON_CODE_BYTES: usize = 16 * 1024 * 1024;
+/// Longest text that is completed or inspected, in bytes.
+pub const MAX_PYTHON_ASKED_BYTES: usize = 1024 * 1024;
+/// What may wait to be sent to one session, in bytes.
+pub const MAX_PYTHON_UNSENT_BYTES: usize = 4 * 1024 * 1024;
+/// Questions that one session is asked at the same time.
+pub const MAX_PYTHON_QUESTIONS: usize = 64;
+/// Longest line that a session says, in bytes: a picture as base64.
+pub const MAX_PYTHON_EVENT_BYTES: usize = 16 * 1024 * 1024;
+/// Values that a cell shows.
+pub const MAX_PYTHON_SHOWN: usize = 100;
+/// What they may come to, in bytes.
+pub const MAX_PYTHON_SHOWN_BYTES: usize = 16 * 1024 * 1024;
+/// Output of a cell that its reply shows, in bytes: of each stream (`--output-cap-bytes`: less) and of displays.
+pub const PYTHON_OUTPUT_CAP_BYTES: usize = 16 * 1024;
+/// Longest text of a value that a reply shows, and of a traceback, in bytes.
+pub const PYTHON_RESULT_CAP_BYTES: usize = 8 * 1024;
+/// Output of a cell that is kept in a file when its reply does not show it all, in bytes for each of its two streams.
+pub const MAX_PYTHON_LOG_BYTES: usize = 16 * 1024 * 1024;
+/// Output between cells that the next reply shows, in bytes.
+pub const MAX_PYTHON_LATE_BYTES: usize = 8 * 1024;
+/// Files below a session's directory that are looked at for changes.
+pub const MAX_SNAPSHOT_FILES: usize = 50_000;
+/// How long they may be looked at, in milliseconds; twice for each cell.
+pub const SNAPSHOT_MS: u64 = 500;
+/// Files that a reply lists as new, and as modified.
+pub const MAX_CHANGED_FILES: usize = 500;
+/// Processor time is measured over at least so long, in milliseconds: the kernel counts in steps of 10.
+pub const MIN_CPU_SAMPLE_MS: u64 = 50;
+/// How long packages may take to be installed unless the call says otherwise, in seconds.
+pub const DEFAULT_INSTALL_SECS: u64 = 120;
+/// Longest that packages may take to be installed, in seconds.
+pub const MAX_INSTALL_SECS: u64 = 1800;
+/// Packages in one call.
+pub const MAX_PACKAGES: usize = 100;
+/// Entries that `list_files` lists.
+pub const MAX_LISTED_FILES: usize = 1000;
