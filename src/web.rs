@@ -21,8 +21,8 @@ use crate::cli::{Cli, ToolsetArg};
 use crate::config::{Config, HttpConfig, TokenEntry};
 use crate::exec::BackgroundCommands;
 use crate::limits::{
-    HTTP_CLIENT_TIMEOUT_SECS, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS,
-    RESERVED_OPEN_FILES,
+    HTTP_BACKLOG, HTTP_CLIENT_TIMEOUT_SECS, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS,
+    MAX_HTTP_SESSIONS, RESERVED_OPEN_FILES,
 };
 use crate::server::{Server, Service, Session};
 use crate::start;
@@ -45,7 +45,7 @@ pub fn prepare(cli: &Cli, config: &Config) -> Result<Servers> {
     let address = cli.http.http.context("--http names no address")?;
     let HttpConfig { mut settings, tokens, tenant: limits, .. } =
         HttpConfig::resolve(address, &cli.http, &cli.options)?;
-    let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
+    let listener = listen(address)?;
     settings.max_connections = connections(settings.max_connections);
     let mut tenants = Vec::new();
     let mut cores = Vec::new();
@@ -68,6 +68,13 @@ pub fn prepare(cli: &Cli, config: &Config) -> Result<Servers> {
         }
     }
     Ok(Servers { listener, settings, tenants, cores, limits: config.client_limits })
+}
+
+/// A listener with room for a crowd: beyond those that wait the system drops who comes, and a client tries again a second later.
+fn listen(address: SocketAddr) -> Result<TcpListener> {
+    let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
+    rustix::net::listen(&listener, HTTP_BACKLOG).with_context(|| format!("{address} cannot be listened at"))?;
+    Ok(listener)
 }
 
 /// How many connections there may be of those that were asked for: calls need open files as well.
@@ -105,7 +112,7 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
     if !address.ip().is_loopback() {
         bail!("--http {address} can be reached by other machines, and a mock has no tokens; listen at 127.0.0.1");
     }
-    let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
+    let listener = listen(address)?;
     let held = TenantLimits {
         per_minute: 0,
         burst: 1,
