@@ -59,7 +59,7 @@ fn clients_that_never_read_hold_up_nobody() {
     let read = call(1, "read_file", &json!({"path": "large.txt"}));
     let mut deaf: Vec<Client> = (0..40)
         .map(|_| {
-            let mut client = server.connect();
+            let mut client = server.connect().patient();
             client.send_message(&read, &[]);
             client
         })

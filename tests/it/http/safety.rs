@@ -126,7 +126,7 @@ fn what_does_not_go_with_http_is_refused() {
     let tree = Tree::new();
     tree.file("mock.yaml", "").dir("work");
     for (flag, value, shown) in
-        [("--mock", "mock.yaml", "--mock <MANIFEST>"), ("--record", "calls.jsonl", "--record <FILE>")]
+        [("--mock", "mock.yaml", "--mock <MANIFEST>"), ("--record", "calls.jsonl", "--record <CASSETTE>")]
     {
         let output = client::command(&tree, &["--allow", "work", flag, value]).output().unwrap();
         let text = String::from_utf8(output.stderr).unwrap();
