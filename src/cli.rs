@@ -1,8 +1,10 @@
 //! argv as it was typed: the one declaration of flags, from which help, man page and completions are derived.
 
+mod http;
 mod ranges;
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
@@ -16,14 +18,17 @@ use crate::limits;
 use crate::mock::{Fault, PRESETS};
 use crate::tools::TOOLS;
 
+pub use http::{BURST, CALLS, HttpArgs, RATE, TokenAction};
+
 /// An MCP server that gives an agent files, search, edits and a shell, held inside the allowed directories.
 ///
-/// An agent's client starts `replay --mcp-server --allow DIR:rw` and talks to it over stdin and stdout. Nothing outside
+/// An agent's client starts `replay --mcp-server --allow DIR:rw` and talks to it over stdin and stdout, or over HTTP where
+/// it is told so. Nothing outside
 /// the allowed directories is read or written, whatever links, races or spellings an agent comes up with.
 #[derive(Debug, Parser)]
 #[command(name = "replay", version, arg_required_else_help = true, subcommand_negates_reqs = true)]
 pub struct Cli {
-    /// Serve the Model Context Protocol on stdin and stdout
+    /// Serve the Model Context Protocol on stdin and stdout, or with --http over HTTP
     #[arg(long, required = true)]
     pub mcp_server: bool,
     /// Serve what a manifest of `replay mock` declares beside the tools
@@ -35,13 +40,16 @@ pub struct Cli {
     #[command(flatten)]
     #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
     pub options: Options,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
+    pub http: HttpArgs,
     #[command(subcommand)]
     #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
     pub command: Option<Command>,
 }
 
 /// Flags that every mode understands.
-#[derive(Debug, Parser)]
+#[derive(Clone, Debug, Parser)]
 pub struct Options {
     /// Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are
     /// taken below the first one
@@ -221,6 +229,12 @@ pub enum Command {
         #[command(subcommand)]
         action: SandboxAction,
     },
+    /// Make tokens for a server over HTTP
+    Token {
+        /// What to do
+        #[command(subcommand)]
+        action: TokenAction,
+    },
     /// Print a document that is derived from the declarations
     #[command(hide = true)]
     Generate {
@@ -265,6 +279,9 @@ pub struct MockServe {
     /// silent, badjson, truncated, wrong-id, duplicate, slowloris, stdout-noise or exit
     #[arg(long, value_name = "KIND")]
     pub fault: Option<Fault>,
+    /// Serve over HTTP at this address of loopback instead of stdin and stdout; port 0 takes a free one, which the log names
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub http: Option<SocketAddr>,
     /// The same as --log-level trace
     #[arg(long)]
     pub debug: bool,

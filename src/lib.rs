@@ -34,3 +34,4 @@ pub mod text;
 pub mod tools;
 pub mod transport;
 pub mod watch;
+pub mod web;

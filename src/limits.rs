@@ -3,10 +3,12 @@
 //! Bottom layer: everything may read it, it reads nothing.
 
 mod calls;
+mod http;
 mod python;
 mod testrun;
 
 pub use self::calls::*;
+pub use self::http::*;
 pub use self::python::*;
 pub use self::testrun::*;
 

@@ -12,7 +12,7 @@ use tracing::level_filters::LevelFilter;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, CommandFactory as _, FromArgMatches as _};
-use replay::cli::{Cli, Command, MockAction, Redact, SandboxAction};
+use replay::cli::{Cli, Command, MockAction, MockServe, Options, Redact, SandboxAction, TokenAction};
 use replay::config::{self, Config};
 use replay::limits::MAX_OPEN_FILES;
 use replay::mock::{Beside, Observed};
@@ -20,7 +20,7 @@ use replay::protocol::Revision;
 use replay::sandbox::{Tier, attack};
 use replay::server::{Server, Service, Session};
 use replay::transport::{Door, End, Writer};
-use replay::{bench, caller, docs, inspect, mocking, oneshot, probe, proxy, sandbox, start};
+use replay::{bench, caller, docs, inspect, mocking, oneshot, probe, proxy, sandbox, start, web};
 
 fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == sandbox::LAUNCHER_ARGUMENT) {
@@ -102,27 +102,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
             std::io::stdout().write_all(table.as_bytes())?;
             Ok(ExitCode::SUCCESS)
         }
-        Some(Command::Mock { serve, action: None }) => {
-            let signals = catch_signals()?;
-            logging(mocking::log_level(&serve, cli.options.log_level));
-            raise_open_files();
-            let mock = mocking::serve(&serve, config::error_style(&cli.options))?;
-            tracing::info!(
-                "replay {} serves the mock {} on stdin and stdout",
-                env!("CARGO_PKG_VERSION"),
-                mocking::source(&serve)
-            );
-            let session = Session::new(mock.service);
-            let door = Door::new(session, stdin()?, Writer::new(stdout()?), config::client_limits(&cli.options))?;
-            door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
-            let Some(verifier) = mock.verifier else { return Ok(ExitCode::SUCCESS) };
-            let (report, good) = verifier.verdict();
-            std::io::stderr().write_all(report.as_bytes())?;
-            if let Some(path) = &serve.report {
-                mocking::write_report(path, &report)?;
-            }
-            Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-        }
+        Some(Command::Mock { serve, action: None }) => serve_mock(&serve, &cli.options),
         Some(Command::Mock { action: Some(MockAction::Record { target, output, redact }), .. }) => {
             let signals = catch_signals()?;
             logging(config::level_filter(cli.options.log_level));
@@ -164,6 +144,11 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let signals = catch_signals()?;
             Ok(ExitCode::from(inspect::run(&*start::server(&config)?, &program, signals.as_fd())?))
         }
+        Some(Command::Token { action: TokenAction::New { name, own, own_tools, operator } }) => {
+            std::io::stdout().write_all(web::new_token(&name, &own, &own_tools, operator)?.as_bytes())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        None if cli.http.http.is_some() => serve_http(&Config::resolve(&cli.options)?, &cli),
         None => serve(&Config::resolve(&cli.options)?, &cli),
     }
 }
@@ -192,6 +177,44 @@ fn serve(config: &Config, cli: &Cli) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Serves over HTTP, and over stdin and stdout as well if that is asked for.
+fn serve_http(config: &Config, cli: &Cli) -> Result<ExitCode> {
+    let signals = catch_signals()?;
+    logging(config.log_level);
+    raise_open_files();
+    let servers = web::prepare(cli, config)?;
+    announce(servers.first(), &servers.wall_in());
+    let stdio = if cli.http.stdio { Some((stdin()?, stdout()?)) } else { None };
+    servers.serve(stdio, signals.as_fd().try_clone_to_owned()?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Serves a mock until its client closes stdin, or over HTTP until a signal comes.
+fn serve_mock(serve: &MockServe, options: &Options) -> Result<ExitCode> {
+    let signals = catch_signals()?;
+    logging(mocking::log_level(serve, options.log_level));
+    raise_open_files();
+    let mock = mocking::serve(serve, config::error_style(options))?;
+    let (version, source) = (env!("CARGO_PKG_VERSION"), mocking::source(serve));
+    let limits = config::client_limits(options);
+    if let Some(address) = serve.http {
+        tracing::info!("replay {version} serves the mock {source}");
+        web::serve_mock(&mock.service, address, limits, signals.as_fd().try_clone_to_owned()?)?;
+    } else {
+        tracing::info!("replay {version} serves the mock {source} on stdin and stdout");
+        let session = Session::new(mock.service);
+        let door = Door::new(session, stdin()?, Writer::new(stdout()?), limits)?;
+        door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
+    }
+    let Some(verifier) = mock.verifier else { return Ok(ExitCode::SUCCESS) };
+    let (report, good) = verifier.verdict();
+    std::io::stderr().write_all(report.as_bytes())?;
+    if let Some(path) = &serve.report {
+        mocking::write_report(path, &report)?;
+    }
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
 /// The signals that end this process, as a descriptor. Before any thread starts, so that all leave them to it.
 fn catch_signals() -> Result<SignalFd> {
     let mut signals = SigSet::empty();
@@ -213,7 +236,7 @@ fn outlive_file_limit() {
 
 /// The server's own domain, as the start-up line shows it.
 fn own_walls(server: &Server) -> String {
-    match start::wall_in(server.services()) {
+    match start::wall_in(&[server.services()]) {
         Ok(abi) => format!("landlock {abi}"),
         Err(fault) => {
             tracing::warn!("the server itself has no second wall: {fault}");
@@ -264,6 +287,8 @@ fn logging(level: LevelFilter) {
         .with_max_level(level)
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
+        // It says so on stderr, and panics if that is what is broken: whoever reads the log may go before its server.
+        .log_internal_errors(false)
         .init();
 }
 

@@ -89,19 +89,23 @@ fn calls(config: &Config, standing: &Standing) -> Calls {
     calls
 }
 
-/// Puts this process behind walls of its own. Before it starts a thread, but for the one that watches a manifest, which
+/// Puts this process behind walls of its own, which leave what these together may reach. Before it starts a thread, but for the one that watches a manifest, which
 /// must open its file, and after the launcher, which must stay outside: what descends from a process in a Landlock domain
 /// can never mount anything.
 ///
 /// The version of Landlock, or why there is no domain.
-pub fn wall_in(services: &Services) -> Result<u32, Fault> {
+pub fn wall_in(all: &[&Services]) -> Result<u32, Fault> {
     // Both only make it harder to look into this process: nothing depends on them.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
-    let resolver = if services.calls.resolves { open_resolver() } else { Vec::new() };
-    let roots = services.policy.roots().iter().map(|root| (root.as_fd(), root.writable()));
-    let roots: Vec<_> = roots.chain(resolver.iter().map(|file| (file.as_fd(), false))).collect();
-    hold_server(&roots, services.commands.scratch.as_ref().map(AsFd::as_fd))
+    let resolver = if all.iter().any(|services| services.calls.resolves) { open_resolver() } else { Vec::new() };
+    let roots = all.iter().flat_map(|services| services.policy.roots());
+    let roots = roots.map(|root| (root.as_fd(), root.writable()));
+    let scratches = all.iter().filter_map(|services| services.commands.scratch.as_ref());
+    let scratches = scratches.map(|scratch| (scratch.as_fd(), true));
+    let resolver = resolver.iter().map(|file| (file.as_fd(), false));
+    let reached: Vec<_> = roots.chain(scratches).chain(resolver).collect();
+    hold_server(&reached)
 }
 
 /// Starts the launcher of the best tier that can be built here, of those that the operator lets it be.

@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "start-up reads the environment and the operator's own profile")]
 
 mod commands;
+mod http;
 mod profile;
 
 use std::ffi::OsStr;
@@ -13,6 +14,7 @@ use anyhow::{Context as _, Result, bail};
 use tracing::level_filters::LevelFilter;
 
 pub use commands::SandboxConfig;
+pub use http::{HttpConfig, TokenEntry};
 pub use profile::profile_keys;
 
 use commands::World;
@@ -117,17 +119,29 @@ pub fn error_style(options: &Options) -> ErrorStyle {
     }
 }
 
+/// What a configuration is for.
+#[derive(Clone, Copy)]
+struct Meant {
+    /// Commands are those of whoever typed the options, and get the whole environment.
+    own: bool,
+    /// The directories of the profile are allowed as well.
+    is_whole: bool,
+}
+
 impl Config {
     /// Resolves relative paths against the working directory and reads the profile.
     pub fn resolve(options: &Options) -> Result<Self> {
-        Self::resolve_for(options, false)
+        Self::resolve_for(options, Meant { own: false, is_whole: true })
     }
 
-    /// `own` says whether commands are those of whoever typed the options, and get the whole environment.
-    fn resolve_for(options: &Options, own: bool) -> Result<Self> {
+    fn resolve_for(options: &Options, meant: Meant) -> Result<Self> {
         let here = std::env::current_dir().context("the working directory cannot be read")?;
-        let world = World { here: here.clone(), vars: std::env::vars_os().collect(), own };
-        let profile = options.sandbox_profile.as_deref().map(Profile::load).transpose()?.unwrap_or_default();
+        let world = World { here: here.clone(), vars: std::env::vars_os().collect(), own: meant.own };
+        let mut profile = options.sandbox_profile.as_deref().map(Profile::load).transpose()?.unwrap_or_default();
+        if !meant.is_whole {
+            profile.read_write.clear();
+            profile.read_only.clear();
+        }
         let mut grants = Vec::new();
         for allow in &options.allow {
             grants.push(suffixed(&here, allow)?);
@@ -201,7 +215,7 @@ impl Config {
         if !said && !is_strict {
             options.network = Some(NetworkArg::Host);
         }
-        let mut config = Self::resolve_for(&options, run.is_some())?;
+        let mut config = Self::resolve_for(&options, Meant { own: run.is_some(), is_whole: true })?;
         if run.is_none() {
             config.toolsets.clear();
         }

@@ -19,6 +19,8 @@ pub enum Code {
     NotFound,
     /// A tool of the Python set that did not do its work. Handshake revisions only.
     ToolFailed,
+    /// A header of HTTP is missing or says something else than the message (2026-07-28, basic/transports/streamable-http.mdx).
+    HeaderMismatch,
     /// The request names a revision that is not served (2026-07-28, basic/versioning.mdx).
     UnsupportedVersion,
     /// A number that somebody else chose, as a manifest does.
@@ -37,6 +39,7 @@ impl Code {
             Self::NotAllowed => -32001,
             Self::NotFound => -32002,
             Self::ToolFailed => -32000,
+            Self::HeaderMismatch => -32020,
             Self::UnsupportedVersion => -32022,
             Self::Other(number) => number,
         }

@@ -20,6 +20,9 @@ pub struct Meta<'a> {
     /// Required beside the version.
     #[serde(rename = "io.modelcontextprotocol/clientCapabilities", borrow, default)]
     pub client_capabilities: Option<&'a RawValue>,
+    /// Where the request stands in a trace of its client's (2026-07-28, as in W3C Trace Context).
+    #[serde(borrow, default)]
+    pub traceparent: Option<&'a RawValue>,
     /// Least severity of log messages wanted for this request (2026-07-28).
     #[serde(rename = "io.modelcontextprotocol/logLevel", borrow, default)]
     pub log_level: Option<&'a RawValue>,

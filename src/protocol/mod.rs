@@ -1,17 +1,21 @@
 //! The wire: JSON-RPC 2.0 messages and the five MCP revisions. Knows no disk and no tool.
 
 mod code;
+mod headers;
 mod json;
 mod message;
 mod meta;
 mod render;
 mod reply;
 mod revision;
+mod trace;
 
 pub use code::Code;
+pub use headers::Mirrored;
 pub use json::escape_into;
 pub use message::{Id, Incoming, Refusal, Request, Response, parse};
 pub use meta::{Meta, SERVER_INFO_KEY};
 pub use render::{notification, render};
 pub use reply::{Body, Content, Outcome, RpcError, ToolReply};
 pub use revision::Revision;
+pub use trace::TraceParent;

@@ -209,13 +209,12 @@ pub fn writable_on_system(plan: &Plan) -> Vec<PathBuf> {
 /// The domain of the server itself: what its tools may touch by policy, it may touch by the kernel's leave alone. A second
 /// lock, behind the handles of the allowed directories: for a fault in how paths are resolved.
 ///
-/// Holds the calling thread and all that it starts from now on. `own` is the server's private directory. The version of
-/// Landlock, or why there is no domain.
-pub fn hold_server(roots: &[(BorrowedFd<'_>, bool)], own: Option<BorrowedFd<'_>>) -> Result<u32, Fault> {
+/// Holds the calling thread and all that it starts from now on to these places, which may be written to where it says so.
+/// The version of Landlock, or why there is no domain.
+pub fn hold_server(places: &[(BorrowedFd<'_>, bool)]) -> Result<u32, Fault> {
     let abi = version()?;
     let right = |writable: bool| if writable { Right::Write } else { Right::Read };
-    let rules: Vec<_> = roots.iter().map(|(root, writable)| (*root, right(*writable))).collect();
-    let rules: Vec<_> = rules.into_iter().chain(own.map(|own| (own, Right::Write))).collect();
+    let rules: Vec<_> = places.iter().map(|(place, writable)| (*place, right(*writable))).collect();
     // The launcher, which this process may have to end, is outside.
     let options = Options {
         scope_signals: false,

@@ -7,6 +7,7 @@ mod instructions;
 mod level;
 mod listing;
 mod logs;
+mod metered;
 mod service;
 mod session;
 #[cfg(test)]
@@ -15,6 +16,7 @@ mod tests;
 use std::sync::Arc;
 
 pub use level::Level;
+pub use metered::{Families, Metered, Metrics};
 pub use service::{Exchange, ExclusiveWork, Outbox, Service};
 pub use session::{Admission, Session, Ticket, stateless_revisions};
 

@@ -13,7 +13,7 @@ use super::in_flight::{InFlight, Removed};
 use super::level::Level;
 use super::service::{Exchange, Outbox, Service};
 use crate::cancel::CancelToken;
-use crate::protocol::{Body, Code, Id, Meta, Outcome, Request, Response, Revision, RpcError};
+use crate::protocol::{Body, Code, Id, Meta, Outcome, Request, Response, Revision, RpcError, TraceParent};
 use crate::tools::Weight;
 
 /// One client of a service.
@@ -64,6 +64,8 @@ pub struct Ticket {
     pub progress_token: Option<Id>,
     /// Least severity of the log messages that the client wants with this request.
     pub level: Option<Level>,
+    /// Where the client's trace has the request.
+    pub trace: Option<TraceParent>,
 }
 
 impl Session {
@@ -83,6 +85,13 @@ impl Session {
     /// The revision of requests that name none themselves.
     pub fn revision(&self) -> Revision {
         Revision::ALL[usize::from(self.negotiated.load(Ordering::Relaxed)) % Revision::ALL.len()]
+    }
+
+    /// A session that a client goes on with under the revision that it has agreed on elsewhere.
+    pub fn of(service: Arc<dyn Service>, revision: Revision) -> Self {
+        let session = Self::new(service);
+        session.negotiate(revision);
+        session
     }
 
     fn negotiate(&self, revision: Revision) {
@@ -119,13 +128,16 @@ impl Session {
         } else {
             *self.level.lock().unwrap_or_else(PoisonError::into_inner)
         };
+        let trace = meta.traceparent.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok());
+        let trace = trace.and_then(|text| TraceParent::parse(&text));
         let weight = self.service.weight(request);
-        Admission::Admitted(Ticket { id, revision, weight, cancel, progress_token: meta.progress_token, level })
+        Admission::Admitted(Ticket { id, revision, weight, cancel, progress_token: meta.progress_token, level, trace })
     }
 
     /// Serves an admitted request. `None` when it was cancelled, which is answered by silence.
     pub fn serve(&self, ticket: &Ticket, request: &Request<'_>, outbox: &dyn Outbox) -> Option<Outcome> {
-        let span = tracing::info_span!("request", id = %ticket.id, method = %request.method);
+        let trace = ticket.trace.as_ref().map(tracing::field::display);
+        let span = tracing::info_span!("request", id = %ticket.id, method = %request.method, trace);
         let _entered = span.enter();
         let exchange = Exchange { session: self, ticket, request, outbox };
         ticket.cancel.begin();
@@ -148,6 +160,11 @@ impl Session {
                 None
             }
         }
+    }
+
+    /// Frees the id of an admitted request that will not be served after all.
+    pub fn withdraw(&self, ticket: &Ticket) {
+        self.in_flight.remove(&ticket.id, &ticket.cancel);
     }
 
     /// Whether nothing is in flight.

@@ -5,7 +5,6 @@
 //! a new one. Heavy calls go to a pool of threads. What runs and what waits is bounded, and beyond that stdin is not
 //! read, so a flood costs the client time and the server nothing.
 
-use std::cell::Cell;
 use std::io::Read;
 use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,11 +15,13 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::batch;
 use super::lines::{Line, Lines};
 use super::pool::Pool;
 use super::wake::Wake;
 use super::writer::Writer;
-use crate::limits::{MAX_BATCH_REPLY_BYTES, MAX_RUNNING_REQUESTS, MAX_WAITING_REQUESTS, TAKEOVER_MS};
+use crate::cancel::CancelToken;
+use crate::limits::{MAX_RUNNING_REQUESTS, MAX_WAITING_REQUESTS, TAKEOVER_MS};
 use crate::protocol::{Code, Incoming, Outcome, Refusal, RpcError, parse, render};
 use crate::server::{Admission, Session, Ticket};
 use crate::tools::Weight;
@@ -241,10 +242,8 @@ impl Door {
             Incoming::Refused(refusal) => return self.refuse(out, refusal),
             Incoming::Response(response) => return self.session.answered(&response),
             Incoming::Batch(members) => {
-                let message = match (self.session.revision(), members.is_empty()) {
-                    (revision, false) if revision.has_batches() => return self.hand_on(Job::Batch(line)),
-                    (_, true) => "a batch must not be empty".to_owned(),
-                    (revision, _) => format!("revision {revision} has no batches; send one message a line"),
+                let Some(message) = batch::fault(self.session.revision(), members.len()) else {
+                    return self.hand_on(Job::Batch(line));
                 };
                 return self.refuse(out, Refusal { id: None, code: Code::InvalidRequest, message });
             }
@@ -287,64 +286,10 @@ impl Door {
         pool.run(bytes, work);
     }
 
-    /// The replies to a batch leave together, as one array; a batch of notifications is answered by nothing.
     fn serve_batch(&self, line: &[u8], out: &mut Vec<u8>) {
         let Incoming::Batch(members) = parse(line) else { return };
-        out.push(b'[');
-        let too_much = || {
-            let message =
-                format!("the replies before this one are {MAX_BATCH_REPLY_BYTES} bytes; send fewer in one batch");
-            RpcError::new(Code::InvalidRequest, message)
-        };
-        let held = Cell::new(0);
-        let mut reply = |id: Option<&crate::protocol::Id>, outcome: &Outcome, revision| {
-            if out.len() > 1 {
-                out.push(b',');
-            }
-            render(out, id, outcome, revision);
-            held.set(out.len());
-        };
-        for member in members {
-            let is_full = held.get() > MAX_BATCH_REPLY_BYTES;
-            let request = match parse(member.get().as_bytes()) {
-                Incoming::Request(request) if is_full && request.id.is_some() => {
-                    reply(request.id.as_ref(), &Err(too_much()), self.session.revision());
-                    continue;
-                }
-                Incoming::Refused(Refusal { id: None, .. }) | Incoming::Batch(_) if is_full => continue,
-                Incoming::Request(request) if request.method == "initialize" && request.id.is_some() => {
-                    let error = RpcError::new(Code::InvalidRequest, "initialize must not be part of a batch");
-                    reply(request.id.as_ref(), &Err(error), self.session.revision());
-                    continue;
-                }
-                Incoming::Request(request) => request,
-                Incoming::Response(response) => {
-                    self.session.answered(&response);
-                    continue;
-                }
-                Incoming::Refused(refusal) => {
-                    let error = RpcError::new(refusal.code, refusal.message);
-                    reply(refusal.id.as_ref(), &Err(error), self.session.revision());
-                    continue;
-                }
-                Incoming::Batch(_) => {
-                    let error = RpcError::new(Code::InvalidRequest, "a batch must not hold a batch");
-                    reply(None, &Err(error), self.session.revision());
-                    continue;
-                }
-            };
-            match self.session.admit(&request) {
-                Admission::Admitted(ticket) => {
-                    if let Some(outcome) = self.session.serve(&ticket, &request, &*self.writer) {
-                        reply(Some(&ticket.id), &outcome, ticket.revision);
-                    }
-                }
-                Admission::Refused(refused) => reply(Some(&refused.id), &Err(refused.error), refused.revision),
-                Admission::Nothing => {}
-            }
-        }
-        if out.len() > 1 {
-            out.push(b']');
+        batch::serve(&self.session, &members, &*self.writer, &CancelToken::new(), out);
+        if !out.is_empty() {
             self.flush(out);
         }
     }

@@ -1,6 +1,8 @@
-//! Bytes to messages and back. The only code that touches stdin and stdout.
+//! Bytes to messages and back. The only code that touches stdin and stdout, and that is reached over the network.
 
+mod batch;
 mod door;
+pub mod http;
 mod lines;
 mod pool;
 mod wake;

@@ -1,4 +1,4 @@
-"""The official Python SDK drives the built program over stdio, in both of its ways to open.
+"""The official Python SDK drives the built program, over stdio and over HTTP, in both of its ways to open.
 
 usage: python_client.py BINARY WALLS
 
@@ -7,7 +7,10 @@ WALLS is what --sandbox gets.
 Prints one line per check; exits with 1 if one failed.
 """
 
+import contextlib
 import pathlib
+import re
+import subprocess
 import sys
 import tempfile
 
@@ -32,7 +35,21 @@ async def denied(client: Client, path: pathlib.Path) -> str:
     return text(result) if result.is_error else ""
 
 
-async def session(binary: str, walls: str, mode: str, version: str) -> None:
+@contextlib.contextmanager
+def reached(binary: str, args: list[str], way: str):
+    """What a client connects to."""
+    if way == "stdio":
+        yield stdio_client(StdioServerParameters(command=binary, args=args))
+        return
+    command = [binary, *args, "--http", "127.0.0.1:0"]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            yield next(found[0] for line in server.stderr if (found := re.search(r"http://\S+/mcp", line)))
+        finally:
+            server.terminate()
+
+
+async def session(binary: str, walls: str, way: str, mode: str, version: str) -> None:
     with tempfile.TemporaryDirectory(prefix="replay-client-") as name:
         root = pathlib.Path(name).resolve()
         work, secret = root / "work", root / "secret.txt"
@@ -41,44 +58,49 @@ async def session(binary: str, walls: str, mode: str, version: str) -> None:
         file = work / "hello.txt"
         file.write_text("hello world\nsecond line\n")
         args = ["--mcp-server", "--allow", f"{work}:rw", "--sandbox", walls]
-        server = StdioServerParameters(command=binary, args=args)
-        async with Client(stdio_client(server), mode=mode) as client:
-            check(f"{mode}: speaks {version}", client.protocol_version == version, client.protocol_version)
-            tools = {tool.name for tool in (await client.list_tools()).tools}
-            wanted = {"read_file", "edit_file", "grep_files", "execute_command"}
-            check(f"{mode}: lists the tools", wanted <= tools, tools)
+        with reached(binary, args, way) as server:
+            async with Client(server, mode=mode) as client:
+                await drive(client, walls, f"{way} {mode}", version, work, secret, file)
 
-            read = await client.call_tool("read_file", {"path": str(file)})
-            check(f"{mode}: reads", text(read) == "hello world\nsecond line\n", text(read))
-            edits = [{"oldText": "hello", "newText": "goodbye"}]
-            await client.call_tool("edit_file", {"path": str(file), "edits": edits})
-            check(f"{mode}: edits", file.read_text() == "goodbye world\nsecond line\n", file.read_text())
-            grep = await client.call_tool("grep_files", {"directory": str(work), "regex": "^second"})
-            check(f"{mode}: searches", f"{file}:2:second line" in text(grep), text(grep))
-            run = await client.call_tool("execute_command", {"command": "echo from a shell; pwd"})
-            check(f"{mode}: runs", "from a shell" in text(run) and str(work) in text(run), text(run))
-            failed = await client.call_tool("execute_command", {"command": "exit 3"})
-            check(f"{mode}: tells a failed command", failed.is_error is True, failed)
-            kept = await client.call_tool("execute_command", {"command": f"cat {secret}"})
-            check(f"{mode}: keeps commands inside", walls == "off" or "TOPSECRET" not in text(kept), text(kept))
-            serving = "mkfifo go; echo up; read line < go; echo got $line; sleep 60"
-            started = await client.call_tool("execute_command", {"command": serving, "background": True})
-            command_id = started.structured_content["commandId"]
-            await client.call_tool("execute_command", {"command": "until [ -p go ]; do :; done; echo it > go"})
-            seen = await client.call_tool("follow_command", {"commandId": command_id, "waitSecs": 10})
-            while "got it" not in text(seen) and seen.structured_content["running"]:
-                seen = await client.call_tool("follow_command", {"commandId": command_id, "cursor": 0, "waitSecs": 1})
-            check(f"{mode}: follows a background command", "got it" in text(seen), text(seen))
-            ended = await client.call_tool("follow_command", {"commandId": command_id, "end": True})
-            check(f"{mode}: ends it", ended.structured_content["running"] is False, text(ended))
-            message = await denied(client, secret)
-            check(f"{mode}: says why it denies", str(secret) in message and "TOPSECRET" not in message, message)
+
+async def drive(client, walls, mode, version, work, secret, file) -> None:
+    check(f"{mode}: speaks {version}", client.protocol_version == version, client.protocol_version)
+    tools = {tool.name for tool in (await client.list_tools()).tools}
+    wanted = {"read_file", "edit_file", "grep_files", "execute_command"}
+    check(f"{mode}: lists the tools", wanted <= tools, tools)
+
+    read = await client.call_tool("read_file", {"path": str(file)})
+    check(f"{mode}: reads", text(read) == "hello world\nsecond line\n", text(read))
+    edits = [{"oldText": "hello", "newText": "goodbye"}]
+    await client.call_tool("edit_file", {"path": str(file), "edits": edits})
+    check(f"{mode}: edits", file.read_text() == "goodbye world\nsecond line\n", file.read_text())
+    grep = await client.call_tool("grep_files", {"directory": str(work), "regex": "^second"})
+    check(f"{mode}: searches", f"{file}:2:second line" in text(grep), text(grep))
+    run = await client.call_tool("execute_command", {"command": "echo from a shell; pwd"})
+    check(f"{mode}: runs", "from a shell" in text(run) and str(work) in text(run), text(run))
+    failed = await client.call_tool("execute_command", {"command": "exit 3"})
+    check(f"{mode}: tells a failed command", failed.is_error is True, failed)
+    kept = await client.call_tool("execute_command", {"command": f"cat {secret}"})
+    check(f"{mode}: keeps commands inside", walls == "off" or "TOPSECRET" not in text(kept), text(kept))
+    serving = "mkfifo go; echo up; read line < go; echo got $line; sleep 60"
+    started = await client.call_tool("execute_command", {"command": serving, "background": True})
+    command_id = started.structured_content["commandId"]
+    await client.call_tool("execute_command", {"command": "until [ -p go ]; do :; done; echo it > go"})
+    seen = await client.call_tool("follow_command", {"commandId": command_id, "waitSecs": 10})
+    while "got it" not in text(seen) and seen.structured_content["running"]:
+        seen = await client.call_tool("follow_command", {"commandId": command_id, "cursor": 0, "waitSecs": 1})
+    check(f"{mode}: follows a background command", "got it" in text(seen), text(seen))
+    ended = await client.call_tool("follow_command", {"commandId": command_id, "end": True})
+    check(f"{mode}: ends it", ended.structured_content["running"] is False, text(ended))
+    message = await denied(client, secret)
+    check(f"{mode}: says why it denies", str(secret) in message and "TOPSECRET" not in message, message)
 
 
 async def main(binary: str, walls: str) -> None:
-    with anyio.fail_after(60):
-        await session(binary, walls, "auto", "2026-07-28")
-        await session(binary, walls, "legacy", "2025-11-25")
+    with anyio.fail_after(120):
+        for way in ("stdio", "http"):
+            await session(binary, walls, way, "auto", "2026-07-28")
+            await session(binary, walls, way, "legacy", "2025-11-25")
 
 
 anyio.run(main, str(pathlib.Path(sys.argv[1]).resolve()), sys.argv[2])

@@ -1,18 +1,21 @@
-// The official TypeScript SDK drives the built program over stdio.
+// The official TypeScript SDK drives the built program.
 //
-// usage: node ts_client.mjs BINARY WALLS
+// usage: node ts_client.mjs BINARY WALLS WAY
 //
-// WALLS is what --sandbox gets.
+// WALLS is what --sandbox gets; WAY is `stdio` or `http`.
 //
 // Prints one line per check; exits with 1 if one failed.
 
+import { spawn } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
+import readline from "node:readline";
 
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 
 import { check, deadline, status } from "./checks.mjs";
 
@@ -29,10 +32,22 @@ fs.writeFileSync(file, "hello world\nsecond line\n");
 const timer = deadline("client");
 
 const walls = process.argv[3];
-const transport = new StdioClientTransport({
-  command: path.resolve(process.argv[2]),
-  args: ["--mcp-server", "--allow", `${work}:rw`, "--sandbox", walls],
-});
+const command = path.resolve(process.argv[2]);
+const args = ["--mcp-server", "--allow", `${work}:rw`, "--sandbox", walls];
+const overHttp = process.argv[4] === "http";
+
+// The server over HTTP, and the address that it says.
+async function listening() {
+  const server = spawn(command, [...args, "--http", "127.0.0.1:0"], { stdio: ["ignore", "ignore", "pipe"] });
+  for await (const line of readline.createInterface({ input: server.stderr })) {
+    const address = line.match(/http:\/\/\S+\/mcp/);
+    if (address) return { server, address: new URL(address[0]) };
+  }
+  throw new Error("the server has not said its address");
+}
+
+const { server, address } = overHttp ? await listening() : {};
+const transport = overHttp ? new StreamableHTTPClientTransport(address) : new StdioClientTransport({ command, args });
 const client = new Client({ name: "ts_client", version: "1" });
 const call = (name, args) => client.callTool({ name, arguments: args });
 try {
@@ -67,7 +82,9 @@ try {
 } catch (error) {
   check("does not throw", false, String(error?.stack ?? error));
 } finally {
+  if (overHttp) await transport.terminateSession();
   await client.close();
+  server?.kill();
   clearTimeout(timer);
   fs.rmSync(root, { recursive: true, force: true });
 }

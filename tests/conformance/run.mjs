@@ -1,14 +1,16 @@
-// The official conformance suite against `replay mock`, through a bridge: the scenarios that a server must pass.
+// The official conformance suite against `replay mock`: the scenarios that a server must pass, over stdio through a bridge, and
+// over its own HTTP.
 //
 // usage: node run.mjs BINARY MANIFEST EXPECTED_FAILURES
 //
-// Prints one line per revision; exits with 1 if a scenario fails that is not expected to, or passes that is.
+// Prints one line per way and revision; exits with 1 if a scenario fails that is not expected to, or passes that is.
 
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
+import readline from "node:readline";
 import { fileURLToPath } from "node:url";
 
 import { serve } from "./bridge.mjs";
@@ -27,19 +29,33 @@ function run(args) {
   });
 }
 
+// The mock over its own HTTP, and where it is.
+async function listening(args) {
+  const server = spawn(binary, [...args, "--http", "127.0.0.1:0"], { stdio: ["ignore", "ignore", "pipe"] });
+  for await (const line of readline.createInterface({ input: server.stderr })) {
+    const url = line.match(/http:\/\/\S+\/mcp/);
+    if (url) return { url: url[0], close: () => server.kill() };
+  }
+  throw new Error("the server has not said its address");
+}
+
 let failed = 0;
-const { url, close } = await serve([binary, "mock", "--tools-from", manifest, "--log-level", "error"]);
+const mock = ["mock", "--tools-from", manifest];
+const bridged = await serve([binary, ...mock, "--log-level", "error"]);
+const straight = await listening(mock);
 const out = fs.mkdtempSync(path.join(os.tmpdir(), "replay-conformance-"));
-async function check(revision) {
+async function check(way, url, revision) {
   const baseline = `${expected}/${revision}.yaml`;
   const { code, text } = await run(["server", "--url", url, "--requirements", revision, "--expected-failures", baseline, "-o", out]);
   const good = code === 0;
   if (!good) failed += 1;
-  console.log(`${good ? "ok  " : "FAIL"} conformance ${revision}`);
+  console.log(`${good ? "ok  " : "FAIL"} conformance over ${way} ${revision}`);
   if (!good || process.env.VERBOSE) console.log(text);
 }
 
-await Promise.all(["2025-11-25", "2026-07-28"].map(check));
+for (const [way, { url, close }] of Object.entries({ stdio: bridged, http: straight })) {
+  await Promise.all(["2025-11-25", "2026-07-28"].map((revision) => check(way, url, revision)));
+  close();
+}
 fs.rmSync(out, { recursive: true, force: true });
-close();
 process.exit(failed ? 1 : 0);

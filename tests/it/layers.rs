@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: [&[&str]; 12] = [
     &[
         "main", "caller", "cli", "config", "docs", "oneshot", "probe", "bench", "start", "inspect", "mocking", "proxy",
-        "watch",
+        "watch", "web",
     ],
     &["transport"],
     &["mock"],

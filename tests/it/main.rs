@@ -11,6 +11,7 @@
 //! | `commands` | shells without walls: time limits, what is left behind, background commands |
 //! | `edits` | the folders of `testdata/edits` through the program |
 //! | `derived` | documents and lists that follow from the declarations, and rules over all tools |
+//! | `http` | the same protocol over HTTP: who is let in, what floods cost, WebSocket, pages |
 //! | `interception` | commands whose calls over the network are led elsewhere |
 //! | `residents` | programs that stay: interrupted, asked how they are, ended |
 //! | `mock` | servers from manifests and cassettes |
@@ -31,6 +32,7 @@ mod derived;
 mod edits;
 mod escapes;
 mod harness;
+mod http;
 mod interception;
 mod laws;
 mod layers;

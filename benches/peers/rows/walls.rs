@@ -212,7 +212,7 @@ fn opening(args: &Args, dir: &Path) -> Result<Vec<Row>> {
 }
 
 fn opener(root: &File, held: bool, asked: &Receiver<()>, answer: &Sender<Result<f64>>) {
-    let mut wall = held.then(|| hold_server(&[(root.as_fd(), true)], None));
+    let mut wall = held.then(|| hold_server(&[(root.as_fd(), true)]));
     while asked.recv().is_ok() {
         let round = match wall.take() {
             Some(Err(fault)) => Err(fault.into()),

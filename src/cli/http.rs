@@ -1,0 +1,101 @@
+//! Flags of a server that is reached over HTTP, and what makes tokens for it.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::{Range, ToolsetArg};
+use crate::limits;
+
+/// `--http` and what belongs to it.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "HTTP")]
+pub struct HttpArgs {
+    /// Serve over HTTP at this address instead of stdin and stdout: /mcp, /mcp/ws, /health, /docs, /openapi.json and
+    /// /metrics. Any address but one of loopback needs tokens. Port 0 takes a free one, which the log names
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["mock", "record"])]
+    pub http: Option<SocketAddr>,
+    /// Serve stdin and stdout as well
+    #[arg(long, requires = "http")]
+    pub stdio: bool,
+    /// Who may ask: one JSON object a line, as `replay token new` prints them. Without a file the token in the variable
+    /// `REPLAY_TOKEN` is the only one; without both, whoever reaches the address may
+    #[arg(long, requires = "http", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub token_file: Option<PathBuf>,
+    /// Certificates to be known by, the own one first, as PEM; with them only TLS is spoken
+    #[arg(long, requires_all = ["http", "tls_key"], value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub tls_cert: Option<PathBuf>,
+    /// The key of the certificate, as PEM
+    #[arg(long, requires_all = ["http", "tls_cert"], value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub tls_key: Option<PathBuf>,
+    /// Let pages of this origin ask, such as `https://app.example`. Repeatable; others are refused
+    #[arg(long, requires = "http", value_name = "ORIGIN")]
+    pub allow_origin: Vec<String>,
+    /// Answer to this name, beside those of loopback. Repeatable; at an address that other machines reach any name will do
+    /// unless some are given
+    #[arg(long, requires = "http", value_name = "NAME")]
+    pub allow_host: Vec<String>,
+    /// Connections at the same time; never more than the limit of open files leaves room for
+    #[arg(long, requires = "http", value_name = "COUNT", default_value_t = limits::MAX_HTTP_CONNECTIONS,
+        value_parser = CONNECTIONS.parser())]
+    pub max_connections: u64,
+    /// Hang up on a client that for so many seconds says nothing of what it has begun, asks nothing, or takes nothing of
+    /// what is sent to it
+    #[arg(long, requires = "http", value_name = "SECS", default_value_t = limits::HTTP_CLIENT_TIMEOUT_SECS,
+        value_parser = CLIENT_SECS.parser())]
+    pub client_timeout_secs: u64,
+    /// Sessions of each token at the same time
+    #[arg(long, requires = "http", value_name = "COUNT", default_value_t = limits::MAX_HTTP_SESSIONS,
+        value_parser = CONNECTIONS.parser())]
+    pub max_sessions: u64,
+    /// A session that nobody uses for so many seconds ends
+    #[arg(long, requires = "http", value_name = "SECS", default_value_t = limits::HTTP_SESSION_IDLE_SECS,
+        value_parser = IDLE_SECS.parser())]
+    pub session_idle_secs: u64,
+    /// Requests of each token in a minute; 0 for any number
+    #[arg(long, requires = "http", value_name = "COUNT", default_value_t = limits::HTTP_RATE_PER_MINUTE,
+        value_parser = RATE.parser())]
+    pub rate_limit: u64,
+    /// Requests that a token which was silent may send at once
+    #[arg(long, requires = "http", value_name = "COUNT", default_value_t = limits::HTTP_RATE_BURST,
+        value_parser = BURST.parser())]
+    pub rate_burst: u64,
+    /// Calls of each token that run at the same time; some more wait
+    #[arg(long, requires = "http", value_name = "COUNT", default_value_t = limits::MAX_HTTP_CALLS,
+        value_parser = CALLS.parser())]
+    pub max_calls: u64,
+}
+
+/// Connections, and sessions.
+const CONNECTIONS: Range = Range { min: 1, max: 1_000_000 };
+/// Up to an hour.
+const CLIENT_SECS: Range = Range { min: 1, max: 3600 };
+/// Up to a month.
+const IDLE_SECS: Range = Range { min: 1, max: 31 * 86_400 };
+/// Requests in a minute.
+pub const RATE: Range = Range { min: 0, max: 1_000_000_000 };
+/// Requests at once.
+pub const BURST: Range = Range { min: 1, max: 1_000_000_000 };
+/// Each has a thread.
+pub const CALLS: Range = Range { min: 1, max: 1024 };
+
+/// `replay token ...`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum TokenAction {
+    /// Print a new token, and below it the line for --token-file, which holds no more than its SHA-256
+    #[command(after_help = "Example: replay token new alice --own /src/alice:rw --own-tools files")]
+    New {
+        /// What to call whoever has it: letters, digits, `_`, `.` and `-`, at most 64
+        name: String,
+        /// Directories of its own instead of those of the server, absolute, as with the server's --allow
+        #[arg(long = "own", value_name = "DIR[:ro|:rw]", value_hint = clap::ValueHint::DirPath)]
+        own: Vec<PathBuf>,
+        /// Sets of tools of its own instead of those of the server
+        #[arg(long = "own-tools", value_enum, value_delimiter = ',', value_name = "SET,...")]
+        own_tools: Vec<ToolsetArg>,
+        /// Let it see in /metrics and /health/detailed what all tokens do
+        #[arg(long)]
+        operator: bool,
+    },
+}

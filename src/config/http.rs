@@ -1,0 +1,275 @@
+//! A server over HTTP: its address, its certificate, and who may ask it.
+#![expect(clippy::disallowed_methods, reason = "start-up reads the operator's own files and the environment")]
+
+use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use clap::ValueEnum as _;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::{Config, Meant, client_limits};
+use crate::cli::{BURST, CALLS, HttpArgs, Options, RATE, ToolsetArg};
+use crate::limits::{MAX_HTTP_TENANTS, MAX_TOKEN_FILE_BYTES};
+use crate::transport::http::{Settings, TenantLimits, server_config};
+
+/// The variable that holds a token, where there is no file of them.
+const TOKEN_VARIABLE: &str = "REPLAY_TOKEN";
+/// Least length of a token that somebody made up, in bytes.
+const MIN_TOKEN_BYTES: usize = 16;
+/// Longest name of a token, in bytes.
+const MAX_NAME_BYTES: usize = 64;
+
+/// A server over HTTP, with nothing left to look up.
+#[derive(Debug)]
+pub struct HttpConfig {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// How it is reached.
+    pub settings: Settings,
+    /// Who may ask; nobody in particular if there are none.
+    pub tokens: Vec<TokenEntry>,
+    /// What whoever has no limits of its own is held to.
+    pub tenant: TenantLimits,
+}
+
+/// A line of the file of tokens.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct TokenEntry {
+    /// What to call whoever has the token.
+    pub name: String,
+    /// The token's SHA-256, in hexadecimal.
+    pub sha256: String,
+    /// Directories of its own instead of those of the server, each as with `--allow`, absolute.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<PathBuf>,
+    /// Sets of tools of its own, as with `--tools`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// Whether it sees what all tokens do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub operator: bool,
+    /// Instead of `--rate-limit`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_limit: Option<u64>,
+    /// Instead of `--rate-burst`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_burst: Option<u64>,
+    /// Instead of `--max-calls`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_calls: Option<u64>,
+    /// Instead of `--max-sessions`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_sessions: Option<u64>,
+}
+
+impl TokenEntry {
+    /// The entry of this token.
+    pub fn of(name: &str, token: &str) -> Self {
+        use std::fmt::Write as _;
+        let mut sha256 = String::with_capacity(64);
+        for byte in Sha256::digest(token.as_bytes()) {
+            let _ = write!(sha256, "{byte:02x}");
+        }
+        Self { name: name.to_owned(), sha256, ..Self::default() }
+    }
+
+    /// The token's SHA-256; `None` if it is not one.
+    pub fn digest(&self) -> Option<[u8; 32]> {
+        let mut digest = [0; 32];
+        if self.sha256.len() != 64 || !self.sha256.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        for (index, byte) in digest.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&self.sha256[2 * index..2 * index + 2], 16).ok()?;
+        }
+        Some(digest)
+    }
+
+    /// What it is held to, beside what all are.
+    pub fn limits(&self, usual: TenantLimits) -> TenantLimits {
+        let count = |own: Option<u64>, usual: usize| own.map_or(usual, |own| own as usize);
+        TenantLimits {
+            per_minute: self.rate_limit.unwrap_or(usual.per_minute),
+            burst: self.rate_burst.unwrap_or(usual.burst),
+            max_calls: count(self.max_calls, usual.max_calls),
+            max_sessions: count(self.max_sessions, usual.max_sessions),
+            session_idle: usual.session_idle,
+        }
+    }
+
+    /// Says what is wrong with it.
+    pub fn check(&self) -> Result<()> {
+        let named = self.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
+        if !named || self.name.is_empty() || self.name.len() > MAX_NAME_BYTES {
+            bail!("the name `{}` must be 1 to {MAX_NAME_BYTES} letters, digits, `_`, `.` and `-`", self.name);
+        }
+        if self.digest().is_none() {
+            bail!("`sha256` of `{}` must be 64 hexadecimal digits", self.name);
+        }
+        for (what, value, range) in [
+            ("rate_limit", self.rate_limit, RATE),
+            ("rate_burst", self.rate_burst, BURST),
+            ("max_calls", self.max_calls, CALLS),
+            ("max_sessions", self.max_sessions, BURST),
+        ] {
+            if let Some(value) = value.filter(|value| !(range.min..=range.max).contains(value)) {
+                bail!("`{what}` of `{}` is {value}; it must be {} to {}", self.name, range.min, range.max);
+            }
+        }
+        if let Some(relative) = self.allow.iter().find(|path| path.is_relative()) {
+            bail!("`{}` allows `{}`, which is not absolute", self.name, relative.display());
+        }
+        self.toolsets().map(drop)
+    }
+
+    fn toolsets(&self) -> Result<Vec<ToolsetArg>> {
+        let parse = |name: &String| {
+            let known = ToolsetArg::value_variants().iter().filter_map(clap::ValueEnum::to_possible_value);
+            let known: Vec<String> = known.map(|value| value.get_name().to_owned()).collect();
+            let message = || format!("`{name}` is no set of tools; there are {}", known.join(", "));
+            ToolsetArg::from_str(name, false).map_err(anyhow::Error::msg).with_context(message)
+        };
+        self.tools.iter().map(parse).collect()
+    }
+}
+
+impl HttpConfig {
+    /// Reads the files that the flags name. Fails when the server would be open to others without a token.
+    pub fn resolve(address: SocketAddr, args: &HttpArgs, options: &Options) -> Result<Self> {
+        let tokens = tokens(args)?;
+        if tokens.is_empty() && !address.ip().is_loopback() {
+            bail!(
+                "--http {address} can be reached by other machines, and there is no token: give --token-file (`replay token \
+                 new NAME` makes lines for it) or the variable {TOKEN_VARIABLE}, or listen at 127.0.0.1"
+            );
+        }
+        let tls = match (&args.tls_cert, &args.tls_key) {
+            (Some(chain), Some(key)) => {
+                let read =
+                    |path: &Path| std::fs::read(path).with_context(|| format!("`{}` cannot be read", path.display()));
+                Some(server_config(&read(chain)?, &read(key)?)?)
+            }
+            _ => None,
+        };
+        let settings = Settings {
+            limits: client_limits(options),
+            hosts: args.allow_host.clone(),
+            origins: args.allow_origin.clone(),
+            max_connections: args.max_connections as usize,
+            client_timeout: Duration::from_secs(args.client_timeout_secs),
+            tls,
+        };
+        let tenant = TenantLimits {
+            per_minute: args.rate_limit,
+            burst: args.rate_burst,
+            max_calls: args.max_calls as usize,
+            max_sessions: args.max_sessions as usize,
+            session_idle: Duration::from_secs(args.session_idle_secs),
+        };
+        Ok(Self { address, settings, tokens, tenant })
+    }
+}
+
+fn tokens(args: &HttpArgs) -> Result<Vec<TokenEntry>> {
+    let Some(path) = &args.token_file else {
+        let Some(token) = std::env::var_os(TOKEN_VARIABLE) else { return Ok(Vec::new()) };
+        let token = token.into_string().ok().filter(|token| token.len() >= MIN_TOKEN_BYTES);
+        let token =
+            token.with_context(|| format!("{TOKEN_VARIABLE} must be at least {MIN_TOKEN_BYTES} bytes of text"))?;
+        return Ok(vec![TokenEntry { operator: true, ..TokenEntry::of("default", &token) }]);
+    };
+    let shown = path.display();
+    let status = std::fs::metadata(path).with_context(|| format!("`{shown}` cannot be read"))?;
+    if status.mode() & 0o022 != 0 {
+        bail!("`{shown}` can be written by others (mode {:o}); take that away with chmod go-w", status.mode() & 0o777);
+    }
+    if status.len() > MAX_TOKEN_FILE_BYTES {
+        bail!("`{shown}` has {} bytes; at most {MAX_TOKEN_FILE_BYTES} are read", status.len());
+    }
+    let text = std::fs::read_to_string(path).with_context(|| format!("`{shown}` cannot be read"))?;
+    entries(&text).with_context(|| format!("`{shown}`"))
+}
+
+/// The entries of a file: empty lines and those that begin with `#` are none.
+fn entries(text: &str) -> Result<Vec<TokenEntry>> {
+    let mut entries: Vec<TokenEntry> = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let number = index + 1;
+        let entry: TokenEntry = serde_json::from_str(line).with_context(|| format!("line {number}"))?;
+        entry.check().with_context(|| format!("line {number}"))?;
+        if entries.iter().any(|other| other.name == entry.name || other.digest() == entry.digest()) {
+            bail!("line {number}: there is another line with the name or the token of `{}`", entry.name);
+        }
+        entries.push(entry);
+    }
+    match entries.len() {
+        0 => bail!("there is no token in it; `replay token new NAME` makes lines for it"),
+        count if count > MAX_HTTP_TENANTS => bail!("it has {count} tokens; at most {MAX_HTTP_TENANTS} are served"),
+        _ => Ok(entries),
+    }
+}
+
+impl Config {
+    /// What whoever has this token gets.
+    pub fn for_token(options: &Options, entry: &TokenEntry) -> Result<Self> {
+        let mut options = options.clone();
+        if !entry.tools.is_empty() {
+            options.tools = entry.toolsets()?;
+        }
+        if entry.allow.is_empty() {
+            return Self::resolve(&options);
+        }
+        (options.allow, options.allow_read, options.allow_write) = (entry.allow.clone(), Vec::new(), Vec::new());
+        Self::resolve_for(&options, Meant { own: false, is_whole: false })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(text: &str) -> String {
+        format!("{:#}", entries(text).unwrap_err())
+    }
+
+    #[test]
+    fn a_line_is_what_was_made_of_a_token() {
+        let entry = TokenEntry::of("alice", "abc");
+        let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        let line = format!("{{\"name\":\"alice\",\"sha256\":\"{digest}\"}}");
+        assert_eq!(serde_json::to_string(&entry).unwrap(), line);
+        assert_eq!(entry.digest().unwrap()[..4], [0xBA, 0x78, 0x16, 0xBF]);
+        let text = format!("# who\n\n  {line}\n");
+        assert_eq!(entries(&text).unwrap(), [entry]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        let sha = "0".repeat(64);
+        let line = |more: &str| format!("{{\"name\":\"a\",\"sha256\":\"{sha}\"{more}}}");
+        let unknown = fault(&line(",\"nmae\":1"));
+        assert!(unknown.starts_with("line 1: unknown field `nmae`"), "{unknown}");
+        assert_eq!(fault("# only\n"), "there is no token in it; `replay token new NAME` makes lines for it");
+        assert_eq!(
+            fault("\n{\"name\":\"a\",\"sha256\":\"xyz\"}"),
+            "line 2: `sha256` of `a` must be 64 hexadecimal digits"
+        );
+        let name = fault(&format!("{{\"name\":\"a b\",\"sha256\":\"{sha}\"}}"));
+        assert_eq!(name, "line 1: the name `a b` must be 1 to 64 letters, digits, `_`, `.` and `-`");
+        assert_eq!(fault(&line(",\"allow\":[\"src\"]")), "line 1: `a` allows `src`, which is not absolute");
+        assert_eq!(fault(&line(",\"max_calls\":0")), "line 1: `max_calls` of `a` is 0; it must be 1 to 1024");
+        let twice = fault(&format!("{}\n{}", line(""), line("")));
+        assert_eq!(twice, "line 2: there is another line with the name or the token of `a`");
+        let tools = fault(&line(",\"tools\":[\"fiels\"]"));
+        assert!(tools.starts_with("line 1: `fiels` is no set of tools; there are files, command, calls"), "{tools}");
+    }
+}

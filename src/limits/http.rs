@@ -1,0 +1,61 @@
+//! Of the server over HTTP.
+
+/// Connections over HTTP at the same time, unless the operator says otherwise; more wait to be accepted.
+pub const MAX_HTTP_CONNECTIONS: u64 = 2048;
+/// Connections that may wait to be accepted (listen(2); the system allows no more than `net.core.somaxconn`).
+pub const HTTP_BACKLOG: i32 = 4096;
+/// Open files that connections leave to calls, or half of those that the system allows if that is less.
+pub const RESERVED_OPEN_FILES: u64 = 1024;
+/// Sessions of one tenant, unless the operator says otherwise.
+pub const MAX_HTTP_SESSIONS: u64 = 1024;
+/// A session that nobody uses for so many seconds ends, unless the operator says otherwise.
+pub const HTTP_SESSION_IDLE_SECS: u64 = 3600;
+/// Requests of one tenant in a minute, unless the operator says otherwise.
+pub const HTTP_RATE_PER_MINUTE: u64 = 100;
+/// Requests that a tenant who was silent may send at once, unless the operator says otherwise.
+pub const HTTP_RATE_BURST: u64 = 100;
+/// Calls of one tenant that run at the same time, unless the operator says otherwise.
+pub const MAX_HTTP_CALLS: u64 = 32;
+/// Calls of one tenant that may wait for a place before more are refused.
+pub const MAX_HTTP_WAITING_CALLS: usize = 256;
+/// Tokens in one file.
+pub const MAX_HTTP_TENANTS: usize = 64;
+/// Largest file of tokens, in bytes.
+pub const MAX_TOKEN_FILE_BYTES: u64 = 1024 * 1024;
+/// Largest head of a request, in bytes.
+pub const MAX_HTTP_HEADER_BYTES: usize = 64 * 1024;
+/// How long the head of a request may take, how long an HTTP/1 connection may be idle, how long nothing of a body may come,
+/// and how long a client may take nothing of what is sent to it, in seconds, unless the operator says otherwise.
+pub const HTTP_CLIENT_TIMEOUT_SECS: u64 = 30;
+/// How long a TLS handshake of a client may take, in milliseconds.
+pub const HTTP_TLS_MS: u64 = 10_000;
+/// How long the whole body of a request may take, in milliseconds.
+pub const HTTP_BODY_MS: u64 = 120_000;
+/// How long an HTTP/2 connection may have no request, in milliseconds.
+pub const HTTP2_IDLE_MS: u64 = 120_000;
+/// Time between two looks at a connection that should end by itself, in milliseconds.
+pub const HTTP_LOOK_MS: u64 = 5000;
+/// Requests at the same time on one HTTP/2 connection.
+pub const MAX_HTTP2_REQUESTS: u32 = 128;
+/// How long a reply waits for room among those that clients have not read yet, in milliseconds, before its call fails.
+pub const HTTP_ROOM_MS: u64 = 1000;
+/// Replies up to this length have room of their own, so that large ones are not in their way, in bytes.
+pub const SMALL_REPLY_BYTES: usize = 64 * 1024;
+/// What small replies of one tenant may come to that its clients have not read yet, in bytes.
+pub const MAX_SMALL_REPLIES_BYTES: usize = 64 * 1024 * 1024;
+/// What is handed to a connection at once of a reply, in bytes.
+pub const HTTP_CHUNK_BYTES: usize = 64 * 1024;
+/// What may wait in a stream of events that its client does not read, in bytes; what comes then is left out, but for replies.
+pub const MAX_EVENTS_WAITING_BYTES: usize = 1024 * 1024;
+/// Silence in a stream of events after which a comment is sent, in milliseconds, so that nothing on the way hangs up.
+pub const EVENTS_ALIVE_MS: u64 = 15_000;
+/// A reply that takes longer than this is sent as a stream of events to a client that takes one, in milliseconds.
+pub const EVENTS_BEGIN_MS: u64 = 10_000;
+/// How long what runs may take when the server is asked to end, in milliseconds.
+pub const HTTP_END_MS: u64 = 30_000;
+/// Threads that carry bytes between connections and calls.
+pub const HTTP_THREADS: usize = 2;
+/// How long the client of a WebSocket may take to hang up after the server has said the end, in milliseconds.
+pub const WEBSOCKET_DRAIN_MS: u64 = 1000;
+/// Time between two pings of an idle WebSocket, in milliseconds; one that answers none until the next is over.
+pub const WEBSOCKET_PING_MS: u64 = 30_000;

@@ -1,0 +1,252 @@
+//! Counts what a service is asked, and how it went, for whoever watches over a server (the text format of Prometheus, 0.0.4).
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::service::{Exchange, Outbox, Service};
+use crate::protocol::{Body, Code, Outcome, Request, Response};
+use crate::tools::Weight;
+
+/// Upper ends of the classes of durations, in milliseconds.
+const BUCKETS_MS: [u64; 14] = [1, 5, 10, 50, 100, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 120_000, 300_000];
+/// How a call went that asked for what is not allowed.
+const DENIED: &str = "denied";
+/// Stands for every tool that does not exist: names that clients make up must not fill the memory.
+const UNKNOWN: &str = "unknown";
+
+/// What was counted. All of it only grows.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    calls: Mutex<BTreeMap<(String, &'static str), u64>>,
+    durations: Mutex<BTreeMap<String, Durations>>,
+    /// Requests that came too fast.
+    pub rate_limited: AtomicU64,
+    /// Requests for which there was no place.
+    pub turned_away: AtomicU64,
+    /// Bytes of messages that came.
+    pub received_bytes: AtomicU64,
+    /// Bytes of messages that were answered.
+    pub sent_bytes: AtomicU64,
+}
+
+/// How long the calls of one tool took.
+#[derive(Clone, Copy, Debug, Default)]
+struct Durations {
+    /// Calls per class; those that took longer than the last one are only in `count`.
+    classes: [u64; BUCKETS_MS.len()],
+    count: u64,
+    sum: Duration,
+}
+
+impl Metrics {
+    /// A call of this tool went so, and took so long.
+    pub fn count(&self, tool: &str, outcome: &'static str, time: Duration) {
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        *calls.entry((tool.to_owned(), outcome)).or_default() += 1;
+        drop(calls);
+        let mut durations = self.durations.lock().unwrap_or_else(PoisonError::into_inner);
+        let durations = durations.entry(tool.to_owned()).or_default();
+        durations.count += 1;
+        durations.sum += time;
+        if let Some(class) = BUCKETS_MS.iter().position(|most| time <= Duration::from_millis(*most)) {
+            durations.classes[class] += 1;
+        }
+    }
+
+    fn denials(&self) -> u64 {
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        calls.iter().filter(|((_, outcome), _)| *outcome == DENIED).map(|(_, count)| count).sum()
+    }
+
+    /// Adds the samples, each with these labels (`name="value",` each) before its own.
+    pub fn samples(&self, labels: &str, families: &mut Families) {
+        for ((tool, outcome), count) in self.calls.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            families.calls.push(format!("{{{labels}tool_name=\"{tool}\",outcome=\"{outcome}\"}} {count}"));
+        }
+        for (tool, durations) in self.durations.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            let mut below = 0;
+            for (most, count) in BUCKETS_MS.iter().zip(durations.classes) {
+                below += count;
+                let most = Duration::from_millis(*most).as_secs_f64();
+                families.seconds.push(format!("_bucket{{{labels}tool_name=\"{tool}\",le=\"{most}\"}} {below}"));
+            }
+            let (count, sum) = (durations.count, durations.sum.as_secs_f64());
+            families.seconds.push(format!("_bucket{{{labels}tool_name=\"{tool}\",le=\"+Inf\"}} {count}"));
+            families.seconds.push(format!("_sum{{{labels}tool_name=\"{tool}\"}} {sum}"));
+            families.seconds.push(format!("_count{{{labels}tool_name=\"{tool}\"}} {count}"));
+        }
+        let own = labels.trim_end_matches(',');
+        for (name, help, value) in [
+            ("mcp_denials_total", "Calls that asked for what is not allowed.", self.denials()),
+            ("mcp_rate_limited_total", "Requests that came too fast.", self.rate_limited.load(Relaxed)),
+            ("mcp_turned_away_total", "Requests for which there was no place.", self.turned_away.load(Relaxed)),
+            ("mcp_received_bytes_total", "Bytes of messages that came.", self.received_bytes.load(Relaxed)),
+            ("mcp_sent_bytes_total", "Bytes of messages that were answered.", self.sent_bytes.load(Relaxed)),
+        ] {
+            families.other(name, help, "counter", own, value);
+        }
+    }
+}
+
+/// Samples of several tenants, gathered by name: the format wants those of one name together.
+#[derive(Debug, Default)]
+pub struct Families {
+    calls: Vec<String>,
+    seconds: Vec<String>,
+    others: Vec<(&'static str, &'static str, &'static str, Vec<String>)>,
+}
+
+impl Families {
+    /// Adds a sample of a family without labels of its own.
+    pub fn other(&mut self, name: &'static str, help: &'static str, kind: &'static str, labels: &str, value: u64) {
+        let sample = if labels.is_empty() { format!(" {value}") } else { format!("{{{labels}}} {value}") };
+        match self.others.iter_mut().find(|family| family.0 == name) {
+            Some(family) => family.3.push(sample),
+            None => self.others.push((name, help, kind, vec![sample])),
+        }
+    }
+
+    /// All of it as text.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let mut family = |name: &str, help: &str, kind: &str, samples: &[String]| {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+            for sample in samples {
+                let _ = writeln!(text, "{name}{sample}");
+            }
+        };
+        family("mcp_tool_calls_total", "Calls of tools, by how they went.", "counter", &self.calls);
+        family("mcp_execution_seconds", "How long calls of tools took.", "histogram", &self.seconds);
+        for (name, help, kind, samples) in &self.others {
+            family(name, help, kind, samples);
+        }
+        text
+    }
+}
+
+/// A service whose calls of tools are counted.
+pub struct Metered {
+    inner: Arc<dyn Service>,
+    /// The names that there are.
+    tools: Vec<String>,
+    metrics: Arc<Metrics>,
+}
+
+impl Metered {
+    /// Counts the calls of these tools.
+    pub fn new(inner: Arc<dyn Service>, tools: Vec<String>, metrics: Arc<Metrics>) -> Self {
+        Self { inner, tools, metrics }
+    }
+
+    fn tool(&self, params: Option<&RawValue>) -> &str {
+        #[derive(Deserialize)]
+        struct Params {
+            name: String,
+        }
+        let named = params.and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok());
+        let known = named.and_then(|params| self.tools.iter().find(|tool| **tool == params.name));
+        known.map_or(UNKNOWN, String::as_str)
+    }
+}
+
+impl Service for Metered {
+    fn weight(&self, request: &Request<'_>) -> Weight {
+        self.inner.weight(request)
+    }
+
+    fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
+        if exchange.request.method != "tools/call" {
+            return self.inner.serve(exchange);
+        }
+        let begun = Instant::now();
+        let outcome = self.inner.serve(exchange);
+        let word = if exchange.ticket.cancel.is_cancelled() { "cancelled" } else { word(outcome.as_ref()) };
+        self.metrics.count(self.tool(exchange.request.params), word, begun.elapsed());
+        outcome
+    }
+
+    fn served(&self, exchange: &Exchange<'_>, outcome: &Outcome) {
+        self.inner.served(exchange, outcome);
+    }
+
+    fn notified(&self, request: &Request<'_>) {
+        self.inner.notified(request);
+    }
+
+    fn answered(&self, response: &Response<'_>) {
+        self.inner.answered(response);
+    }
+
+    fn connected(&self, outbox: Arc<dyn Outbox>) {
+        self.inner.connected(outbox);
+    }
+
+    fn ended(&self) {
+        self.inner.ended();
+    }
+}
+
+/// The label `outcome`, the same for errors and for the results that stand in their place.
+fn word(outcome: Option<&Outcome>) -> &'static str {
+    let code = match outcome {
+        None => return "silent",
+        Some(Ok(Body::Tool(reply))) if reply.is_error => reply.code,
+        Some(Ok(_)) => return "ok",
+        Some(Err(error)) => Some(error.code),
+    };
+    match code {
+        Some(Code::NotAllowed) => DENIED,
+        Some(Code::InvalidParams) => "invalid",
+        _ => "failed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn samples_of_one_name_stand_together() {
+        let (one, two) = (Metrics::default(), Metrics::default());
+        one.count("read_file", "ok", Duration::from_millis(3));
+        one.count("read_file", "ok", Duration::from_secs(301));
+        two.count("grep", "failed", Duration::from_mins(5));
+        two.rate_limited.store(7, Relaxed);
+        let mut families = Families::default();
+        one.samples("tenant=\"a\",", &mut families);
+        two.samples("tenant=\"b\",", &mut families);
+        let text = families.text();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[..4],
+            [
+                "# HELP mcp_tool_calls_total Calls of tools, by how they went.",
+                "# TYPE mcp_tool_calls_total counter",
+                "mcp_tool_calls_total{tenant=\"a\",tool_name=\"read_file\",outcome=\"ok\"} 2",
+                "mcp_tool_calls_total{tenant=\"b\",tool_name=\"grep\",outcome=\"failed\"} 1",
+            ]
+        );
+        for line in [
+            "mcp_execution_seconds_bucket{tenant=\"a\",tool_name=\"read_file\",le=\"0.001\"} 0",
+            "mcp_execution_seconds_bucket{tenant=\"a\",tool_name=\"read_file\",le=\"0.005\"} 1",
+            "mcp_execution_seconds_bucket{tenant=\"a\",tool_name=\"read_file\",le=\"300\"} 1",
+            "mcp_execution_seconds_bucket{tenant=\"a\",tool_name=\"read_file\",le=\"+Inf\"} 2",
+            "mcp_execution_seconds_sum{tenant=\"a\",tool_name=\"read_file\"} 301.003",
+            "mcp_execution_seconds_bucket{tenant=\"b\",tool_name=\"grep\",le=\"300\"} 1",
+            "mcp_rate_limited_total{tenant=\"a\"} 0",
+            "mcp_rate_limited_total{tenant=\"b\"} 7",
+        ] {
+            assert!(lines.contains(&line), "{line} is not in\n{text}");
+        }
+        let heads = lines.iter().filter(|line| line.starts_with("# TYPE mcp_rate_limited_total")).count();
+        assert_eq!(heads, 1);
+    }
+}

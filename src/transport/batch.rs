@@ -1,0 +1,80 @@
+//! A batch of 2025-03-26: its members are served one after the other, and answered together.
+
+use serde_json::value::RawValue;
+
+use crate::cancel::CancelToken;
+use crate::limits::MAX_BATCH_REPLY_BYTES;
+use crate::protocol::{Code, Id, Incoming, Outcome, Refusal, Revision, RpcError, parse, render};
+use crate::server::{Admission, Outbox, Session};
+
+/// Serves all members and appends the array of their replies to `out`, without a newline. A batch of notifications is
+/// answered by nothing, and nothing is begun any more once `cancel` is cancelled.
+pub fn serve(session: &Session, members: &[&RawValue], outbox: &dyn Outbox, cancel: &CancelToken, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.push(b'[');
+    for member in members {
+        if cancel.is_cancelled() {
+            break;
+        }
+        let is_full = out.len() - start > MAX_BATCH_REPLY_BYTES;
+        let before = out.len();
+        if before > start + 1 {
+            out.push(b',');
+        }
+        let written = out.len();
+        answer(session, member, outbox, is_full, &mut |id, outcome, revision| render(out, id, outcome, revision));
+        if out.len() == written {
+            out.truncate(before);
+        }
+    }
+    if out.len() > start + 1 { out.push(b']') } else { out.truncate(start) }
+}
+
+/// Serves one member, and has its reply written, if there is one.
+fn answer(
+    session: &Session,
+    member: &RawValue,
+    outbox: &dyn Outbox,
+    is_full: bool,
+    reply: &mut dyn FnMut(Option<&Id>, &Outcome, Revision),
+) {
+    let invalid = |message: String| Err(RpcError::new(Code::InvalidRequest, message));
+    let revision = session.revision();
+    let request = match parse(member.get().as_bytes()) {
+        Incoming::Request(request) if is_full && request.id.is_some() => {
+            let message =
+                format!("the replies before this one are {MAX_BATCH_REPLY_BYTES} bytes; send fewer in one batch");
+            return reply(request.id.as_ref(), &invalid(message), revision);
+        }
+        Incoming::Refused(Refusal { id: None, .. }) | Incoming::Batch(_) if is_full => return,
+        Incoming::Request(request) if request.method == "initialize" && request.id.is_some() => {
+            let message = "initialize must not be part of a batch".to_owned();
+            return reply(request.id.as_ref(), &invalid(message), revision);
+        }
+        Incoming::Request(request) => request,
+        Incoming::Response(response) => return session.answered(&response),
+        Incoming::Refused(refusal) => {
+            let error = RpcError::new(refusal.code, refusal.message);
+            return reply(refusal.id.as_ref(), &Err(error), revision);
+        }
+        Incoming::Batch(_) => return reply(None, &invalid("a batch must not hold a batch".to_owned()), revision),
+    };
+    match session.admit(&request) {
+        Admission::Admitted(ticket) => {
+            if let Some(outcome) = session.serve(&ticket, &request, outbox) {
+                reply(Some(&ticket.id), &outcome, ticket.revision);
+            }
+        }
+        Admission::Refused(refused) => reply(Some(&refused.id), &Err(refused.error), refused.revision),
+        Admission::Nothing => {}
+    }
+}
+
+/// What is wrong with a batch of so many members in a session of this revision, if anything is.
+pub fn fault(revision: Revision, members: usize) -> Option<String> {
+    match (revision, members) {
+        (_, 0) => Some("a batch must not be empty".to_owned()),
+        (revision, _) if revision.has_batches() => None,
+        (revision, _) => Some(format!("revision {revision} has no batches; send one message at a time")),
+    }
+}

@@ -1,0 +1,263 @@
+//! A message on its way through a session: it waits for its turn, is served on a thread of its own, and is answered once,
+//! be it by its work, or because that hangs.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::task::spawn_blocking;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use super::tenant::{Place, Tenant};
+use super::upload::Message;
+use crate::cancel::CancelToken;
+use crate::limits::HTTP_ROOM_MS;
+use crate::protocol::{Code, Id, Incoming, RpcError, parse, render};
+use crate::server::{Outbox, Session, Ticket};
+use crate::tools::Weight;
+use crate::transport::batch;
+
+/// A reply, and the account of its memory.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// The message; empty for silence.
+    pub bytes: Vec<u8>,
+    /// Of an error.
+    pub code: Option<Code>,
+    /// Given back once the client has taken all of it.
+    pub room: Option<OwnedSemaphorePermit>,
+}
+
+/// Does something if it is dropped before it is disarmed: when a client goes away in the middle.
+pub struct Hangup(Option<Box<dyn FnOnce() + Send>>);
+
+impl Hangup {
+    /// Will do this.
+    pub fn new(work: impl FnOnce() + Send + 'static) -> Self {
+        Self(Some(Box::new(work)))
+    }
+
+    /// Will do nothing any more.
+    pub fn disarm(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Hangup {
+    fn drop(&mut self) {
+        if let Some(work) = self.0.take() {
+            work();
+        }
+    }
+}
+
+/// A session, and who waits for its replies.
+pub struct Conversation {
+    /// The session.
+    pub session: Session,
+    /// Who hears that a request was given up.
+    waiting: Mutex<HashMap<Id, mpsc::Sender<Vec<u8>>>>,
+}
+
+impl fmt::Debug for Conversation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Conversation").finish_non_exhaustive()
+    }
+}
+
+impl Conversation {
+    /// One that nobody waits for yet.
+    pub fn new(session: Session) -> Arc<Self> {
+        Arc::new(Self { session, waiting: Mutex::default() })
+    }
+
+    /// Answers for the requests that hang.
+    fn give_up(&self, limit: Duration) {
+        for refused in self.session.give_up(limit) {
+            let mut bytes = Vec::new();
+            render(&mut bytes, Some(&refused.id), &Err(refused.error), refused.revision);
+            if let Some(waiting) = self.lock().remove(&refused.id) {
+                // It holds one, and the first is what counts.
+                let _ = waiting.try_send(bytes);
+            }
+        }
+    }
+
+    /// Nobody waits for these any more, who would have heard of it here.
+    fn forget(&self, ids: &[Id], heard: &mpsc::Sender<Vec<u8>>) {
+        let mut waiting = self.lock();
+        for id in ids {
+            if waiting.get(id).is_some_and(|other| other.same_channel(heard)) {
+                waiting.remove(id);
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Id, mpsc::Sender<Vec<u8>>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a request waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// For nothing: it is no call of a tool, and its answer is there at once.
+    None,
+    /// For its turn among the calls that work.
+    Calls,
+    /// For its turn among the calls that only wait for something else.
+    Waits,
+}
+
+impl Queue {
+    /// Of a request.
+    pub fn of(method: &str, weight: Weight) -> Self {
+        match weight {
+            Weight::Waits => Self::Waits,
+            Weight::Light if method != "tools/call" => Self::None,
+            Weight::Light | Weight::Heavy => Self::Calls,
+        }
+    }
+}
+
+/// What is to be served.
+pub enum Work {
+    /// An admitted request, its message, and which queue it stands in.
+    Request(Ticket, Message, Queue),
+    /// The message of a batch, the ids of its requests, and what stops it.
+    Batch(Message, Vec<Id>, CancelToken),
+}
+
+/// Where it is served.
+#[derive(Clone)]
+pub struct Stage {
+    /// For whom.
+    pub tenant: Arc<Tenant>,
+    /// In which session.
+    pub conversation: Arc<Conversation>,
+    /// Where messages go that come before the reply.
+    pub outbox: Arc<dyn Outbox>,
+    /// A call that hangs in the kernel for so long is given up.
+    pub stall: Duration,
+}
+
+impl Stage {
+    /// Serves it, whether or not anybody waits for the reply. `None` is silence.
+    pub fn start(self, place: Place, work: Work) -> oneshot::Receiver<Option<Answer>> {
+        let (sender, receiver) = oneshot::channel();
+        tokio::spawn(async move {
+            let answer = self.serve(&place, work).await;
+            drop(place);
+            // Nobody may be there any more.
+            let _ = sender.send(answer);
+        });
+        receiver
+    }
+
+    async fn serve(self, place: &Place, work: Work) -> Option<Answer> {
+        let (ids, queue, is_batch) = match &work {
+            Work::Request(ticket, _, queue) => (vec![ticket.id.clone()], *queue, false),
+            Work::Batch(_, ids, _) => (ids.clone(), Queue::Calls, true),
+        };
+        // Given back when this ends, even if the thread hangs: others must not wait for it.
+        let _turn = match queue {
+            Queue::None => None,
+            Queue::Calls => Some(place.turn(false).await?),
+            Queue::Waits => Some(place.turn(true).await?),
+        };
+        let (give_up, mut given_up) = mpsc::channel(1);
+        for id in &ids {
+            self.conversation.lock().entry(id.clone()).or_insert_with(|| give_up.clone());
+        }
+        let served = self.conversation.clone();
+        let outbox = self.outbox.clone();
+        let mut done = spawn_blocking(move || perform(&served, &*outbox, work));
+        let mut look = interval(self.stall / 4);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let answer = loop {
+            tokio::select! {
+                biased;
+                done = &mut done => break done.ok().flatten(),
+                Some(bytes) = given_up.recv() => {
+                    let bytes = if is_batch { [b"[", &bytes[..], b"]"].concat() } else { bytes };
+                    break Some(Answer { bytes, code: Some(Code::Internal), room: None });
+                }
+                _ = look.tick() => self.conversation.give_up(self.stall),
+            }
+        };
+        self.conversation.forget(&ids, &give_up);
+        let mut answer = answer?;
+        let room = self.tenant.give_out(answer.bytes.len());
+        if let Ok(room) = timeout(Duration::from_millis(HTTP_ROOM_MS), room).await {
+            answer.room = room;
+            return Some(answer);
+        }
+        self.tenant.metrics.turned_away.fetch_add(1, Relaxed);
+        let mut bytes = Vec::new();
+        let text = "the call is done, but replies that nobody has read take all the room there is for them; read those, or \
+            ask for less at once";
+        let error = RpcError::new(Code::Internal, text);
+        let id = if is_batch { None } else { ids.first() };
+        render(&mut bytes, id, &Err(error), self.conversation.session.revision());
+        Some(Answer { bytes, code: Some(Code::Internal), room: None })
+    }
+}
+
+fn perform(conversation: &Conversation, outbox: &dyn Outbox, work: Work) -> Option<Answer> {
+    let session = &conversation.session;
+    let mut bytes = Vec::new();
+    match work {
+        Work::Request(ticket, message, _) => {
+            let Incoming::Request(request) = parse(&message.bytes) else { return None };
+            let outcome = session.serve(&ticket, &request, outbox)?;
+            render(&mut bytes, Some(&ticket.id), &outcome, ticket.revision);
+            Some(Answer { bytes, code: outcome.err().map(|error| error.code), room: None })
+        }
+        Work::Batch(message, _, cancel) => {
+            let Incoming::Batch(members) = parse(&message.bytes) else { return None };
+            batch::serve(session, &members, outbox, &cancel, &mut bytes);
+            (!bytes.is_empty()).then_some(Answer { bytes, code: None, room: None })
+        }
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::protocol::{Body, Outcome, Request};
+    use crate::server::{Exchange, Service};
+
+    /// A service that has nothing to say.
+    pub struct Silent;
+
+    impl Service for Silent {
+        fn weight(&self, _request: &Request<'_>) -> Weight {
+            Weight::Light
+        }
+
+        fn serve(&self, _exchange: &Exchange<'_>) -> Option<Outcome> {
+            Some(Ok(Body::Raw("{}".into())))
+        }
+    }
+
+    /// A conversation with a service that has nothing to say.
+    pub fn conversation() -> Arc<Conversation> {
+        Conversation::new(Session::new(Arc::new(Silent)))
+    }
+
+    #[test]
+    fn only_an_armed_hangup_does_its_work() {
+        let token = CancelToken::new();
+        let hangup = || {
+            let token = token.clone();
+            Hangup::new(move || token.cancel())
+        };
+        hangup().disarm();
+        assert!(!token.is_cancelled());
+        drop(hangup());
+        assert!(token.is_cancelled());
+    }
+}

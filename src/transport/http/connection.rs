@@ -1,0 +1,137 @@
+//! One connection: encryption, the version of HTTP that is spoken on it, and its end.
+
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{interval, timeout};
+use tokio_rustls::TlsAcceptor;
+
+use super::activity::{Activity, State};
+use super::io::{Duplex, Guarded};
+use super::{Shared, router};
+use crate::limits::{HTTP_END_MS, HTTP_LOOK_MS, HTTP_TLS_MS, HTTP2_IDLE_MS, MAX_HTTP_HEADER_BYTES, MAX_HTTP2_REQUESTS};
+
+/// What a client of HTTP/2 says first (RFC 9113, 3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// What HTTP/1 holds of a request or a reply that it has not passed on, in bytes; a head must fit.
+const BUFFER_BYTES: usize = 2 * MAX_HTTP_HEADER_BYTES;
+
+/// Serves a connection until either side ends it. `place` is given back when nobody needs the connection any more.
+pub async fn serve(shared: Arc<Shared>, stream: TcpStream, place: OwnedSemaphorePermit) {
+    // Small messages must not wait for more.
+    let _ = stream.set_nodelay(true);
+    let served = match shared.tls.clone() {
+        Some(config) => {
+            let accepting = TlsAcceptor::from(config).accept(stream);
+            match timeout(Duration::from_millis(HTTP_TLS_MS), accepting).await {
+                Ok(Ok(stream)) => {
+                    let is_second = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                    speak(shared, Box::new(stream), Bytes::new(), is_second, place).await
+                }
+                Ok(Err(error)) => Err(error.to_string()),
+                Err(_) => Err("the handshake took too long".to_owned()),
+            }
+        }
+        None => match timeout(shared.client_timeout, sniff(stream)).await {
+            Ok(Ok((stream, ahead, is_second))) => speak(shared, Box::new(stream), ahead, is_second, place).await,
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err("it said nothing".to_owned()),
+        },
+    };
+    if let Err(reason) = served {
+        tracing::debug!("a connection has ended: {reason}");
+    }
+}
+
+/// Reads until it is clear which version of HTTP a client speaks.
+async fn sniff(mut stream: TcpStream) -> io::Result<(TcpStream, Bytes, bool)> {
+    let mut ahead = BytesMut::with_capacity(1024);
+    loop {
+        if stream.read_buf(&mut ahead).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let count = ahead.len().min(PREFACE.len());
+        let is_second = ahead[..count] == PREFACE[..count];
+        if !is_second || count == PREFACE.len() {
+            return Ok((stream, ahead.freeze(), is_second));
+        }
+    }
+}
+
+async fn speak(
+    shared: Arc<Shared>,
+    stream: Box<dyn Duplex>,
+    ahead: Bytes,
+    is_second: bool,
+    place: OwnedSemaphorePermit,
+) -> Result<(), String> {
+    let io = TokioIo::new(Guarded::new(stream, ahead, shared.client_timeout));
+    let activity = Activity::new(place);
+    let service = {
+        let (shared, activity) = (Arc::clone(&shared), Arc::clone(&activity));
+        service_fn(move |request| router::answer(Arc::clone(&shared), activity.open(), request))
+    };
+    if is_second {
+        let connection = http2::Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(MAX_HTTP2_REQUESTS)
+            .max_header_list_size(MAX_HTTP_HEADER_BYTES as u32)
+            .keep_alive_interval(shared.client_timeout)
+            .keep_alive_timeout(shared.client_timeout)
+            .serve_connection(io, service);
+        watch(&shared, &activity, pin!(connection), http2::Connection::graceful_shutdown).await
+    } else {
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(shared.client_timeout)
+            .max_buf_size(BUFFER_BYTES)
+            .max_header_size(MAX_HTTP_HEADER_BYTES)
+            .serve_connection(io, service)
+            .with_upgrades();
+        watch(&shared, &activity, pin!(connection), http1::UpgradeableConnection::graceful_shutdown).await
+    }
+}
+
+/// Drives a connection, and ends it when the server ends, when it is idle, and when its client takes nothing.
+async fn watch<C>(
+    shared: &Shared,
+    activity: &Activity,
+    mut connection: Pin<&mut C>,
+    finish: impl Fn(Pin<&mut C>),
+) -> Result<(), String>
+where
+    C: Future<Output = hyper::Result<()>>,
+{
+    let mut stop = shared.stop.clone();
+    let mut look = interval(Duration::from_millis(HTTP_LOOK_MS));
+    loop {
+        tokio::select! {
+            ended = connection.as_mut() => return ended.map_err(|error| error.to_string()),
+            _ = stop.wait_for(|stop| *stop) => {
+                finish(connection.as_mut());
+                break;
+            }
+            _ = look.tick() => match activity.state(Duration::from_millis(HTTP2_IDLE_MS), shared.client_timeout) {
+                State::Good => {}
+                State::Idle => {
+                    finish(connection.as_mut());
+                    break;
+                }
+                State::Stalled => return Err("it takes nothing of what is sent".to_owned()),
+            },
+        }
+    }
+    match timeout(Duration::from_millis(HTTP_END_MS), connection).await {
+        Ok(ended) => ended.map_err(|error| error.to_string()),
+        Err(_) => Err("it has not ended in time".to_owned()),
+    }
+}

@@ -1,0 +1,164 @@
+//! Messages on their way to one client, from the threads that send them to the connection that writes them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::task::{Context, Poll};
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::calls::Answer;
+use crate::limits::MAX_EVENTS_WAITING_BYTES;
+use crate::server::{ExclusiveWork, Outbox};
+
+/// The end where messages are put in. What a client does not read is left out once too much waits: these messages only
+/// tell how a call goes. Replies never are; what they may come to is bounded elsewhere.
+#[derive(Clone, Debug)]
+pub struct Feed {
+    sender: UnboundedSender<Item>,
+    waiting: Arc<AtomicUsize>,
+}
+
+/// The end where they come out.
+#[derive(Debug)]
+pub struct Fed {
+    receiver: UnboundedReceiver<Item>,
+    waiting: Arc<AtomicUsize>,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub enum Item {
+    /// A notification, or a request of the server's.
+    Message(Vec<u8>),
+    /// A reply.
+    Answer(Answer),
+    /// Nothing comes after it.
+    End,
+}
+
+impl Item {
+    /// The message.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Message(bytes) => bytes,
+            Self::Answer(answer) => &answer.bytes,
+            Self::End => &[],
+        }
+    }
+}
+
+/// A new pair.
+pub fn feed() -> (Feed, Fed) {
+    let (sender, receiver) = unbounded_channel();
+    let waiting = Arc::new(AtomicUsize::new(0));
+    (Feed { sender, waiting: Arc::clone(&waiting) }, Fed { receiver, waiting })
+}
+
+impl Feed {
+    /// Puts in a reply.
+    pub fn answer(&self, answer: Answer) {
+        // Nobody waits for it if the other end is gone.
+        let _ = self.sender.send(Item::Answer(answer));
+    }
+
+    /// Ends the stream, whoever may still hold a copy of this end.
+    pub fn end(&self) {
+        let _ = self.sender.send(Item::End);
+    }
+
+    /// Whether both lead to the same client.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.sender.same_channel(&other.sender)
+    }
+}
+
+impl Outbox for Feed {
+    fn send(&self, message: &[u8]) {
+        let before = self.waiting.fetch_add(message.len(), Relaxed);
+        if before + message.len() > MAX_EVENTS_WAITING_BYTES
+            || self.sender.send(Item::Message(message.to_vec())).is_err()
+        {
+            self.waiting.fetch_sub(message.len(), Relaxed);
+        }
+    }
+
+    /// A message in pieces is still one event.
+    fn exclusively(&self, work: &mut ExclusiveWork<'_>) {
+        let mut whole = Vec::new();
+        work(&mut |bytes| whole.extend_from_slice(bytes));
+        for line in whole.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            self.send(line);
+        }
+    }
+}
+
+impl Fed {
+    /// The next one; `None` when nobody can put in any more.
+    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Item>> {
+        let next = self.receiver.poll_recv(cx);
+        if let Poll::Ready(Some(Item::End)) = &next {
+            self.receiver.close();
+            return Poll::Ready(None);
+        }
+        if let Poll::Ready(Some(Item::Message(bytes))) = &next {
+            self.waiting.fetch_sub(bytes.len(), Relaxed);
+        }
+        next
+    }
+
+    /// The next one, if it is there already.
+    pub fn try_next(&mut self) -> Option<Item> {
+        let item = self.receiver.try_recv().ok().filter(|item| !matches!(item, Item::End))?;
+        if let Item::Message(bytes) = &item {
+            self.waiting.fetch_sub(bytes.len(), Relaxed);
+        }
+        Some(item)
+    }
+
+    /// The next one, waited for.
+    pub async fn next(&mut self) -> Option<Item> {
+        std::future::poll_fn(|cx| self.poll_next(cx)).await
+    }
+}
+
+/// For who cannot be sent anything but the reply.
+#[derive(Debug)]
+pub struct Nowhere;
+
+impl Outbox for Nowhere {
+    fn send(&self, _message: &[u8]) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_read_is_left_out_and_replies_are_not() {
+        let (feed, mut fed) = feed();
+        let half = vec![b'x'; MAX_EVENTS_WAITING_BYTES / 2];
+        for _ in 0..5 {
+            feed.send(&half);
+        }
+        feed.answer(Answer { bytes: vec![b'y'; MAX_EVENTS_WAITING_BYTES * 2], ..Answer::default() });
+        drop(feed);
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        let mut lengths = Vec::new();
+        while let Poll::Ready(Some(item)) = fed.poll_next(&mut cx) {
+            lengths.push(item.bytes().len());
+        }
+        assert_eq!(lengths, [half.len(), half.len(), MAX_EVENTS_WAITING_BYTES * 2]);
+        assert_eq!(fed.waiting.load(Relaxed), 0);
+    }
+
+    #[test]
+    fn pieces_are_one_message() {
+        let (feed, mut fed) = feed();
+        feed.exclusively(&mut |send| {
+            send(b"{\"a\":");
+            send(b"1}\n");
+        });
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        assert!(matches!(fed.poll_next(&mut cx), Poll::Ready(Some(Item::Message(bytes))) if bytes == b"{\"a\":1}"));
+    }
+}

@@ -1,0 +1,419 @@
+//! `/mcp`: Streamable HTTP of all revisions. A message of 2026-07-28 stands alone. One of a handshake revision belongs to
+//! the session that it names, or stands alone as well: clients that know nothing but JSON-RPC have none.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use hyper::body::Incoming as Body;
+use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{Request as HttpRequest, StatusCode};
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+use tokio::task::block_in_place;
+use tokio::time::sleep;
+
+use super::Shared;
+use super::accept::Accept;
+use super::body::ReplyBody;
+use super::calls::{Answer, Conversation, Hangup, Queue, Stage, Work};
+use super::feed::{Fed, Item, Nowhere, feed};
+use super::reply::{Reply, SESSION_ID, empty, events, later, message, refuse, refuse_as};
+use super::tenant::Tenant;
+use super::upload::{self, Message};
+use crate::cancel::CancelToken;
+use crate::limits::EVENTS_BEGIN_MS;
+use crate::protocol::{Code, Id, Incoming, Meta, Mirrored, Request, Revision, RpcError, TraceParent, parse};
+use crate::server::{Admission, Outbox, Session, Ticket};
+use crate::transport::batch;
+
+/// Messages from this length on are looked at on a thread that nobody else needs, in bytes.
+const LARGE_BYTES: usize = 256 * 1024;
+
+/// What a message turned out to be.
+enum Step {
+    /// It is answered already.
+    Done(Box<Reply>),
+    /// It is to be served.
+    Serve(Serving),
+}
+
+/// A message to be served.
+struct Serving {
+    conversation: Arc<Conversation>,
+    what: What,
+    /// Its reply opens a session.
+    opens: bool,
+    /// It belongs to a session, which can stop it: a client that goes away does not (2025-11-25, basic/transports.mdx,
+    /// "Sending Messages to the Server").
+    stays: bool,
+    is_stateless: bool,
+}
+
+enum What {
+    Request(Ticket, Queue),
+    Batch(Vec<Id>, CancelToken),
+}
+
+/// One header's value, if it is there once and is text; two of them are no value, and match nothing.
+pub fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next()?;
+    Some(if values.next().is_some() { "" } else { first.to_str().unwrap_or_default() })
+}
+
+fn mirrored(headers: &HeaderMap) -> Mirrored<'_> {
+    Mirrored {
+        version: single(headers, &HeaderName::from_static("mcp-protocol-version")),
+        method: single(headers, &HeaderName::from_static("mcp-method")),
+        name: single(headers, &HeaderName::from_static("mcp-name")),
+    }
+}
+
+/// Whether a body is said to be JSON. Pages of others can send other kinds without being asked first.
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = single(headers, &CONTENT_TYPE).unwrap_or_default();
+    kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
+}
+
+fn accept(headers: &HeaderMap) -> Accept {
+    Accept::of(headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()))
+}
+
+/// A message of a client's.
+pub async fn post(shared: &Shared, tenant: &Arc<Tenant>, request: HttpRequest<Body>) -> Reply {
+    let limits = shared.limits;
+    let (head, body) = request.into_parts();
+    if !is_json(&head.headers) {
+        let text = "the body must be JSON, and say so: `Content-Type: application/json`";
+        return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::InvalidRequest, text);
+    }
+    let accept = accept(&head.headers);
+    if accept.is_nothing() {
+        return not_acceptable("application/json or text/event-stream");
+    }
+    let message = match upload::read(tenant, body, limits.max_line_bytes, shared.client_timeout).await {
+        Ok(message) => message,
+        Err(refusal) => return *refusal,
+    };
+    let step = if message.bytes.len() < LARGE_BYTES {
+        look(tenant, &head, &message.bytes)
+    } else {
+        block_in_place(|| look(tenant, &head, &message.bytes))
+    };
+    match step {
+        Step::Done(reply) => *reply,
+        Step::Serve(serving) => serve(tenant, limits.stall_timeout, accept, serving, message).await,
+    }
+}
+
+fn not_acceptable(kinds: &str) -> Reply {
+    let text = format!("`Accept` leaves nothing that could be sent; it must allow {kinds}");
+    refuse(StatusCode::NOT_ACCEPTABLE, Code::InvalidRequest, text)
+}
+
+fn done(reply: Reply) -> Step {
+    Step::Done(Box::new(reply))
+}
+
+fn bad(id: Option<&Id>, error: RpcError) -> Step {
+    done(refuse_as(StatusCode::BAD_REQUEST, id, error))
+}
+
+/// Finds out whose message it is and what it wants.
+fn look(tenant: &Arc<Tenant>, head: &Parts, bytes: &[u8]) -> Step {
+    match parse(bytes) {
+        Incoming::Refused(refusal) => bad(refusal.id.as_ref(), RpcError::new(refusal.code, refusal.message)),
+        Incoming::Request(request) => match conversation(tenant, &head.headers, Some(&request)) {
+            Ok((conversation, stays)) => {
+                let trace = single(&head.headers, &HeaderName::from_static("traceparent"));
+                admit(tenant, conversation, stays, &request, trace.and_then(TraceParent::parse))
+            }
+            Err(step) => step,
+        },
+        Incoming::Response(response) => match conversation(tenant, &head.headers, None) {
+            Ok((conversation, _)) => {
+                conversation.session.answered(&response);
+                done(empty(StatusCode::ACCEPTED))
+            }
+            Err(step) => step,
+        },
+        Incoming::Batch(members) => match conversation(tenant, &head.headers, None) {
+            Ok((conversation, stays)) => admit_batch(tenant, &head.headers, conversation, stays, &members),
+            Err(step) => step,
+        },
+    }
+}
+
+/// The conversation that a message belongs to, and whether it is a session.
+fn conversation(
+    tenant: &Arc<Tenant>,
+    headers: &HeaderMap,
+    request: Option<&Request<'_>>,
+) -> Result<(Arc<Conversation>, bool), Step> {
+    let id = request.and_then(|request| request.id.as_ref());
+    let mirrored = mirrored(headers);
+    let service = || Arc::clone(&tenant.service);
+    let named = mirrored.version.map(|version| (version, Revision::parse(version)));
+    // What `_meta` cannot be read from is refused when the request is admitted.
+    let meta = Meta::of(request.and_then(|request| request.params)).unwrap_or_default();
+    if let (Some(request), Some(raw)) = (request, meta.protocol_version) {
+        let own: String = serde_json::from_str(raw.get()).unwrap_or_default();
+        mirrored.check(request, &own).map_err(|error| bad(id, error))?;
+        return Ok((Conversation::new(Session::new(service())), false));
+    }
+    match named {
+        Some((_, Some(revision))) if revision.is_stateless() => {
+            let message = format!("revision {revision} needs `_meta` with `io.modelcontextprotocol/protocolVersion`");
+            return Err(bad(id, RpcError::new(Code::InvalidParams, message)));
+        }
+        Some((version, None)) => {
+            let supported = Revision::ALL.map(Revision::as_str);
+            let message = format!("revision `{version}` is not served; {} are", supported.join(", "));
+            let data = Some(json!({"supported": supported, "requested": version}));
+            return Err(bad(id, RpcError { code: Code::UnsupportedVersion, message, data }));
+        }
+        _ => {}
+    }
+    let opens = request.is_some_and(|request| request.method == "initialize" && request.id.is_some());
+    if let Some(name) = single(headers, &SESSION_ID).filter(|_| !opens) {
+        return match tenant.sessions.find(name) {
+            Some(conversation) => Ok((conversation, true)),
+            None => Err(done(no_session(id))),
+        };
+    }
+    let revision = named.and_then(|(_, revision)| revision).unwrap_or(Revision::NEWEST_HANDSHAKE);
+    Ok((Conversation::new(Session::of(service(), revision)), false))
+}
+
+fn no_session(id: Option<&Id>) -> Reply {
+    let message = "no such session; it may have ended. Begin a new one with `initialize`, without `Mcp-Session-Id`";
+    refuse_as(StatusCode::NOT_FOUND, id, RpcError::new(Code::InvalidRequest, message))
+}
+
+/// Charges for so many requests.
+fn charge(tenant: &Arc<Tenant>, id: Option<&Id>, requests: usize) -> Result<(), Step> {
+    tenant.charge(requests).map_err(|wait| {
+        tenant.metrics.rate_limited.fetch_add(1, Relaxed);
+        done(later(StatusCode::TOO_MANY_REQUESTS, id, wait, "too many requests in a minute (--rate-limit)"))
+    })
+}
+
+/// `trace` is what the head says of it; what the message says counts more.
+fn admit(
+    tenant: &Arc<Tenant>,
+    conversation: Arc<Conversation>,
+    stays: bool,
+    request: &Request<'_>,
+    trace: Option<TraceParent>,
+) -> Step {
+    if let Some(id) = &request.id
+        && let Err(step) = charge(tenant, Some(id), 1)
+    {
+        return step;
+    }
+    match conversation.session.admit(request) {
+        Admission::Nothing => done(empty(StatusCode::ACCEPTED)),
+        Admission::Refused(refused) => bad(Some(&refused.id), refused.error),
+        Admission::Admitted(mut ticket) => {
+            ticket.trace = ticket.trace.or(trace);
+            let weight = ticket.weight;
+            let is_stateless = ticket.revision.is_stateless();
+            let opens = request.method == "initialize" && !is_stateless;
+            let what = What::Request(ticket, Queue::of(&request.method, weight));
+            Step::Serve(Serving { conversation, what, opens, stays, is_stateless })
+        }
+    }
+}
+
+fn admit_batch(
+    tenant: &Arc<Tenant>,
+    headers: &HeaderMap,
+    conversation: Arc<Conversation>,
+    stays: bool,
+    members: &[&RawValue],
+) -> Step {
+    // Without a session and without a word about it, only one revision can be meant.
+    let is_said = stays || mirrored(headers).version.is_some();
+    let (conversation, revision) = if is_said {
+        let revision = conversation.session.revision();
+        (conversation, revision)
+    } else {
+        let session = Session::of(Arc::clone(&tenant.service), Revision::V2025_03_26);
+        (Conversation::new(session), Revision::V2025_03_26)
+    };
+    if let Some(message) = batch::fault(revision, members.len()) {
+        return bad(None, RpcError::new(Code::InvalidRequest, message));
+    }
+    let ids: Vec<Id> = members.iter().filter_map(|member| id_of(member)).collect();
+    if let Err(step) = charge(tenant, None, ids.len()) {
+        return step;
+    }
+    let what = What::Batch(ids, CancelToken::new());
+    Step::Serve(Serving { conversation, what, opens: false, stays, is_stateless: false })
+}
+
+fn id_of(member: &RawValue) -> Option<Id> {
+    match parse(member.get().as_bytes()) {
+        Incoming::Request(request) => request.id,
+        _ => None,
+    }
+}
+
+/// Serves it, as one JSON text if that is all there is to say, as a stream of events if more is said before, or if the
+/// reply takes long.
+async fn serve(tenant: &Arc<Tenant>, stall: Duration, accept: Accept, serving: Serving, message: Message) -> Reply {
+    let Serving { conversation, what, opens, stays, is_stateless } = serving;
+    let Some(place) = tenant.queue() else {
+        tenant.metrics.turned_away.fetch_add(1, Relaxed);
+        let id = match &what {
+            What::Request(ticket, _) => Some(ticket.id.clone()),
+            What::Batch(..) => None,
+        };
+        if let What::Request(ticket, _) = &what {
+            conversation.session.withdraw(ticket);
+        }
+        let text = "too many calls wait already (--max-calls)";
+        return later(StatusCode::SERVICE_UNAVAILABLE, id.as_ref(), Duration::from_secs(1), text);
+    };
+    let (outbox, mut fed): (Arc<dyn Outbox>, Option<Fed>) = if accept.events && !opens {
+        let (feed, fed) = feed();
+        (Arc::new(feed), Some(fed))
+    } else {
+        (Arc::new(Nowhere), None)
+    };
+    let hangup = (!stays).then(|| {
+        let (stopped, conversation) = match &what {
+            What::Request(ticket, _) => (ticket.cancel.clone(), conversation.clone()),
+            What::Batch(_, cancel) => (cancel.clone(), conversation.clone()),
+        };
+        Hangup::new(move || {
+            stopped.cancel();
+            conversation.session.cancel_all();
+        })
+    });
+    let work = match what {
+        What::Request(ticket, queue) => Work::Request(ticket, message, queue),
+        What::Batch(ids, cancel) => Work::Batch(message, ids, cancel),
+    };
+    let stage = Stage { tenant: Arc::clone(tenant), conversation: conversation.clone(), outbox, stall };
+    let mut pending = stage.start(place, work);
+    let first = tokio::select! {
+        biased;
+        item = next(&mut fed), if fed.is_some() => Some(item),
+        answer = &mut pending => {
+            let answer = answer.ok().flatten();
+            // What was sent before it may have come only now.
+            let Some(item) = fed.as_mut().and_then(Fed::try_next) else {
+                if let Some(hangup) = hangup {
+                    hangup.disarm();
+                }
+                return finish(tenant, accept, &conversation, opens, is_stateless, answer);
+            };
+            let (sender, receiver) = oneshot::channel();
+            let _ = sender.send(answer);
+            pending = receiver;
+            Some(item)
+        }
+        () = sleep(Duration::from_millis(EVENTS_BEGIN_MS)), if fed.is_some() => None,
+    };
+    match fed {
+        Some(fed) => events(ReplyBody::events(first, fed, Some(pending), hangup)),
+        // It cannot be: only who is fed comes here.
+        None => empty(StatusCode::ACCEPTED),
+    }
+}
+
+/// The next message, if there is ever to be one: the reply comes on another way, and tells the end.
+async fn next(fed: &mut Option<Fed>) -> Item {
+    if let Some(fed) = fed
+        && let Some(item) = fed.next().await
+    {
+        return item;
+    }
+    std::future::pending().await
+}
+
+/// The reply as a whole.
+fn finish(
+    tenant: &Arc<Tenant>,
+    accept: Accept,
+    conversation: &Arc<Conversation>,
+    opens: bool,
+    is_stateless: bool,
+    answer: Option<Answer>,
+) -> Reply {
+    // Who cancels a request is owed no answer, and HTTP wants one.
+    let Some(answer) = answer else { return empty(StatusCode::ACCEPTED) };
+    tenant.metrics.sent_bytes.fetch_add(answer.bytes.len() as u64, Relaxed);
+    let status = match answer.code.filter(|_| is_stateless).map(Code::number) {
+        Some(-32601) => StatusCode::NOT_FOUND,
+        // Those that are about the request itself, of which the last but one may come from a service.
+        Some(-32022..=-32020) => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    };
+    let session = if opens && answer.code.is_none() {
+        let Some(name) = tenant.sessions.open(Arc::clone(conversation)) else {
+            let text = "all sessions are in use (--max-sessions)";
+            return later(StatusCode::SERVICE_UNAVAILABLE, None, Duration::from_secs(1), text);
+        };
+        HeaderValue::try_from(name).ok()
+    } else {
+        None
+    };
+    let mut reply = if accept.json || status != StatusCode::OK {
+        message(status, answer)
+    } else {
+        events(ReplyBody::single(answer))
+    };
+    if let Some(session) = session {
+        reply.headers_mut().insert(SESSION_ID, session);
+    }
+    reply
+}
+
+/// The session that a request without a body names.
+fn named<'a>(headers: &'a HeaderMap, tenant: &Tenant) -> Result<&'a str, Box<Reply>> {
+    let is_stateless = mirrored(headers).version.and_then(Revision::parse).is_some_and(Revision::is_stateless);
+    let Some(name) = single(headers, &SESSION_ID).filter(|_| !is_stateless) else {
+        return Err(Box::new(only_post()));
+    };
+    tenant.sessions.find(name).map(|_| name).ok_or_else(|| Box::new(no_session(None)))
+}
+
+/// Without a session there is nothing to listen to and nothing to end.
+pub fn only_post() -> Reply {
+    let text = "without `Mcp-Session-Id` there is only POST here";
+    let mut reply = refuse(StatusCode::METHOD_NOT_ALLOWED, Code::InvalidRequest, text);
+    reply.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+    reply
+}
+
+/// Listens to what a session says without being asked.
+pub fn listen(tenant: &Arc<Tenant>, headers: &HeaderMap) -> Reply {
+    let name = match named(headers, tenant) {
+        Ok(name) => name.to_owned(),
+        Err(refusal) => return *refusal,
+    };
+    if !accept(headers).events {
+        return not_acceptable("text/event-stream");
+    }
+    let (feed, fed) = feed();
+    if !tenant.sessions.listen(&name, &feed) {
+        return no_session(None);
+    }
+    let tenant = Arc::clone(tenant);
+    let hangup = Hangup::new(move || tenant.sessions.leave(&name, &feed));
+    events(ReplyBody::events(None, fed, None, Some(hangup)))
+}
+
+/// Ends a session.
+pub fn end(tenant: &Arc<Tenant>, headers: &HeaderMap) -> Reply {
+    match named(headers, tenant) {
+        Ok(name) if tenant.sessions.close(name) => empty(StatusCode::NO_CONTENT),
+        Ok(_) => no_session(None),
+        Err(refusal) => *refusal,
+    }
+}

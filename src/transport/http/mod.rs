@@ -1,0 +1,191 @@
+//! The server over HTTP: the same sessions as over stdin and stdout, for several clients, of whom each tenant has its own.
+
+mod accept;
+mod activity;
+mod body;
+mod calls;
+mod connection;
+mod feed;
+mod frames;
+mod guard;
+mod io;
+mod mcp;
+mod pages;
+mod rate;
+mod reply;
+mod router;
+mod sessions;
+mod tenant;
+mod tls;
+mod upload;
+mod websocket;
+
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::time::{interval, sleep, timeout};
+use tokio_rustls::rustls::ServerConfig;
+
+pub use tenant::{Offer, Tenant, TenantLimits, Usage};
+pub use tls::{TlsError, server_config};
+
+use super::Limits;
+use crate::limits::{
+    HTTP_END_MS, HTTP_LOOK_MS, HTTP_THREADS, MAX_HTTP_CALLS, MAX_STUCK_REQUESTS, MAX_WAITING_REQUESTS,
+};
+use guard::Guard;
+
+/// How long threads that still run may take when all else has ended.
+const LAST_THREADS: Duration = Duration::from_secs(1);
+/// A pause after a connection could not be accepted: mostly there are too many open files, and trying at once is no use.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How a server is reached.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What a message is held to.
+    pub limits: Limits,
+    /// Names beside those of this machine that `Host` may have.
+    pub hosts: Vec<String>,
+    /// Origins of pages that may ask.
+    pub origins: Vec<String>,
+    /// Connections at the same time.
+    pub max_connections: usize,
+    /// A client that says nothing of what it has begun, or takes nothing of what is sent to it, for so long is hung up on.
+    pub client_timeout: Duration,
+    /// Encryption, if there is any.
+    pub tls: Option<Arc<ServerConfig>>,
+}
+
+/// What all connections share.
+struct Shared {
+    guard: Guard,
+    tenants: Vec<Arc<Tenant>>,
+    /// Whoever comes, on a server without tokens.
+    anyone: Option<Arc<Tenant>>,
+    limits: Limits,
+    client_timeout: Duration,
+    tls: Option<Arc<ServerConfig>>,
+    began: Instant,
+    /// Requests without a token that is known.
+    unauthorized: AtomicU64,
+    /// Becomes true when the server ends.
+    stop: watch::Receiver<bool>,
+}
+
+/// Serves these tenants until `stop` becomes readable; then nothing new is accepted, and what runs is answered. If it becomes
+/// readable again, that is not waited for. A tenant that needs no token is the only one.
+///
+/// The listener was bound before: once the process is inside its own walls it can bind nothing.
+pub fn serve(
+    listener: TcpListener,
+    settings: Settings,
+    tenants: Vec<Arc<Tenant>>,
+    stop: OwnedFd,
+) -> std::io::Result<()> {
+    let bound = listener.local_addr()?;
+    listener.set_nonblocking(true)?;
+    let most_threads = tenants.len() * MAX_HTTP_CALLS as usize + MAX_WAITING_REQUESTS + MAX_STUCK_REQUESTS;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(HTTP_THREADS)
+        .max_blocking_threads(most_threads)
+        .thread_name("http")
+        .enable_all()
+        .build()?;
+    let anyone = tenants.iter().find(|tenant| tenant.is_anyone()).cloned();
+    let (stopping, stopped) = watch::channel(false);
+    let shared = Arc::new(Shared {
+        guard: Guard::new(bound, &settings.hosts, &settings.origins),
+        tenants,
+        anyone,
+        limits: settings.limits,
+        client_timeout: settings.client_timeout,
+        tls: settings.tls,
+        began: Instant::now(),
+        unauthorized: AtomicU64::new(0),
+        stop: stopped,
+    });
+    let signals = heard(stop)?;
+    let result = runtime.block_on(run(&shared, listener, settings.max_connections, &stopping, signals));
+    for tenant in &shared.tenants {
+        tenant.sessions.cancel_all();
+    }
+    runtime.shutdown_timeout(LAST_THREADS);
+    result
+}
+
+async fn run(
+    shared: &Arc<Shared>,
+    listener: TcpListener,
+    max_connections: usize,
+    stopping: &watch::Sender<bool>,
+    mut signals: mpsc::Receiver<()>,
+) -> std::io::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let places = Arc::new(Semaphore::new(max_connections));
+    let mut look = interval(Duration::from_millis(HTTP_LOOK_MS));
+    loop {
+        tokio::select! {
+            _ = signals.recv() => break,
+            _ = look.tick() => shared.tenants.iter().for_each(|tenant| tenant.sessions.sweep()),
+            (accepted, place) = accept(&listener, &places) => match (accepted, place) {
+                (Ok((stream, _)), Some(place)) => {
+                    tokio::spawn(connection::serve(Arc::clone(shared), stream, place));
+                }
+                (Err(error), _) => {
+                    tracing::debug!("a connection cannot be accepted: {error}");
+                    sleep(ACCEPT_PAUSE).await;
+                }
+                (Ok(_), None) => {}
+            },
+        }
+    }
+    drop(listener);
+    tracing::info!("ending: what runs is still answered");
+    let _ = stopping.send(true);
+    for tenant in &shared.tenants {
+        tenant.sessions.hang_up();
+    }
+    let all = u32::try_from(max_connections).unwrap_or(u32::MAX);
+    tokio::select! {
+        _ = timeout(Duration::from_millis(HTTP_END_MS), places.acquire_many(all)) => {}
+        _ = signals.recv() => {}
+    }
+    Ok(())
+}
+
+/// The next connection, once there is a place for it.
+async fn accept(
+    listener: &tokio::net::TcpListener,
+    places: &Arc<Semaphore>,
+) -> (std::io::Result<(tokio::net::TcpStream, std::net::SocketAddr)>, Option<tokio::sync::OwnedSemaphorePermit>) {
+    let place = Arc::clone(places).acquire_owned().await.ok();
+    (listener.accept().await, place)
+}
+
+/// Waits on a thread of its own until the descriptor is readable, and takes one signal from it, if it is one of signals
+/// (signalfd(2)); says so, and begins anew.
+fn heard(stop: OwnedFd) -> std::io::Result<mpsc::Receiver<()>> {
+    let (hears, heard) = mpsc::channel(1);
+    let listen = move || {
+        while !hears.is_closed() {
+            let mut fds = [PollFd::new(&stop, PollFlags::IN)];
+            if poll(&mut fds, None).is_err() {
+                continue;
+            }
+            let mut signal = [0; 128];
+            let _ = rustix::io::read(&stop, &mut signal);
+            if hears.blocking_send(()).is_err() {
+                return;
+            }
+        }
+    };
+    thread::Builder::new().name("signals".to_owned()).spawn(listen)?;
+    Ok(heard)
+}

@@ -1,0 +1,314 @@
+//! What a server says about itself: how it does, what it counted, and what its tools take.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::Shared;
+use super::feed::Nowhere;
+use super::tenant::Tenant;
+use crate::protocol::{Body, Incoming, parse};
+use crate::server::{Admission, Families, Session};
+
+/// Pages of a list of tools that are shown.
+const MAX_PAGES: usize = 100;
+
+/// The tenants that this one may hear of.
+fn seen<'a>(shared: &'a Shared, tenant: &'a Arc<Tenant>) -> &'a [Arc<Tenant>] {
+    if tenant.is_operator { &shared.tenants } else { std::slice::from_ref(tenant) }
+}
+
+/// `/health/detailed`, as JSON.
+pub fn health(shared: &Shared, tenant: &Arc<Tenant>) -> String {
+    let tenants: Vec<Value> = seen(shared, tenant)
+        .iter()
+        .map(|tenant| {
+            let (running, waiting) = tenant.load();
+            let usage = (tenant.usage)();
+            let python = usage.python.iter().map(|(name, word)| json!({"name": name, "status": word}));
+            json!({
+                "name": tenant.name,
+                "sessions": tenant.sessions.len(),
+                "callsRunning": running,
+                "callsWaiting": waiting,
+                "commandsRunning": usage.commands,
+                "backgroundCommandsRunning": usage.background,
+                "pythonSessions": python.collect::<Vec<Value>>(),
+            })
+        })
+        .collect();
+    let health = json!({
+        "status": "ok",
+        "version": env!("CARGO_PKG_VERSION"),
+        "uptimeSeconds": shared.began.elapsed().as_secs(),
+        "tenants": tenants,
+    });
+    health.to_string()
+}
+
+/// `/metrics`, in the text format of Prometheus.
+pub fn metrics(shared: &Shared, tenant: &Arc<Tenant>) -> String {
+    let unauthorized = tenant.is_operator.then(|| shared.unauthorized.load(Relaxed));
+    exposition(seen(shared, tenant), unauthorized, shared.began.elapsed())
+}
+
+fn exposition(tenants: &[Arc<Tenant>], unauthorized: Option<u64>, uptime: Duration) -> String {
+    let mut families = Families::default();
+    for tenant in tenants {
+        let label = format!("tenant=\"{}\"", tenant.name);
+        tenant.metrics.samples(&format!("{label},"), &mut families);
+        let (running, waiting) = tenant.load();
+        let usage = (tenant.usage)();
+        for (name, help, value) in [
+            ("mcp_sessions", "Sessions that are open.", tenant.sessions.len()),
+            ("mcp_calls_running", "Calls that run.", running),
+            ("mcp_calls_waiting", "Calls that wait for a place.", waiting),
+            ("mcp_commands_running", "Commands that calls wait for.", usage.commands),
+            ("mcp_background_commands_running", "Commands that run on behind their calls.", usage.background),
+            ("mcp_python_sessions", "Python sessions whose interpreter runs.", usage.interpreters()),
+        ] {
+            families.other(name, help, "gauge", &label, value as u64);
+        }
+    }
+    if let Some(unauthorized) = unauthorized {
+        let help = "Requests without a token that is known.";
+        families.other("mcp_unauthorized_total", help, "counter", "", unauthorized);
+    }
+    families.other("mcp_uptime_seconds", "Since the server has begun.", "gauge", "", uptime.as_secs());
+    families.text()
+}
+
+/// What a client of the newest handshake revision sees, all pages of it.
+fn tools(tenant: &Tenant) -> Vec<Value> {
+    let session = Session::new(Arc::clone(&tenant.service));
+    let mut tools = Vec::new();
+    let mut cursor = Value::Null;
+    for _ in 0..MAX_PAGES {
+        let mut message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
+        if cursor.is_string() {
+            message["params"]["cursor"] = cursor;
+        }
+        let message = message.to_string();
+        let Incoming::Request(request) = parse(message.as_bytes()) else { break };
+        let Admission::Admitted(ticket) = session.admit(&request) else { break };
+        let Some(Ok(Body::Raw(list))) = session.serve(&ticket, &request, &Nowhere) else { break };
+        let mut list: Value = serde_json::from_str(&list).unwrap_or_default();
+        if let Value::Array(page) = list["tools"].take() {
+            tools.extend(page);
+        }
+        cursor = list["nextCursor"].take();
+        if !cursor.is_string() {
+            break;
+        }
+    }
+    tools
+}
+
+/// `/openapi.json`: `POST /mcp` with one schema a tool (`OpenAPI` 3.1.1, whose schemas are those of JSON Schema 2020-12).
+pub fn openapi(tenant: &Tenant) -> String {
+    let mut schemas = Map::new();
+    let mut calls = Vec::new();
+    for tool in tools(tenant) {
+        let name = tool["name"].as_str().unwrap_or_default();
+        let mut params = json!({"type": "object", "required": ["name"],
+            "properties": {"name": {"const": name}, "arguments": tool["inputSchema"]}});
+        if tool["inputSchema"]["required"].as_array().is_some_and(|required| !required.is_empty()) {
+            params["required"] = json!(["name", "arguments"]);
+        }
+        let call = json!({
+            "title": tool["title"],
+            "description": tool["description"],
+            "type": "object",
+            "required": ["jsonrpc", "id", "method", "params"],
+            "properties": {
+                "jsonrpc": {"const": "2.0"},
+                "id": {"type": ["integer", "string"]},
+                "method": {"const": "tools/call"},
+                "params": params,
+            },
+        });
+        schemas.insert(name.to_owned(), call);
+        calls.push(json!({"$ref": format!("#/components/schemas/{name}")}));
+    }
+    let answer = |description: &str| {
+        json!({"description": description,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/reply"}}}})
+    };
+    schemas.insert(
+        "reply".to_owned(),
+        json!({"type": "object", "required": ["jsonrpc", "id"], "properties": {
+            "jsonrpc": {"const": "2.0"},
+            "id": {"type": ["integer", "string", "null"]},
+            "result": {"type": "object", "properties": {
+                "content": {"type": "array", "items": {"type": "object"}},
+                "structuredContent": {"type": "object"},
+                "isError": {"type": "boolean"}}},
+            "error": {"type": "object", "required": ["code", "message"],
+                "properties": {"code": {"type": "integer"}, "message": {"type": "string"}}}}}),
+    );
+    let document = json!({
+        "openapi": "3.1.1",
+        "info": {
+            "title": env!("CARGO_PKG_NAME"),
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "A server of the Model Context Protocol. Every call of a tool is a JSON-RPC 2.0 request to /mcp.",
+        },
+        "security": [{}, {"token": []}],
+        "paths": {
+            "/mcp": {"post": {
+                "summary": "Call a tool",
+                "operationId": "call",
+                "requestBody": {"required": true, "content": {"application/json": {"schema": {"oneOf": calls}}}},
+                "responses": {
+                    "200": answer("The result, or an error of the tool"),
+                    "400": answer("A message that cannot be served"),
+                    "401": answer("No token, or one that is not known"),
+                    "413": answer("A message that is too long"),
+                    "429": answer("Too many requests; Retry-After says when to try again"),
+                    "503": answer("Too many calls wait already; Retry-After says when to try again"),
+                },
+            }},
+            "/health": {"get": {"summary": "Whether the server is there", "operationId": "health", "security": [{}],
+                "responses": {"200": {"description": "It is"}}}},
+            "/health/detailed": {"get": {"summary": "How the server does", "operationId": "health_detailed",
+                "responses": {"200": {"description": "Version, time since the start, sessions, calls, commands"}}}},
+            "/metrics": {"get": {"summary": "What was counted", "operationId": "metrics",
+                "responses": {"200": {"description": "The text format of Prometheus"}}}},
+        },
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": schemas,
+        },
+    });
+    document.to_string()
+}
+
+const HEAD: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+<meta name=\"viewport\" content=\"width=device-width\"><title>replay: tools</title><style>\
+body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;color:#1c1c1c;background:#fff}\
+h2{margin:2.5rem 0 .25rem}code,pre{font:14px/1.45 ui-monospace,monospace}pre{background:#f3f3f3;padding:.75rem;overflow:auto}\
+table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.3rem .75rem .3rem 0;\
+border-top:1px solid #ddd}.kind{color:#666}\
+@media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#181818}pre{background:#262626}th,td{border-color:#444}\
+.kind{color:#a0a0a0}a{color:#8ab4f8}}</style></head><body>\n";
+
+/// `/docs`: the tools as a page that needs nothing from anywhere else.
+pub fn docs(tenant: &Tenant) -> String {
+    let tools = tools(tenant);
+    let mut page = String::from(HEAD);
+    // Writing to a String cannot fail.
+    let _ = write!(
+        page,
+        "<h1>Tools</h1><p>Each is called with a JSON-RPC request to <code>POST /mcp</code>; \
+         <a href=\"/openapi.json\">/openapi.json</a> has the schemas.</p><ul>"
+    );
+    for tool in &tools {
+        let name = html(tool["name"].as_str().unwrap_or_default());
+        let _ = write!(page, "<li><a href=\"#{name}\"><code>{name}</code></a> {}</li>", html(text(&tool["title"])));
+    }
+    page.push_str("</ul>\n");
+    for tool in &tools {
+        let name = html(text(&tool["name"]));
+        let description = html(text(&tool["description"]));
+        let _ = write!(page, "<h2 id=\"{name}\"><code>{name}</code></h2><p>{description}</p>");
+        parameters(&mut page, &tool["inputSchema"]);
+        let example = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": tool["name"], "arguments": example(&tool["inputSchema"])}});
+        let _ = writeln!(page, "<pre>{}</pre>", html(&example.to_string()));
+    }
+    page.push_str("</body></html>\n");
+    page
+}
+
+/// Text for a place between tags, or in an attribute.
+fn html(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn parameters(page: &mut String, schema: &Value) {
+    let Some(properties) = schema["properties"].as_object().filter(|properties| !properties.is_empty()) else { return };
+    page.push_str("<table><tr><th>Parameter</th><th>Type</th><th>Meaning</th></tr>");
+    for (name, property) in properties {
+        let is_required = schema["required"].as_array().is_some_and(|names| names.contains(&json!(name)));
+        let kind = match (&property["enum"], &property["type"]) {
+            (Value::Array(values), _) => values.iter().map(text).collect::<Vec<_>>().join(" | "),
+            (_, Value::String(kind)) => kind.clone(),
+            (_, other) => other.to_string(),
+        };
+        let kind = html(&kind);
+        let required = if is_required { ", required" } else { "" };
+        let meaning = html(text(&property["description"]));
+        let _ = write!(
+            page,
+            "<tr><td><code>{}</code></td><td class=\"kind\">{kind}{required}</td><td>{meaning}</td></tr>",
+            html(name)
+        );
+    }
+    page.push_str("</table>");
+}
+
+/// Arguments with what must be there, each as a value of its kind.
+fn example(schema: &Value) -> Value {
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let members = required.map(|name| {
+        let property = &schema["properties"][name];
+        let value = match (property["enum"].get(0), property["type"].as_str()) {
+            (Some(first), _) => first.clone(),
+            (None, Some("integer" | "number")) => json!(1),
+            (None, Some("boolean")) => json!(true),
+            (None, Some("array")) => match property["items"]["type"].as_str() {
+                Some("object") => json!([example(&property["items"])]),
+                _ => json!(["..."]),
+            },
+            (None, Some("object")) => example(property),
+            _ => json!("..."),
+        };
+        (name.to_owned(), value)
+    });
+    Value::Object(members.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::http::calls::tests::Silent;
+    use crate::transport::http::{Offer, TenantLimits, Usage};
+
+    fn tenant(name: &str, usage: fn() -> Usage) -> Arc<Tenant> {
+        let offer = Offer { service: Arc::new(Silent), tools: Vec::new(), usage: Box::new(usage) };
+        let limits = TenantLimits {
+            per_minute: 0,
+            burst: 1,
+            max_calls: 1,
+            max_sessions: 1,
+            session_idle: Duration::from_secs(1),
+        };
+        Tenant::new(name.to_owned(), None, true, offer, limits)
+    }
+
+    #[test]
+    fn all_that_is_counted() {
+        let alice = tenant("alice", || Usage {
+            commands: 2,
+            background: 1,
+            python: vec![("default".to_owned(), "idle"), ("a".to_owned(), "busy"), ("b".to_owned(), "dead")],
+        });
+        let bob = tenant("bob", Usage::default);
+        alice.metrics.count("read_file", "ok", Duration::from_millis(3));
+        alice.metrics.count("read_file", "denied", Duration::from_micros(500));
+        alice.metrics.count("unknown", "denied", Duration::from_millis(1));
+        bob.metrics.count("run_tests", "failed", Duration::from_secs(301));
+        bob.metrics.rate_limited.store(7, Relaxed);
+        bob.metrics.turned_away.store(1, Relaxed);
+        bob.metrics.received_bytes.store(1024, Relaxed);
+        bob.metrics.sent_bytes.store(u64::MAX, Relaxed);
+        insta::assert_snapshot!(exposition(&[alice, bob], Some(3), Duration::from_secs(86_400)));
+    }
+}

@@ -1,0 +1,88 @@
+//! Responses: their heads, and the errors that never reach a session.
+
+use std::time::Duration;
+
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::{Response, StatusCode};
+
+use super::body::ReplyBody;
+use super::calls::Answer;
+use crate::protocol::{Code, Id, Revision, RpcError, render};
+
+/// `Mcp-Session-Id` (2025-03-26, basic/transports.mdx).
+pub const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// What is sent back.
+pub type Reply = Response<ReplyBody>;
+
+/// A response with this body. Nothing of it may be kept or taken for anything else by whoever stands in between.
+pub fn reply(status: StatusCode, kind: &'static str, body: ReplyBody) -> Reply {
+    let mut reply = Response::new(body);
+    *reply.status_mut() = status;
+    let headers = reply.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff"));
+    reply
+}
+
+/// JSON.
+pub fn json(status: StatusCode, text: impl Into<Vec<u8>>) -> Reply {
+    reply(status, "application/json", ReplyBody::text(text))
+}
+
+/// A message of the protocol's.
+pub fn message(status: StatusCode, answer: Answer) -> Reply {
+    reply(status, "application/json", ReplyBody::whole(answer))
+}
+
+/// A stream of events.
+pub fn events(body: ReplyBody) -> Reply {
+    let mut reply = reply(StatusCode::OK, "text/event-stream", body);
+    let headers = reply.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // Some proxies gather a reply before they pass it on.
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    reply
+}
+
+/// Nothing but a status.
+pub fn empty(status: StatusCode) -> Reply {
+    let mut reply = Response::new(ReplyBody::text(""));
+    *reply.status_mut() = status;
+    reply
+}
+
+/// An error that answers no request in particular.
+pub fn refuse(status: StatusCode, code: Code, message: impl Into<String>) -> Reply {
+    refuse_as(status, None, RpcError::new(code, message))
+}
+
+/// An error that answers the request with this id.
+pub fn refuse_as(status: StatusCode, id: Option<&Id>, error: RpcError) -> Reply {
+    let mut bytes = Vec::new();
+    render(&mut bytes, id, &Err(error), Revision::NEWEST_HANDSHAKE);
+    json(status, bytes)
+}
+
+/// An error that goes away after a while; never at once, for some clients would not wait at all.
+pub fn later(status: StatusCode, id: Option<&Id>, wait: Duration, text: &str) -> Reply {
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    let seconds = seconds.max(1);
+    let error = RpcError::new(Code::Internal, format!("{text}; try again in {seconds} s"));
+    let mut reply = refuse_as(status, id, error);
+    reply.headers_mut().insert(RETRY_AFTER, seconds.into());
+    reply
+}
+
+/// No token, or a wrong one (RFC 6750, section 3).
+pub fn unauthorized(given: bool) -> Reply {
+    let (text, challenge) = if given {
+        ("the token is not known", "Bearer realm=\"replay\", error=\"invalid_token\"")
+    } else {
+        ("a token is needed: `Authorization: Bearer TOKEN`", "Bearer realm=\"replay\"")
+    };
+    let mut reply = refuse(StatusCode::UNAUTHORIZED, Code::InvalidRequest, text);
+    reply.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+    reply
+}

@@ -1,0 +1,195 @@
+//! A tenant: whoever has one token, with tools, grants, commands, sessions and limits of its own. What belongs to one
+//! cannot be named by another, since each has a server of its own.
+
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use sha2::{Digest as _, Sha256};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::rate::Bucket;
+use super::sessions::Sessions;
+use crate::limits::{
+    MAX_HTTP_WAITING_CALLS, MAX_OPEN_BYTES, MAX_SMALL_REPLIES_BYTES, MAX_WAITING_REQUESTS, SMALL_REPLY_BYTES,
+};
+use crate::server::{Metered, Metrics, Service};
+
+/// What bytes are counted in: a semaphore has fewer places than memory has bytes.
+const UNIT_BYTES: usize = 1024;
+
+/// What a tenant is held to.
+#[derive(Clone, Copy, Debug)]
+pub struct TenantLimits {
+    /// Requests in a minute; 0 for any number.
+    pub per_minute: u64,
+    /// Requests at once, after silence.
+    pub burst: u64,
+    /// Calls that run at the same time.
+    pub max_calls: usize,
+    /// Sessions.
+    pub max_sessions: usize,
+    /// A session that nobody uses for so long ends.
+    pub session_idle: Duration,
+}
+
+/// What of a tenant's runs now, beside its calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Commands whose call waits for them.
+    pub commands: usize,
+    /// Commands that run on behind their call.
+    pub background: usize,
+    /// Its Python sessions that have had an interpreter, each with one word on how it is.
+    pub python: Vec<(String, &'static str)>,
+}
+
+impl Usage {
+    /// How many Python interpreters there are.
+    pub fn interpreters(&self) -> usize {
+        self.python.iter().filter(|(_, word)| matches!(*word, "idle" | "busy")).count()
+    }
+}
+
+/// What a tenant is served.
+pub struct Offer {
+    /// What answers it.
+    pub service: Arc<dyn Service>,
+    /// The names of its tools, as far as they are to be counted by name.
+    pub tools: Vec<String>,
+    /// What of it runs now.
+    pub usage: Box<dyn Fn() -> Usage + Send + Sync>,
+}
+
+/// One tenant.
+pub struct Tenant {
+    /// What the operator calls it.
+    pub name: String,
+    /// SHA-256 of its token; `None` for whoever comes to a server without tokens.
+    digest: Option<[u8; 32]>,
+    /// Whether it sees what all tenants do.
+    pub is_operator: bool,
+    /// What answers it, counted.
+    pub service: Arc<dyn Service>,
+    /// What of it runs now.
+    pub usage: Box<dyn Fn() -> Usage + Send + Sync>,
+    /// The counts.
+    pub metrics: Arc<Metrics>,
+    /// Its sessions.
+    pub sessions: Sessions,
+    bucket: Mutex<Bucket>,
+    max_calls: usize,
+    calls: Arc<Semaphore>,
+    /// Calls that only wait for something else.
+    waits: Arc<Semaphore>,
+    /// Calls that run or wait for a place.
+    open: AtomicUsize,
+    bodies: Arc<Semaphore>,
+    replies: Arc<Semaphore>,
+    small_replies: Arc<Semaphore>,
+}
+
+/// A place in the queue of a tenant.
+pub struct Place {
+    tenant: Arc<Tenant>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.tenant.open.fetch_sub(1, SeqCst);
+    }
+}
+
+impl Place {
+    /// Waits until the call may run, for as long as the permit lives. `only_waits` says that it costs no work.
+    pub async fn turn(&self, only_waits: bool) -> Option<OwnedSemaphorePermit> {
+        let kind = if only_waits { &self.tenant.waits } else { &self.tenant.calls };
+        Arc::clone(kind).acquire_owned().await.ok()
+    }
+}
+
+impl Tenant {
+    /// A tenant that is served this. Without a digest it is whoever comes.
+    pub fn new(
+        name: String,
+        digest: Option<[u8; 32]>,
+        is_operator: bool,
+        offer: Offer,
+        limits: TenantLimits,
+    ) -> Arc<Self> {
+        let metrics = Arc::new(Metrics::default());
+        let service = Arc::new(Metered::new(offer.service, offer.tools, Arc::clone(&metrics)));
+        Arc::new(Self {
+            name,
+            digest,
+            is_operator,
+            service,
+            usage: offer.usage,
+            metrics,
+            sessions: Sessions::new(limits.max_sessions, limits.session_idle),
+            bucket: Mutex::new(Bucket::new(limits.per_minute, limits.burst, Instant::now())),
+            max_calls: limits.max_calls,
+            calls: Arc::new(Semaphore::new(limits.max_calls)),
+            waits: Arc::new(Semaphore::new(MAX_WAITING_REQUESTS)),
+            open: AtomicUsize::new(0),
+            bodies: Arc::new(Semaphore::new(MAX_OPEN_BYTES / UNIT_BYTES)),
+            replies: Arc::new(Semaphore::new(MAX_OPEN_BYTES / UNIT_BYTES)),
+            small_replies: Arc::new(Semaphore::new(MAX_SMALL_REPLIES_BYTES / UNIT_BYTES)),
+        })
+    }
+
+    /// Whether it is whoever comes.
+    pub fn is_anyone(&self) -> bool {
+        self.digest.is_none()
+    }
+
+    /// Charges so many requests; the error is how long to wait.
+    pub fn charge(&self, requests: usize) -> Result<(), Duration> {
+        let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
+        bucket.take(requests, Instant::now())
+    }
+
+    /// A place in the queue, if it is not full.
+    pub fn queue(self: &Arc<Self>) -> Option<Place> {
+        let most = self.max_calls + MAX_HTTP_WAITING_CALLS;
+        let entered = self.open.fetch_update(SeqCst, SeqCst, |open| (open < most).then_some(open + 1));
+        entered.is_ok().then(|| Place { tenant: Arc::clone(self) })
+    }
+
+    /// Calls that run, and calls that wait.
+    pub fn load(&self) -> (usize, usize) {
+        let running = self.max_calls.saturating_sub(self.calls.available_permits());
+        (running, self.open.load(SeqCst).saturating_sub(running))
+    }
+
+    /// Room for so many bytes of a request, if there is any.
+    pub fn take_in(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.bodies).try_acquire_many_owned(units(bytes)).ok()
+    }
+
+    /// Room for a reply of so many bytes, waited for: clients that take nothing are hung up on.
+    pub async fn give_out(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        let all = if bytes <= SMALL_REPLY_BYTES { &self.small_replies } else { &self.replies };
+        Arc::clone(all).acquire_many_owned(units(bytes)).await.ok()
+    }
+}
+
+/// A reply larger than everything has all the room there is, alone.
+fn units(bytes: usize) -> u32 {
+    bytes.div_ceil(UNIT_BYTES).min(MAX_OPEN_BYTES / UNIT_BYTES) as u32
+}
+
+/// Finds the tenant whose token this is. Always looks at all of them, and at every byte: how long it takes says nothing
+/// about a token that is nearly right.
+pub fn by_token<'a>(tenants: &'a [Arc<Tenant>], token: &str) -> Option<&'a Arc<Tenant>> {
+    let given: [u8; 32] = Sha256::digest(token.as_bytes()).into();
+    let mut found = None;
+    for tenant in tenants {
+        let Some(digest) = &tenant.digest else { continue };
+        let differs = digest.iter().zip(given).fold(0, |differs, (own, given)| differs | (own ^ given));
+        if std::hint::black_box(differs) == 0 {
+            found = Some(tenant);
+        }
+    }
+    found
+}

@@ -1,0 +1,40 @@
+//! Encryption towards clients: TLS 1.2 and 1.3 with the operator's certificate.
+
+use std::sync::Arc;
+
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use thiserror::Error;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+
+/// Why a certificate cannot be used.
+#[derive(Debug, Error)]
+pub enum TlsError {
+    /// The first file.
+    #[error("the certificate cannot be read: {0}")]
+    Certificate(String),
+    /// The second one.
+    #[error("the key cannot be read: {0}")]
+    Key(String),
+    /// Both together.
+    #[error("the certificate and the key cannot be used: {0}")]
+    Pair(#[from] tokio_rustls::rustls::Error),
+}
+
+/// What a server with this chain of certificates and its key needs, both as PEM. HTTP/2 is offered before HTTP/1.1.
+pub fn server_config(chain: &[u8], key: &[u8]) -> Result<Arc<ServerConfig>, TlsError> {
+    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(chain)
+        .collect::<Result<_, _>>()
+        .map_err(|error| TlsError::Certificate(error.to_string()))?;
+    if chain.is_empty() {
+        return Err(TlsError::Certificate("it holds no `BEGIN CERTIFICATE`".to_owned()));
+    }
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| TlsError::Key(error.to_string()))?;
+    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}

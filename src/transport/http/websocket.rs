@@ -1,0 +1,379 @@
+//! `/mcp/ws`: the messages of stdin and stdout, one a frame, over a `WebSocket`. Each connection is a session of its own.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use hyper::body::Incoming as Body;
+use hyper::header::{
+    CONNECTION, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
+    SEC_WEBSOCKET_VERSION, UPGRADE,
+};
+use hyper::upgrade::Upgraded;
+use hyper::{Method, Request as HttpRequest, StatusCode, Version};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, ReadHalf, WriteHalf, split};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::Shared;
+use super::activity::Open;
+use super::calls::{Answer, Conversation, Queue, Stage, Work};
+use super::feed::{Fed, Feed, feed};
+use super::frames::{self, Close, Kind};
+use super::mcp::single;
+use super::reply::{Reply, empty, refuse};
+use super::tenant::Tenant;
+use super::upload::Message;
+use crate::cancel::CancelToken;
+use crate::limits::{HTTP_BODY_MS, HTTP_END_MS, WEBSOCKET_DRAIN_MS, WEBSOCKET_PING_MS};
+use crate::protocol::{Code, Id, Incoming, RpcError, parse, render};
+use crate::server::{Admission, Session};
+use crate::tools::Weight;
+use crate::transport::batch;
+
+type Stream = TokioIo<Upgraded>;
+
+/// Switches the connection over. Gives the request back if it stays one of HTTP.
+pub fn upgrade(
+    shared: &Arc<Shared>,
+    tenant: Arc<Tenant>,
+    open: Open,
+    mut request: HttpRequest<Body>,
+) -> (Reply, Option<Open>) {
+    let headers = request.headers();
+    let says = |name: &HeaderName, word: &str| {
+        headers
+            .get_all(name)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .any(|value| value.split(',').any(|part| part.trim().eq_ignore_ascii_case(word)))
+    };
+    let is_asked = request.method() == Method::GET
+        && request.version() == Version::HTTP_11
+        && says(&CONNECTION, "upgrade")
+        && says(&UPGRADE, "websocket");
+    let key = single(headers, &SEC_WEBSOCKET_KEY).filter(|key| !key.is_empty());
+    let (true, Some(key)) = (is_asked, key) else {
+        let text = "only a WebSocket over HTTP/1.1 here";
+        let mut reply = refuse(StatusCode::UPGRADE_REQUIRED, Code::InvalidRequest, text);
+        reply.headers_mut().insert(UPGRADE, HeaderValue::from_static("websocket"));
+        return (reply, Some(open));
+    };
+    if single(headers, &SEC_WEBSOCKET_VERSION) != Some("13") {
+        let text = "only version 13 of WebSocket is spoken here";
+        let mut reply = refuse(StatusCode::UPGRADE_REQUIRED, Code::InvalidRequest, text);
+        reply.headers_mut().insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+        return (reply, Some(open));
+    }
+    let mut reply = empty(StatusCode::SWITCHING_PROTOCOLS);
+    let answered = reply.headers_mut();
+    answered.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+    answered.insert(UPGRADE, HeaderValue::from_static("websocket"));
+    if let Ok(accepted) = HeaderValue::try_from(frames::accept(key)) {
+        answered.insert(SEC_WEBSOCKET_ACCEPT, accepted);
+    }
+    if says(&SEC_WEBSOCKET_PROTOCOL, "mcp") {
+        answered.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("mcp"));
+    }
+    let shared = Arc::clone(shared);
+    let upgraded = hyper::upgrade::on(&mut request);
+    tokio::spawn(async move {
+        if let Ok(stream) = upgraded.await {
+            serve(&shared, &tenant, TokioIo::new(stream)).await;
+        }
+        drop(open);
+    });
+    (reply, None)
+}
+
+/// What the writing half is to send beside messages.
+#[derive(Debug)]
+enum Control {
+    Pong(Vec<u8>),
+    Ping,
+    Close(Close),
+}
+
+/// Serves a connection until either side ends it.
+async fn serve(shared: &Arc<Shared>, tenant: &Arc<Tenant>, stream: Stream) {
+    let (source, sink) = split(stream);
+    let (feed, fed) = feed();
+    // A client that pings and does not read is read no further.
+    let (controls, control) = mpsc::channel(16);
+    let writer = tokio::spawn(write(sink, fed, control));
+    let conversation = Conversation::new(Session::new(Arc::clone(&tenant.service)));
+    conversation.session.connected(Arc::new(feed.clone()));
+    let mut reader = Reader {
+        source,
+        tenant,
+        conversation: Arc::clone(&conversation),
+        feed,
+        controls,
+        calls: JoinSet::new(),
+        max_bytes: shared.limits.max_line_bytes,
+        stall: shared.limits.stall_timeout,
+    };
+    let close = reader.read(shared.stop.clone()).await;
+    let Reader { mut source, controls, feed, mut calls, .. } = reader;
+    if close == Some(Close::GoingAway) {
+        // What runs is still answered.
+        let all = async { while calls.join_next().await.is_some() {} };
+        let _ = timeout(Duration::from_millis(HTTP_END_MS), all).await;
+    }
+    conversation.session.cancel_all();
+    calls.abort_all();
+    if let Some(close) = close {
+        let _ = controls.send(Control::Close(close)).await;
+    }
+    drop(controls);
+    feed.end();
+    drop(feed);
+    let _ = writer.await;
+    // What is still on its way from the client would make the system break the connection off, and the client might lose
+    // what was said last (RFC 6455, 7.1.1).
+    let mut rest = vec![0; 64 * 1024];
+    let drained = async { while source.read(&mut rest).await.is_ok_and(|count| count > 0) {} };
+    let _ = timeout(Duration::from_millis(WEBSOCKET_DRAIN_MS), drained).await;
+}
+
+/// The half that sends.
+async fn write(mut sink: WriteHalf<Stream>, mut fed: Fed, mut control: mpsc::Receiver<Control>) -> io::Result<()> {
+    loop {
+        tokio::select! {
+            biased;
+            item = fed.next() => {
+                let Some(item) = item else { break };
+                frame(&mut sink, Kind::Text, item.bytes()).await?;
+            }
+            Some(control) = control.recv() => match control {
+                Control::Pong(payload) => frame(&mut sink, Kind::Pong, &payload).await?,
+                Control::Ping => frame(&mut sink, Kind::Ping, b"").await?,
+                Control::Close(close) => {
+                    // Sent last, whatever is still fed.
+                    frame(&mut sink, Kind::Close, &close.number().to_be_bytes()).await?;
+                    return sink.shutdown().await;
+                }
+            },
+        }
+    }
+    while let Some(control) = control.recv().await {
+        if let Control::Close(close) = control {
+            frame(&mut sink, Kind::Close, &close.number().to_be_bytes()).await?;
+        }
+    }
+    sink.shutdown().await
+}
+
+async fn frame(sink: &mut WriteHalf<Stream>, kind: Kind, payload: &[u8]) -> io::Result<()> {
+    let head = frames::written(kind, payload.len());
+    if payload.len() < 64 * 1024 {
+        sink.write_all(&[&head, payload].concat()).await?;
+    } else {
+        sink.write_all(&head).await?;
+        sink.write_all(payload).await?;
+    }
+    sink.flush().await
+}
+
+/// The half that reads.
+struct Reader<'a> {
+    source: ReadHalf<Stream>,
+    tenant: &'a Arc<Tenant>,
+    conversation: Arc<Conversation>,
+    feed: Feed,
+    controls: mpsc::Sender<Control>,
+    calls: JoinSet<()>,
+    max_bytes: usize,
+    stall: Duration,
+}
+
+/// What a message turned out to be.
+enum Step {
+    /// There is nothing to be done, or it is answered with these bytes.
+    Done(Vec<u8>),
+    /// To be served; the ids of its requests, and whether what follows has to wait for it.
+    Serve(Work, usize, Option<Id>, bool),
+}
+
+impl Reader<'_> {
+    /// Reads until the end; why the connection ends, unless it is gone already.
+    async fn read(&mut self, mut stop: watch::Receiver<bool>) -> Option<Close> {
+        loop {
+            let message = tokio::select! {
+                message = self.message() => message,
+                _ = stop.wait_for(|stop| *stop) => return Some(Close::GoingAway),
+            };
+            match message {
+                Ok(Ok(message)) => self.accept(message).await,
+                Ok(Err(close)) => return Some(close),
+                Err(_) => return None,
+            }
+            while self.calls.try_join_next().is_some() {}
+        }
+    }
+
+    /// The next message. Not to be dropped halfway, but at the end.
+    async fn message(&mut self) -> io::Result<Result<Message, Close>> {
+        let mut message = Message::default();
+        let mut begun: Option<Instant> = None;
+        let mut is_pinged = false;
+        loop {
+            // Within a message all of it has one deadline; between two, silence is asked whether it is still there.
+            let deadline = begun.unwrap_or_else(|| Instant::now() + Duration::from_millis(WEBSOCKET_PING_MS));
+            let head = match timeout_at(deadline, frames::head(&mut self.source)).await {
+                Ok(head) => head?,
+                Err(_) if begun.is_some() || is_pinged => return Err(io::ErrorKind::TimedOut.into()),
+                Err(_) => {
+                    is_pinged = true;
+                    // The other half is busy if there is no room, and finds out by itself.
+                    let _ = self.controls.try_send(Control::Ping);
+                    continue;
+                }
+            };
+            let head = match head {
+                Ok(head) => head,
+                Err(close) => return Ok(Err(close)),
+            };
+            is_pinged = false;
+            let end = *begun.get_or_insert_with(|| Instant::now() + Duration::from_millis(HTTP_BODY_MS));
+            let is_part = head.kind == Kind::Continuation;
+            let has_part = message.is_within;
+            match head.kind {
+                Kind::Binary => return Ok(Err(Close::Kind)),
+                Kind::Text | Kind::Continuation if is_part != has_part => return Ok(Err(Close::Protocol)),
+                Kind::Text | Kind::Continuation => {}
+                Kind::Close | Kind::Ping | Kind::Pong => {
+                    let mut payload = Vec::new();
+                    let mut take = |piece: &[u8]| {
+                        payload.extend_from_slice(piece);
+                        true
+                    };
+                    timeout_at(end, frames::payload(&mut self.source, head, &mut take)).await??;
+                    match head.kind {
+                        Kind::Close => return Ok(Err(Close::Normal)),
+                        Kind::Ping => {
+                            let sent = self.controls.send(Control::Pong(payload)).await;
+                            sent.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+                        }
+                        _ => {}
+                    }
+                    if !has_part {
+                        begun = None;
+                    }
+                    continue;
+                }
+            }
+            if message.bytes.len() as u64 + head.length > self.max_bytes as u64 {
+                return Ok(Err(Close::TooBig));
+            }
+            let tenant = self.tenant;
+            let mut take = |piece: &[u8]| message.add(tenant, piece);
+            if !timeout_at(end, frames::payload(&mut self.source, head, &mut take)).await?? {
+                return Ok(Err(Close::Later));
+            }
+            message.is_within = true;
+            if head.is_last {
+                self.tenant.metrics.received_bytes.fetch_add(message.bytes.len() as u64, Relaxed);
+                let is_text = std::str::from_utf8(&message.bytes).is_ok();
+                return Ok(if is_text { Ok(message) } else { Err(Close::NotText) });
+            }
+        }
+    }
+
+    /// Answers a message. A cheap call is over when this returns, so that what follows finds what it did.
+    async fn accept(&mut self, message: Message) {
+        let (work, requests, id, waits) = match self.look(message) {
+            Step::Done(bytes) if bytes.is_empty() => return,
+            Step::Done(bytes) => return self.say(bytes).await,
+            Step::Serve(work, requests, id, waits) => (work, requests, id, waits),
+        };
+        let refusal = match self.tenant.charge(requests) {
+            Err(wait) => {
+                self.tenant.metrics.rate_limited.fetch_add(1, Relaxed);
+                let seconds = wait.as_secs() + 1;
+                Some(format!("too many requests in a minute (--rate-limit); try again in {seconds} s"))
+            }
+            Ok(()) => None,
+        };
+        let place = if refusal.is_none() { self.tenant.queue() } else { None };
+        let Some(place) = place else {
+            let text = refusal.unwrap_or_else(|| {
+                self.tenant.metrics.turned_away.fetch_add(1, Relaxed);
+                "too many calls wait already (--max-calls); try again in 1 s".to_owned()
+            });
+            if let Work::Request(ticket, ..) = &work {
+                self.conversation.session.withdraw(ticket);
+            }
+            let bytes = error(id.as_ref(), RpcError::new(Code::Internal, text));
+            return self.say(bytes).await;
+        };
+        let stage = Stage {
+            tenant: Arc::clone(self.tenant),
+            conversation: Arc::clone(&self.conversation),
+            outbox: Arc::new(self.feed.clone()),
+            stall: self.stall,
+        };
+        let pending = stage.start(place, work);
+        let (feed, tenant) = (self.feed.clone(), Arc::clone(self.tenant));
+        let answered = async move {
+            if let Ok(Some(answer)) = pending.await {
+                tenant.metrics.sent_bytes.fetch_add(answer.bytes.len() as u64, Relaxed);
+                feed.answer(answer);
+            }
+        };
+        if waits {
+            answered.await;
+        } else {
+            self.calls.spawn(answered);
+        }
+    }
+
+    /// Sends a reply that took no work. It waits for room like any other: a client that does not read is read no further.
+    async fn say(&mut self, bytes: Vec<u8>) {
+        let room = self.tenant.give_out(bytes.len()).await;
+        self.feed.answer(Answer { bytes, room, ..Answer::default() });
+    }
+
+    fn look(&self, message: Message) -> Step {
+        let session = &self.conversation.session;
+        match parse(&message.bytes) {
+            Incoming::Refused(refusal) => {
+                Step::Done(error(refusal.id.as_ref(), RpcError::new(refusal.code, refusal.message)))
+            }
+            Incoming::Response(response) => {
+                session.answered(&response);
+                Step::Done(Vec::new())
+            }
+            Incoming::Request(request) => match session.admit(&request) {
+                Admission::Nothing => Step::Done(Vec::new()),
+                Admission::Refused(refused) => Step::Done(error(Some(&refused.id), refused.error)),
+                Admission::Admitted(ticket) => {
+                    let (id, waits) = (ticket.id.clone(), ticket.weight == Weight::Light);
+                    let queue = Queue::of(&request.method, ticket.weight);
+                    Step::Serve(Work::Request(ticket, message, queue), 1, Some(id), waits)
+                }
+            },
+            Incoming::Batch(members) => {
+                if let Some(text) = batch::fault(session.revision(), members.len()) {
+                    return Step::Done(error(None, RpcError::new(Code::InvalidRequest, text)));
+                }
+                let id = |member: &&serde_json::value::RawValue| match parse(member.get().as_bytes()) {
+                    Incoming::Request(request) => request.id,
+                    _ => None,
+                };
+                let ids: Vec<Id> = members.iter().filter_map(id).collect();
+                let count = ids.len();
+                Step::Serve(Work::Batch(message, ids, CancelToken::new()), count, None, false)
+            }
+        }
+    }
+}
+
+fn error(id: Option<&Id>, error: RpcError) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    render(&mut bytes, id, &Err(error), crate::protocol::Revision::NEWEST_HANDSHAKE);
+    bytes
+}

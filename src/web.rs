@@ -1,0 +1,209 @@
+//! A server over HTTP: one server of tools for each token, all of them behind the same walls of this process.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use clap::ValueEnum as _;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Resource, getrlimit};
+use rustix::rand::{GetRandomFlags, getrandom};
+
+use crate::cli::{Cli, ToolsetArg};
+use crate::config::{Config, HttpConfig, TokenEntry};
+use crate::exec::BackgroundCommands;
+use crate::limits::{
+    HTTP_BACKLOG, HTTP_CLIENT_TIMEOUT_SECS, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS,
+    MAX_HTTP_SESSIONS, RESERVED_OPEN_FILES,
+};
+use crate::server::{Server, Service, Session};
+use crate::start;
+use crate::tools::Services;
+use crate::transport::http::{Offer, Settings, Tenant, TenantLimits, Usage, serve};
+use crate::transport::{Door, Limits, Writer};
+
+/// What is ready to be served once the walls stand.
+pub struct Servers {
+    listener: TcpListener,
+    settings: Settings,
+    tenants: Vec<Arc<Tenant>>,
+    /// Each once. The first is the one for stdin and stdout, where they are served.
+    cores: Vec<Arc<Server>>,
+    limits: Limits,
+}
+
+/// Binds the address and starts a server for each token; all that this process could not do any more inside its walls.
+pub fn prepare(cli: &Cli, config: &Config) -> Result<Servers> {
+    let address = cli.http.http.context("--http names no address")?;
+    let HttpConfig { mut settings, tokens, tenant: limits, .. } =
+        HttpConfig::resolve(address, &cli.http, &cli.options)?;
+    let listener = listen(address)?;
+    settings.max_connections = connections(settings.max_connections);
+    let mut tenants = Vec::new();
+    let mut cores = Vec::new();
+    if tokens.is_empty() {
+        let server = start::server(config)?;
+        tenants.push(Tenant::new("anyone".to_owned(), None, true, offer(&server), limits));
+        cores.push(server);
+    } else {
+        for entry in &tokens {
+            let mut config = Config::for_token(&cli.options, entry)?;
+            // The operator has said what all of it may take.
+            config.search_memory_bytes /= tokens.len();
+            let server = start::server(&config).with_context(|| format!("the token `{}`", entry.name))?;
+            let own = entry.limits(limits);
+            tenants.push(Tenant::new(entry.name.clone(), entry.digest(), entry.operator, offer(&server), own));
+            cores.push(server);
+        }
+        if cli.http.stdio {
+            cores.insert(0, start::server(config)?);
+        }
+    }
+    Ok(Servers { listener, settings, tenants, cores, limits: config.client_limits })
+}
+
+/// A listener with room for a crowd: beyond those that wait the system drops who comes, and a client tries again a second later.
+fn listen(address: SocketAddr) -> Result<TcpListener> {
+    let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
+    rustix::net::listen(&listener, HTTP_BACKLOG).with_context(|| format!("{address} cannot be listened at"))?;
+    Ok(listener)
+}
+
+/// How many connections there may be of those that were asked for: calls need open files as well.
+fn connections(asked: usize) -> usize {
+    let Some(files) = getrlimit(Resource::Nofile).current else { return asked };
+    let most = (files - RESERVED_OPEN_FILES.min(files / 2)) as usize;
+    if most < asked {
+        tracing::warn!("at most {most} connections instead of {asked}: the limit of open files is {files}");
+    }
+    asked.min(most)
+}
+
+fn offer(server: &Arc<Server>) -> Offer {
+    let tools = server.names().map(str::to_owned).collect();
+    let counted = Arc::clone(server);
+    let usage = Box::new(move || {
+        let Services { commands, python, .. } = counted.services();
+        Usage {
+            commands: commands.running.len(),
+            background: commands.background.as_ref().map_or(0, BackgroundCommands::running),
+            python: python
+                .list()
+                .0
+                .iter()
+                .filter(|session| session.was_started())
+                .map(|session| (session.name().to_owned(), session.word()))
+                .collect(),
+        }
+    });
+    Offer { service: server.clone(), tools, usage }
+}
+
+/// Serves a mock to whoever comes, until a signal does. Fails at an address that other machines reach: a mock has no tokens.
+pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limits, signals: OwnedFd) -> Result<()> {
+    if !address.ip().is_loopback() {
+        bail!("--http {address} can be reached by other machines, and a mock has no tokens; listen at 127.0.0.1");
+    }
+    let listener = listen(address)?;
+    let held = TenantLimits {
+        per_minute: 0,
+        burst: 1,
+        max_calls: MAX_HTTP_CALLS as usize,
+        max_sessions: MAX_HTTP_SESSIONS as usize,
+        session_idle: Duration::from_secs(HTTP_SESSION_IDLE_SECS),
+    };
+    let offer = Offer { service: Arc::clone(service), tools: Vec::new(), usage: Box::new(Usage::default) };
+    let tenant = Tenant::new("anyone".to_owned(), None, true, offer, held);
+    let settings = Settings {
+        limits,
+        hosts: Vec::new(),
+        origins: Vec::new(),
+        max_connections: connections(MAX_HTTP_CONNECTIONS as usize),
+        client_timeout: Duration::from_secs(HTTP_CLIENT_TIMEOUT_SECS),
+        tls: None,
+    };
+    tracing::info!("serving at http://{}/mcp", listener.local_addr().context("the address")?);
+    let served = serve(listener, settings, vec![tenant], signals);
+    service.ended();
+    served.with_context(|| format!("{address} cannot be served"))
+}
+
+impl Servers {
+    /// What the start-up line is about.
+    pub fn first(&self) -> &Server {
+        &self.cores[0]
+    }
+
+    /// Puts this process behind walls that leave what all servers together may reach; in a word, how.
+    pub fn wall_in(&self) -> String {
+        let services: Vec<_> = self.cores.iter().map(|server| server.services()).collect();
+        match start::wall_in(&services) {
+            Ok(abi) => format!("landlock {abi}"),
+            Err(fault) => {
+                tracing::warn!("the server itself has no second wall: {fault}");
+                "none".to_owned()
+            }
+        }
+    }
+
+    /// Serves until a signal comes, and stdin and stdout as well if they are given. Their end alone ends nothing else.
+    pub fn serve(self, stdio: Option<(File, File)>, signals: OwnedFd) -> Result<()> {
+        let address = self.listener.local_addr().context("the address")?;
+        let is_encrypted = self.settings.tls.is_some();
+        if !is_encrypted && !address.ip().is_loopback() {
+            tracing::warn!("tokens and files cross the network as they are (no --tls-cert)");
+        }
+        let scheme = if is_encrypted { "https" } else { "http" };
+        tracing::info!(tenants = self.tenants.len(), "serving at {scheme}://{address}/mcp");
+        // Its end is what the door hears of: the signal itself is taken by the first who reads it.
+        let (ended, end) = pipe_with(PipeFlags::CLOEXEC).context("a pipe")?;
+        let door = match stdio {
+            Some((input, output)) => {
+                let session = Session::new(self.cores[0].clone());
+                let door = Door::new(session, input, Writer::new(output), self.limits)?;
+                let run = move || door.run(Some(ended.as_fd())).map(drop);
+                Some(thread::Builder::new().name("stdio".to_owned()).spawn(run).context("no thread to be had")?)
+            }
+            None => None,
+        };
+        let served = serve(self.listener, self.settings, self.tenants, signals);
+        drop(end);
+        let ended: usize = self.cores.iter().map(|server| server.services().commands.end_all()).sum();
+        tracing::debug!(ended, "stopped by a signal");
+        if let Some(door) = door
+            && let Ok(Err(error)) = door.join()
+        {
+            tracing::warn!("stdin cannot be served: {error}");
+        }
+        served.with_context(|| format!("{address} cannot be served"))
+    }
+}
+
+/// A new token, and the line for the file below it.
+pub fn new_token(name: &str, own: &[PathBuf], tools: &[ToolsetArg], is_operator: bool) -> Result<String> {
+    let mut random = [0; 32];
+    let got = getrandom(&mut random, GetRandomFlags::empty()).context("the system has no random numbers")?;
+    if got != random.len() {
+        bail!("the system has too few random numbers");
+    }
+    let token = format!("rpl_{}", URL_SAFE_NO_PAD.encode(random));
+    let names = tools.iter().filter_map(ToolsetArg::to_possible_value);
+    let entry = TokenEntry {
+        allow: own.to_vec(),
+        tools: names.map(|value| value.get_name().to_owned()).collect(),
+        operator: is_operator,
+        ..TokenEntry::of(name, &token)
+    };
+    entry.check()?;
+    let mut text = token;
+    let _ = writeln!(text, "\n{}", serde_json::to_string(&entry)?);
+    Ok(text)
+}

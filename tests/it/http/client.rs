@@ -1,0 +1,312 @@
+//! A server over HTTP, and a client of HTTP/1.1 that shows every byte of a reply.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::harness::{DEADLINE, ends_within};
+use crate::tree::Tree;
+
+/// A running server. Dropping it ends it.
+pub struct Server {
+    /// Where it listens.
+    pub address: SocketAddr,
+    child: Child,
+    log: Arc<Mutex<String>>,
+    ended: Receiver<()>,
+}
+
+/// The command of a server with these arguments.
+pub fn command(tree: &Tree, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_replay"));
+    command.arg("--mcp-server").args(["--http", "127.0.0.1:0"]).args(args).current_dir(tree.root());
+    command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", tree.root()).env("LANG", "C.UTF-8");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+impl Server {
+    /// Starts a server at a free port, and waits until it says which.
+    pub fn start(tree: &Tree, args: &[&str]) -> Self {
+        Self::spawn(command(tree, args))
+    }
+
+    /// The same for a command that may have been changed.
+    pub fn spawn(mut command: Command) -> Self {
+        let mut child = command.spawn().expect("the program starts");
+        let errors = BufReader::new(child.stderr.take().expect("its stderr"));
+        let log = Arc::new(Mutex::new(String::new()));
+        let (found, address) = channel();
+        let (end, ended) = channel();
+        let kept = Arc::clone(&log);
+        std::thread::spawn(move || {
+            for line in errors.lines().map_while(Result::ok) {
+                if let Some((_, rest)) = line.split_once("serving at http") {
+                    let rest = rest.trim_start_matches('s').trim_start_matches("://");
+                    let _ = found.send(rest.split('/').next().unwrap_or_default().parse());
+                }
+                kept.lock().unwrap().extend([line.as_str(), "\n"]);
+            }
+            let _ = end.send(());
+        });
+        let address = address.recv_timeout(DEADLINE);
+        let Ok(Ok(address)) = address else {
+            let _ = child.kill();
+            panic!("no address: {}", log.lock().unwrap());
+        };
+        Self { address, child, log, ended }
+    }
+
+    /// A connection of its own.
+    pub fn connect(&self) -> Client {
+        let stream = TcpStream::connect_timeout(&self.address, DEADLINE).expect("a connection");
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        stream.set_write_timeout(Some(DEADLINE)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Client { stream, host: self.address.to_string(), ahead: Vec::new() }
+    }
+
+    /// One request on a connection of its own.
+    pub fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
+        self.connect().ask(method, path, headers, body)
+    }
+
+    /// A message as a client posts it that knows nothing but JSON-RPC.
+    pub fn post(&self, message: &Value) -> Response {
+        self.post_with(message, &[])
+    }
+
+    /// The same with more headers.
+    pub fn post_with(&self, message: &Value, headers: &[(&str, &str)]) -> Response {
+        self.connect().post(message, headers)
+    }
+
+    /// Its number.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Asks it to end.
+    pub fn terminate(&self) {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+    }
+
+    /// Waits until it has ended.
+    pub fn wait(&mut self) -> ExitStatus {
+        assert!(ends_within(Pid::from_child(&self.child), DEADLINE), "the server did not end: {}", self.log());
+        self.child.wait().unwrap()
+    }
+
+    /// What it said so far.
+    pub fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
+    }
+
+    /// Its child, to take what is piped.
+    pub fn child(&mut self) -> &mut Child {
+        &mut self.child
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // An ended one that nobody has waited for still has its number.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = self.ended.recv_timeout(DEADLINE);
+        if std::thread::panicking() {
+            #[expect(clippy::print_stderr, reason = "the report of a failed test")]
+            {
+                eprintln!("--- stderr\n{}", self.log());
+            }
+        }
+    }
+}
+
+/// A reply, whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// The status.
+    pub status: u16,
+    /// The head, names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Response {
+    /// A header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The body as JSON.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8(self.body.clone()).unwrap()
+    }
+
+    /// The data of all events.
+    pub fn events(&self) -> Vec<Value> {
+        let text = self.text();
+        let data = text.split("\n\n").filter_map(|event| event.split_once("data: "));
+        data.map(|(_, data)| serde_json::from_str(data).unwrap()).collect()
+    }
+
+    /// Status and code of an error.
+    #[track_caller]
+    pub fn failure(&self) -> (u16, i64) {
+        (self.status, self.json()["error"]["code"].as_i64().unwrap_or_default())
+    }
+}
+
+/// One connection.
+pub struct Client {
+    /// The bytes.
+    pub stream: TcpStream,
+    host: String,
+    ahead: Vec<u8>,
+}
+
+impl Client {
+    /// Waits longer than usual for what is large.
+    pub fn patient(self) -> Self {
+        self.stream.set_read_timeout(Some(6 * DEADLINE)).unwrap();
+        self
+    }
+
+    /// Sends a request and reads its reply.
+    pub fn ask(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
+        self.send(method, path, headers, body);
+        self.response()
+    }
+
+    /// Posts a message and reads the reply.
+    pub fn post(&mut self, message: &Value, headers: &[(&str, &str)]) -> Response {
+        self.send_message(message, headers);
+        self.response()
+    }
+
+    /// Posts a message.
+    pub fn send_message(&mut self, message: &Value, headers: &[(&str, &str)]) {
+        let headers = [&[("Content-Type", "application/json")], headers].concat();
+        self.send("POST", "/mcp", &headers, message.to_string().as_bytes());
+    }
+
+    /// Sends a request; a `Host` that is given stands in the place of the usual one.
+    pub fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) {
+        let mut head = format!("{method} {path} HTTP/1.1\r\n");
+        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+            head.extend(["Host: ", &self.host, "\r\n"]);
+        }
+        for (name, value) in headers {
+            head.extend([name, ": ", value, "\r\n"]);
+        }
+        if !body.is_empty() {
+            head.extend(["Content-Length: ", &body.len().to_string(), "\r\n"]);
+        }
+        head.push_str("\r\n");
+        self.stream.write_all(&[head.as_bytes(), body].concat()).expect("the server reads");
+    }
+
+    /// The next reply, to its last byte.
+    pub fn response(&mut self) -> Response {
+        let mut response = self.head();
+        let length = response.header("content-length").map(|length| length.parse().unwrap());
+        response.body = match length {
+            Some(length) => self.take(length),
+            None if response.header("transfer-encoding") == Some("chunked") => {
+                let mut body = Vec::new();
+                while let Some(chunk) = self.chunk() {
+                    body.extend(chunk);
+                }
+                body
+            }
+            None => Vec::new(),
+        };
+        response
+    }
+
+    /// The head of the next reply.
+    pub fn head(&mut self) -> Response {
+        let mut lines = Vec::new();
+        loop {
+            let line = self.line();
+            if line.is_empty() {
+                break;
+            }
+            lines.push(line);
+        }
+        let status = lines[0].split(' ').nth(1).unwrap().parse().unwrap();
+        let headers = lines[1..].iter().map(|line| line.split_once(':').unwrap());
+        let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned())).collect();
+        Response { status, headers, body: Vec::new() }
+    }
+
+    /// The data of the next event of a stream; comments are passed over. `None` at its end.
+    pub fn event(&mut self) -> Option<Value> {
+        loop {
+            let chunk = String::from_utf8(self.chunk()?).unwrap();
+            if let Some((_, data)) = chunk.split_once("data: ") {
+                return Some(serde_json::from_str(data).unwrap());
+            }
+        }
+    }
+
+    fn chunk(&mut self) -> Option<Vec<u8>> {
+        let length = usize::from_str_radix(&self.line(), 16).unwrap();
+        let chunk = self.take(length);
+        assert_eq!(self.line(), "");
+        (length > 0).then_some(chunk)
+    }
+
+    fn line(&mut self) -> String {
+        loop {
+            if let Some(end) = self.ahead.windows(2).position(|pair| pair == b"\r\n") {
+                let line = self.take(end + 2);
+                return String::from_utf8(line[..end].to_vec()).unwrap();
+            }
+            assert!(self.more(), "the connection has ended in the middle: {:?}", String::from_utf8_lossy(&self.ahead));
+        }
+    }
+
+    /// The next bytes.
+    pub fn take(&mut self, length: usize) -> Vec<u8> {
+        while self.ahead.len() < length {
+            assert!(self.more(), "the connection has ended in the middle");
+        }
+        self.ahead.drain(..length).collect()
+    }
+
+    fn more(&mut self) -> bool {
+        let mut piece = [0; 16 * 1024];
+        let count = self.stream.read(&mut piece).expect("the server answers in time");
+        self.ahead.extend_from_slice(&piece[..count]);
+        count > 0
+    }
+
+    /// Waits until the server hangs up; whether it did in time.
+    pub fn is_hung_up(&mut self) -> bool {
+        let until = Instant::now() + DEADLINE;
+        let mut piece = [0; 4096];
+        while Instant::now() < until {
+            match self.stream.read(&mut piece) {
+                Ok(1..) => {}
+                Ok(0) => return true,
+                Err(error) => return error.kind() == std::io::ErrorKind::ConnectionReset,
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,143 @@
+//! Clients that want to keep others from being served.
+
+use std::io::{Read as _, Write as _};
+
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+use super::client::{Client, Server};
+use super::{call, request, stage};
+
+#[track_caller]
+fn is_served(server: &Server) {
+    let reply = server.post(&request(1, "ping", &json!({})));
+    assert_eq!(reply.text(), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+}
+
+#[test]
+fn heads_that_never_end_hold_up_nobody() {
+    let (_tree, server) = stage(&["--rate-limit", "0"]);
+    let slow: Vec<Client> = (0..500)
+        .map(|index| {
+            let mut client = server.connect();
+            let said: &[u8] = match index % 4 {
+                0 => b"",
+                1 => b"PRI * HT",
+                2 => b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nX: ",
+                _ => b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
+            };
+            client.stream.write_all(said).unwrap();
+            client
+        })
+        .collect();
+    is_served(&server);
+    drop(slow);
+    is_served(&server);
+}
+
+#[test]
+fn a_head_that_is_too_large_is_refused() {
+    let (_tree, server) = stage(&["--rate-limit", "0"]);
+    let bombs = [
+        format!("GET /health HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "x".repeat(100_000)),
+        format!("GET /health HTTP/1.1\r\nHost: localhost\r\n{}\r\n", "X: y\r\n".repeat(1000)),
+    ];
+    for bomb in bombs {
+        let mut client = server.connect();
+        // The server may hang up before all of it is sent.
+        let _ = client.stream.write_all(bomb.as_bytes());
+        assert_eq!(client.head().status, 431);
+    }
+    is_served(&server);
+}
+
+#[test]
+fn clients_that_never_read_hold_up_nobody() {
+    // Whoever takes nothing for long is hung up on, and here all are read in the end.
+    let (tree, server) = stage(&["--rate-limit", "0", "--client-timeout-secs", "600"]);
+    tree.file("work/large.txt", "0123456789abcde\n".repeat(500_000));
+    let read = call(1, "read_file", &json!({"path": "large.txt"}));
+    let mut deaf: Vec<Client> = (0..40)
+        .map(|_| {
+            let mut client = server.connect().patient();
+            client.send_message(&read, &[]);
+            client
+        })
+        .collect();
+    is_served(&server);
+    // Those for which there is room are whole, and the others are told.
+    let mut whole = 0;
+    for client in &mut deaf {
+        let reply = client.response().json();
+        match reply["result"]["content"][0]["text"].as_str() {
+            Some(text) => {
+                assert_eq!(text.len(), 8_000_000);
+                whole += 1;
+            }
+            None => assert_eq!(reply["error"]["code"], -32603, "{reply}"),
+        }
+    }
+    assert!(whole > 0);
+    let memory = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+    let peak = memory.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak: u64 = peak.trim().trim_end_matches(" kB").trim().parse().unwrap();
+    // What replies may come to (256 MiB), the calls that run (32 of 8 MB, some copies each), and the server itself.
+    assert!(peak < 1_500_000, "{peak} kB");
+    is_served(&server);
+}
+
+#[test]
+fn a_thousand_listeners_cost_little() {
+    let (_tree, server) = stage(&["--rate-limit", "0"]);
+    let initialize = request(1, "initialize", &json!({"protocolVersion": "2025-11-25"}));
+    let mut listeners: Vec<Client> = (0..1000)
+        .map(|_| {
+            let mut client = server.connect();
+            let session = client.post(&initialize, &[]).header("mcp-session-id").unwrap().to_owned();
+            client.send("GET", "/mcp", &[("Mcp-Session-Id", &session), ("Accept", "text/event-stream")], b"");
+            assert_eq!(client.head().status, 200);
+            client
+        })
+        .collect();
+    is_served(&server);
+    let health = server.ask("GET", "/health/detailed", &[], b"").json();
+    assert_eq!(health["tenants"][0]["sessions"], 1000);
+    // The rest of the places can be taken; then all sessions are in use.
+    for _ in 0..24 {
+        assert_eq!(server.post(&initialize).status, 200);
+    }
+    let last = listeners.last_mut().unwrap();
+    last.stream.set_read_timeout(Some(std::time::Duration::from_millis(1))).unwrap();
+    let mut byte = [0; 64];
+    // It is still there: nothing is read but the comment that came with the head.
+    loop {
+        match last.stream.read(&mut byte) {
+            Ok(count) => assert!(count > 0, "the server hung up"),
+            Err(error) => break assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock),
+        }
+    }
+}
+
+#[test]
+fn calls_beyond_those_that_may_wait_are_turned_away() {
+    let (tree, server) = stage(&["--rate-limit", "0", "--max-calls", "1"]);
+    tree.fifo("work/go");
+    let command = json!({"command": "read line < go; echo $line", "cwd": tree.text("work"), "timeout": 60});
+    let mut waiting: Vec<Client> = Vec::new();
+    for id in 0..257 {
+        let mut client = server.connect();
+        client.send_message(&call(id, "execute_command", &command), &[]);
+        waiting.push(client);
+    }
+    // All places are taken once those requests have been looked at, which takes a moment.
+    let refused = loop {
+        let health = server.ask("GET", "/health/detailed", &[], b"").json();
+        if health["tenants"][0]["callsWaiting"] == 256 {
+            break server.post(&call(900, "execute_command", &command));
+        }
+    };
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
+    let message = "too many calls wait already (--max-calls); try again in 1 s";
+    assert_eq!(refused.json()["error"], json!({"code": -32603, "message": message}));
+    assert_eq!(server.ask("GET", "/health", &[], b"").status, 200);
+}

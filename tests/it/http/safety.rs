@@ -1,0 +1,273 @@
+//! Who is let in, and how fast.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::Command;
+use std::sync::Arc;
+
+use pretty_assertions::assert_eq;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+use super::client::{self, Server};
+use super::{call, request, stage};
+use crate::harness::{DEADLINE, ends_within};
+use crate::tree::Tree;
+
+#[test]
+fn pages_and_names_of_others_are_turned_away() {
+    let (_tree, server) = stage(&["--allow-origin", "https://app.example", "--allow-host", "box.example"]);
+    let ping = request(1, "ping", &json!({}));
+    let address = server.address.to_string();
+    let own_origin = format!("http://{address}");
+    let port = server.address.port();
+    let (named, evil) = (format!("localhost:{port}"), "evil.example".to_owned());
+    for (headers, status) in [
+        (vec![("Host", named.as_str())], 200),
+        (vec![("Host", "[::1]:1")], 200),
+        (vec![("Host", "box.example")], 200),
+        (vec![("Host", evil.as_str())], 403),
+        (vec![("Host", "127.0.0.1.evil.example")], 403),
+        (vec![("Host", "")], 403),
+        (vec![("Origin", own_origin.as_str())], 200),
+        (vec![("Origin", "https://app.example")], 200),
+        (vec![("Origin", "http://evil.example")], 403),
+        (vec![("Origin", "http://localhost:3000")], 403),
+        (vec![("Origin", "null")], 403),
+        // A name that leads here is the page's own to its browser.
+        (vec![("Host", evil.as_str()), ("Origin", "http://evil.example")], 403),
+    ] {
+        let reply = server.post_with(&ping, &headers);
+        assert_eq!(reply.status, status, "{headers:?}");
+        let allowed = headers.contains(&("Origin", "https://app.example")).then_some("https://app.example");
+        assert_eq!(reply.header("access-control-allow-origin"), allowed, "{headers:?}");
+    }
+    let preflight = |origin| server.ask("OPTIONS", "/mcp", &[("Origin", origin)], b"");
+    let allowed = preflight("https://app.example");
+    assert_eq!((allowed.status, allowed.header("access-control-allow-methods")), (204, Some("GET, POST, DELETE")));
+    assert_eq!(preflight("https://evil.example").status, 403);
+    assert_eq!(server.ask("OPTIONS", "/mcp", &[], b"").status, 403);
+    let missing = b"POST /mcp HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+    let mut client = server.connect();
+    client.stream.write_all(missing).unwrap();
+    assert_eq!(client.response().status, 403);
+}
+
+#[test]
+fn a_token_is_asked_for_where_there_is_one() {
+    let tree = Tree::new();
+    tree.file("work/hello.txt", "hello\n");
+    let allow = tree.text("work");
+    let mut command = client::command(&tree, &["--allow", &allow, "--tools", "files"]);
+    command.env("REPLAY_TOKEN", "correct horse battery");
+    let server = Server::spawn(command);
+    let ping = request(1, "ping", &json!({}));
+    let asked = |value: &str| server.post_with(&ping, &[("Authorization", value)]);
+    assert_eq!(asked("Bearer correct horse battery").json(), json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
+    assert_eq!(asked("bearer  correct horse battery").status, 200);
+    for wrong in
+        ["Bearer correct horse batter", "Bearer", "Bearer ", "Basic correct horse battery", "correct horse battery"]
+    {
+        let reply = asked(wrong);
+        assert_eq!(reply.failure(), (401, -32600), "{wrong}");
+        let challenge = "Bearer realm=\"replay\", error=\"invalid_token\"";
+        assert_eq!(reply.header("www-authenticate"), Some(challenge), "{wrong}");
+    }
+    for (method, path) in [
+        ("POST", "/mcp"),
+        ("GET", "/mcp"),
+        ("GET", "/mcp/ws"),
+        ("GET", "/metrics"),
+        ("GET", "/docs"),
+        ("GET", "/openapi.json"),
+        ("GET", "/health/detailed"),
+        ("GET", "/nothing"),
+    ] {
+        let reply = server.ask(method, path, &[], b"");
+        assert_eq!((reply.status, reply.header("www-authenticate")), (401, Some("Bearer realm=\"replay\"")), "{path}");
+    }
+    let health = server.ask("GET", "/health", &[("Host", "anything")], b"");
+    assert_eq!((health.status, health.text()), (200, "{\"status\":\"ok\"}".to_owned()));
+    assert!(!server.log().contains("battery"));
+}
+
+#[test]
+fn a_server_that_others_reach_needs_a_token() {
+    let tree = Tree::new();
+    tree.file("open.jsonl", "{}").file("bad.jsonl", "{\"name\":\"a\"}\n");
+    std::fs::set_permissions(tree.path("open.jsonl"), std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
+    let refused = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_replay"))
+            .args(["--mcp-server", "--allow", "."])
+            .args(args)
+            .current_dir(tree.root())
+            .env_clear()
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let open = "replay: --http 0.0.0.0:0 can be reached by other machines, and there is no token: give --token-file \
+        (`replay token new NAME` makes lines for it) or the variable REPLAY_TOKEN, or listen at 127.0.0.1\n";
+    assert_eq!(refused(&["--http", "0.0.0.0:0"]), (Some(2), open.to_owned()));
+    let local = ["--http", "127.0.0.1:0", "--token-file"];
+    let (code, text) = refused(&[&local[..], &["open.jsonl"]].concat());
+    assert_eq!(code, Some(2));
+    assert!(text.contains("`open.jsonl` can be written by others (mode 666)"), "{text}");
+    let (code, text) = refused(&[&local[..], &["bad.jsonl"]].concat());
+    assert_eq!(code, Some(2));
+    assert!(text.starts_with("replay: `bad.jsonl`: line 1: missing field `sha256`"), "{text}");
+}
+
+#[test]
+fn what_does_not_go_with_http_is_refused() {
+    let tree = Tree::new();
+    tree.file("mock.yaml", "").dir("work");
+    for (flag, value, shown) in
+        [("--mock", "mock.yaml", "--mock <MANIFEST>"), ("--record", "calls.jsonl", "--record <CASSETTE>")]
+    {
+        let output = client::command(&tree, &["--allow", "work", flag, value]).output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        let first = format!("error: the argument '--http <ADDRESS:PORT>' cannot be used with '{shown}'");
+        assert_eq!((output.status.code(), text.lines().next()), (Some(2), Some(first.as_str())));
+    }
+}
+
+#[test]
+fn who_asks_too_fast_is_told_when_to_come_back() {
+    let (_tree, server) = stage(&["--rate-limit", "1", "--rate-burst", "3"]);
+    let ping = request(1, "ping", &json!({}));
+    let mut client = server.connect();
+    let statuses: Vec<u16> = (0..4).map(|_| client.post(&ping, &[]).status).collect();
+    assert_eq!(statuses, [200, 200, 200, 429]);
+    let reply = client.post(&ping, &[]);
+    let wait: u64 = reply.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=60).contains(&wait), "{wait}");
+    let message = format!("too many requests in a minute (--rate-limit); try again in {wait} s");
+    assert_eq!(reply.json(), json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": message}}));
+    // A notification costs nothing, and nothing needs no place.
+    let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(client.post(&note, &[]).status, 202);
+    assert_eq!(client.ask("GET", "/health", &[], b"").status, 200);
+}
+
+#[test]
+fn the_end_waits_for_what_runs() {
+    let (tree, mut server) = stage(&[]);
+    tree.fifo("work/go").fifo("work/began");
+    let command = json!({"command": "echo > began; read line < go; echo $line", "cwd": tree.text("work")});
+    let mut client = server.connect();
+    client.send_message(&call(1, "execute_command", &command), &[]);
+    std::fs::read(tree.path("work/began")).unwrap();
+    let mut idle = server.connect();
+    assert_eq!(idle.ask("GET", "/health", &[], b"").status, 200);
+    server.terminate();
+    assert!(idle.is_hung_up());
+    std::fs::write(tree.path("work/go"), "done\n").unwrap();
+    let reply = client.response().json();
+    assert_eq!(reply["result"]["content"][0]["text"], "done\n[exit code: 0]");
+    assert_eq!(server.wait().code(), Some(0));
+}
+
+#[test]
+fn nobody_has_to_read_the_log() {
+    let tree = Tree::new();
+    tree.dir("work");
+    let flags = ["--allow", &tree.text("work"), "--tools", "files", "--log-level", "debug"];
+    let mut command = client::command(&tree, &flags);
+    let mut child = command.spawn().unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("serving at http://") {
+        line.clear();
+        assert!(log.read_line(&mut line).unwrap() > 0);
+    }
+    let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
+    drop(log);
+    let mut stream = TcpStream::connect(&address).unwrap();
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
+    let ping = request(1, "ping", &json!({})).to_string();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}",
+        ping.len()
+    );
+    stream.write_all(format!("{head}\r\n\r\n{ping}").as_bytes()).unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    assert!(reply.ends_with("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"), "{reply}");
+    let pid = Pid::from_child(&child);
+    kill_process(pid, Signal::TERM).unwrap();
+    assert!(ends_within(pid, DEADLINE), "it does not end");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn stdin_can_be_served_as_well() {
+    let tree = Tree::new();
+    tree.file("work/hello.txt", "hello\n");
+    let mut command = client::command(&tree, &["--allow", &tree.text("work"), "--tools", "files", "--stdio"]);
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut server = Server::spawn(command);
+    let ping = request(1, "ping", &json!({}));
+    let mut stdin = server.child().stdin.take().unwrap();
+    let mut stdout = BufReader::new(server.child().stdout.take().unwrap());
+    writeln!(stdin, "{ping}").unwrap();
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    assert_eq!(line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+    assert_eq!(server.post(&ping).text(), line.trim_end());
+    // Its end is the end of nothing else.
+    drop(stdin);
+    assert_eq!(server.post(&ping).status, 200);
+    server.terminate();
+    assert_eq!(server.wait().code(), Some(0));
+}
+
+#[test]
+fn with_a_certificate_only_tls_is_spoken() {
+    let tree = Tree::new();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    tree.file("cert.pem", made.cert.pem()).file("key.pem", made.signing_key.serialize_pem()).dir("work");
+    let (cert, key) = (tree.text("cert.pem"), tree.text("key.pem"));
+    let tls = ["--allow", "work", "--tools", "files", "--tls-cert", &cert, "--tls-key", &key];
+    let server = Server::start(&tree, &tls);
+    let mut roots = RootCertStore::empty();
+    roots.add(made.cert.der().clone()).unwrap();
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    for (offer, agreed) in [(&b"h2"[..], Some(&b"h2"[..])), (b"http/1.1", Some(b"http/1.1")), (b"", None)] {
+        let mut config = config.clone();
+        config.alpn_protocols = [offer.to_vec()].into_iter().filter(|offer| !offer.is_empty()).collect();
+        let name = ServerName::try_from("localhost").unwrap();
+        let connection = ClientConnection::new(Arc::new(config), name).unwrap();
+        let socket = TcpStream::connect(server.address).unwrap();
+        socket.set_read_timeout(Some(DEADLINE)).unwrap();
+        let mut stream = StreamOwned::new(connection, socket);
+        let is_second = agreed == Some(b"h2");
+        let said: &[u8] = if is_second {
+            // The preface, and empty settings.
+            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"
+        } else {
+            b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        };
+        stream.write_all(said).unwrap();
+        let mut answer = [0; 9];
+        stream.read_exact(&mut answer).unwrap();
+        assert_eq!(stream.conn.alpn_protocol(), agreed);
+        // A frame of settings (type 4), or a line of HTTP/1.1.
+        if is_second { assert_eq!(answer[3], 4) } else { assert_eq!(&answer, b"HTTP/1.1 ") }
+    }
+    let mut plain = server.connect();
+    plain.send("GET", "/health", &[], b"");
+    assert!(plain.is_hung_up());
+    let broken = [&tls[..4], &["--tls-cert", &key, "--tls-key", &key]].concat();
+    let output = client::command(&tree, &broken).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    let expected = "replay: the certificate cannot be read: it holds no `BEGIN CERTIFICATE`\n";
+    assert_eq!((output.status.code(), text.as_str()), (Some(2), expected));
+}

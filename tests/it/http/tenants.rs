@@ -1,0 +1,111 @@
+//! Several tokens: what belongs to one cannot be named by another.
+
+use std::process::Command;
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use super::client::Server;
+use super::{call, request};
+use crate::tree::Tree;
+
+/// Makes a token, and adds its line to the file.
+pub fn token(tree: &Tree, arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_replay")).args(["token", "new"]).args(arguments).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let (token, line) = text.split_once('\n').unwrap();
+    assert!(token.starts_with("rpl_") && token.len() == 47 && !line.contains(&token[4..]), "{text}");
+    let path = tree.path("tokens.jsonl");
+    let before = std::fs::read_to_string(&path).unwrap_or_default();
+    std::fs::write(path, before + line).unwrap();
+    format!("Bearer {token}")
+}
+
+struct Pair {
+    tree: Tree,
+    server: Server,
+    alice: String,
+    bob: String,
+}
+
+fn pair(flags: &[&str]) -> Pair {
+    let tree = Tree::new();
+    tree.file("alice/a.txt", "of alice\n").file("bob/b.txt", "of bob\n").file("common/c.txt", "common\n");
+    let own = format!("{}:rw", tree.text("alice"));
+    let alice = token(&tree, &["alice", "--own", &own, "--operator"]);
+    let bob = token(&tree, &["bob", "--own", &tree.text("bob"), "--own-tools", "files"]);
+    let file = tree.text("tokens.jsonl");
+    let common = tree.text("common");
+    let usual = ["--token-file", &file, "--allow", &common, "--sandbox", "off"];
+    let server = Server::start(&tree, &[&usual, flags].concat());
+    Pair { tree, server, alice, bob }
+}
+
+impl Pair {
+    fn ask(&self, token: &str, message: &Value, more: &[(&str, &str)]) -> super::client::Response {
+        self.server.post_with(message, &[&[("Authorization", token)], more].concat())
+    }
+}
+
+#[test]
+fn each_token_has_its_own_directories_and_tools() {
+    let pair = pair(&[]);
+    let read = |token: &str, path: &str| {
+        let reply = pair.ask(token, &call(1, "read_file", &json!({"path": pair.tree.text(path)})), &[]).json();
+        reply["result"]["content"][0]["text"].as_str().map(str::to_owned).ok_or(reply["error"]["code"].clone())
+    };
+    let outside = || Err(json!(-32001));
+    for (path, alice, bob) in [
+        ("alice/a.txt", Ok("of alice\n".to_owned()), outside()),
+        ("bob/b.txt", outside(), Ok("of bob\n".to_owned())),
+        ("common/c.txt", outside(), outside()),
+        ("tokens.jsonl", outside(), outside()),
+    ] {
+        assert_eq!(read(&pair.alice, path), alice, "{path}");
+        assert_eq!(read(&pair.bob, path), bob, "{path}");
+    }
+    let names = |token: &str| -> Vec<String> {
+        let list = pair.ask(token, &request(1, "tools/list", &json!({})), &[]).json();
+        let tools = list["result"]["tools"].as_array().unwrap();
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let runs = |names: &[String]| ["execute_command", "write_file"].map(|name| names.iter().any(|known| known == name));
+    assert_eq!((runs(&names(&pair.alice)), runs(&names(&pair.bob))), ([true, true], [false, false]));
+}
+
+#[test]
+fn sessions_and_limits_of_one_are_nothing_to_another() {
+    let pair = pair(&["--rate-limit", "1", "--rate-burst", "4"]);
+    let opened = pair.ask(&pair.alice, &request(1, "initialize", &json!({"protocolVersion": "2025-11-25"})), &[]);
+    let session = ("mcp-session-id", opened.header("mcp-session-id").unwrap());
+    let ping = request(2, "ping", &json!({}));
+    assert_eq!(pair.ask(&pair.alice, &ping, &[session]).status, 200);
+    assert_eq!(pair.ask(&pair.bob, &ping, &[session]).status, 404);
+    let bob = [("Authorization", pair.bob.as_str()), session, ("Accept", "text/event-stream")];
+    for method in ["GET", "DELETE"] {
+        assert_eq!(pair.server.ask(method, "/mcp", &bob, b"").status, 404, "{method}");
+    }
+    let statuses = [0; 3].map(|_| pair.ask(&pair.alice, &ping, &[session]).status);
+    assert_eq!(statuses, [200, 200, 429]);
+    assert_eq!(pair.ask(&pair.bob, &ping, &[]).status, 200);
+}
+
+#[test]
+fn only_an_operator_sees_what_others_do() {
+    let pair = pair(&[]);
+    let list = call(1, "list_directory", &json!({"path": "."}));
+    assert_eq!(pair.ask(&pair.bob, &list, &[]).status, 200);
+    let page = |token: &str, path: &str| pair.server.ask("GET", path, &[("Authorization", token)], b"").text();
+    let counted = "mcp_tool_calls_total{tenant=\"bob\",tool_name=\"list_directory\",outcome=\"ok\"} 1\n";
+    for token in [&pair.alice, &pair.bob] {
+        assert!(page(token, "/metrics").contains(counted));
+    }
+    let mine = page(&pair.bob, "/metrics") + &page(&pair.bob, "/health/detailed");
+    assert!(!mine.contains("alice"), "{mine}");
+    let health: Value = serde_json::from_str(&page(&pair.alice, "/health/detailed")).unwrap();
+    let idle = |name: &str| {
+        json!({"name": name, "sessions": 0, "callsRunning": 0, "callsWaiting": 0, "commandsRunning": 0,
+            "backgroundCommandsRunning": 0, "pythonSessions": []})
+    };
+    assert_eq!(health["tenants"], json!([idle("alice"), idle("bob")]));
+}

@@ -1,0 +1,154 @@
+//! The same messages over a WebSocket.
+
+use std::io::Write as _;
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use super::client::{Client, Server};
+use super::{call, request, stage};
+
+const KEY: (&str, &str) = ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==");
+const SWITCH: [(&str, &str); 3] =
+    [("Connection", "keep-alive, Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")];
+
+fn opened(server: &Server) -> Client {
+    let mut client = server.connect();
+    client.send("GET", "/mcp/ws", &[&SWITCH[..], &[KEY]].concat(), b"");
+    let head = client.head();
+    assert_eq!((head.status, head.header("sec-websocket-accept")), (101, Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")));
+    client
+}
+
+/// Sends a frame with a mask.
+fn send(client: &mut Client, first: u8, payload: &[u8]) {
+    let mut frame = vec![first];
+    match payload.len() {
+        length @ 0..=125 => frame.push(0x80 | length as u8),
+        length @ 126..=0xFFFF => {
+            frame.push(0x80 | 0x7E);
+            frame.extend((length as u16).to_be_bytes());
+        }
+        length => {
+            frame.push(0x80 | 0x7F);
+            frame.extend((length as u64).to_be_bytes());
+        }
+    }
+    let mask = [1, 2, 3, 4];
+    frame.extend(mask);
+    frame.extend(payload.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask));
+    client.stream.write_all(&frame).unwrap();
+}
+
+/// The next frame: its first byte and its payload.
+fn recv(client: &mut Client) -> (u8, Vec<u8>) {
+    let head = client.take(2);
+    let length = match head[1] {
+        126 => usize::from(u16::from_be_bytes(client.take(2).try_into().unwrap())),
+        127 => u64::from_be_bytes(client.take(8).try_into().unwrap()) as usize,
+        length => usize::from(length),
+    };
+    (head[0], client.take(length))
+}
+
+fn asked(client: &mut Client, message: &Value) -> Value {
+    send(client, 0x81, message.to_string().as_bytes());
+    let (first, payload) = recv(client);
+    assert_eq!(first, 0x81);
+    serde_json::from_slice(&payload).unwrap()
+}
+
+#[test]
+fn a_connection_is_a_session() {
+    let (_tree, server) = stage(&[]);
+    let mut client = opened(&server);
+    let opening = asked(&mut client, &request(1, "initialize", &json!({"protocolVersion": "2024-11-05"})));
+    assert_eq!(opening["result"]["protocolVersion"], "2024-11-05");
+    send(&mut client, 0x81, br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    let read = call(2, "read_file", &json!({"path": "hello.txt"}));
+    let reply = json!({"jsonrpc": "2.0", "id": 2, "result": {"content": [{"type": "text", "text": "hello\n"}]}});
+    let mut got = asked(&mut client, &read);
+    got["result"].as_object_mut().unwrap().remove("_meta");
+    assert_eq!(got, reply);
+    let long = call(3, "write_file", &json!({"path": "long.txt", "content": "x".repeat(200_000)}));
+    assert_eq!(asked(&mut client, &long)["id"], 3);
+    let back = asked(&mut client, &call(4, "read_file", &json!({"path": "long.txt"})));
+    assert_eq!(back["result"]["content"][0]["text"].as_str().unwrap().len(), 200_000);
+    assert_eq!(asked(&mut client, &json!([request(5, "ping", &json!({}))]))["error"]["code"], -32600);
+    send(&mut client, 0x81, b"{");
+    assert_eq!(serde_json::from_slice::<Value>(&recv(&mut client).1).unwrap()["error"]["code"], -32700);
+
+    let mut other = opened(&server);
+    assert!(asked(&mut other, &read)["result"].get("structuredContent").is_some() || !reply["result"].is_null());
+    asked(&mut other, &request(6, "initialize", &json!({"protocolVersion": "2025-03-26"})));
+    let batch = asked(&mut other, &json!([request(7, "ping", &json!({})), request(8, "ping", &json!({}))]));
+    let pong = |id: u64| json!({"jsonrpc": "2.0", "id": id, "result": {}});
+    assert_eq!(batch, json!([pong(7), pong(8)]));
+}
+
+#[test]
+fn parts_are_put_together_and_pings_are_answered_between_them() {
+    let (_tree, server) = stage(&[]);
+    let mut client = opened(&server);
+    let text = request(1, "ping", &json!({})).to_string();
+    let (one, rest) = text.as_bytes().split_at(7);
+    let (two, three) = rest.split_at(9);
+    send(&mut client, 0x01, one);
+    send(&mut client, 0x89, b"are you there");
+    assert_eq!(recv(&mut client), (0x8A, b"are you there".to_vec()));
+    send(&mut client, 0x00, two);
+    send(&mut client, 0x8A, b"");
+    send(&mut client, 0x80, three);
+    assert_eq!(recv(&mut client), (0x81, br#"{"jsonrpc":"2.0","id":1,"result":{}}"#.to_vec()));
+    send(&mut client, 0x88, &1000_u16.to_be_bytes());
+    assert_eq!(recv(&mut client), (0x88, 1000_u16.to_be_bytes().to_vec()));
+    assert!(client.is_hung_up());
+}
+
+#[test]
+fn a_breach_of_the_protocol_ends_the_connection_with_its_number() {
+    let (_tree, server) = stage(&["--max-line-bytes", "1000"]);
+    for (frames, number) in [
+        (vec![(0x82, &b"bytes"[..])], 1003),
+        (vec![(0x80, b"continued what")], 1002),
+        (vec![(0x01, b"a part"), (0x81, b"and another beginning")], 1002),
+        (vec![(0x83, b"")], 1002),
+        (vec![(0xC1, b"")], 1002),
+        (vec![(0x09, b"")], 1002),
+        (vec![(0x81, b"\xff")], 1007),
+        (vec![(0x81, &[b' '; 1001])], 1009),
+        (vec![(0x01, &[b' '; 600]), (0x80, &[b' '; 600])], 1009),
+    ] {
+        let mut client = opened(&server);
+        for (first, payload) in &frames {
+            send(&mut client, *first, payload);
+        }
+        assert_eq!(recv(&mut client), (0x88, u16::to_be_bytes(number).to_vec()), "{frames:?}");
+        assert!(client.is_hung_up());
+    }
+    let mut client = opened(&server);
+    client.stream.write_all(&[0x81, 1, b'x']).unwrap();
+    assert_eq!(recv(&mut client), (0x88, 1002_u16.to_be_bytes().to_vec()));
+}
+
+#[test]
+fn what_is_no_websocket_is_told_so() {
+    let (_tree, server) = stage(&[]);
+    let asked = |headers: &[(&str, &str)]| server.ask("GET", "/mcp/ws", headers, b"");
+    assert_eq!(asked(&[]).status, 426);
+    assert_eq!(asked(&SWITCH).status, 426);
+    let old = asked(&[SWITCH[0], SWITCH[1], ("Sec-WebSocket-Version", "8"), KEY]);
+    assert_eq!((old.status, old.header("sec-websocket-version")), (426, Some("13")));
+    let evil = asked(&[&SWITCH[..], &[KEY, ("Origin", "http://evil.example")]].concat());
+    assert_eq!(evil.status, 403);
+}
+
+#[test]
+fn the_end_of_the_server_is_said() {
+    let (_tree, mut server) = stage(&[]);
+    let mut client = opened(&server);
+    assert_eq!(asked(&mut client, &request(1, "ping", &json!({})))["id"], 1);
+    server.terminate();
+    assert_eq!(recv(&mut client), (0x88, 1001_u16.to_be_bytes().to_vec()));
+    assert_eq!(server.wait().code(), Some(0));
+}
