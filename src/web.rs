@@ -15,11 +15,12 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::ValueEnum as _;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::rand::{GetRandomFlags, getrandom};
+use serde_json::Value;
 
 use crate::cli::{Cli, ToolsetArg};
 use crate::config::{Config, HttpConfig, TokenEntry};
 use crate::limits::{HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS};
-use crate::server::{Server, Service, Session};
+use crate::server::{Recent, Server, Service, Session};
 use crate::start;
 use crate::transport::http::{Offer, Settings, Tenant, TenantLimits, serve};
 use crate::transport::{Door, Limits, Writer};
@@ -29,6 +30,7 @@ pub struct Servers {
     listener: TcpListener,
     settings: Settings,
     tenants: Vec<Arc<Tenant>>,
+    recent: Arc<Recent>,
     /// Each once. The first is the one for stdin and stdout, where they are served.
     cores: Vec<Arc<Server>>,
     limits: Limits,
@@ -40,10 +42,11 @@ pub fn prepare(cli: &Cli, config: &Config) -> Result<Servers> {
     let HttpConfig { settings, tokens, tenant: limits, .. } = HttpConfig::resolve(address, &cli.http, &cli.options)?;
     let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
     let mut tenants = Vec::new();
+    let recent = Recent::new(random_number()?);
     let mut cores = Vec::new();
     if tokens.is_empty() {
         let server = start::server(config)?;
-        tenants.push(Tenant::new("anyone".to_owned(), None, true, offer(&server), limits));
+        tenants.push(Tenant::new("anyone".to_owned(), None, true, offer(&server), limits, &recent));
         cores.push(server);
     } else {
         for entry in &tokens {
@@ -52,21 +55,23 @@ pub fn prepare(cli: &Cli, config: &Config) -> Result<Servers> {
             config.search_memory_bytes /= tokens.len();
             let server = start::server(&config).with_context(|| format!("the token `{}`", entry.name))?;
             let own = entry.limits(limits);
-            tenants.push(Tenant::new(entry.name.clone(), entry.digest(), entry.operator, offer(&server), own));
+            tenants.push(Tenant::new(entry.name.clone(), entry.digest(), entry.operator, offer(&server), own, &recent));
             cores.push(server);
         }
         if cli.http.stdio {
             cores.insert(0, start::server(config)?);
         }
     }
-    Ok(Servers { listener, settings, tenants, cores, limits: config.client_limits })
+    Ok(Servers { listener, settings, tenants, recent, cores, limits: config.client_limits })
 }
 
 fn offer(server: &Arc<Server>) -> Offer {
     let tools = server.names().map(str::to_owned).collect();
     let counted = Arc::clone(server);
     let commands = Box::new(move || counted.services().commands.running.len());
-    Offer { service: server.clone(), tools, commands }
+    let described = Arc::clone(server);
+    let place = Box::new(move || described.place());
+    Offer { service: server.clone(), tools, commands, place }
 }
 
 /// Serves a mock to whoever comes, until a signal does. Fails at an address that other machines reach: a mock has no tokens.
@@ -82,12 +87,13 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
         max_sessions: MAX_HTTP_SESSIONS as usize,
         session_idle: Duration::from_secs(HTTP_SESSION_IDLE_SECS),
     };
-    let offer = Offer { service: Arc::clone(service), tools: Vec::new(), commands: Box::new(|| 0) };
-    let tenant = Tenant::new("anyone".to_owned(), None, true, offer, held);
+    let offer = Offer { service: Arc::clone(service), tools: Vec::new(), commands: Box::new(|| 0), place: Box::new(|| Value::Null) };
+    let recent = Recent::new(random_number()?);
+    let tenant = Tenant::new("anyone".to_owned(), None, true, offer, held, &recent);
     let max_connections = MAX_HTTP_CONNECTIONS as usize;
     let settings = Settings { limits, hosts: Vec::new(), origins: Vec::new(), max_connections, tls: None };
     tracing::info!("serving at http://{}/mcp", listener.local_addr().context("the address")?);
-    let served = serve(listener, settings, vec![tenant], signals);
+    let served = serve(listener, settings, vec![tenant], recent, signals);
     service.ended();
     served.with_context(|| format!("{address} cannot be served"))
 }
@@ -130,7 +136,7 @@ impl Servers {
             }
             None => None,
         };
-        let served = serve(self.listener, self.settings, self.tenants, signals);
+        let served = serve(self.listener, self.settings, self.tenants, self.recent, signals);
         drop(end);
         let ended: usize = self.cores.iter().map(|server| server.services().commands.end_all()).sum();
         tracing::debug!(ended, "stopped by a signal");
@@ -141,6 +147,12 @@ impl Servers {
         }
         served.with_context(|| format!("{address} cannot be served"))
     }
+}
+
+fn random_number() -> Result<u32> {
+    let mut random = [0; 4];
+    getrandom(&mut random, GetRandomFlags::empty()).context("the system has no random numbers")?;
+    Ok(u32::from_ne_bytes(random))
 }
 
 /// A new token, and the line for the file below it.

@@ -56,6 +56,15 @@ impl Metrics {
         }
     }
 
+    /// Calls by how they went, in the order of the words.
+    pub fn outcomes(&self) -> BTreeMap<&'static str, u64> {
+        let mut outcomes = BTreeMap::new();
+        for ((_, outcome), count) in self.calls.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            *outcomes.entry(*outcome).or_default() += count;
+        }
+        outcomes
+    }
+
     /// Adds the samples, each with these labels (`name="value",` each) before its own.
     pub fn samples(&self, labels: &str, families: &mut Families) {
         for ((tool, outcome), count) in self.calls.lock().unwrap_or_else(PoisonError::into_inner).iter() {

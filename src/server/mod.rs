@@ -8,6 +8,8 @@ mod level;
 mod listing;
 mod logs;
 mod metered;
+mod place;
+mod recent;
 mod service;
 mod session;
 #[cfg(test)]
@@ -17,6 +19,7 @@ use std::sync::Arc;
 
 pub use level::Level;
 pub use metered::{Families, Metered, Metrics};
+pub use recent::{Follower, News, Recent, Told, View, arguments, reply_text, subject};
 pub use service::{Exchange, ExclusiveWork, Outbox, Service};
 pub use session::{Admission, Session, Ticket, stateless_revisions};
 

@@ -15,7 +15,7 @@ use crate::server::{Admission, Families, Session};
 const MAX_PAGES: usize = 100;
 
 /// The tenants that this one may hear of.
-fn seen<'a>(shared: &'a Shared, tenant: &'a Arc<Tenant>) -> &'a [Arc<Tenant>] {
+pub fn seen<'a>(shared: &'a Shared, tenant: &'a Arc<Tenant>) -> &'a [Arc<Tenant>] {
     if tenant.is_operator { &shared.tenants } else { std::slice::from_ref(tenant) }
 }
 

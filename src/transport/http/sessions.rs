@@ -1,12 +1,17 @@
 //! The sessions of one tenant: opened by `initialize`, named by a random number, forgotten when nobody uses them.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
 use super::calls::Conversation;
 use super::feed::Feed;
+use crate::limits::MAX_RECENT_PAGE;
 
 /// The table.
 #[derive(Debug)]
@@ -23,6 +28,7 @@ struct Entry {
     conversation: Arc<Conversation>,
     /// Where what no request asked for goes, while somebody listens.
     feed: Option<Feed>,
+    opened: Instant,
     used: Instant,
 }
 
@@ -56,7 +62,7 @@ impl Sessions {
             let oldest = idle.min_by_key(|(_, entry)| entry.used).map(|(name, _)| name.clone())?;
             table.remove(&oldest);
         }
-        table.insert(name.clone(), Entry { conversation, feed: None, used: Instant::now() });
+        table.insert(name.clone(), Entry { conversation, feed: None, opened: Instant::now(), used: Instant::now() });
         Some(name)
     }
 
@@ -121,6 +127,23 @@ impl Sessions {
         self.lock().values().for_each(|entry| entry.conversation.session.cancel_all());
     }
 
+    /// What a person is told of them, the one that was used last first. Their names are secrets, so each has a mark.
+    pub fn describe(&self) -> Vec<Value> {
+        let table = self.lock();
+        let mut entries: Vec<_> = table.iter().collect();
+        entries.sort_by_key(|(_, entry)| Reverse(entry.used));
+        let describe = |(name, entry): (&String, &Entry)| {
+            json!({
+                "id": mark(name),
+                "revision": entry.conversation.session.revision().as_str(),
+                "openSeconds": entry.opened.elapsed().as_secs(),
+                "idleSeconds": if entry.conversation.session.is_idle() { entry.used.elapsed().as_secs() } else { 0 },
+                "listens": entry.feed.is_some(),
+            })
+        };
+        entries.into_iter().take(MAX_RECENT_PAGE).map(describe).collect()
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.lock().len()
@@ -141,6 +164,16 @@ fn random_name() -> Option<String> {
         let _ = write!(name, "{byte:02x}");
     }
     (got == bytes.len()).then_some(name)
+}
+
+/// What stands for a session where its name must not be told: the beginning of its SHA-256, in hexadecimal.
+fn mark(name: &str) -> String {
+    use std::fmt::Write as _;
+    let mut mark = String::with_capacity(12);
+    for byte in &Sha256::digest(name.as_bytes())[..6] {
+        let _ = write!(mark, "{byte:02x}");
+    }
+    mark
 }
 
 #[cfg(test)]

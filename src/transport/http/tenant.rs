@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -13,7 +14,7 @@ use super::sessions::Sessions;
 use crate::limits::{
     MAX_HTTP_WAITING_CALLS, MAX_OPEN_BYTES, MAX_SMALL_REPLIES_BYTES, MAX_WAITING_REQUESTS, SMALL_REPLY_BYTES,
 };
-use crate::server::{Metered, Metrics, Service};
+use crate::server::{Metered, Metrics, Recent, Service};
 
 /// What bytes are counted in: a semaphore has fewer places than memory has bytes.
 const UNIT_BYTES: usize = 1024;
@@ -41,6 +42,8 @@ pub struct Offer {
     pub tools: Vec<String>,
     /// How many of its commands run now.
     pub commands: Box<dyn Fn() -> usize + Send + Sync>,
+    /// What it may reach, and what goes on there, as [`Server::place`](crate::server::Server::place) has it.
+    pub place: Box<dyn Fn() -> Value + Send + Sync>,
 }
 
 /// One tenant.
@@ -55,6 +58,10 @@ pub struct Tenant {
     pub service: Arc<dyn Service>,
     /// How many of its commands run now.
     pub commands: Box<dyn Fn() -> usize + Send + Sync>,
+    /// What it may reach, and what goes on there.
+    pub place: Box<dyn Fn() -> Value + Send + Sync>,
+    /// Its number among those whose calls are remembered.
+    pub seat: usize,
     /// The counts.
     pub metrics: Arc<Metrics>,
     /// Its sessions.
@@ -98,7 +105,9 @@ impl Tenant {
         is_operator: bool,
         offer: Offer,
         limits: TenantLimits,
+        recent: &Arc<Recent>,
     ) -> Arc<Self> {
+        let seat = recent.tenant();
         let metrics = Arc::new(Metrics::default());
         let service = Arc::new(Metered::new(offer.service, offer.tools, Arc::clone(&metrics)));
         Arc::new(Self {
@@ -107,6 +116,8 @@ impl Tenant {
             is_operator,
             service,
             commands: offer.commands,
+            place: offer.place,
+            seat,
             metrics,
             sessions: Sessions::new(limits.max_sessions, limits.session_idle),
             bucket: Mutex::new(Bucket::new(limits.per_minute, limits.burst, Instant::now())),

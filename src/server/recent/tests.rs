@@ -1,0 +1,204 @@
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::task::Wake;
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::limits::{MAX_RECENT_BYTES, MAX_RECENT_CALLS, RECENT_ARGUMENTS_BYTES, RECENT_TEXT_BYTES};
+use crate::protocol::{Body, Content, ToolReply};
+
+fn told(text: &str) -> Told {
+    Told { summary: format!("\"tool\":\"{text}\""), detail: "\"text\":\"x\"".to_owned() }
+}
+
+fn call(id: u64, text: &str) -> String {
+    format!("{{\"id\":{id},\"tool\":\"{text}\"}}")
+}
+
+/// All that a follower hears now: the calls, and `gap`.
+fn heard(follower: &mut Follower) -> Vec<String> {
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut all = Vec::new();
+    while let Poll::Ready(Some(news)) = follower.poll_next(&mut cx) {
+        all.push(match news {
+            News::Call { call, .. } => call,
+            News::Gap { .. } => "gap".to_owned(),
+        });
+    }
+    all
+}
+
+#[test]
+fn a_follower_hears_begin_and_end_and_goes_on_where_it_was() {
+    let recent = Recent::new(7);
+    let tenant = recent.tenant();
+    let mut follower = recent.follow(View::All, None).unwrap();
+    recent.begun(tenant, 1, told("begun"));
+    assert_eq!(heard(&mut follower), [call(1, "begun")]);
+    let position = recent.page(View::All, None, 9).position;
+    assert_eq!(position, "00000007-1");
+    recent.ended(tenant, 1, told("ended"));
+    recent.begun(tenant, 2, told("second"));
+    let news = [call(1, "ended"), call(2, "second")];
+    assert_eq!(heard(&mut follower), news);
+    assert_eq!(heard(&mut recent.follow(View::All, Some(&position)).unwrap()), news);
+    let page = Page {
+        position: "00000007-3".to_owned(),
+        running: vec![call(2, "second")],
+        calls: vec![call(1, "ended")],
+        before: None,
+    };
+    assert_eq!(recent.page(View::All, None, 9), page);
+    let whole = "{\"id\":1,\"tool\":\"ended\",\"text\":\"x\"}";
+    assert_eq!(recent.detail(View::All, 1).as_deref(), Some(whole));
+    recent.end();
+    let mut cx = Context::from_waker(Waker::noop());
+    assert_eq!(follower.poll_next(&mut cx), Poll::Ready(None));
+}
+
+#[test]
+fn a_slow_follower_hears_the_last_of_a_call_and_of_a_gap() {
+    let recent = Recent::new(7);
+    let tenant = recent.tenant();
+    let mut follower = recent.follow(View::All, None).unwrap();
+    recent.begun(tenant, 1, told("one"));
+    recent.progressed(tenant, 1, "{\"done\":1}");
+    recent.progressed(tenant, 1, "{\"done\":2}");
+    assert_eq!(heard(&mut follower), ["{\"id\":1,\"tool\":\"one\",\"progress\":{\"done\":1}}"]);
+    let more = MAX_RECENT_CALLS as u64 + 1;
+    for id in 2..=1 + more {
+        recent.begun(tenant, id, told("b"));
+        recent.ended(tenant, id, told("e"));
+    }
+    let news = heard(&mut follower);
+    assert_eq!((news[0].as_str(), news.len()), ("gap", 1 + MAX_RECENT_CALLS));
+    assert_eq!(news[1], call(3, "e"));
+    assert_eq!(heard(&mut follower), [""; 0]);
+    for strange in ["00000008-1", "00000007-99999999", "x", ""] {
+        assert_eq!(heard(&mut recent.follow(View::All, Some(strange)).unwrap()), ["gap"], "{strange}");
+    }
+}
+
+#[test]
+fn tenants_are_apart() {
+    let recent = Recent::new(7);
+    let (one, two) = (recent.tenant(), recent.tenant());
+    let mut follower = recent.follow(View::Only(one), None).unwrap();
+    let mut all = recent.follow(View::All, None).unwrap();
+    recent.begun(one, 1, told("a"));
+    recent.begun(two, 2, told("b"));
+    recent.ended(two, 2, told("b"));
+    assert_eq!(heard(&mut follower), [call(1, "a")]);
+    assert_eq!(heard(&mut all), [call(1, "a"), call(2, "b")]);
+    assert_eq!(recent.detail(View::Only(one), 2), None);
+    let page = recent.page(View::Only(one), None, 9);
+    assert_eq!((page.running, page.calls), (vec![call(1, "a")], vec![]));
+    // What one has forgotten is no gap of another.
+    for id in 10..11 + MAX_RECENT_CALLS as u64 {
+        recent.ended(two, id, told("b"));
+    }
+    assert_eq!(heard(&mut follower), [""; 0]);
+    assert_eq!(heard(&mut all)[0], "gap");
+}
+
+#[test]
+fn pages_go_back_to_the_first_that_is_kept() {
+    let recent = Recent::new(7);
+    let tenants = [recent.tenant(), recent.tenant()];
+    for id in 1..=5 {
+        recent.ended(tenants[id as usize % 2], id, told("e"));
+    }
+    let mut seen = Vec::new();
+    let mut before = None;
+    loop {
+        let page = recent.page(View::All, before, 2);
+        seen.push(page.calls);
+        before = page.before;
+        if before.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, [vec![call(5, "e"), call(4, "e")], vec![call(3, "e"), call(2, "e")], vec![call(1, "e")]]);
+    assert_eq!(recent.page(View::All, None, 0).calls, [""; 0]);
+}
+
+#[test]
+fn a_flood_is_bounded() {
+    let recent = Recent::new(7);
+    let tenant = recent.tenant();
+    let detail = format!("\"text\":\"{}\"", "x".repeat(64 * 1024));
+    for id in 0..1000 {
+        recent.ended(tenant, id, Told { summary: "\"tool\":\"t\"".to_owned(), detail: detail.clone() });
+    }
+    let kept = recent.page(View::All, None, usize::MAX).calls.len();
+    assert_eq!(kept, MAX_RECENT_BYTES / (detail.len() + 10 + 256));
+    let followers: Vec<_> = std::iter::from_fn(|| recent.follow(View::All, None)).collect();
+    assert_eq!(followers.len(), MAX_RECENT_FOLLOWERS);
+    drop(followers);
+    assert!(recent.follow(View::All, None).is_some());
+}
+
+#[test]
+fn who_waits_is_woken_once() {
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+    let recent = Recent::new(7);
+    let (one, two) = (recent.tenant(), recent.tenant());
+    let count = Arc::new(Count::default());
+    let waker = Waker::from(Arc::clone(&count));
+    let mut follower = recent.follow(View::Only(one), None).unwrap();
+    assert_eq!(follower.poll_next(&mut Context::from_waker(&waker)), Poll::Pending);
+    recent.begun(two, 1, told("b"));
+    assert_eq!(count.0.load(SeqCst), 0);
+    recent.begun(one, 2, told("a"));
+    recent.begun(one, 3, told("a"));
+    assert_eq!(count.0.load(SeqCst), 1);
+}
+
+#[test]
+fn the_telling_argument_stands_for_a_call() {
+    let told = |arguments: Value| subject(&arguments);
+    assert_eq!(told(json!({"timeout": 5, "path": "/a", "command": "  ls -l\nrm x"})), "ls -l…");
+    assert_eq!(told(json!({"paths": ["/a", "/b"], "edits": []})), "/a, /b");
+    assert_eq!(told(json!({"odd": "  x "})), "x");
+    assert_eq!(told(json!({"limit": 3})), "");
+    assert_eq!(told(json!(null)), "");
+    assert_eq!(told(json!({"path": "é".repeat(400)})), format!("{}…", "é".repeat(128)));
+}
+
+#[test]
+fn excerpts_are_bounded_and_whole_when_short() {
+    let short = json!({"path": "/a", "edits": [{"oldText": "a", "newText": null}], "n": 1.5});
+    assert_eq!(arguments(&short), short);
+    assert_eq!(arguments(&Value::Null), json!({}));
+    let long = json!({"content": "é".repeat(4000)});
+    assert_eq!(arguments(&long), json!({"content": format!("{}… (3904 bytes more)", "é".repeat(2048))}));
+    let many = json!({"edits": vec![json!({"oldText": "x".repeat(3000)}); 5000], "last": 1});
+    let bounded = arguments(&many);
+    assert!(bounded.to_string().len() < 2 * RECENT_ARGUMENTS_BYTES, "{}", bounded.to_string().len());
+    assert_eq!(bounded["…"], "(1 more)");
+    let mut deep = json!("x");
+    for _ in 0..100 {
+        deep = json!([deep]);
+    }
+    assert!(arguments(&deep).to_string().len() < 100);
+
+    let reply = |texts: &[&str]| {
+        let content = texts.iter().copied().map(Content::text).collect();
+        reply_text(&Ok(Body::Tool(ToolReply { content, ..ToolReply::default() })))
+    };
+    assert_eq!(reply(&["a", "b"]), "a\nb");
+    let all = "x".repeat(RECENT_TEXT_BYTES);
+    assert_eq!(reply(&[&all]), all);
+    let (head, tail) = (RECENT_TEXT_BYTES / 4 * 3, RECENT_TEXT_BYTES / 4);
+    let long = format!("{}{}{}", "a".repeat(head), "b".repeat(100), "c".repeat(tail));
+    let cut = format!("{}\n… 100 bytes are left out …\n{}", "a".repeat(head), "c".repeat(tail));
+    assert_eq!(reply(&[&long]), cut);
+    assert_eq!(reply(&[&"a".repeat(head), &"b".repeat(99), &"c".repeat(tail - 1), ""]).len(), cut.len() - 1 - 99 - 1 + 99 + 1);
+}
