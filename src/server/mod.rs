@@ -4,6 +4,7 @@ mod call;
 mod dispatch;
 mod in_flight;
 mod instructions;
+mod ledger;
 mod level;
 mod listing;
 mod logs;
@@ -15,6 +16,7 @@ mod tests;
 
 use std::sync::Arc;
 
+pub use ledger::{Begun, Ending, Entry, Ledger, Observer};
 pub use level::Level;
 pub use metered::{Families, Metered, Metrics};
 pub use service::{Exchange, ExclusiveWork, Outbox, Service};

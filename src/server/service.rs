@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::session::{Session, Ticket};
+use crate::cancel::CancelToken;
 use crate::protocol::{Outcome, Request, Response};
 use crate::tools::Weight;
 
@@ -43,6 +44,8 @@ pub trait Service: Send + Sync {
     fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome>;
     /// After a request was served or has panicked, before its answer leaves.
     fn served(&self, _exchange: &Exchange<'_>, _outcome: &Outcome) {}
+    /// The request with this token hangs in the kernel and is answered without its work, which may come back even so.
+    fn given_up(&self, _cancel: &CancelToken) {}
     /// A notification came; the session itself cancels what is to be cancelled.
     fn notified(&self, _request: &Request<'_>) {}
     /// An answer came to a request that this service has sent.

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use sha2::{Digest as _, Sha256};
+
 use super::calls::Conversation;
 use super::feed::Feed;
 
@@ -49,6 +51,9 @@ impl Sessions {
     /// all of them are busy there is no place.
     pub fn open(&self, conversation: Arc<Conversation>) -> Option<String> {
         let name = random_name()?;
+        let digest = Sha256::digest(&name);
+        let shown = digest[..8].iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
+        conversation.session.set_name(&format!("{shown:016x}"));
         self.sweep();
         let mut table = self.lock();
         if table.len() >= self.most {
