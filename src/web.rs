@@ -20,10 +20,15 @@ use serde_json::Value;
 use crate::cli::{Cli, ToolsetArg};
 use crate::config::{Config, HttpConfig, TokenEntry};
 use crate::limits::{HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS};
-use crate::server::{Recent, Server, Service, Session};
+use crate::server::{Ledger, Observer, Recent, Server, Service, Session};
 use crate::start;
 use crate::transport::http::{Offer, Settings, Tenant, TenantLimits, serve};
 use crate::transport::{Door, Limits, Writer};
+
+/// Whoever comes to a server without tokens.
+const ANYONE: &str = "anyone";
+/// Whoever writes to stdin, as those who look on know it.
+const STDIO: &str = "stdio";
 
 /// What is ready to be served once the walls stand.
 pub struct Servers {
@@ -31,6 +36,7 @@ pub struct Servers {
     settings: Settings,
     tenants: Vec<Arc<Tenant>>,
     recent: Arc<Recent>,
+    ledger: Arc<Ledger>,
     /// Each once. The first is the one for stdin and stdout, where they are served.
     cores: Vec<Arc<Server>>,
     limits: Limits,
@@ -43,10 +49,11 @@ pub fn prepare(cli: &Cli, config: &Config) -> Result<Servers> {
     let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
     let mut tenants = Vec::new();
     let recent = Recent::new(random_number()?);
+    let ledger = Ledger::new(vec![Arc::clone(&recent) as Arc<dyn Observer>]);
     let mut cores = Vec::new();
     if tokens.is_empty() {
         let server = start::server(config)?;
-        tenants.push(Tenant::new("anyone".to_owned(), None, true, offer(&server), limits, &recent));
+        tenants.push(Tenant::new(ANYONE.to_owned(), None, true, offer(&server, &ledger, ANYONE), limits));
         cores.push(server);
     } else {
         for entry in &tokens {
@@ -55,23 +62,24 @@ pub fn prepare(cli: &Cli, config: &Config) -> Result<Servers> {
             config.search_memory_bytes /= tokens.len();
             let server = start::server(&config).with_context(|| format!("the token `{}`", entry.name))?;
             let own = entry.limits(limits);
-            tenants.push(Tenant::new(entry.name.clone(), entry.digest(), entry.operator, offer(&server), own, &recent));
+            let offer = offer(&server, &ledger, &entry.name);
+            tenants.push(Tenant::new(entry.name.clone(), entry.digest(), entry.operator, offer, own));
             cores.push(server);
         }
         if cli.http.stdio {
             cores.insert(0, start::server(config)?);
         }
     }
-    Ok(Servers { listener, settings, tenants, recent, cores, limits: config.client_limits })
+    Ok(Servers { listener, settings, tenants, recent, ledger, cores, limits: config.client_limits })
 }
 
-fn offer(server: &Arc<Server>) -> Offer {
+fn offer(server: &Arc<Server>, ledger: &Arc<Ledger>, name: &str) -> Offer {
     let tools = server.names().map(str::to_owned).collect();
     let counted = Arc::clone(server);
     let commands = Box::new(move || counted.services().commands.running.len());
     let described = Arc::clone(server);
     let place = Box::new(move || described.place());
-    Offer { service: server.clone(), tools, commands, place }
+    Offer { service: ledger.over(server.clone(), name), tools, commands, place }
 }
 
 /// Serves a mock to whoever comes, until a signal does. Fails at an address that other machines reach: a mock has no tokens.
@@ -87,9 +95,15 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
         max_sessions: MAX_HTTP_SESSIONS as usize,
         session_idle: Duration::from_secs(HTTP_SESSION_IDLE_SECS),
     };
-    let offer = Offer { service: Arc::clone(service), tools: Vec::new(), commands: Box::new(|| 0), place: Box::new(|| Value::Null) };
     let recent = Recent::new(random_number()?);
-    let tenant = Tenant::new("anyone".to_owned(), None, true, offer, held, &recent);
+    let ledger = Ledger::new(vec![Arc::clone(&recent) as Arc<dyn Observer>]);
+    let offer = Offer {
+        service: ledger.over(Arc::clone(service), ANYONE),
+        tools: Vec::new(),
+        commands: Box::new(|| 0),
+        place: Box::new(|| Value::Null),
+    };
+    let tenant = Tenant::new(ANYONE.to_owned(), None, true, offer, held);
     let max_connections = MAX_HTTP_CONNECTIONS as usize;
     let settings = Settings { limits, hosts: Vec::new(), origins: Vec::new(), max_connections, tls: None };
     tracing::info!("serving at http://{}/mcp", listener.local_addr().context("the address")?);
@@ -129,7 +143,7 @@ impl Servers {
         let (ended, end) = pipe_with(PipeFlags::CLOEXEC).context("a pipe")?;
         let door = match stdio {
             Some((input, output)) => {
-                let session = Session::new(self.cores[0].clone());
+                let session = Session::new(self.ledger.over(self.cores[0].clone(), STDIO));
                 let door = Door::new(session, input, Writer::new(output), self.limits)?;
                 let run = move || door.run(Some(ended.as_fd())).map(drop);
                 Some(thread::Builder::new().name("stdio".to_owned()).spawn(run).context("no thread to be had")?)

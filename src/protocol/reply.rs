@@ -67,6 +67,8 @@ pub struct ToolReply {
     pub meta: Vec<(&'static str, Value)>,
     /// The tool ran and failed, in a way the model should see.
     pub is_error: bool,
+    /// The code that its error has where errors have codes. For those who look on; no revision sends it.
+    pub code: Option<Code>,
 }
 
 /// The result of a request that went well.

@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::ledger::Ending;
 use super::service::{Exchange, Outbox, Service};
-use crate::protocol::{Body, Code, Outcome, Request, Response};
+use crate::cancel::CancelToken;
+use crate::protocol::{Outcome, Request, Response};
 use crate::tools::Weight;
 
 /// Upper ends of the classes of durations, in milliseconds.
@@ -167,13 +169,17 @@ impl Service for Metered {
         }
         let begun = Instant::now();
         let outcome = self.inner.serve(exchange);
-        let word = if exchange.ticket.cancel.is_cancelled() { "cancelled" } else { word(outcome.as_ref()) };
-        self.metrics.count(self.tool(exchange.request.params), word, begun.elapsed());
+        let ending = Ending::of(outcome.as_ref(), exchange.ticket.cancel.is_cancelled());
+        self.metrics.count(self.tool(exchange.request.params), ending.as_str(), begun.elapsed());
         outcome
     }
 
     fn served(&self, exchange: &Exchange<'_>, outcome: &Outcome) {
         self.inner.served(exchange, outcome);
+    }
+
+    fn given_up(&self, cancel: &CancelToken) {
+        self.inner.given_up(cancel);
     }
 
     fn notified(&self, request: &Request<'_>) {
@@ -190,18 +196,6 @@ impl Service for Metered {
 
     fn ended(&self) {
         self.inner.ended();
-    }
-}
-
-/// The label `outcome`. A result says no more than that it is bad news, so `denied` is known of handshake revisions only.
-fn word(outcome: Option<&Outcome>) -> &'static str {
-    match outcome {
-        None => "silent",
-        Some(Ok(Body::Tool(reply))) if reply.is_error => "failed",
-        Some(Ok(_)) => "ok",
-        Some(Err(error)) if error.code == Code::NotAllowed => "denied",
-        Some(Err(error)) if error.code == Code::InvalidParams => "invalid",
-        Some(Err(_)) => "failed",
     }
 }
 

@@ -2,39 +2,58 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::limits::{RECENT_ARGUMENTS_BYTES, RECENT_STRING_BYTES, RECENT_SUBJECT_BYTES, RECENT_TEXT_BYTES};
 use crate::protocol::{Body, Content, Outcome};
 
 /// Arguments that tell most about a call, the most telling one first.
 const TELLING: [&str; 20] = [
-    "command", "commandId", "code", "script", "source", "path", "paths", "file_path", "pattern", "regex", "glob",
-    "directory", "packages", "name", "session", "session_id", "query", "url", "text", "input",
+    "command",
+    "commandId",
+    "code",
+    "script",
+    "source",
+    "path",
+    "paths",
+    "file_path",
+    "pattern",
+    "regex",
+    "glob",
+    "directory",
+    "packages",
+    "name",
+    "session",
+    "session_id",
+    "query",
+    "url",
+    "text",
+    "input",
 ];
 /// Depth of arguments below which nothing is remembered.
 const MAX_DEPTH: usize = 16;
 
-/// The arguments of a call with its long strings cut short. What is too much all the same is the beginning of its JSON.
+/// The arguments of a call, of whose long strings the ledger kept the beginning, as far as there is room for them.
 pub fn arguments(arguments: &Value) -> Value {
     let mut left = RECENT_ARGUMENTS_BYTES;
-    let short = shorten(arguments, &mut left, 0);
-    if short.is_null() { json!({}) } else { short }
+    shorten(arguments, &mut left, 0)
+}
+
+/// The beginning of a long string, and how long it is, of what the ledger keeps of it.
+fn excerpt(value: &Value) -> Option<(&str, usize)> {
+    let Value::Object(members) = value else { return None };
+    let text = members.get("excerpt").filter(|_| members.len() == 3 && members.contains_key("sha256"))?.as_str()?;
+    Some((text, members.get("bytes")?.as_u64()? as usize))
 }
 
 /// A copy for which `left` bytes are taken; what comes when none are left is told as a number.
 fn shorten(value: &Value, left: &mut usize, depth: usize) -> Value {
     *left = left.saturating_sub(8);
+    if let Some((text, bytes)) = excerpt(value) {
+        return cut(text, bytes, left);
+    }
     match value {
-        Value::String(text) => {
-            let most = RECENT_STRING_BYTES.min(*left);
-            let kept = &text[..text.floor_char_boundary(most)];
-            *left -= kept.len();
-            match text.len() - kept.len() {
-                0 => Value::String(text.clone()),
-                cut => Value::String(format!("{kept}… ({cut} bytes more)")),
-            }
-        }
+        Value::String(text) => cut(text, text.len(), left),
         Value::Array(items) => {
             let mut kept = Vec::new();
             for item in items {
@@ -63,12 +82,23 @@ fn shorten(value: &Value, left: &mut usize, depth: usize) -> Value {
     }
 }
 
+/// The beginning of a text that had so many bytes.
+fn cut(text: &str, bytes: usize, left: &mut usize) -> Value {
+    let kept = &text[..text.floor_char_boundary(RECENT_STRING_BYTES.min(*left))];
+    *left -= kept.len();
+    match bytes.saturating_sub(kept.len()) {
+        0 => kept.into(),
+        more => format!("{kept}… ({more} bytes more)").into(),
+    }
+}
+
 /// The one argument that stands for a call in a list, on one line; empty if there is none.
 pub fn subject(arguments: &Value) -> String {
     let Value::Object(members) = arguments else { return String::new() };
     let named = TELLING.iter().filter_map(|name| members.get(*name));
     let told = named.chain(members.values()).find_map(|value| match value {
         Value::String(text) if !text.trim().is_empty() => Some(Cow::Borrowed(text.as_str())),
+        Value::Object(_) => excerpt(value).map(|(text, _)| Cow::Borrowed(text)),
         Value::Array(items) => {
             let texts: Vec<&str> = items.iter().filter_map(Value::as_str).take(16).collect();
             (!texts.is_empty()).then(|| Cow::Owned(texts.join(", ")))

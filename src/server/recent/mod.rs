@@ -3,28 +3,28 @@
 //! that it has got to, and one that is slow finds what has changed last, or is told that something is gone.
 
 mod excerpt;
+mod observer;
 mod ring;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-pub use excerpt::{arguments, reply_text, subject};
-use ring::Ring;
+use ring::{Kept, Ring};
 
 use crate::limits::{MAX_RECENT_FOLLOWERS, MAX_RECENT_PAGE};
 
 /// Whose calls are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum View {
+pub enum View<'a> {
     /// Those of all tenants.
     All,
-    /// Those of the tenant that [`Recent::tenant`] gave this number to.
-    Only(usize),
+    /// Those of this tenant.
+    Only(&'a str),
 }
 
 /// What is told of one call. Both are members of a JSON object, without its braces.
@@ -47,10 +47,18 @@ pub struct Recent {
 struct State {
     /// Of the last change.
     last: u64,
-    rings: Vec<Ring>,
-    followers: HashMap<u64, (View, Option<Waker>)>,
+    /// By the names of the tenants, of which there are few: whoever has a token, and stdin.
+    rings: BTreeMap<Arc<str>, Ring>,
+    followers: HashMap<u64, Waiting>,
     next_follower: u64,
     ended: bool,
+}
+
+/// A follower, as far as others have to do with it.
+struct Waiting {
+    /// Of which tenant it hears; `None` for all.
+    only: Option<Arc<str>>,
+    waker: Option<Waker>,
 }
 
 /// Some calls that have ended, the last to end first, and all that run.
@@ -87,7 +95,7 @@ pub enum News {
 #[derive(Debug)]
 pub struct Follower {
     recent: Arc<Recent>,
-    view: View,
+    only: Option<Arc<str>>,
     own: u64,
     seen: u64,
     /// What it knows is of another run, or of a time that is forgotten.
@@ -106,93 +114,84 @@ impl Recent {
         Arc::new(Self { run, state: Mutex::default() })
     }
 
-    /// The number of a new tenant.
-    pub fn tenant(&self) -> usize {
-        let mut state = self.lock();
-        state.rings.push(Ring::default());
-        state.rings.len() - 1
-    }
-
-    /// A call has begun. Its number is one that no call had before.
-    pub fn begun(&self, tenant: usize, id: u64, told: Told) {
+    /// A call of this tenant has begun. Its number is one that no call had before.
+    pub fn begin(&self, tenant: &Arc<str>, id: u64, told: Told) {
         self.change(tenant, |ring, seq| ring.begin(seq, id, told));
     }
 
     /// A call has got on; `progress` is a JSON value. Left out if it comes soon after the one before.
-    pub fn progressed(&self, tenant: usize, id: u64, progress: &str) {
+    pub fn progress(&self, tenant: &Arc<str>, id: u64, progress: &str) {
         let now = Instant::now();
         self.change(tenant, |ring, seq| ring.progress(seq, id, progress, now));
     }
 
     /// A call has ended; this is told instead of what was told before.
-    pub fn ended(&self, tenant: usize, id: u64, told: Told) {
+    pub fn end(&self, tenant: &Arc<str>, id: u64, told: Told) {
         self.change(tenant, |ring, seq| ring.end(seq, id, told));
     }
 
-    fn change(&self, tenant: usize, change: impl FnOnce(&mut Ring, u64) -> bool) {
+    fn change(&self, tenant: &Arc<str>, change: impl FnOnce(&mut Ring, u64) -> bool) {
         let mut state = self.lock();
         let seq = state.last + 1;
-        let Some(ring) = state.rings.get_mut(tenant) else { return };
-        if !change(ring, seq) {
+        if !change(state.rings.entry(Arc::clone(tenant)).or_default(), seq) {
             return;
         }
         state.last = seq;
-        let woken: Vec<Waker> = state
-            .followers
-            .values_mut()
-            .filter(|(view, _)| view.includes(tenant))
-            .filter_map(|(_, waker)| waker.take())
-            .collect();
+        let hears = |waiting: &&mut Waiting| waiting.only.as_ref().is_none_or(|only| only == tenant);
+        let woken: Vec<Waker> =
+            state.followers.values_mut().filter(hears).filter_map(|waiting| waiting.waker.take()).collect();
         drop(state);
         woken.into_iter().for_each(Waker::wake);
     }
 
     /// At most so many calls that have ended, of those that `before` (of an earlier page) says; none if that is 0.
-    pub fn page(&self, view: View, before: Option<u64>, most: usize) -> Page {
+    pub fn page(&self, view: View<'_>, before: Option<u64>, most: usize) -> Page {
         let state = self.lock();
         let most = most.min(MAX_RECENT_PAGE);
         let before = before.unwrap_or(u64::MAX);
-        let rings = || state.rings.iter().enumerate().filter(|(tenant, _)| view.includes(*tenant)).map(|(_, ring)| ring);
-        let mut found: Vec<_> = rings().flat_map(|ring| ring.ended_before(before).take(most + 1)).collect();
+        let mut found: Vec<_> = state.rings(view).flat_map(|ring| ring.ended_before(before).take(most + 1)).collect();
         found.sort_unstable_by_key(|kept| std::cmp::Reverse(kept.seq));
         let is_more = found.len() > most;
         found.truncate(most);
         let last = found.last().map_or(before, |kept| kept.seq);
         Page {
             position: self.position(state.last),
-            running: rings().flat_map(|ring| ring.running()).map(|kept| kept.summary()).collect(),
-            calls: found.into_iter().map(|kept| kept.summary()).collect(),
+            running: state.rings(view).flat_map(Ring::running).map(Kept::summary).collect(),
+            calls: found.into_iter().map(Kept::summary).collect(),
             before: is_more.then_some(last),
         }
     }
 
     /// All that is known of a call, a JSON object.
-    pub fn detail(&self, view: View, id: u64) -> Option<String> {
+    pub fn detail(&self, view: View<'_>, id: u64) -> Option<String> {
         let state = self.lock();
-        let mut rings = state.rings.iter().enumerate().filter(|(tenant, _)| view.includes(*tenant));
-        rings.find_map(|(_, ring)| ring.find(id)).map(|kept| kept.whole())
+        state.rings(view).find_map(|ring| ring.find(id)).map(Kept::whole)
     }
 
     /// Follows the calls from now on, or from a position that it was told before. `None` if there are too many already.
-    pub fn follow(self: &Arc<Self>, view: View, from: Option<&str>) -> Option<Follower> {
+    pub fn follow(self: &Arc<Self>, view: View<'_>, from: Option<&str>) -> Option<Follower> {
         let mut state = self.lock();
-        if state.followers.values().filter(|(other, _)| *other == view).count() >= MAX_RECENT_FOLLOWERS {
+        let only = match view {
+            View::All => None,
+            View::Only(tenant) => Some(Arc::from(tenant)),
+        };
+        if state.followers.values().filter(|other| other.only == only).count() >= MAX_RECENT_FOLLOWERS {
             return None;
         }
         let own = state.next_follower;
         state.next_follower += 1;
-        state.followers.insert(own, (view, None));
+        state.followers.insert(own, Waiting { only: only.clone(), waker: None });
         let seen = from.map_or(Some(state.last), |from| self.parse(from).filter(|seen| *seen <= state.last));
         let has_missed = seen.is_none();
         let seen = seen.unwrap_or(state.last);
-        Some(Follower { recent: Arc::clone(self), view, own, seen, has_missed })
+        Some(Follower { recent: Arc::clone(self), only, own, seen, has_missed })
     }
 
     /// Lets all who follow go: the server ends.
-    pub fn end(&self) {
+    pub fn hang_up(&self) {
         let mut state = self.lock();
         state.ended = true;
-        let woken: Vec<Waker> = state.followers.values_mut().filter_map(|(_, waker)| waker.take()).collect();
+        let woken: Vec<Waker> = state.followers.values_mut().filter_map(|waiting| waiting.waker.take()).collect();
         drop(state);
         woken.into_iter().for_each(Waker::wake);
     }
@@ -212,9 +211,10 @@ impl Recent {
     }
 }
 
-impl View {
-    fn includes(self, tenant: usize) -> bool {
-        self == Self::All || self == Self::Only(tenant)
+impl State {
+    fn rings(&self, view: View<'_>) -> impl Iterator<Item = &Ring> {
+        let is_seen = move |tenant: &str| view == View::All || view == View::Only(tenant);
+        self.rings.iter().filter(move |(tenant, _)| is_seen(tenant)).map(|(_, ring)| ring)
     }
 }
 
@@ -226,20 +226,20 @@ impl Follower {
         if state.ended {
             return Poll::Ready(None);
         }
-        let rings = || state.rings.iter().enumerate().filter(|(tenant, _)| self.view.includes(*tenant));
-        let forgotten = rings().map(|(_, ring)| ring.forgotten).max().unwrap_or_default();
+        let view = self.only.as_deref().map_or(View::All, View::Only);
+        let forgotten = state.rings(view).map(|ring| ring.forgotten).max().unwrap_or_default();
         if self.has_missed || self.seen < forgotten {
             self.has_missed = false;
             self.seen = self.seen.max(forgotten);
             return Poll::Ready(Some(News::Gap { position: recent.position(self.seen) }));
         }
-        let next = rings().filter_map(|(_, ring)| ring.after(self.seen)).min_by_key(|kept| kept.seq);
+        let next = state.rings(view).filter_map(|ring| ring.after(self.seen)).min_by_key(|kept| kept.seq);
         if let Some(kept) = next {
             self.seen = kept.seq;
             return Poll::Ready(Some(News::Call { position: recent.position(kept.seq), call: kept.summary() }));
         }
-        if let Some((_, waker)) = state.followers.get_mut(&self.own) {
-            *waker = Some(cx.waker().clone());
+        if let Some(waiting) = state.followers.get_mut(&self.own) {
+            waiting.waker = Some(cx.waker().clone());
         }
         Poll::Pending
     }

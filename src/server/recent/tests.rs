@@ -4,6 +4,7 @@ use std::task::Wake;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
+use super::excerpt::{arguments, reply_text, subject};
 use super::*;
 use crate::limits::{MAX_RECENT_BYTES, MAX_RECENT_CALLS, RECENT_ARGUMENTS_BYTES, RECENT_TEXT_BYTES};
 use crate::protocol::{Body, Content, ToolReply};
@@ -32,14 +33,14 @@ fn heard(follower: &mut Follower) -> Vec<String> {
 #[test]
 fn a_follower_hears_begin_and_end_and_goes_on_where_it_was() {
     let recent = Recent::new(7);
-    let tenant = recent.tenant();
+    let tenant = &Arc::from("a");
     let mut follower = recent.follow(View::All, None).unwrap();
-    recent.begun(tenant, 1, told("begun"));
+    recent.begin(tenant, 1, told("begun"));
     assert_eq!(heard(&mut follower), [call(1, "begun")]);
     let position = recent.page(View::All, None, 9).position;
     assert_eq!(position, "00000007-1");
-    recent.ended(tenant, 1, told("ended"));
-    recent.begun(tenant, 2, told("second"));
+    recent.end(tenant, 1, told("ended"));
+    recent.begin(tenant, 2, told("second"));
     let news = [call(1, "ended"), call(2, "second")];
     assert_eq!(heard(&mut follower), news);
     assert_eq!(heard(&mut recent.follow(View::All, Some(&position)).unwrap()), news);
@@ -52,7 +53,7 @@ fn a_follower_hears_begin_and_end_and_goes_on_where_it_was() {
     assert_eq!(recent.page(View::All, None, 9), page);
     let whole = "{\"id\":1,\"tool\":\"ended\",\"text\":\"x\"}";
     assert_eq!(recent.detail(View::All, 1).as_deref(), Some(whole));
-    recent.end();
+    recent.hang_up();
     let mut cx = Context::from_waker(Waker::noop());
     assert_eq!(follower.poll_next(&mut cx), Poll::Ready(None));
 }
@@ -60,16 +61,16 @@ fn a_follower_hears_begin_and_end_and_goes_on_where_it_was() {
 #[test]
 fn a_slow_follower_hears_the_last_of_a_call_and_of_a_gap() {
     let recent = Recent::new(7);
-    let tenant = recent.tenant();
+    let tenant = &Arc::from("a");
     let mut follower = recent.follow(View::All, None).unwrap();
-    recent.begun(tenant, 1, told("one"));
-    recent.progressed(tenant, 1, "{\"done\":1}");
-    recent.progressed(tenant, 1, "{\"done\":2}");
+    recent.begin(tenant, 1, told("one"));
+    recent.progress(tenant, 1, "{\"done\":1}");
+    recent.progress(tenant, 1, "{\"done\":2}");
     assert_eq!(heard(&mut follower), ["{\"id\":1,\"tool\":\"one\",\"progress\":{\"done\":1}}"]);
     let more = MAX_RECENT_CALLS as u64 + 1;
     for id in 2..=1 + more {
-        recent.begun(tenant, id, told("b"));
-        recent.ended(tenant, id, told("e"));
+        recent.begin(tenant, id, told("b"));
+        recent.end(tenant, id, told("e"));
     }
     let news = heard(&mut follower);
     assert_eq!((news[0].as_str(), news.len()), ("gap", 1 + MAX_RECENT_CALLS));
@@ -83,20 +84,20 @@ fn a_slow_follower_hears_the_last_of_a_call_and_of_a_gap() {
 #[test]
 fn tenants_are_apart() {
     let recent = Recent::new(7);
-    let (one, two) = (recent.tenant(), recent.tenant());
-    let mut follower = recent.follow(View::Only(one), None).unwrap();
+    let (one, two): (&Arc<str>, &Arc<str>) = (&"a".into(), &"b".into());
+    let mut follower = recent.follow(View::Only("a"), None).unwrap();
     let mut all = recent.follow(View::All, None).unwrap();
-    recent.begun(one, 1, told("a"));
-    recent.begun(two, 2, told("b"));
-    recent.ended(two, 2, told("b"));
+    recent.begin(one, 1, told("a"));
+    recent.begin(two, 2, told("b"));
+    recent.end(two, 2, told("b"));
     assert_eq!(heard(&mut follower), [call(1, "a")]);
     assert_eq!(heard(&mut all), [call(1, "a"), call(2, "b")]);
-    assert_eq!(recent.detail(View::Only(one), 2), None);
-    let page = recent.page(View::Only(one), None, 9);
+    assert_eq!(recent.detail(View::Only("a"), 2), None);
+    let page = recent.page(View::Only("a"), None, 9);
     assert_eq!((page.running, page.calls), (vec![call(1, "a")], vec![]));
     // What one has forgotten is no gap of another.
     for id in 10..11 + MAX_RECENT_CALLS as u64 {
-        recent.ended(two, id, told("b"));
+        recent.end(two, id, told("b"));
     }
     assert_eq!(heard(&mut follower), [""; 0]);
     assert_eq!(heard(&mut all)[0], "gap");
@@ -105,9 +106,9 @@ fn tenants_are_apart() {
 #[test]
 fn pages_go_back_to_the_first_that_is_kept() {
     let recent = Recent::new(7);
-    let tenants = [recent.tenant(), recent.tenant()];
+    let tenants: [Arc<str>; 2] = ["a".into(), "b".into()];
     for id in 1..=5 {
-        recent.ended(tenants[id as usize % 2], id, told("e"));
+        recent.end(&tenants[id as usize % 2], id, told("e"));
     }
     let mut seen = Vec::new();
     let mut before = None;
@@ -126,10 +127,10 @@ fn pages_go_back_to_the_first_that_is_kept() {
 #[test]
 fn a_flood_is_bounded() {
     let recent = Recent::new(7);
-    let tenant = recent.tenant();
+    let tenant = &Arc::from("a");
     let detail = format!("\"text\":\"{}\"", "x".repeat(64 * 1024));
     for id in 0..1000 {
-        recent.ended(tenant, id, Told { summary: "\"tool\":\"t\"".to_owned(), detail: detail.clone() });
+        recent.end(tenant, id, Told { summary: "\"tool\":\"t\"".to_owned(), detail: detail.clone() });
     }
     let kept = recent.page(View::All, None, usize::MAX).calls.len();
     assert_eq!(kept, MAX_RECENT_BYTES / (detail.len() + 10 + 256));
@@ -149,15 +150,15 @@ fn who_waits_is_woken_once() {
         }
     }
     let recent = Recent::new(7);
-    let (one, two) = (recent.tenant(), recent.tenant());
+    let (one, two): (&Arc<str>, &Arc<str>) = (&"a".into(), &"b".into());
     let count = Arc::new(Count::default());
     let waker = Waker::from(Arc::clone(&count));
-    let mut follower = recent.follow(View::Only(one), None).unwrap();
+    let mut follower = recent.follow(View::Only("a"), None).unwrap();
     assert_eq!(follower.poll_next(&mut Context::from_waker(&waker)), Poll::Pending);
-    recent.begun(two, 1, told("b"));
+    recent.begin(two, 1, told("b"));
     assert_eq!(count.0.load(SeqCst), 0);
-    recent.begun(one, 2, told("a"));
-    recent.begun(one, 3, told("a"));
+    recent.begin(one, 2, told("a"));
+    recent.begin(one, 3, told("a"));
     assert_eq!(count.0.load(SeqCst), 1);
 }
 
@@ -176,7 +177,8 @@ fn the_telling_argument_stands_for_a_call() {
 fn excerpts_are_bounded_and_whole_when_short() {
     let short = json!({"path": "/a", "edits": [{"oldText": "a", "newText": null}], "n": 1.5});
     assert_eq!(arguments(&short), short);
-    assert_eq!(arguments(&Value::Null), json!({}));
+    let kept = json!({"content": {"sha256": "0", "bytes": 5000, "excerpt": "abc"}});
+    assert_eq!((subject(&kept).as_str(), arguments(&kept)), ("abc", json!({"content": "abc… (4997 bytes more)"})));
     let long = json!({"content": "é".repeat(4000)});
     assert_eq!(arguments(&long), json!({"content": format!("{}… (3904 bytes more)", "é".repeat(2048))}));
     let many = json!({"edits": vec![json!({"oldText": "x".repeat(3000)}); 5000], "last": 1});
@@ -200,5 +202,8 @@ fn excerpts_are_bounded_and_whole_when_short() {
     let long = format!("{}{}{}", "a".repeat(head), "b".repeat(100), "c".repeat(tail));
     let cut = format!("{}\n… 100 bytes are left out …\n{}", "a".repeat(head), "c".repeat(tail));
     assert_eq!(reply(&[&long]), cut);
-    assert_eq!(reply(&[&"a".repeat(head), &"b".repeat(99), &"c".repeat(tail - 1), ""]).len(), cut.len() - 1 - 99 - 1 + 99 + 1);
+    assert_eq!(reply(&[&"a".repeat(head), &"b".repeat(99), &"c".repeat(tail - 1)]), {
+        let end = "c".repeat(tail - 1);
+        format!("{}\n… 100 bytes are left out …\n\n{end}", "a".repeat(head))
+    });
 }

@@ -151,7 +151,7 @@ async fn run(
     drop(listener);
     tracing::info!("ending: what runs is still answered");
     let _ = stopping.send(true);
-    shared.recent.end();
+    shared.recent.hang_up();
     for tenant in &shared.tenants {
         tenant.sessions.hang_up();
     }

@@ -55,6 +55,9 @@ impl Sessions {
     /// all of them are busy there is no place.
     pub fn open(&self, conversation: Arc<Conversation>) -> Option<String> {
         let name = random_name()?;
+        let digest = Sha256::digest(&name);
+        let shown = digest[..8].iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
+        conversation.session.set_name(&format!("{shown:016x}"));
         self.sweep();
         let mut table = self.lock();
         if table.len() >= self.most {
@@ -127,14 +130,15 @@ impl Sessions {
         self.lock().values().for_each(|entry| entry.conversation.session.cancel_all());
     }
 
-    /// What a person is told of them, the one that was used last first. Their names are secrets, so each has a mark.
+    /// What a person is told of them, the one that was used last first. Each has the name that those who look on
+    /// know it by: the own one lets anybody in.
     pub fn describe(&self) -> Vec<Value> {
         let table = self.lock();
         let mut entries: Vec<_> = table.iter().collect();
         entries.sort_by_key(|(_, entry)| Reverse(entry.used));
-        let describe = |(name, entry): (&String, &Entry)| {
+        let describe = |(_, entry): (&String, &Entry)| {
             json!({
-                "id": mark(name),
+                "id": entry.conversation.session.name().as_deref(),
                 "revision": entry.conversation.session.revision().as_str(),
                 "openSeconds": entry.opened.elapsed().as_secs(),
                 "idleSeconds": if entry.conversation.session.is_idle() { entry.used.elapsed().as_secs() } else { 0 },
@@ -164,16 +168,6 @@ fn random_name() -> Option<String> {
         let _ = write!(name, "{byte:02x}");
     }
     (got == bytes.len()).then_some(name)
-}
-
-/// What stands for a session where its name must not be told: the beginning of its SHA-256, in hexadecimal.
-fn mark(name: &str) -> String {
-    use std::fmt::Write as _;
-    let mut mark = String::with_capacity(12);
-    for byte in &Sha256::digest(name.as_bytes())[..6] {
-        let _ = write!(mark, "{byte:02x}");
-    }
-    mark
 }
 
 #[cfg(test)]

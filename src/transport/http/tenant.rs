@@ -14,7 +14,7 @@ use super::sessions::Sessions;
 use crate::limits::{
     MAX_HTTP_WAITING_CALLS, MAX_OPEN_BYTES, MAX_SMALL_REPLIES_BYTES, MAX_WAITING_REQUESTS, SMALL_REPLY_BYTES,
 };
-use crate::server::{Metered, Metrics, Recent, Service};
+use crate::server::{Metered, Metrics, Service};
 
 /// What bytes are counted in: a semaphore has fewer places than memory has bytes.
 const UNIT_BYTES: usize = 1024;
@@ -42,7 +42,7 @@ pub struct Offer {
     pub tools: Vec<String>,
     /// How many of its commands run now.
     pub commands: Box<dyn Fn() -> usize + Send + Sync>,
-    /// What it may reach, and what goes on there, as [`Server::place`](crate::server::Server::place) has it.
+    /// What it may reach, and what goes on there, as `Server::place` has it.
     pub place: Box<dyn Fn() -> Value + Send + Sync>,
 }
 
@@ -60,8 +60,6 @@ pub struct Tenant {
     pub commands: Box<dyn Fn() -> usize + Send + Sync>,
     /// What it may reach, and what goes on there.
     pub place: Box<dyn Fn() -> Value + Send + Sync>,
-    /// Its number among those whose calls are remembered.
-    pub seat: usize,
     /// The counts.
     pub metrics: Arc<Metrics>,
     /// Its sessions.
@@ -105,9 +103,7 @@ impl Tenant {
         is_operator: bool,
         offer: Offer,
         limits: TenantLimits,
-        recent: &Arc<Recent>,
     ) -> Arc<Self> {
-        let seat = recent.tenant();
         let metrics = Arc::new(Metrics::default());
         let service = Arc::new(Metered::new(offer.service, offer.tools, Arc::clone(&metrics)));
         Arc::new(Self {
@@ -117,7 +113,6 @@ impl Tenant {
             service,
             commands: offer.commands,
             place: offer.place,
-            seat,
             metrics,
             sessions: Sessions::new(limits.max_sessions, limits.session_idle),
             bucket: Mutex::new(Bucket::new(limits.per_minute, limits.burst, Instant::now())),

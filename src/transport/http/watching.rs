@@ -68,8 +68,8 @@ fn hash(page: &str, element: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(inside.as_bytes())))
 }
 
-fn view(tenant: &Tenant) -> View {
-    if tenant.is_operator { View::All } else { View::Only(tenant.seat) }
+fn view(tenant: &Tenant) -> View<'_> {
+    if tenant.is_operator { View::All } else { View::Only(&tenant.name) }
 }
 
 /// `GET /activity`: what the server is, what runs, and what has ended, as far as the query asks for it.
