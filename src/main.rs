@@ -18,7 +18,7 @@ use replay::limits::MAX_OPEN_FILES;
 use replay::mock::{Beside, Observed};
 use replay::protocol::Revision;
 use replay::sandbox::{Tier, attack};
-use replay::server::{Server, Service, Session};
+use replay::server::{Ledger, Server, Service, Session};
 use replay::transport::{Door, End, Writer};
 use replay::{bench, caller, docs, inspect, mocking, oneshot, probe, proxy, sandbox, start, web};
 
@@ -182,7 +182,7 @@ fn serve_http(config: &Config, cli: &Cli) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(config.log_level);
     raise_open_files();
-    let servers = web::prepare(cli, config)?;
+    let servers = web::prepare(cli, config, Ledger::new(Vec::new()))?;
     announce(servers.first(), &servers.wall_in());
     let stdio = if cli.http.stdio { Some((stdin()?, stdout()?)) } else { None };
     servers.serve(stdio, signals.as_fd().try_clone_to_owned()?)?;

@@ -19,7 +19,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use crate::cli::{Cli, ToolsetArg};
 use crate::config::{Config, HttpConfig, TokenEntry};
 use crate::limits::{HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS};
-use crate::server::{Server, Service, Session};
+use crate::server::{Ledger, Server, Service, Session};
 use crate::start;
 use crate::transport::http::{Offer, Settings, Tenant, TenantLimits, serve};
 use crate::transport::{Door, Limits, Writer};
@@ -31,11 +31,13 @@ pub struct Servers {
     tenants: Vec<Arc<Tenant>>,
     /// Each once. The first is the one for stdin and stdout, where they are served.
     cores: Vec<Arc<Server>>,
+    ledger: Arc<Ledger>,
     limits: Limits,
 }
 
-/// Binds the address and starts a server for each token; all that this process could not do any more inside its walls.
-pub fn prepare(cli: &Cli, config: &Config) -> Result<Servers> {
+/// Binds the address and starts a server for each token; all that this process could not do any more inside its walls. Calls
+/// are entered in the ledger.
+pub fn prepare(cli: &Cli, config: &Config, ledger: Arc<Ledger>) -> Result<Servers> {
     let address = cli.http.http.context("--http names no address")?;
     let HttpConfig { settings, tokens, tenant: limits, .. } = HttpConfig::resolve(address, &cli.http, &cli.options)?;
     let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
@@ -43,7 +45,8 @@ pub fn prepare(cli: &Cli, config: &Config) -> Result<Servers> {
     let mut cores = Vec::new();
     if tokens.is_empty() {
         let server = start::server(config)?;
-        tenants.push(Tenant::new("anyone".to_owned(), None, true, offer(&server), limits));
+        let offer = offer(&server, &ledger, "anyone");
+        tenants.push(Tenant::new("anyone".to_owned(), None, true, offer, limits));
         cores.push(server);
     } else {
         for entry in &tokens {
@@ -52,21 +55,22 @@ pub fn prepare(cli: &Cli, config: &Config) -> Result<Servers> {
             config.search_memory_bytes /= tokens.len();
             let server = start::server(&config).with_context(|| format!("the token `{}`", entry.name))?;
             let own = entry.limits(limits);
-            tenants.push(Tenant::new(entry.name.clone(), entry.digest(), entry.operator, offer(&server), own));
+            let offer = offer(&server, &ledger, &entry.name);
+            tenants.push(Tenant::new(entry.name.clone(), entry.digest(), entry.operator, offer, own));
             cores.push(server);
         }
         if cli.http.stdio {
             cores.insert(0, start::server(config)?);
         }
     }
-    Ok(Servers { listener, settings, tenants, cores, limits: config.client_limits })
+    Ok(Servers { listener, settings, tenants, cores, ledger, limits: config.client_limits })
 }
 
-fn offer(server: &Arc<Server>) -> Offer {
+fn offer(server: &Arc<Server>, ledger: &Arc<Ledger>, client: &str) -> Offer {
     let tools = server.names().map(str::to_owned).collect();
     let counted = Arc::clone(server);
     let commands = Box::new(move || counted.services().commands.running.len());
-    Offer { service: server.clone(), tools, commands }
+    Offer { service: ledger.over(server.clone(), client), tools, commands }
 }
 
 /// Serves a mock to whoever comes, until a signal does. Fails at an address that other machines reach: a mock has no tokens.
@@ -123,7 +127,7 @@ impl Servers {
         let (ended, end) = pipe_with(PipeFlags::CLOEXEC).context("a pipe")?;
         let door = match stdio {
             Some((input, output)) => {
-                let session = Session::new(self.cores[0].clone());
+                let session = Session::new(self.ledger.over(self.cores[0].clone(), "stdio"));
                 let door = Door::new(session, input, Writer::new(output), self.limits)?;
                 let run = move || door.run(Some(ended.as_fd())).map(drop);
                 Some(thread::Builder::new().name("stdio".to_owned()).spawn(run).context("no thread to be had")?)

@@ -11,9 +11,9 @@ mod kind;
 mod resolve;
 mod rules;
 mod spelling;
-mod touched;
 #[cfg(test)]
 pub(crate) mod tests;
+mod touched;
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;

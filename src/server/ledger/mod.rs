@@ -162,13 +162,7 @@ impl Entered {
     }
 
     /// Tells the first `most` observers that a call is over; the error of the first who objects.
-    fn tell(
-        &self,
-        flight: &Flight,
-        outcome: Ending,
-        reply: Option<&Outcome>,
-        most: usize,
-    ) -> Result<(), RpcError> {
+    fn tell(&self, flight: &Flight, outcome: Ending, reply: Option<&Outcome>, most: usize) -> Result<(), RpcError> {
         if flight.told.swap(true, SeqCst) {
             return Ok(());
         }
