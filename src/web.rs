@@ -42,14 +42,16 @@ pub struct Servers {
     limits: Limits,
 }
 
-/// Binds the address and starts a server for each token; all that this process could not do any more inside its walls.
-pub fn prepare(cli: &Cli, config: &Config) -> Result<Servers> {
+/// Binds the address and starts a server for each token; all that this process could not do any more inside its walls. Calls
+/// are told to these observers, and then to who looks on over HTTP.
+pub fn prepare(cli: &Cli, config: &Config, mut observers: Vec<Arc<dyn Observer>>) -> Result<Servers> {
     let address = cli.http.http.context("--http names no address")?;
     let HttpConfig { settings, tokens, tenant: limits, .. } = HttpConfig::resolve(address, &cli.http, &cli.options)?;
     let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
     let mut tenants = Vec::new();
     let recent = Recent::new(random_number()?);
-    let ledger = Ledger::new(vec![Arc::clone(&recent) as Arc<dyn Observer>]);
+    observers.push(Arc::clone(&recent) as Arc<dyn Observer>);
+    let ledger = Ledger::new(observers);
     let mut cores = Vec::new();
     if tokens.is_empty() {
         let server = start::server(config)?;

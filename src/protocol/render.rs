@@ -158,7 +158,8 @@ mod tests {
             ],
             structured: Some("{\"n\":1}".into()),
             meta: vec![("size", json!(3))],
-            ..ToolReply::default()
+            is_error: false,
+            code: None,
         }));
         let old = json!({"jsonrpc": "2.0", "id": null, "result": {
             "content": [

@@ -34,13 +34,22 @@ fn only_the_empty_page_is_there_for_everybody() {
     let pair = pair(&[]);
     for path in ["/activity", "/activity/stream", "/activity/1", "/activity/"] {
         let refused = pair.server.ask("GET", path, &[], b"");
-        assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some("Bearer realm=\"replay\"")), "{path}");
+        assert_eq!(
+            (refused.status, refused.header("www-authenticate")),
+            (401, Some("Bearer realm=\"replay\"")),
+            "{path}"
+        );
         assert_eq!(pair.server.ask("POST", path, &[("Authorization", &pair.bob)], b"").status, 405, "{path}");
     }
     let page = pair.server.ask("GET", "/", &[], b"");
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     let policy = page.header("content-security-policy").unwrap();
-    for part in ["default-src 'none'; script-src 'sha256-", "style-src 'sha256-", "connect-src 'self'; ", "trusted-types 'none'"] {
+    for part in [
+        "default-src 'none'; script-src 'sha256-",
+        "style-src 'sha256-",
+        "connect-src 'self'; ",
+        "trusted-types 'none'",
+    ] {
         assert!(policy.contains(part), "{policy}");
     }
     assert!(!policy.contains("unsafe"), "{policy}");
@@ -88,7 +97,10 @@ fn a_call_is_told_whole() {
     });
     assert_eq!(whole, expected);
     let denied = &calls[0];
-    assert_eq!((&denied["code"], &denied["paths"][0]), (&json!(-32001), &json!({"path": "/etc/hostname", "access": "denied"})));
+    assert_eq!(
+        (&denied["code"], &denied["paths"][0]),
+        (&json!(-32001), &json!({"path": "/etc/hostname", "access": "denied"}))
+    );
     assert_eq!(server.ask("GET", "/activity/99", &[], b"").status, 404);
     assert_eq!(server.ask("GET", "/activity?limit=all", &[], b"").status, 400);
 }
@@ -115,7 +127,10 @@ fn tenants_hear_of_their_own_calls_only() {
     let every = get(&pair.server, "/activity", &pair.alice).json();
     assert_eq!(texts(&every["calls"], "client"), ["bob", "alice"]);
     let other = format!("/activity/{}", every["calls"][1]["id"]);
-    assert_eq!((get(&pair.server, &other, &pair.alice).status, get(&pair.server, &other, &pair.bob).status), (200, 404));
+    assert_eq!(
+        (get(&pair.server, &other, &pair.alice).status, get(&pair.server, &other, &pair.bob).status),
+        (200, 404)
+    );
 }
 
 #[test]
@@ -166,7 +181,8 @@ fn long_replies_and_arguments_are_remembered_in_part() {
     assert_eq!(server.post(&call(9, "write_file", &json!({"path": path, "content": content}))).status, 200);
     let list = server.ask("GET", "/activity", &[], b"");
     assert!(list.body.len() < 16 * 1024, "{}", list.body.len());
-    let ids: Vec<u64> = list.json()["calls"].as_array().unwrap().iter().map(|call| call["id"].as_u64().unwrap()).collect();
+    let ids: Vec<u64> =
+        list.json()["calls"].as_array().unwrap().iter().map(|call| call["id"].as_u64().unwrap()).collect();
     let whole = |id: u64| server.ask("GET", &format!("/activity/{id}"), &[], b"").json();
     let text = whole(ids[1])["text"].as_str().unwrap().to_owned();
     assert!(text.contains("\n… 9883616 bytes are left out …\n") && text.len() < 17 * 1024, "{}", &text[12_000..13_000]);
@@ -188,7 +204,10 @@ fn what_runs_is_told_and_so_is_stdin() {
     let mut input = server.child().stdin.take().unwrap();
     std::io::Write::write_all(&mut input, message.as_bytes()).unwrap();
     let begun = client.named_event().2;
-    assert_eq!([&begun["client"], &begun["state"], &begun["subject"]], [&json!("stdio"), &json!("running"), &json!(line)]);
+    assert_eq!(
+        [&begun["client"], &begun["state"], &begun["subject"]],
+        [&json!("stdio"), &json!("running"), &json!(line)]
+    );
     let progress = loop {
         let call = client.named_event().2;
         if let Some(progress) = call.get("progress") {
