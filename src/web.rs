@@ -140,7 +140,10 @@ impl Servers {
             tracing::warn!("tokens and files cross the network as they are (no --tls-cert)");
         }
         let scheme = if is_encrypted { "https" } else { "http" };
-        tracing::info!(tenants = self.tenants.len(), "serving at {scheme}://{address}/mcp");
+        tracing::info!(
+            tenants = self.tenants.len(),
+            "serving at {scheme}://{address}/mcp, for a person to look on at {scheme}://{address}/"
+        );
         // Its end is what the door hears of: the signal itself is taken by the first who reads it.
         let (ended, end) = pipe_with(PipeFlags::CLOEXEC).context("a pipe")?;
         let door = match stdio {

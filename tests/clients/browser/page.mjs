@@ -157,7 +157,7 @@ try {
   const lines = await body.locator("pre .line").allTextContents();
   check("page shows an edit as a difference", JSON.stringify(lines) === JSON.stringify([
     "     for item in items:", "-        result += item.price", "+        # A line of an order stands for several pieces.",
-    "+        result += item.price * item.quantity", " ",
+    "+        result += item.price * item.quantity",
   ]), lines);
   check("page moves the focus to what was opened", await page.evaluate(() => document.activeElement.id === "detail"));
   if (picture) {
