@@ -1,8 +1,8 @@
 // A browser drives the page of the built program.
 //
-// usage: node page.mjs BINARY WALLS CHROMIUM [PICTURE]
+// usage: node page.mjs BINARY WALLS CHROMIUM [PICTURE ROOT]
 //
-// WALLS is what --sandbox gets. With PICTURE a picture of the page is written there.
+// WALLS is what --sandbox gets. A picture of the page is written to PICTURE, of work below ROOT, an empty directory.
 //
 // Prints one line per check; exits with 1 if one failed.
 
@@ -18,9 +18,9 @@ import { chromium } from "playwright-core";
 import { check, deadline, status } from "./checks.mjs";
 import { faint } from "./contrast.mjs";
 
-const [, , binary, walls, browserPath, picture] = process.argv;
+const [, , binary, walls, browserPath, picture, place] = process.argv;
 const command = path.resolve(binary);
-const root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "replay-page-")));
+const root = fs.realpathSync(place ?? fs.mkdtempSync(path.join(os.tmpdir(), "replay-page-")));
 const app = path.join(root, "shop");
 const notes = path.join(root, "notes");
 const timer = deadline("page", 180);
@@ -29,6 +29,8 @@ fs.mkdirSync(path.join(app, "src"), { recursive: true });
 fs.mkdirSync(notes);
 const source = "def total(items):\n    result = 0\n    for item in items:\n        result += item.price\n    return result\n";
 fs.writeFileSync(path.join(app, "src/cart.py"), source);
+const go = path.join(app, "go");
+fs.writeFileSync(path.join(app, "build.sh"), "echo building\nwhile [ ! -e go ]; do sleep 0.05; done\necho built\n");
 fs.writeFileSync(path.join(notes, "plan.md"), "# Plan\n\n- totals with quantities\n");
 
 function token(name, ...more) {
@@ -71,7 +73,7 @@ const call = (who, name, args) => rpc(who, "tools/call", { name, arguments: args
 const hostile = "<img src=x onerror=\"window.owned=1\"><script>window.owned=1</script>";
 const cart = path.join(app, "src/cart.py");
 
-// What an agent does on an ordinary day, and some of what one does on others.
+// What an agent does on an ordinary day.
 async function work() {
   await call("alice", "list_directory", { path: app });
   await call("alice", "read_file", { path: cart });
@@ -88,6 +90,10 @@ async function work() {
     oldText: "    for item in items:\n        result += item.price\n",
     newText: "    for item in items:\n        # A line of an order stands for several pieces.\n        result += item.price * item.quantity\n",
   }] });
+}
+
+// And on others.
+async function mischief() {
   await call("alice", "execute_command", { command: `printf '%s\\n' '${hostile}'; printf '\\033[31mred \\342\\200\\256gnp.exe\\n'` });
   await call("alice", hostile, { [hostile]: hostile });
 }
@@ -132,20 +138,32 @@ try {
   await page.locator("#token").fill(tokens.alice);
   await page.keyboard.press("Enter");
   await row("plan.md").waitFor();
-  check("page shows an operator all calls", (await rows.count()) === 11, await rows.allTextContents());
+  check("page shows an operator all calls", (await rows.count()) === 9, await rows.allTextContents());
   await page.locator("#connection[data-state=live]").waitFor();
 
-  const go = path.join(app, "go");
-  const running = call("alice", "execute_command", { command: "echo waits; while [ ! -e go ]; do sleep 0.05; done; echo gone on", workdir: app });
+  const running = call("alice", "execute_command", { command: "sh build.sh", workdir: app });
   await page.keyboard.press("1");
-  await row("echo waits").locator(".running").waitFor();
+  await row("sh build.sh").locator(".running").waitFor();
   await row("bytes of output").waitFor();
   check("page shows what runs, and how far it is", (await rows.count()) === 1);
+  const moving = () => page.evaluate(() => document.getAnimations().length);
+  const before = await moving();
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  check("page holds still when asked to", before === 1 && (await moving()) === 0, before);
+  await page.emulateMedia({ reducedMotion: "no-preference" });
+  if (picture) {
+    await page.setViewportSize({ width: 1360, height: 700 });
+    await page.keyboard.press("2");
+    await row("edit_file").click();
+    await body.locator(".line.add").first().waitFor();
+    await page.screenshot({ path: picture });
+    await page.keyboard.press("Escape");
+  }
   fs.writeFileSync(go, "");
   await running;
   await page.getByText("Nothing runs.").waitFor();
   await page.keyboard.press("2");
-  await row("echo waits").locator(".ok").waitFor();
+  await row("sh build.sh").locator(".ok").waitFor();
   check("page shows that it has ended", true);
 
   await page.keyboard.press("/");
@@ -160,14 +178,10 @@ try {
     "+        result += item.price * item.quantity",
   ]), lines);
   check("page moves the focus to what was opened", await page.evaluate(() => document.activeElement.id === "detail"));
-  if (picture) {
-    await page.keyboard.press("Escape");
-    await page.keyboard.press("Escape");
-  }
   await page.keyboard.press("Escape");
   check("page closes on Escape", !(await page.locator("#detail").isVisible()));
   await page.keyboard.press("Escape");
-  await page.waitForFunction(() => document.querySelectorAll("#list .row").length === 12);
+  await page.waitForFunction(() => document.querySelectorAll("#list .row").length === 10);
 
   await page.keyboard.press("g");
   const first = await page.locator("#list .row[aria-selected=true]").getAttribute("id");
@@ -188,26 +202,23 @@ try {
   check("page shows sessions without their names", (await rows.count()) === 1 && !(await page.content()).includes(session));
   await page.keyboard.press("2");
 
+  await mischief();
   await row("printf").click();
-  await body.getByText("gnp.exe").waitFor();
-  const told = await body.locator("section", { hasText: "Reply" }).locator("pre").textContent();
+  const told = await body.locator("section", { has: page.locator("h3", { hasText: /^Reply$/ }) }).locator("pre").textContent();
   check("page shows output as text", told.includes(`${hostile}\n\\u{1b}[31mred \\u{202e}gnp.exe`), told);
   await row("window.owned").filter({ hasText: "invalid" }).click();
   await page.locator("#detail-title", { hasText: hostile }).waitFor();
   const owned = await page.evaluate(() => [window.owned, document.querySelectorAll("img").length, document.scripts.length]);
   check("page makes nothing of what agents write", JSON.stringify(owned) === "[null,0,1]", owned);
 
-  await page.emulateMedia({ reducedMotion: "reduce" });
-  const animations = await page.evaluate(() => document.getAnimations().length);
-  check("page holds still when asked to", animations === 0, animations);
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme });
     for (const [what, show] of [
-      ["calls", async () => { await page.keyboard.press("2"); await row("result").first().waitFor().catch(() => {}); }],
-      ["an edit", async () => { await row("cart.py").filter({ hasText: "edit_file" }).click(); await body.locator(".line.del").waitFor(); }],
-      ["help", async () => { await page.keyboard.press("?"); }],
+      ["calls", () => page.keyboard.press("2")],
+      ["an edit", () => row("edit_file").click().then(() => body.locator(".line.del").waitFor())],
+      ["help", () => page.keyboard.press("?")],
     ]) {
-      if (what === "calls") await page.keyboard.press("2"); else await show();
+      await show();
       const unreadable = await page.evaluate(faint);
       check(`page is readable, ${colorScheme}, ${what}`, unreadable.length === 0, unreadable);
     }
@@ -226,15 +237,6 @@ try {
   check("page asks nobody else", asked.every((url) => new URL(url).origin === origin), asked);
   check("page breaks no rule", (await page.evaluate(() => window.violations.length)) === 0, await page.evaluate(() => window.violations));
   check("page has no fault", faults.length === 0, faults);
-
-  if (picture) {
-    await page.setViewportSize({ width: 1360, height: 850 });
-    await page.emulateMedia({ colorScheme: "light" });
-    await page.keyboard.press("2");
-    await row("edit_file").click();
-    await body.locator(".line.add").first().waitFor();
-    await page.screenshot({ path: picture });
-  }
   await context.close();
 } catch (error) {
   check("page does not throw", false, [String(error?.stack ?? error), faults]);
