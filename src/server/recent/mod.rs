@@ -16,7 +16,7 @@ use std::time::Instant;
 
 use ring::{Kept, Ring};
 
-use crate::limits::{MAX_RECENT_FOLLOWERS, MAX_RECENT_PAGE};
+use crate::limits::{MAX_RECENT_FOLLOWERS, MAX_RECENT_PAGE, MAX_RECENT_PAGE_BYTES};
 
 /// Whose calls are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,14 +151,22 @@ impl Recent {
         let before = before.unwrap_or(u64::MAX);
         let mut found: Vec<_> = state.rings(view).flat_map(|ring| ring.ended_before(before).take(most + 1)).collect();
         found.sort_unstable_by_key(|kept| std::cmp::Reverse(kept.seq));
-        let is_more = found.len() > most;
-        found.truncate(most);
-        let last = found.last().map_or(before, |kept| kept.seq);
+        let mut calls: Vec<String> = Vec::new();
+        let mut bytes = 0;
+        for kept in found.iter().take(most) {
+            let summary = kept.summary();
+            bytes += summary.len();
+            if bytes > MAX_RECENT_PAGE_BYTES && !calls.is_empty() {
+                break;
+            }
+            calls.push(summary);
+        }
+        let last = calls.len().checked_sub(1).filter(|_| found.len() > calls.len()).map(|last| found[last].seq);
         Page {
             position: self.position(state.last),
-            running: state.rings(view).flat_map(Ring::running).map(Kept::summary).collect(),
-            calls: found.into_iter().map(Kept::summary).collect(),
-            before: is_more.then_some(last),
+            running: state.rings(view).flat_map(Ring::running).take(MAX_RECENT_PAGE).map(Kept::summary).collect(),
+            before: last,
+            calls,
         }
     }
 

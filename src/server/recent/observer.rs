@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 
 use super::excerpt::{arguments, reply_text, subject};
 use super::{Recent, Told};
+use crate::limits::{RECENT_LISTED_PATHS, RECENT_SUBJECT_BYTES};
+use crate::policy::{Touch, TouchedPath};
 use crate::protocol::{Outcome, RpcError};
 use crate::server::ledger::{Begun, Entry, Observer};
 use crate::text::escape::show_path;
@@ -29,21 +31,33 @@ impl Observer for Recent {
     fn ended(&self, entry: &Entry, reply: Option<&Outcome>) -> Result<(), RpcError> {
         let call = &entry.call;
         let mut summary = head(call, "done");
-        let paths = entry
-            .paths
-            .iter()
-            .map(|touched| json!({"path": show_path(&touched.path), "access": touched.touch.as_str()}));
+        let (listed, all) = paths(entry);
         summary["outcome"] = entry.outcome.as_str().into();
         summary["code"] = entry.code.into();
         summary["replyBytes"] = entry.reply_bytes.into();
         summary["durationMs"] = (entry.duration.as_micros() as f64 / 1000.0).into();
-        summary["paths"] = paths.collect();
-        summary["pathsMore"] = entry.paths_more.into();
+        summary["pathsMore"] = (entry.paths_more + (all.len() - listed.len()) as u64).into();
+        summary["paths"] = listed.into();
         let mut detail = what(call);
+        if entry.paths.len() > RECENT_LISTED_PATHS {
+            detail["allPaths"] = all.into();
+        }
         detail["text"] = reply.map(reply_text).into();
         self.end(&call.client, call.id, Told { summary: members(&summary), detail: members(&detail) });
         Ok(())
     }
+}
+
+/// The paths of a call for a list, what was refused first, and all of them.
+fn paths(entry: &Entry) -> (Vec<Value>, Vec<Value>) {
+    let told = |touched: &TouchedPath, most: usize| {
+        let path = show_path(&touched.path);
+        json!({"path": &path[..path.floor_char_boundary(most)], "access": touched.touch.as_str()})
+    };
+    let (refused, others): (Vec<_>, Vec<_>) = entry.paths.iter().partition(|touched| touched.touch == Touch::Denied);
+    let listed = refused.into_iter().chain(others).take(RECENT_LISTED_PATHS);
+    let listed = listed.map(|touched| told(touched, RECENT_SUBJECT_BYTES)).collect();
+    (listed, entry.paths.iter().map(|touched| told(touched, usize::MAX)).collect())
 }
 
 /// What is known of a call before its work.

@@ -13,6 +13,7 @@ const OVERHEAD_BYTES: usize = 256;
 #[derive(Debug, Default)]
 pub struct Ring {
     running: BTreeMap<u64, Kept>,
+    running_bytes: usize,
     /// In the order of their ends, which is that of `seq`.
     ended: VecDeque<Kept>,
     bytes: usize,
@@ -56,9 +57,12 @@ impl Kept {
 impl Ring {
     /// Puts in a call that runs. Whether there was a place for it.
     pub fn begin(&mut self, seq: u64, id: u64, told: Told) -> bool {
-        let has_place = self.running.len() < MAX_RECENT_RUNNING;
+        let kept = Kept { seq, id, told, progress: None };
+        let bytes = self.running_bytes + kept.bytes();
+        let has_place = self.running.len() < MAX_RECENT_RUNNING && bytes <= MAX_RECENT_BYTES;
         if has_place {
-            self.running.insert(id, Kept { seq, id, told, progress: None });
+            self.running_bytes = bytes;
+            self.running.insert(id, kept);
         }
         has_place
     }
@@ -77,7 +81,9 @@ impl Ring {
 
     /// Moves a call to those that have ended, and forgets the oldest of them where there are too many.
     pub fn end(&mut self, seq: u64, id: u64, told: Told) -> bool {
-        self.running.remove(&id);
+        if let Some(begun) = self.running.remove(&id) {
+            self.running_bytes -= begun.bytes();
+        }
         let kept = Kept { seq, id, told, progress: None };
         self.bytes += kept.bytes();
         self.ended.push_back(kept);

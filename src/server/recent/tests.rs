@@ -1,5 +1,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::task::Wake;
+use std::time::{Duration, SystemTime};
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -7,7 +8,9 @@ use serde_json::{Value, json};
 use super::excerpt::{arguments, reply_text, subject};
 use super::*;
 use crate::limits::{MAX_RECENT_BYTES, MAX_RECENT_CALLS, RECENT_ARGUMENTS_BYTES, RECENT_TEXT_BYTES};
-use crate::protocol::{Body, Content, ToolReply};
+use crate::policy::{Touch, TouchedPath};
+use crate::protocol::{Body, Code, Content, Revision, RpcError, ToolReply};
+use crate::server::{Begun, Ending, Entry, Observer as _};
 
 fn told(text: &str) -> Told {
     Told { summary: format!("\"tool\":\"{text}\""), detail: "\"text\":\"x\"".to_owned() }
@@ -132,8 +135,21 @@ fn a_flood_is_bounded() {
     for id in 0..1000 {
         recent.end(tenant, id, Told { summary: "\"tool\":\"t\"".to_owned(), detail: detail.clone() });
     }
-    let kept = recent.page(View::All, None, usize::MAX).calls.len();
-    assert_eq!(kept, MAX_RECENT_BYTES / (detail.len() + 10 + 256));
+    let page = recent.page(View::All, None, usize::MAX);
+    assert_eq!((page.calls.len(), page.before), (MAX_RECENT_BYTES / (detail.len() + 10 + 256), None));
+    for id in 1000..2000 {
+        recent.begin(tenant, id, Told { summary: String::new(), detail: detail.clone() });
+    }
+    let running = recent.page(View::All, None, 0).running.len();
+    assert_eq!(running, MAX_RECENT_BYTES / (detail.len() + 256));
+    // A page is no larger than it should be, however much there is.
+    let other: &Arc<str> = &"b".into();
+    let long = format!("\"tool\":\"{}\"", "x".repeat(100 * 1024));
+    for id in 3000..3050 {
+        recent.end(other, id, Told { summary: long.clone(), detail: String::new() });
+    }
+    let page = recent.page(View::Only("b"), None, 50);
+    assert_eq!((page.calls.len(), page.before.is_some()), (MAX_RECENT_PAGE_BYTES / (long.len() + 12), true));
     let followers: Vec<_> = std::iter::from_fn(|| recent.follow(View::All, None)).collect();
     assert_eq!(followers.len(), MAX_RECENT_FOLLOWERS);
     drop(followers);
@@ -160,6 +176,54 @@ fn who_waits_is_woken_once() {
     recent.begin(one, 2, told("a"));
     recent.begin(one, 3, told("a"));
     assert_eq!(count.0.load(SeqCst), 1);
+}
+
+#[test]
+fn refused_paths_are_listed_and_all_are_told() {
+    let call = Arc::new(Begun {
+        id: 5,
+        at: SystemTime::UNIX_EPOCH,
+        client: "a".into(),
+        session: None,
+        revision: Revision::NEWEST_HANDSHAKE,
+        tool: "read_multiple_files".to_owned(),
+        arguments: json!({"paths": ["/0"]}),
+        excerpts: None,
+        request_bytes: 1,
+        trace_id: None,
+    });
+    let touched = |index: usize| {
+        let touch = if index == 9 { Touch::Denied } else { Touch::Read };
+        TouchedPath { path: format!("/{index}").into(), real: None, touch }
+    };
+    let recent = Recent::new(7);
+    recent.begun(&call).unwrap();
+    let entry = Entry {
+        call,
+        outcome: Ending::Ok,
+        code: None,
+        reply_bytes: 2,
+        paths: (0..10).map(touched).collect(),
+        paths_more: 3,
+        duration: Duration::from_micros(1500),
+    };
+    recent.ended(&entry, Some(&Err(RpcError::new(Code::Internal, "no")))).unwrap();
+    let path =
+        |index: usize| json!({"path": format!("/{index}"), "access": if index == 9 { "denied" } else { "read" }});
+    let summary = json!({
+        "id": 5, "at": "1970-01-01T00:00:00.000Z", "client": "a", "session": null, "tool": "read_multiple_files",
+        "subject": "/0", "state": "done", "revision": "2025-11-25", "trace": null, "requestBytes": 1, "outcome": "ok",
+        "code": null, "replyBytes": 2, "durationMs": 1.5, "pathsMore": 5,
+        "paths": [9, 0, 1, 2, 3, 4, 5, 6].map(path),
+    });
+    let listed: Value = serde_json::from_str(&recent.page(View::All, None, 9).calls[0]).unwrap();
+    assert_eq!(listed, summary);
+    let mut whole = summary;
+    whole["arguments"] = json!({"paths": ["/0"]});
+    whole["allPaths"] = (0..10).map(path).collect();
+    whole["text"] = json!("no");
+    let told: Value = serde_json::from_str(&recent.detail(View::All, 5).unwrap()).unwrap();
+    assert_eq!(told, whole);
 }
 
 #[test]
