@@ -2,15 +2,14 @@
 //!
 //! Bottom layer: everything may read it, it reads nothing.
 
+mod audit;
 mod calls;
 mod http;
 mod python;
+mod recent;
 mod testrun;
 
-pub use self::calls::*;
-pub use self::http::*;
-pub use self::python::*;
-pub use self::testrun::*;
+pub use self::{audit::*, calls::*, http::*, python::*, recent::*, testrun::*};
 
 /// Longest line accepted on stdin, in bytes. A 10 MB `write_file` can be more than 20 MB of escaped JSON.
 pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;

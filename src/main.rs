@@ -182,7 +182,7 @@ fn serve_http(config: &Config, cli: &Cli) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(config.log_level);
     raise_open_files();
-    let servers = web::prepare(cli, config)?;
+    let servers = web::prepare(cli, config, Vec::new())?;
     announce(servers.first(), &servers.wall_in());
     let stdio = if cli.http.stdio { Some((stdin()?, stdout()?)) } else { None };
     servers.serve(stdio, signals.as_fd().try_clone_to_owned()?)?;

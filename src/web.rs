@@ -16,6 +16,7 @@ use clap::ValueEnum as _;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Resource, getrlimit};
 use rustix::rand::{GetRandomFlags, getrandom};
+use serde_json::Value;
 
 use crate::cli::{Cli, ToolsetArg};
 use crate::config::{Config, HttpConfig, TokenEntry};
@@ -24,34 +25,45 @@ use crate::limits::{
     HTTP_BACKLOG, HTTP_CLIENT_TIMEOUT_SECS, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS,
     MAX_HTTP_SESSIONS, RESERVED_OPEN_FILES,
 };
-use crate::server::{Server, Service, Session};
+use crate::server::{Ledger, Observer, Recent, Server, Service, Session};
 use crate::start;
 use crate::tools::Services;
 use crate::transport::http::{Offer, Settings, Tenant, TenantLimits, Usage, serve};
 use crate::transport::{Door, Limits, Writer};
+
+/// Whoever comes to a server without tokens.
+const ANYONE: &str = "anyone";
+/// Whoever writes to stdin, as those who look on know it.
+const STDIO: &str = "stdio";
 
 /// What is ready to be served once the walls stand.
 pub struct Servers {
     listener: TcpListener,
     settings: Settings,
     tenants: Vec<Arc<Tenant>>,
+    recent: Arc<Recent>,
+    ledger: Arc<Ledger>,
     /// Each once. The first is the one for stdin and stdout, where they are served.
     cores: Vec<Arc<Server>>,
     limits: Limits,
 }
 
-/// Binds the address and starts a server for each token; all that this process could not do any more inside its walls.
-pub fn prepare(cli: &Cli, config: &Config) -> Result<Servers> {
+/// Binds the address and starts a server for each token; all that this process could not do any more inside its walls. Calls
+/// are told to these observers, and then to who looks on over HTTP.
+pub fn prepare(cli: &Cli, config: &Config, mut observers: Vec<Arc<dyn Observer>>) -> Result<Servers> {
     let address = cli.http.http.context("--http names no address")?;
     let HttpConfig { mut settings, tokens, tenant: limits, .. } =
         HttpConfig::resolve(address, &cli.http, &cli.options)?;
     let listener = listen(address)?;
     settings.max_connections = connections(settings.max_connections);
     let mut tenants = Vec::new();
+    let recent = Recent::new(random_number()?);
+    observers.push(Arc::clone(&recent) as Arc<dyn Observer>);
+    let ledger = Ledger::new(observers);
     let mut cores = Vec::new();
     if tokens.is_empty() {
         let server = start::server(config)?;
-        tenants.push(Tenant::new("anyone".to_owned(), None, true, offer(&server), limits));
+        tenants.push(Tenant::new(ANYONE.to_owned(), None, true, offer(&server, &ledger, ANYONE), limits));
         cores.push(server);
     } else {
         for entry in &tokens {
@@ -60,14 +72,15 @@ pub fn prepare(cli: &Cli, config: &Config) -> Result<Servers> {
             config.search_memory_bytes /= tokens.len();
             let server = start::server(&config).with_context(|| format!("the token `{}`", entry.name))?;
             let own = entry.limits(limits);
-            tenants.push(Tenant::new(entry.name.clone(), entry.digest(), entry.operator, offer(&server), own));
+            let offer = offer(&server, &ledger, &entry.name);
+            tenants.push(Tenant::new(entry.name.clone(), entry.digest(), entry.operator, offer, own));
             cores.push(server);
         }
         if cli.http.stdio {
             cores.insert(0, start::server(config)?);
         }
     }
-    Ok(Servers { listener, settings, tenants, cores, limits: config.client_limits })
+    Ok(Servers { listener, settings, tenants, recent, ledger, cores, limits: config.client_limits })
 }
 
 /// A listener with room for a crowd: beyond those that wait the system drops who comes, and a client tries again a second later.
@@ -87,7 +100,7 @@ fn connections(asked: usize) -> usize {
     asked.min(most)
 }
 
-fn offer(server: &Arc<Server>) -> Offer {
+fn offer(server: &Arc<Server>, ledger: &Arc<Ledger>, name: &str) -> Offer {
     let tools = server.names().map(str::to_owned).collect();
     let counted = Arc::clone(server);
     let usage = Box::new(move || {
@@ -104,7 +117,9 @@ fn offer(server: &Arc<Server>) -> Offer {
                 .collect(),
         }
     });
-    Offer { service: server.clone(), tools, usage }
+    let described = Arc::clone(server);
+    let place = Box::new(move || described.place());
+    Offer { service: ledger.over(server.clone(), name), tools, usage, place }
 }
 
 /// Serves a mock to whoever comes, until a signal does. Fails at an address that other machines reach: a mock has no tokens.
@@ -120,8 +135,15 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
         max_sessions: MAX_HTTP_SESSIONS as usize,
         session_idle: Duration::from_secs(HTTP_SESSION_IDLE_SECS),
     };
-    let offer = Offer { service: Arc::clone(service), tools: Vec::new(), usage: Box::new(Usage::default) };
-    let tenant = Tenant::new("anyone".to_owned(), None, true, offer, held);
+    let recent = Recent::new(random_number()?);
+    let ledger = Ledger::new(vec![Arc::clone(&recent) as Arc<dyn Observer>]);
+    let offer = Offer {
+        service: ledger.over(Arc::clone(service), ANYONE),
+        tools: Vec::new(),
+        usage: Box::new(Usage::default),
+        place: Box::new(|| Value::Null),
+    };
+    let tenant = Tenant::new(ANYONE.to_owned(), None, true, offer, held);
     let settings = Settings {
         limits,
         hosts: Vec::new(),
@@ -131,7 +153,7 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
         tls: None,
     };
     tracing::info!("serving at http://{}/mcp", listener.local_addr().context("the address")?);
-    let served = serve(listener, settings, vec![tenant], signals);
+    let served = serve(listener, settings, vec![tenant], recent, signals);
     service.ended();
     served.with_context(|| format!("{address} cannot be served"))
 }
@@ -162,19 +184,22 @@ impl Servers {
             tracing::warn!("tokens and files cross the network as they are (no --tls-cert)");
         }
         let scheme = if is_encrypted { "https" } else { "http" };
-        tracing::info!(tenants = self.tenants.len(), "serving at {scheme}://{address}/mcp");
+        tracing::info!(
+            tenants = self.tenants.len(),
+            "serving at {scheme}://{address}/mcp, for a person to look on at {scheme}://{address}/"
+        );
         // Its end is what the door hears of: the signal itself is taken by the first who reads it.
         let (ended, end) = pipe_with(PipeFlags::CLOEXEC).context("a pipe")?;
         let door = match stdio {
             Some((input, output)) => {
-                let session = Session::new(self.cores[0].clone());
+                let session = Session::new(self.ledger.over(self.cores[0].clone(), STDIO));
                 let door = Door::new(session, input, Writer::new(output), self.limits)?;
                 let run = move || door.run(Some(ended.as_fd())).map(drop);
                 Some(thread::Builder::new().name("stdio".to_owned()).spawn(run).context("no thread to be had")?)
             }
             None => None,
         };
-        let served = serve(self.listener, self.settings, self.tenants, signals);
+        let served = serve(self.listener, self.settings, self.tenants, self.recent, signals);
         drop(end);
         let ended: usize = self.cores.iter().map(|server| server.services().commands.end_all()).sum();
         tracing::debug!(ended, "stopped by a signal");
@@ -185,6 +210,12 @@ impl Servers {
         }
         served.with_context(|| format!("{address} cannot be served"))
     }
+}
+
+fn random_number() -> Result<u32> {
+    let mut random = [0; 4];
+    getrandom(&mut random, GetRandomFlags::empty()).context("the system has no random numbers")?;
+    Ok(u32::from_ne_bytes(random))
 }
 
 /// A new token, and the line for the file below it.

@@ -13,7 +13,7 @@ use crate::limits;
 #[command(next_help_heading = "HTTP")]
 pub struct HttpArgs {
     /// Serve over HTTP at this address instead of stdin and stdout: /mcp, /mcp/ws, /health, /docs, /openapi.json and
-    /// /metrics. Any address but one of loopback needs tokens. Port 0 takes a free one, which the log names
+    /// /metrics, and at / a page on which a person sees what agents do. Any address but one of loopback needs tokens. Port 0 takes a free one, which the log names
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["mock", "record"])]
     pub http: Option<SocketAddr>,
     /// Serve stdin and stdout as well
@@ -94,7 +94,7 @@ pub enum TokenAction {
         /// Sets of tools of its own instead of those of the server
         #[arg(long = "own-tools", value_enum, value_delimiter = ',', value_name = "SET,...")]
         own_tools: Vec<ToolsetArg>,
-        /// Let it see in /metrics and /health/detailed what all tokens do
+        /// Let it see what all tokens do: on the page at /, in /activity, /metrics and /health/detailed
         #[arg(long)]
         operator: bool,
     },

@@ -23,6 +23,9 @@ const MIN_TOKEN_BYTES: usize = 16;
 /// Longest name of a token, in bytes.
 const MAX_NAME_BYTES: usize = 64;
 
+/// Names of those who have no token, whose calls another must not see.
+const RESERVED: [&str; 2] = ["anyone", "stdio"];
+
 /// A server over HTTP, with nothing left to look up.
 #[derive(Debug)]
 pub struct HttpConfig {
@@ -107,6 +110,9 @@ impl TokenEntry {
         let named = self.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
         if !named || self.name.is_empty() || self.name.len() > MAX_NAME_BYTES {
             bail!("the name `{}` must be 1 to {MAX_NAME_BYTES} letters, digits, `_`, `.` and `-`", self.name);
+        }
+        if RESERVED.contains(&&*self.name) {
+            bail!("the name `{}` is that of whoever has no token; choose another", self.name);
         }
         if self.digest().is_none() {
             bail!("`sha256` of `{}` must be 64 hexadecimal digits", self.name);
@@ -265,6 +271,8 @@ mod tests {
         );
         let name = fault(&format!("{{\"name\":\"a b\",\"sha256\":\"{sha}\"}}"));
         assert_eq!(name, "line 1: the name `a b` must be 1 to 64 letters, digits, `_`, `.` and `-`");
+        let taken = fault(&format!("{{\"name\":\"stdio\",\"sha256\":\"{sha}\"}}"));
+        assert_eq!(taken, "line 1: the name `stdio` is that of whoever has no token; choose another");
         assert_eq!(fault(&line(",\"allow\":[\"src\"]")), "line 1: `a` allows `src`, which is not absolute");
         assert_eq!(fault(&line(",\"max_calls\":0")), "line 1: `max_calls` of `a` is 0; it must be 1 to 1024");
         let twice = fault(&format!("{}\n{}", line(""), line("")));

@@ -29,6 +29,7 @@ use rustix::io::Errno;
 use thiserror::Error;
 
 use crate::limits::MAX_COMMAND_BYTES;
+use crate::policy::{Touch, note};
 use crate::sandbox::{Place, Request};
 
 pub use crate::sandbox::PROXY_PORT;
@@ -211,6 +212,7 @@ impl Command<'_> {
         if self.line.len() > MAX_COMMAND_BYTES {
             return Err(ExecError::TooLong { bytes: self.line.len() });
         }
+        note(self.dir.path.as_path(), None, Touch::Run);
         let environment = self.terminal.map(|_| ("TERM".into(), "xterm-256color".into()));
         Ok(Request {
             argv: ["/bin/sh", "-c", self.line].map(Into::into).into(),

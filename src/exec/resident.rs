@@ -16,6 +16,7 @@ use super::streams::output_pipe;
 use super::wait::{Bell, readable};
 use super::{Denied, ExecError, Exit, Job, Launcher, News, Running};
 use crate::cancel::CancelToken;
+use crate::policy::{Touch, note};
 use crate::sandbox::{Event, Place, RawString, Request, Vitals};
 
 /// A program without a shell.
@@ -281,6 +282,7 @@ impl Program<'_> {
         if !self.argv.first().is_some_and(|program| program.as_path().is_absolute()) {
             return Err(invalid("the program has no absolute path"));
         }
+        note(self.dir.path.as_path(), None, Touch::Run);
         Ok(Request {
             argv: self.argv.to_vec(),
             dir: self.dir.clone(),

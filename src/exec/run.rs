@@ -10,9 +10,10 @@ use super::interception::{Interception, Listening};
 use super::job::Countdown;
 use super::streams::{Streams, output_pipe};
 use super::wait::readable;
-use super::{Bounds, Command, ExecError, Launcher, News, Outcome, Running};
+use super::{Bounds, Command, Denied, ExecError, Launcher, News, Outcome, Running};
 use crate::cancel::CancelToken;
 use crate::limits::COMMAND_PROGRESS_MS;
+use crate::policy::{Touch, note};
 use crate::sandbox::{Event, Intercept, Request};
 
 /// How far a call is.
@@ -206,6 +207,11 @@ fn follow(
             News::Said(Event::Refused { step, errno }, _) => return Err(ExecError::refused(step, errno)),
             News::Said(Event::Ended { exit, left, denied }, _) => {
                 let [stdout, stderr] = streams.drain()?;
+                for denied in &denied {
+                    if let Denied::Protected(path) | Denied::Metadata(path) = denied {
+                        note(path.as_path(), None, Touch::Denied);
+                    }
+                }
                 return Ok(Outcome { stdout, stderr, exit, timed_out, cancelled, left, denied });
             }
             News::Gone => return Err(ExecError::Vanished),

@@ -13,6 +13,7 @@ mod rules;
 mod spelling;
 #[cfg(test)]
 pub(crate) mod tests;
+mod touched;
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
@@ -29,6 +30,7 @@ pub use error::{PolicyError, StartError};
 pub use grant::{Access, Grant, Root};
 pub use kind::Kind;
 pub(crate) use rules::{Id, Rules};
+pub use touched::{Entered, Record, Touch, Touched, TouchedPath, note};
 
 use crate::limits::{MAX_RESOLVE_STEPS, RESOLVE_RETRIES};
 use resolve::{Halt, Last, PATH_DIR, Spot};
@@ -77,7 +79,11 @@ impl Policy {
 
     /// Opens a regular file or directory for reading. Links are followed while they stay inside.
     pub fn read(&self, requested: impl AsRef<Path>) -> Result<Checked<Read>, PolicyError> {
-        let requested = requested.as_ref();
+        let touch = |file: &Checked<Read>| if file.kind() == Kind::Directory { Touch::List } else { Touch::Read };
+        noted(touch, |real| self.open_to_read(requested.as_ref(), real))
+    }
+
+    fn open_to_read(&self, requested: &Path, real: &mut Option<PathBuf>) -> Result<Checked<Read>, PolicyError> {
         let spelling = self.spell(requested)?;
         if let Some((root, below)) = self.direct(&spelling) {
             let flags = if spelling.wants_dir { READ | OFlags::DIRECTORY } else { READ };
@@ -89,7 +95,9 @@ impl Policy {
         }
         for _ in 0..RESOLVE_RETRIES {
             let spot = self.walk(&spelling, Last::Follow).map_err(|halt| self.halted(requested, &spelling, halt))?;
-            let writable = self.rules.writable(&below(&spot.place, &spot.tail));
+            let place = below(&spot.place, &spot.tail);
+            let writable = self.rules.writable(&place);
+            *real = Some(place);
             let opened = match spot.tail.first() {
                 None => openat(&spot.dir, ".", READ | OFlags::DIRECTORY, Mode::empty()),
                 Some(name) if spot.found.is_some() => openat(&spot.dir, name, READ | OFlags::NOFOLLOW, Mode::empty()),
@@ -107,10 +115,15 @@ impl Policy {
 
     /// Opens anything for its metadata alone, unreadable files and named pipes too. Links are followed while they stay inside.
     pub fn look(&self, requested: impl AsRef<Path>) -> Result<Checked<Look>, PolicyError> {
-        let requested = requested.as_ref();
+        noted(|_| Touch::Look, |real| self.open_to_look(requested.as_ref(), real))
+    }
+
+    fn open_to_look(&self, requested: &Path, real: &mut Option<PathBuf>) -> Result<Checked<Look>, PolicyError> {
         let spelling = self.spell(requested)?;
         let spot = self.walk(&spelling, Last::Follow).map_err(|halt| self.halted(requested, &spelling, halt))?;
-        let writable = self.rules.writable(&below(&spot.place, &spot.tail));
+        let place = below(&spot.place, &spot.tail);
+        let writable = self.rules.writable(&place);
+        *real = Some(place);
         let (handle, kind) = match (spot.tail.is_empty(), spot.found) {
             (true, _) => (spot.dir, Kind::Directory),
             (false, Some(found)) => found,
@@ -123,13 +136,16 @@ impl Policy {
 
     /// What a link met on a walk leads to inside the allowed directories; `None` if it leads out, nowhere, or in a circle.
     pub fn leads_to(&self, link: impl AsRef<Path>) -> Option<Checked<Look>> {
-        self.look(link).ok()
+        self.open_to_look(link.as_ref(), &mut None).ok()
     }
 
     /// Where a file may be written. A link in the last part is followed, also to a file that does not exist yet, while it
     /// stays inside; missing parents are no error, and are made when the file is written.
     pub fn write(&self, requested: impl AsRef<Path>) -> Result<Checked<Write>, PolicyError> {
-        let requested = requested.as_ref();
+        noted(|_| Touch::Write, |real| self.find_to_write(requested.as_ref(), real))
+    }
+
+    fn find_to_write(&self, requested: &Path, real: &mut Option<PathBuf>) -> Result<Checked<Write>, PolicyError> {
         let era = self.rules.era();
         let spelling = self.spell(requested)?;
         let direct = self.direct_entry(&spelling)?;
@@ -152,17 +168,23 @@ impl Policy {
         if let Some((protected, _)) = self.rules.protected_below(&place).next() {
             return Err(PolicyError::Protected { path: requested.into(), protected: protected.into() });
         }
+        touched::keep(real, &place);
         let rules = Arc::clone(&self.rules);
         Ok(Checked::new(spelling.into_path(), Write { dir, parents, name, place, wants_dir: false, rules, era }))
     }
 
     /// A directory that shall exist, with its parents. Links are followed while they stay inside.
     pub fn create_dir(&self, requested: impl AsRef<Path>) -> Result<Checked<NewDir>, PolicyError> {
-        let requested = requested.as_ref();
+        noted(|_| Touch::Create, |real| self.find_to_create(requested.as_ref(), real))
+    }
+
+    fn find_to_create(&self, requested: &Path, real: &mut Option<PathBuf>) -> Result<Checked<NewDir>, PolicyError> {
         let era = self.rules.era();
         let spelling = self.spell(requested)?;
         let spot = self.walk(&spelling, Last::Follow).map_err(|halt| self.halted(requested, &spelling, halt))?;
-        self.may_change(requested, &below(&spot.place, &spot.tail))?;
+        let place = below(&spot.place, &spot.tail);
+        self.may_change(requested, &place)?;
+        *real = Some(place);
         let blocked = spot.stuck.or(spot.found.is_some().then_some(Errno::NOTDIR));
         if let Some(errno) = blocked {
             return Err(PolicyError::inside(spelling.into_path(), errno));
@@ -175,7 +197,10 @@ impl Policy {
     ///
     /// Refuses an allowed directory, what contains one, and protected paths, what contains one that exists included.
     pub fn entry(&self, requested: impl AsRef<Path>) -> Result<Checked<Entry>, PolicyError> {
-        let requested = requested.as_ref();
+        noted(|_| Touch::Remove, |real| self.find_entry(requested.as_ref(), real))
+    }
+
+    fn find_entry(&self, requested: &Path, real: &mut Option<PathBuf>) -> Result<Checked<Entry>, PolicyError> {
         let spelling = self.spell(requested)?;
         let (dir, name, place) = if let Some(entry) = self.direct_entry(&spelling)? {
             // Where nothing may be changed it does not matter whether anything is there.
@@ -204,13 +229,17 @@ impl Policy {
                 return Err(PolicyError::Protected { path: requested.into(), protected: protected.into() });
             }
         }
+        touched::keep(real, &place);
         let rules = Arc::clone(&self.rules);
         Ok(Checked::new(spelling.into_path(), Entry { dir, name, place, rules }))
     }
 
     /// Where something may be moved to: a link in the last part is not followed, and missing parents are made on the way.
     pub fn destination(&self, requested: impl AsRef<Path>) -> Result<Checked<Write>, PolicyError> {
-        let requested = requested.as_ref();
+        noted(|_| Touch::Write, |real| self.find_destination(requested.as_ref(), real))
+    }
+
+    fn find_destination(&self, requested: &Path, real: &mut Option<PathBuf>) -> Result<Checked<Write>, PolicyError> {
         let era = self.rules.era();
         let spelling = self.spell(requested)?;
         let mut wants_dir = false;
@@ -226,6 +255,7 @@ impl Policy {
         };
         self.may_replace(requested, &place)?;
         self.may_change(requested, &place)?;
+        touched::keep(real, &place);
         let rules = Arc::clone(&self.rules);
         Ok(Checked::new(spelling.into_path(), Write { dir, parents, name, place, wants_dir, rules, era }))
     }
@@ -317,6 +347,23 @@ impl Policy {
         let spelling = self.spell(path)?;
         self.walk(&spelling, Last::Follow).map_err(|halt| self.halted(path, &spelling, halt))
     }
+}
+
+/// Does what is asked of the policy, and notes how it went for whoever looks on. The work says where a path led to as far
+/// as it knows that.
+fn noted<Use>(
+    touch: impl FnOnce(&Checked<Use>) -> Touch,
+    work: impl FnOnce(&mut Option<PathBuf>) -> Result<Checked<Use>, PolicyError>,
+) -> Result<Checked<Use>, PolicyError> {
+    let mut real = None;
+    let result = work(&mut real);
+    if touched::is_watched() {
+        match &result {
+            Ok(checked) => note(checked.shown(), real, touch(checked)),
+            Err(error) => touched::note_refusal(error),
+        }
+    }
+    result
 }
 
 struct DirectEntry {

@@ -23,6 +23,13 @@ impl TraceParent {
     }
 }
 
+impl TraceParent {
+    /// The trace, 32 hexadecimal digits.
+    pub fn trace_id(&self) -> &str {
+        &self.0[3..35]
+    }
+}
+
 impl fmt::Display for TraceParent {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.0)

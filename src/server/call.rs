@@ -62,7 +62,7 @@ impl Call<'_> {
             Err(error) => return Err(error),
         };
         let sink = |done: u64, total: Option<u64>, message: &str| self.report(outbox, done, total, message);
-        let progress = Progress::new(self.progress_token.is_some().then_some(&sink));
+        let progress = Progress::new((self.progress_token.is_some() || outbox.wants_progress()).then_some(&sink));
         let context = Context { services: &self.server.services, cancel: self.cancel, progress: &progress };
         let _busy = self.server.services.memory.busy();
         match tool.call(&context, arguments, self.revision.has_structured()) {
@@ -72,6 +72,7 @@ impl Call<'_> {
     }
 
     fn report(&self, outbox: &dyn Outbox, done: u64, total: Option<u64>, message: &str) {
+        outbox.progressed(done, total, message);
         let Some(token) = self.progress_token else { return };
         if self.cancel.is_cancelled() {
             return;

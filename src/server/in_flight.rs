@@ -23,6 +23,19 @@ pub enum Removed {
     GivenUp,
 }
 
+/// A request whose work hangs.
+#[derive(Debug)]
+pub struct GivenUp {
+    /// Of the request.
+    pub id: Id,
+    /// How it is answered.
+    pub revision: Revision,
+    /// Cancelled now.
+    pub token: CancelToken,
+    /// Whether an answer is still wanted.
+    pub is_wanted: bool,
+}
+
 /// What is known of one request.
 #[derive(Debug)]
 struct Work {
@@ -54,8 +67,8 @@ impl InFlight {
         if token.is_cancelled() { Removed::Cancelled } else { Removed::Wanted }
     }
 
-    /// Takes out those that have made no step for `limit`; with each, whether an answer is still wanted.
-    pub fn give_up(&self, limit: Duration) -> Vec<(Id, Revision, bool)> {
+    /// Takes out those that have made no step for `limit`.
+    pub fn give_up(&self, limit: Duration) -> Vec<GivenUp> {
         let mut all = self.lock();
         for work in all.values_mut().filter(|work| !work.token.is_stuck()) {
             work.moved = Instant::now();
@@ -64,7 +77,7 @@ impl InFlight {
         let given_up = |(id, work): (Id, Work)| {
             let is_wanted = !work.token.is_cancelled();
             work.token.cancel();
-            (id, work.revision, is_wanted)
+            GivenUp { id, revision: work.revision, token: work.token, is_wanted }
         };
         stuck.map(given_up).collect()
     }

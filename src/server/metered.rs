@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::ledger::Ending;
 use super::service::{Exchange, Outbox, Service};
-use crate::protocol::{Body, Code, Outcome, Request, Response};
+use crate::cancel::CancelToken;
+use crate::protocol::{Outcome, Request, Response};
 use crate::tools::Weight;
 
 /// Upper ends of the classes of durations, in milliseconds.
@@ -62,6 +64,15 @@ impl Metrics {
     fn denials(&self) -> u64 {
         let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         calls.iter().filter(|((_, outcome), _)| *outcome == DENIED).map(|(_, count)| count).sum()
+    }
+
+    /// Calls by how they went, in the order of the words.
+    pub fn outcomes(&self) -> BTreeMap<&'static str, u64> {
+        let mut outcomes = BTreeMap::new();
+        for ((_, outcome), count) in self.calls.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            *outcomes.entry(*outcome).or_default() += count;
+        }
+        outcomes
     }
 
     /// Adds the samples, each with these labels (`name="value",` each) before its own.
@@ -167,13 +178,17 @@ impl Service for Metered {
         }
         let begun = Instant::now();
         let outcome = self.inner.serve(exchange);
-        let word = if exchange.ticket.cancel.is_cancelled() { "cancelled" } else { word(outcome.as_ref()) };
-        self.metrics.count(self.tool(exchange.request.params), word, begun.elapsed());
+        let ending = Ending::of(outcome.as_ref(), exchange.ticket.cancel.is_cancelled());
+        self.metrics.count(self.tool(exchange.request.params), ending.as_str(), begun.elapsed());
         outcome
     }
 
     fn served(&self, exchange: &Exchange<'_>, outcome: &Outcome) {
         self.inner.served(exchange, outcome);
+    }
+
+    fn given_up(&self, cancel: &CancelToken) {
+        self.inner.given_up(cancel);
     }
 
     fn notified(&self, request: &Request<'_>) {
@@ -190,21 +205,6 @@ impl Service for Metered {
 
     fn ended(&self) {
         self.inner.ended();
-    }
-}
-
-/// The label `outcome`, the same for errors and for the results that stand in their place.
-fn word(outcome: Option<&Outcome>) -> &'static str {
-    let code = match outcome {
-        None => return "silent",
-        Some(Ok(Body::Tool(reply))) if reply.is_error => reply.code,
-        Some(Ok(_)) => return "ok",
-        Some(Err(error)) => Some(error.code),
-    };
-    match code {
-        Some(Code::NotAllowed) => DENIED,
-        Some(Code::InvalidParams) => "invalid",
-        _ => "failed",
     }
 }
 

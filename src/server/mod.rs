@@ -4,10 +4,13 @@ mod call;
 mod dispatch;
 mod in_flight;
 mod instructions;
+mod ledger;
 mod level;
 mod listing;
 mod logs;
 mod metered;
+mod place;
+mod recent;
 mod service;
 mod session;
 #[cfg(test)]
@@ -15,8 +18,10 @@ mod tests;
 
 use std::sync::Arc;
 
+pub use ledger::{Begun, Ending, Entry, Ledger, Observer};
 pub use level::Level;
 pub use metered::{Families, Metered, Metrics};
+pub use recent::{Follower, News, Recent, View};
 pub use service::{Exchange, ExclusiveWork, Outbox, Service};
 pub use session::{Admission, Session, Ticket, stateless_revisions};
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::session::{Session, Ticket};
+use crate::cancel::CancelToken;
 use crate::protocol::{Outcome, Request, Response};
 use crate::tools::Weight;
 
@@ -19,6 +20,12 @@ pub trait Outbox: Send + Sync {
     fn exclusively(&self, work: &mut ExclusiveWork<'_>) {
         work(&mut |bytes| self.send(bytes));
     }
+    /// Whether [`Outbox::progressed`] is to be told.
+    fn wants_progress(&self) -> bool {
+        false
+    }
+    /// How far the work is, for others than the client: so much is done, of so much if that is known.
+    fn progressed(&self, _done: u64, _total: Option<u64>, _message: &str) {}
 }
 
 /// One admitted request, and all that may be asked about it.
@@ -43,6 +50,8 @@ pub trait Service: Send + Sync {
     fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome>;
     /// After a request was served or has panicked, before its answer leaves.
     fn served(&self, _exchange: &Exchange<'_>, _outcome: &Outcome) {}
+    /// The request with this token hangs in the kernel and is answered without its work, which may come back even so.
+    fn given_up(&self, _cancel: &CancelToken) {}
     /// A notification came; the session itself cancels what is to be cancelled.
     fn notified(&self, _request: &Request<'_>) {}
     /// An answer came to a request that this service has sent.

@@ -2,14 +2,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::in_flight::{InFlight, Removed};
+use super::in_flight::{GivenUp, InFlight, Removed};
 use super::level::Level;
 use super::service::{Exchange, Outbox, Service};
 use crate::cancel::CancelToken;
@@ -25,6 +25,7 @@ pub struct Session {
     /// Requests that were given up and still hold a thread.
     stuck: AtomicUsize,
     level: Mutex<Option<Level>>,
+    name: OnceLock<Arc<str>>,
 }
 
 /// What becomes of a message at the door.
@@ -77,6 +78,7 @@ impl Session {
             in_flight: InFlight::default(),
             stuck: AtomicUsize::new(0),
             level: Mutex::new(None),
+            name: OnceLock::new(),
         };
         session.negotiate(Revision::NEWEST_HANDSHAKE);
         session
@@ -92,6 +94,16 @@ impl Session {
         let session = Self::new(service);
         session.negotiate(revision);
         session
+    }
+
+    /// Lets those who look on know it by this name, which must not be one that lets anybody in. The first name stays.
+    pub fn set_name(&self, name: &str) {
+        self.name.get_or_init(|| name.into());
+    }
+
+    /// The name that those who look on know it by.
+    pub fn name(&self) -> Option<Arc<str>> {
+        self.name.get().cloned()
     }
 
     fn negotiate(&self, revision: Revision) {
@@ -182,7 +194,8 @@ impl Session {
     pub fn give_up(&self, limit: Duration) -> Vec<Refused> {
         let given_up = self.in_flight.give_up(limit);
         self.stuck.fetch_add(given_up.len(), Ordering::SeqCst);
-        let refuse = |(id, revision, is_wanted): (Id, Revision, bool)| {
+        let refuse = |GivenUp { id, revision, token, is_wanted }: GivenUp| {
+            self.service.given_up(&token);
             tracing::warn!(%id, "given up: the filesystem does not answer");
             let seconds = limit.as_secs();
             let message = format!(

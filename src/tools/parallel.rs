@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::limits::WRITE_THREADS;
+use crate::policy::Touched;
 
 /// Applies `work` to each item. A panic in it reaches the caller.
 pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
@@ -23,8 +24,10 @@ fn map_on<T: Sync, R: Send>(most: usize, items: &[T], work: impl Fn(&T) -> R + S
     }
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(items.len()));
+    let touched = Touched::current();
     thread::scope(|scope| {
         let run = || {
+            let _entered = touched.as_ref().map(Touched::enter);
             let mut mine = Vec::new();
             while let Some((index, item)) = {
                 let index = next.fetch_add(1, Ordering::Relaxed);

@@ -3,8 +3,8 @@
 #
 # usage: tests/clients/run.sh BINARY
 #
-# Installs them below target/clients, pinned by requirements.txt and package-lock.json, and the service and the
-# libraries of the programs whose calls are recorded and replayed.
+# Installs them below target/clients, pinned by requirements.txt and package-lock.json, the service and the
+# libraries of the programs whose calls are recorded and replayed, and what drives a browser, which must be there.
 set -eu
 
 binary=$(realpath "$1")
@@ -32,6 +32,14 @@ if ! cmp -s "$here/service/package-lock.json" "$service/installed-lock.json"; th
     cp "$here/service/package-lock.json" "$service/installed-lock.json"
 fi
 cp "$here"/service/*.mjs "$here/service/package.json" "$here/service/requests.json" "$service/"
+browser=$place/browser
+mkdir -p "$browser"
+if ! cmp -s "$here/browser/package-lock.json" "$browser/installed-lock.json"; then
+    cp "$here/browser/package.json" "$here/browser/package-lock.json" "$browser/"
+    npm ci --prefix "$browser" --no-audit --no-fund --silent
+    cp "$here/browser/package-lock.json" "$browser/installed-lock.json"
+fi
+cp "$here"/browser/*.mjs "$here/checks.mjs" "$browser/"
 libraries=$place/libraries
 if ! cmp -s "$here/programs/requirements.txt" "$libraries.txt"; then
     rm -rf "$libraries"
@@ -87,6 +95,8 @@ if [ "$walls" = require ]; then
 else
     echo "no calls are recorded without walls: service.py and programs.py are not run" >&2
 fi
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+node "$browser/page.mjs" "$binary" "$walls" "$chromium" || failed=1
 node "$place/vitest.mjs" "$binary" "$walls" "$place/vitest3" 3.2.7 || failed=1
 node "$place/vitest.mjs" "$binary" "$walls" "$place/vitest5" 5.1.1 || failed=1
 exit "$failed"

@@ -1,5 +1,6 @@
 //! The server over HTTP, as clients have it: a hand-written client over TCP, so that nothing is mended on the way.
 
+mod activity;
 mod client;
 mod differential;
 mod floods;

@@ -14,6 +14,7 @@ use super::activity::Open;
 use super::calls::{Answer, Hangup};
 use super::feed::{Fed, Item};
 use crate::limits::{EVENTS_ALIVE_MS, HTTP_CHUNK_BYTES};
+use crate::server::{Follower, News};
 
 /// A reply's bytes, and what belongs to it until the last of them is taken.
 pub struct ReplyBody {
@@ -27,7 +28,7 @@ pub struct ReplyBody {
 
 /// What comes later.
 struct Events {
-    fed: Fed,
+    source: Source,
     /// The reply, after which the stream ends.
     pending: Option<oneshot::Receiver<Option<Answer>>>,
     /// The reply is here, and goes out when what came before it has.
@@ -36,6 +37,28 @@ struct Events {
     alive: Pin<Box<Sleep>>,
     /// Stops the work if the client goes away.
     hangup: Option<Hangup>,
+}
+
+/// Where it comes from.
+enum Source {
+    /// Messages of the protocol's.
+    Fed(Fed),
+    /// What somebody who looks on is told.
+    Followed(Follower),
+}
+
+impl Source {
+    /// The next event; `None` when there is to be no more.
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Bytes, Answer)>> {
+        match self {
+            Self::Fed(fed) => fed.poll_next(cx).map(|item| match item {
+                Some(Item::Message(bytes)) => Some((event(&bytes), Answer::default())),
+                Some(Item::Answer(answer)) => Some((event(&answer.bytes), answer)),
+                Some(Item::End) | None => None,
+            }),
+            Self::Followed(follower) => follower.poll_next(cx).map(|news| Some((told(&news?), Answer::default()))),
+        }
+    }
 }
 
 impl ReplyBody {
@@ -65,8 +88,22 @@ impl ReplyBody {
     ) -> Self {
         // A comment, so that the head leaves at once.
         let ready = first.map_or_else(|| Bytes::from_static(b":\n\n"), |first| event(first.bytes()));
+        Self::later(ready, Source::Fed(fed), pending, hangup)
+    }
+
+    /// A stream of what somebody who looks on is told, until the server ends.
+    pub fn followed(follower: Follower) -> Self {
+        Self::later(Bytes::from_static(b":\n\n"), Source::Followed(follower), None, None)
+    }
+
+    fn later(
+        ready: Bytes,
+        source: Source,
+        pending: Option<oneshot::Receiver<Option<Answer>>>,
+        hangup: Option<Hangup>,
+    ) -> Self {
         let alive = Box::pin(sleep(Duration::from_millis(EVENTS_ALIVE_MS)));
-        let events = Events { fed, pending, last: None, ended: false, alive, hangup };
+        let events = Events { source, pending, last: None, ended: false, alive, hangup };
         Self { ready, answer: Answer::default(), events: Some(events), open: None }
     }
 
@@ -90,6 +127,14 @@ fn event(message: &[u8]) -> Bytes {
     [b"event: message\ndata: ", message, b"\n\n"].concat().into()
 }
 
+/// What somebody who looks on is told, as an event. `id` is where it can go on from after it.
+fn told(news: &News) -> Bytes {
+    match news {
+        News::Call { position, call } => format!("id: {position}\nevent: call\ndata: {call}\n\n").into(),
+        News::Gap { position } => format!("id: {position}\nevent: gap\ndata: {{}}\n\n").into(),
+    }
+}
+
 impl Events {
     /// The next bytes, with what holds them in account.
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Bytes, Answer)>> {
@@ -103,14 +148,13 @@ impl Events {
             self.pending = None;
             self.last = Some(answer.ok().flatten().unwrap_or_default());
         }
-        match self.fed.poll_next(cx) {
-            Poll::Ready(Some(Item::Message(bytes))) => return Poll::Ready(Some((event(&bytes), Answer::default()))),
-            Poll::Ready(Some(Item::Answer(answer))) => return Poll::Ready(Some((event(&answer.bytes), answer))),
+        match self.source.poll_next(cx) {
+            Poll::Ready(Some(next)) => return Poll::Ready(Some(next)),
             Poll::Ready(None) if self.pending.is_none() && self.last.is_none() => {
                 self.ended = true;
                 return Poll::Ready(None);
             }
-            Poll::Ready(Some(Item::End) | None) | Poll::Pending => {}
+            Poll::Ready(None) | Poll::Pending => {}
         }
         if let Some(last) = self.last.take() {
             self.ended = true;

@@ -18,6 +18,7 @@ mod sessions;
 mod tenant;
 mod tls;
 mod upload;
+mod watching;
 mod websocket;
 
 use std::net::TcpListener;
@@ -39,7 +40,9 @@ use super::Limits;
 use crate::limits::{
     HTTP_END_MS, HTTP_LOOK_MS, HTTP_THREADS, MAX_HTTP_CALLS, MAX_STUCK_REQUESTS, MAX_WAITING_REQUESTS,
 };
+use crate::server::Recent;
 use guard::Guard;
+use watching::Page;
 
 /// How long threads that still run may take when all else has ended.
 const LAST_THREADS: Duration = Duration::from_secs(1);
@@ -72,6 +75,9 @@ struct Shared {
     limits: Limits,
     client_timeout: Duration,
     tls: Option<Arc<ServerConfig>>,
+    /// The calls of all tenants, for whoever looks on.
+    recent: Arc<Recent>,
+    page: Page,
     began: Instant,
     /// Requests without a token that is known.
     unauthorized: AtomicU64,
@@ -80,13 +86,15 @@ struct Shared {
 }
 
 /// Serves these tenants until `stop` becomes readable; then nothing new is accepted, and what runs is answered. If it becomes
-/// readable again, that is not waited for. A tenant that needs no token is the only one.
+/// readable again, that is not waited for. A tenant that needs no token is the only one. `recent` is what they were made
+/// with.
 ///
 /// The listener was bound before: once the process is inside its own walls it can bind nothing.
 pub fn serve(
     listener: TcpListener,
     settings: Settings,
     tenants: Vec<Arc<Tenant>>,
+    recent: Arc<Recent>,
     stop: OwnedFd,
 ) -> std::io::Result<()> {
     let bound = listener.local_addr()?;
@@ -103,10 +111,12 @@ pub fn serve(
     let shared = Arc::new(Shared {
         guard: Guard::new(bound, &settings.hosts, &settings.origins),
         tenants,
+        page: Page::new(anyone.is_none()),
         anyone,
         limits: settings.limits,
         client_timeout: settings.client_timeout,
         tls: settings.tls,
+        recent,
         began: Instant::now(),
         unauthorized: AtomicU64::new(0),
         stop: stopped,
@@ -149,6 +159,7 @@ async fn run(
     drop(listener);
     tracing::info!("ending: what runs is still answered");
     let _ = stopping.send(true);
+    shared.recent.hang_up();
     for tenant in &shared.tenants {
         tenant.sessions.hang_up();
     }

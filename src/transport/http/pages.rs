@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::Shared;
 use super::feed::Nowhere;
 use super::tenant::Tenant;
+use crate::limits::MAX_RECENT_PAGE;
 use crate::protocol::{Body, Incoming, parse};
 use crate::server::{Admission, Families, Session};
 
@@ -17,7 +18,7 @@ use crate::server::{Admission, Families, Session};
 const MAX_PAGES: usize = 100;
 
 /// The tenants that this one may hear of.
-fn seen<'a>(shared: &'a Shared, tenant: &'a Arc<Tenant>) -> &'a [Arc<Tenant>] {
+pub fn seen<'a>(shared: &'a Shared, tenant: &'a Arc<Tenant>) -> &'a [Arc<Tenant>] {
     if tenant.is_operator { &shared.tenants } else { std::slice::from_ref(tenant) }
 }
 
@@ -175,6 +176,20 @@ pub fn openapi(tenant: &Tenant) -> String {
                 "responses": {"200": {"description": "It is"}}}},
             "/health/detailed": {"get": {"summary": "How the server does", "operationId": "health_detailed",
                 "responses": {"200": {"description": "Version, time since the start, sessions, calls, commands"}}}},
+            "/": {"get": {"summary": "A page for a person who looks on", "operationId": "page", "security": [{}],
+                "responses": {"200": {"description": "The page, without data"}}}},
+            "/activity": {"get": {"summary": "What runs, and the calls that ended last", "operationId": "activity",
+                "parameters": [
+                    {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 0, "maximum": MAX_RECENT_PAGE}},
+                    {"name": "before", "in": "query", "schema": {"type": "integer"}, "description": "As an earlier reply has it"}],
+                "responses": {"200": {"description": "The server, its tenants, and calls without their texts"}}}},
+            "/activity/{id}": {"get": {"summary": "One call with its arguments and its reply", "operationId": "activity_call",
+                "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "integer"}}],
+                "responses": {"200": {"description": "The call"}, "404": {"description": "It is not remembered"}}}},
+            "/activity/stream": {"get": {"summary": "Calls as they begin, get on and end", "operationId": "activity_stream",
+                "parameters": [{"name": "Last-Event-ID", "in": "header", "schema": {"type": "string"}}],
+                "responses": {"200": {"description": "Events `call`, and `gap` where some are lost",
+                    "content": {"text/event-stream": {}}}}}},
             "/metrics": {"get": {"summary": "What was counted", "operationId": "metrics",
                 "responses": {"200": {"description": "The text format of Prometheus"}}}},
         },
@@ -282,7 +297,8 @@ mod tests {
     use crate::transport::http::{Offer, TenantLimits, Usage};
 
     fn tenant(name: &str, usage: fn() -> Usage) -> Arc<Tenant> {
-        let offer = Offer { service: Arc::new(Silent), tools: Vec::new(), usage: Box::new(usage) };
+        let place = Box::new(|| Value::Null);
+        let offer = Offer { service: Arc::new(Silent), tools: Vec::new(), usage: Box::new(usage), place };
         let limits = TenantLimits {
             per_minute: 0,
             burst: 1,

@@ -18,7 +18,7 @@ use super::guard::From;
 use super::mcp::{self, single};
 use super::reply::{Reply, empty, json, refuse, reply, unauthorized};
 use super::tenant::{Tenant, by_token};
-use super::{Shared, pages, websocket};
+use super::{Shared, pages, watching, websocket};
 use crate::protocol::Code;
 
 /// Answers one request.
@@ -43,6 +43,13 @@ pub async fn answer(shared: Arc<Shared>, open: Open, request: Request<Incoming>)
     if request.method() == Method::OPTIONS {
         let preflight = page.map_or_else(|| empty(StatusCode::FORBIDDEN), preflight);
         return Ok(preflight.map(|body| body.on(open)));
+    }
+    if request.uri().path() == "/" {
+        let page = match *request.method() {
+            Method::GET | Method::HEAD => shared.page.answer(),
+            _ => only("GET"),
+        };
+        return Ok(page.map(|body| body.on(open)));
     }
     let answered = match tenant(&shared, request.headers()) {
         Ok(tenant) if request.uri().path() == "/mcp/ws" => {
@@ -117,6 +124,7 @@ fn tenant(shared: &Arc<Shared>, headers: &HeaderMap) -> Result<Arc<Tenant>, Box<
 async fn route(shared: &Arc<Shared>, tenant: Arc<Tenant>, request: Request<Incoming>) -> Reply {
     let path = request.uri().path().to_owned();
     let is_get = matches!(*request.method(), Method::GET | Method::HEAD);
+    let is_told = path == "/activity" || path.starts_with("/activity/");
     match &*path {
         "/mcp" => match *request.method() {
             Method::POST => mcp::post(shared, &tenant, request).await,
@@ -125,6 +133,9 @@ async fn route(shared: &Arc<Shared>, tenant: Arc<Tenant>, request: Request<Incom
             _ => only("GET, POST, DELETE"),
         },
         "/health/detailed" | "/metrics" | "/openapi.json" | "/docs" if !is_get => only("GET"),
+        _ if is_told && !is_get => only("GET"),
+        "/activity" => watching::list(shared, &tenant, request.uri().query()),
+        "/activity/stream" => watching::stream(shared, &tenant, request.headers()),
         "/health/detailed" => json(StatusCode::OK, pages::health(shared, &tenant)),
         "/metrics" => reply(
             StatusCode::OK,
@@ -139,8 +150,9 @@ async fn route(shared: &Arc<Shared>, tenant: Arc<Tenant>, request: Request<Incom
             reply.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
             reply
         }
+        _ if is_told => watching::one(shared, &tenant, path.trim_start_matches("/activity/")),
         _ => {
-            let text = "nothing is here; the server is at /mcp, its documentation at /docs";
+            let text = "nothing is here; the server is at /mcp, its documentation at /docs, what it does at /";
             refuse(StatusCode::NOT_FOUND, Code::InvalidRequest, text)
         }
     }

@@ -1,12 +1,17 @@
 //! The sessions of one tenant: opened by `initialize`, named by a random number, forgotten when nobody uses them.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
 use super::calls::Conversation;
 use super::feed::Feed;
+use crate::limits::MAX_RECENT_PAGE;
 
 /// The table.
 #[derive(Debug)]
@@ -23,6 +28,7 @@ struct Entry {
     conversation: Arc<Conversation>,
     /// Where what no request asked for goes, while somebody listens.
     feed: Option<Feed>,
+    opened: Instant,
     used: Instant,
 }
 
@@ -49,6 +55,9 @@ impl Sessions {
     /// all of them are busy there is no place.
     pub fn open(&self, conversation: Arc<Conversation>) -> Option<String> {
         let name = random_name()?;
+        let digest = Sha256::digest(&name);
+        let shown = digest[..8].iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
+        conversation.session.set_name(&format!("{shown:016x}"));
         self.sweep();
         let mut table = self.lock();
         if table.len() >= self.most {
@@ -56,7 +65,7 @@ impl Sessions {
             let oldest = idle.min_by_key(|(_, entry)| entry.used).map(|(name, _)| name.clone())?;
             table.remove(&oldest);
         }
-        table.insert(name.clone(), Entry { conversation, feed: None, used: Instant::now() });
+        table.insert(name.clone(), Entry { conversation, feed: None, opened: Instant::now(), used: Instant::now() });
         Some(name)
     }
 
@@ -120,6 +129,24 @@ impl Sessions {
     /// Stops all work.
     pub fn cancel_all(&self) {
         self.lock().values().for_each(|entry| entry.conversation.session.cancel_all());
+    }
+
+    /// What a person is told of them, the one that was used last first. Each has the name that those who look on
+    /// know it by: the own one lets anybody in.
+    pub fn describe(&self) -> Vec<Value> {
+        let table = self.lock();
+        let mut entries: Vec<_> = table.iter().collect();
+        entries.sort_by_key(|(_, entry)| Reverse(entry.used));
+        let describe = |(_, entry): (&String, &Entry)| {
+            json!({
+                "id": entry.conversation.session.name().as_deref(),
+                "revision": entry.conversation.session.revision().as_str(),
+                "openSeconds": entry.opened.elapsed().as_secs(),
+                "idleSeconds": if entry.conversation.session.is_idle() { entry.used.elapsed().as_secs() } else { 0 },
+                "listens": entry.feed.is_some(),
+            })
+        };
+        entries.into_iter().take(MAX_RECENT_PAGE).map(describe).collect()
     }
 
     /// How many there are.

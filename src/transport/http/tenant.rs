@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -59,6 +60,8 @@ pub struct Offer {
     pub tools: Vec<String>,
     /// What of it runs now.
     pub usage: Box<dyn Fn() -> Usage + Send + Sync>,
+    /// What it may reach, and what goes on there, as `Server::place` has it.
+    pub place: Box<dyn Fn() -> Value + Send + Sync>,
 }
 
 /// One tenant.
@@ -73,6 +76,8 @@ pub struct Tenant {
     pub service: Arc<dyn Service>,
     /// What of it runs now.
     pub usage: Box<dyn Fn() -> Usage + Send + Sync>,
+    /// What it may reach, and what goes on there.
+    pub place: Box<dyn Fn() -> Value + Send + Sync>,
     /// The counts.
     pub metrics: Arc<Metrics>,
     /// Its sessions.
@@ -125,6 +130,7 @@ impl Tenant {
             is_operator,
             service,
             usage: offer.usage,
+            place: offer.place,
             metrics,
             sessions: Sessions::new(limits.max_sessions, limits.session_idle),
             bucket: Mutex::new(Bucket::new(limits.per_minute, limits.burst, Instant::now())),

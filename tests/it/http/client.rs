@@ -264,6 +264,20 @@ impl Client {
         }
     }
 
+    /// The next event of a stream that names its kind: its id, its kind, its data.
+    pub fn named_event(&mut self) -> (String, String, Value) {
+        loop {
+            let chunk = String::from_utf8(self.chunk().expect("an event")).unwrap();
+            let field = |name: &str| {
+                let found = chunk.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+                found.unwrap_or_default().to_owned()
+            };
+            if let Ok(data) = serde_json::from_str(&field("data")) {
+                return (field("id"), field("event"), data);
+            }
+        }
+    }
+
     fn chunk(&mut self) -> Option<Vec<u8>> {
         let length = usize::from_str_radix(&self.line(), 16).unwrap();
         let chunk = self.take(length);

@@ -21,14 +21,20 @@ pub fn token(tree: &Tree, arguments: &[&str]) -> String {
     format!("Bearer {token}")
 }
 
-struct Pair {
-    tree: Tree,
-    server: Server,
-    alice: String,
-    bob: String,
+/// Two tenants on one server: alice is an operator and writes below `alice`, bob reads below `bob`.
+pub struct Pair {
+    /// What both have, and the file of tokens.
+    pub tree: Tree,
+    /// The server.
+    pub server: Server,
+    /// Her `Authorization`.
+    pub alice: String,
+    /// His.
+    pub bob: String,
 }
 
-fn pair(flags: &[&str]) -> Pair {
+/// Starts it with more flags.
+pub fn pair(flags: &[&str]) -> Pair {
     let tree = Tree::new();
     tree.file("alice/a.txt", "of alice\n").file("bob/b.txt", "of bob\n").file("common/c.txt", "common\n");
     let own = format!("{}:rw", tree.text("alice"));
@@ -42,7 +48,8 @@ fn pair(flags: &[&str]) -> Pair {
 }
 
 impl Pair {
-    fn ask(&self, token: &str, message: &Value, more: &[(&str, &str)]) -> super::client::Response {
+    /// Sends a message with this token.
+    pub fn ask(&self, token: &str, message: &Value, more: &[(&str, &str)]) -> super::client::Response {
         self.server.post_with(message, &[&[("Authorization", token)], more].concat())
     }
 }

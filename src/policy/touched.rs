@@ -1,0 +1,214 @@
+//! What a call asked of the policy, kept for whoever looks on: the paths that were opened, and those that were refused.
+//!
+//! A call is served by one thread and by those that it brings, so the record is the thread's: whoever looks on enters it
+//! around the work, and what starts threads for a call passes it on ([`Touched::current`]). Where nobody has entered one,
+//! each question to the policy costs one look at a variable of the thread.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::error::PolicyError;
+use crate::limits::MAX_TOUCHED_PATHS;
+
+/// What a path was opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touch {
+    /// The content of a file.
+    Read,
+    /// The names of a directory; of a search it is where the search begins, not what it comes by.
+    List,
+    /// What is known of it beside its content.
+    Look,
+    /// A new content, or a new name.
+    Write,
+    /// A directory that shall exist.
+    Create,
+    /// Its removal, or its move to another place.
+    Remove,
+    /// The working directory of a command. What a command touches is not known.
+    Run,
+    /// It was refused.
+    Denied,
+}
+
+impl Touch {
+    /// In a word, as the audit log has it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::List => "list",
+            Self::Look => "look",
+            Self::Write => "write",
+            Self::Create => "create",
+            Self::Remove => "remove",
+            Self::Run => "run",
+            Self::Denied => "denied",
+        }
+    }
+}
+
+/// One path that a call touched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TouchedPath {
+    /// Absolute, as it was spelt; one that was refused exactly as it was asked for.
+    pub path: PathBuf,
+    /// Where it lies, if symbolic links led elsewhere than its spelling says.
+    pub real: Option<PathBuf>,
+    /// What for.
+    pub touch: Touch,
+}
+
+/// The record of one call. Cheap to clone; all clones are the same record.
+#[derive(Clone, Debug, Default)]
+pub struct Touched(Arc<Mutex<Record>>);
+
+/// What a record holds: each path and use once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// At most [`MAX_TOUCHED_PATHS`], in the order of the questions.
+    pub paths: Vec<TouchedPath>,
+    /// Questions about further ones.
+    pub more: u64,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Touched>> = const { RefCell::new(None) };
+}
+
+/// Makes the record that was entered before the thread's own again when it is dropped.
+#[derive(Debug)]
+pub struct Entered(Option<Touched>);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let before = self.0.take();
+        // A thread that ends has no record any more.
+        let _ = CURRENT.try_with(|current| *current.borrow_mut() = before);
+    }
+}
+
+impl Touched {
+    /// Lets this thread's questions go into this record as long as the guard lives.
+    #[must_use]
+    pub fn enter(&self) -> Entered {
+        Entered(CURRENT.with(|current| current.borrow_mut().replace(self.clone())))
+    }
+
+    /// The record of this thread, for a thread that works for the same call.
+    pub fn current() -> Option<Self> {
+        CURRENT.with(|current| current.borrow().clone())
+    }
+
+    /// What it holds now.
+    pub fn record(&self) -> Record {
+        self.lock().clone()
+    }
+
+    fn add(&self, path: &Path, real: Option<PathBuf>, touch: Touch) {
+        let mut record = self.lock();
+        let same = |known: &&mut TouchedPath| known.path == path;
+        let own = |known: &&mut TouchedPath| known.touch == touch || touch == Touch::Run && known.touch == Touch::List;
+        if let Some(known) = record.paths.iter_mut().filter(same).find(own) {
+            known.touch = touch;
+        } else if record.paths.len() < MAX_TOUCHED_PATHS {
+            record.paths.push(TouchedPath { path: path.to_owned(), real: real.filter(|real| real != path), touch });
+        } else {
+            record.more += 1;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Record> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether somebody looks on at this thread.
+pub(super) fn is_watched() -> bool {
+    CURRENT.with(|current| current.borrow().is_some())
+}
+
+/// Keeps where a path led to, if somebody looks on.
+pub(super) fn keep(real: &mut Option<PathBuf>, place: &Path) {
+    if is_watched() {
+        *real = Some(place.to_owned());
+    }
+}
+
+/// Notes a path in the record of this thread, if it has one; `real` is where it lies if that is known to be elsewhere.
+pub fn note(path: &Path, real: Option<PathBuf>, touch: Touch) {
+    CURRENT.with(|current| {
+        if let Some(touched) = &*current.borrow() {
+            touched.add(path, real, touch);
+        }
+    });
+}
+
+/// Notes a refusal for a reason of the rules; what is merely not there, or broken, is none.
+pub(super) fn note_refusal(error: &PolicyError) {
+    if let PolicyError::Denied { path, .. }
+    | PolicyError::ReadOnly { path, .. }
+    | PolicyError::Protected { path, .. }
+    | PolicyError::AllowedDirectory { path } = error
+    {
+        note(path, None, Touch::Denied);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn path(path: &str, touch: Touch) -> TouchedPath {
+        TouchedPath { path: path.into(), real: None, touch }
+    }
+
+    #[test]
+    fn a_record_is_the_threads_until_its_guard_is_gone() {
+        let (outer, inner) = (Touched::default(), Touched::default());
+        note(Path::new("/before"), None, Touch::Read);
+        {
+            let _outer = outer.enter();
+            note(Path::new("/a"), Some("/a".into()), Touch::Read);
+            {
+                let _inner = inner.enter();
+                note(Path::new("/b"), Some("/real".into()), Touch::Write);
+            }
+            note(Path::new("/a"), None, Touch::Read);
+            note(Path::new("/a"), None, Touch::Write);
+            note(Path::new("/d"), None, Touch::List);
+            note(Path::new("/d"), None, Touch::Run);
+            std::thread::scope(|scope| {
+                let passed = Touched::current();
+                scope.spawn(move || {
+                    note(Path::new("/alone"), None, Touch::Read);
+                    let _passed = passed.as_ref().map(Touched::enter);
+                    note(Path::new("/helped"), None, Touch::Look);
+                });
+            });
+        }
+        note(Path::new("/after"), None, Touch::Read);
+        let paths = vec![
+            path("/a", Touch::Read),
+            path("/a", Touch::Write),
+            path("/d", Touch::Run),
+            path("/helped", Touch::Look),
+        ];
+        assert_eq!(outer.record(), Record { paths, more: 0 });
+        let led = TouchedPath { path: "/b".into(), real: Some("/real".into()), touch: Touch::Write };
+        assert_eq!(inner.record(), Record { paths: vec![led], more: 0 });
+        assert!(!is_watched());
+    }
+
+    #[test]
+    fn a_record_is_bounded() {
+        let touched = Touched::default();
+        let _entered = touched.enter();
+        for number in 0..MAX_TOUCHED_PATHS + 5 {
+            note(Path::new(&format!("/{number}")), None, Touch::Read);
+        }
+        let record = touched.record();
+        assert_eq!((record.paths.len(), record.more), (MAX_TOUCHED_PATHS, 5));
+    }
+}

@@ -1,0 +1,178 @@
+//! What is remembered of arguments and replies, which may be as long as anybody likes.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use crate::limits::{RECENT_ARGUMENTS_BYTES, RECENT_STRING_BYTES, RECENT_SUBJECT_BYTES, RECENT_TEXT_BYTES};
+use crate::protocol::{Body, Content, Outcome};
+
+/// Arguments that tell most about a call, the most telling one first.
+const TELLING: [&str; 20] = [
+    "command",
+    "commandId",
+    "code",
+    "script",
+    "source",
+    "path",
+    "paths",
+    "file_path",
+    "pattern",
+    "regex",
+    "glob",
+    "directory",
+    "packages",
+    "name",
+    "session",
+    "session_id",
+    "query",
+    "url",
+    "text",
+    "input",
+];
+/// Depth of arguments below which nothing is remembered.
+const MAX_DEPTH: usize = 16;
+
+/// The arguments of a call, of whose long strings the ledger kept the beginning, as far as there is room for them.
+pub fn arguments(arguments: &Value) -> Value {
+    let mut left = RECENT_ARGUMENTS_BYTES;
+    shorten(arguments, &mut left, 0)
+}
+
+/// The beginning of a long string, and how long it is, of what the ledger keeps of it.
+fn excerpt(value: &Value) -> Option<(&str, usize)> {
+    let Value::Object(members) = value else { return None };
+    let text = members.get("excerpt").filter(|_| members.len() == 3 && members.contains_key("sha256"))?.as_str()?;
+    Some((text, members.get("bytes")?.as_u64()? as usize))
+}
+
+/// A copy for which `left` bytes are taken; what comes when none are left is told as a number.
+fn shorten(value: &Value, left: &mut usize, depth: usize) -> Value {
+    *left = left.saturating_sub(8);
+    if let Some((text, bytes)) = excerpt(value) {
+        return cut(text, bytes, left);
+    }
+    match value {
+        Value::String(text) => cut(text, text.len(), left),
+        Value::Array(items) => {
+            let mut kept = Vec::new();
+            for item in items {
+                if *left == 0 || depth == MAX_DEPTH {
+                    kept.push(Value::String(format!("… ({} more)", items.len() - kept.len())));
+                    break;
+                }
+                kept.push(shorten(item, left, depth + 1));
+            }
+            Value::Array(kept)
+        }
+        Value::Object(members) => {
+            let mut kept = Map::new();
+            for (name, member) in members {
+                if *left < name.len() || *left == 0 || depth == MAX_DEPTH {
+                    let more = members.len() - kept.len();
+                    kept.insert("…".to_owned(), Value::String(format!("({more} more)")));
+                    break;
+                }
+                *left -= name.len();
+                kept.insert(name.clone(), shorten(member, left, depth + 1));
+            }
+            Value::Object(kept)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+/// The beginning of a text that had so many bytes.
+fn cut(text: &str, bytes: usize, left: &mut usize) -> Value {
+    let kept = &text[..text.floor_char_boundary(RECENT_STRING_BYTES.min(*left))];
+    *left -= kept.len();
+    match bytes.saturating_sub(kept.len()) {
+        0 => kept.into(),
+        more => format!("{kept}… ({more} bytes more)").into(),
+    }
+}
+
+/// The one argument that stands for a call in a list, on one line; empty if there is none.
+pub fn subject(arguments: &Value) -> String {
+    let Value::Object(members) = arguments else { return String::new() };
+    let named = TELLING.iter().filter_map(|name| members.get(*name));
+    let told = named.chain(members.values()).find_map(|value| match value {
+        Value::String(text) if !text.trim().is_empty() => Some(Cow::Borrowed(text.as_str())),
+        Value::Object(_) => excerpt(value).map(|(text, _)| Cow::Borrowed(text)),
+        Value::Array(items) => {
+            let texts: Vec<&str> = items.iter().filter_map(Value::as_str).take(16).collect();
+            (!texts.is_empty()).then(|| Cow::Owned(texts.join(", ")))
+        }
+        _ => None,
+    });
+    let told = told.unwrap_or_default();
+    let line = told.trim();
+    let end = line.find('\n').unwrap_or(line.len());
+    let short = &line[..line[..end].floor_char_boundary(RECENT_SUBJECT_BYTES)];
+    if short.len() < line.len() { format!("{}…", short.trim_end()) } else { short.to_owned() }
+}
+
+/// The text of a reply: its beginning and its end if it is long.
+pub fn reply_text(outcome: &Outcome) -> String {
+    let mut cut = Cut::default();
+    match outcome {
+        Ok(Body::Tool(reply)) => {
+            for (index, block) in reply.content.iter().enumerate() {
+                if index > 0 {
+                    cut.push("\n");
+                }
+                match block {
+                    Content::Text(text) => cut.push(text),
+                    Content::Image { data, mime } | Content::Audio { data, mime, .. } => {
+                        cut.push(&format!("[{mime}, {} bytes in base64]", data.len()));
+                    }
+                    Content::Blob { uri, mime, blob } => {
+                        cut.push(&format!("[{uri}, {mime}, {} bytes in base64]", blob.len()));
+                    }
+                    Content::Link { uri, mime, size, .. } => cut.push(&format!("[{uri}, {mime}, {size} bytes]")),
+                }
+            }
+        }
+        Ok(Body::Raw(text)) => cut.push(text),
+        Ok(Body::Line(bytes)) => cut.push(&String::from_utf8_lossy(&bytes[..bytes.len().min(RECENT_TEXT_BYTES)])),
+        Err(error) => cut.push(&error.message),
+    }
+    cut.text()
+}
+
+/// A text whose middle is left out while it is put together.
+#[derive(Debug, Default)]
+struct Cut {
+    head: String,
+    /// What came after the head; not much more than is needed of it.
+    tail: String,
+    is_head_full: bool,
+    bytes: usize,
+}
+
+impl Cut {
+    const TAIL_BYTES: usize = RECENT_TEXT_BYTES / 4;
+    const HEAD_BYTES: usize = RECENT_TEXT_BYTES - Self::TAIL_BYTES;
+
+    fn push(&mut self, mut text: &str) {
+        self.bytes += text.len();
+        if !self.is_head_full {
+            let room = text.floor_char_boundary(Self::HEAD_BYTES - self.head.len());
+            self.head.push_str(&text[..room]);
+            text = &text[room..];
+            self.is_head_full = !text.is_empty();
+        }
+        let from = text.ceil_char_boundary(text.len().saturating_sub(Self::TAIL_BYTES));
+        self.tail.push_str(&text[from..]);
+        let over = self.tail.len().saturating_sub(Self::TAIL_BYTES);
+        self.tail.drain(..self.tail.ceil_char_boundary(over));
+    }
+
+    fn text(self) -> String {
+        let left_out = self.bytes - self.head.len() - self.tail.len();
+        match left_out {
+            0 => self.head + &self.tail,
+            _ => format!("{}\n… {left_out} bytes are left out …\n{}", self.head, self.tail),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The calls of one tenant: those that run, and the last ones that have ended.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use super::Told;
+use crate::limits::{MAX_RECENT_BYTES, MAX_RECENT_CALLS, MAX_RECENT_RUNNING, RECENT_PROGRESS_MS};
+
+/// What a call takes beside its texts, in bytes: about that.
+const OVERHEAD_BYTES: usize = 256;
+
+/// The calls of one tenant.
+#[derive(Debug, Default)]
+pub struct Ring {
+    running: BTreeMap<u64, Kept>,
+    running_bytes: usize,
+    /// In the order of their ends, which is that of `seq`.
+    ended: VecDeque<Kept>,
+    bytes: usize,
+    /// `seq` of the last one that ended and is not kept any more.
+    pub forgotten: u64,
+}
+
+/// One call.
+#[derive(Debug)]
+pub struct Kept {
+    /// The number of its last change.
+    pub seq: u64,
+    id: u64,
+    told: Told,
+    /// How far it is, and when that was told.
+    progress: Option<(String, Instant)>,
+}
+
+impl Kept {
+    /// What a list shows, as a JSON object.
+    pub fn summary(&self) -> String {
+        format!("{{\"id\":{},{}{}}}", self.id, self.told.summary, self.progress_member())
+    }
+
+    /// All of it, as a JSON object.
+    pub fn whole(&self) -> String {
+        let comma = if self.told.detail.is_empty() { "" } else { "," };
+        let (id, Told { summary, detail }) = (self.id, &self.told);
+        format!("{{\"id\":{id},{summary}{}{comma}{detail}}}", self.progress_member())
+    }
+
+    fn progress_member(&self) -> String {
+        self.progress.as_ref().map_or_else(String::new, |(progress, _)| format!(",\"progress\":{progress}"))
+    }
+
+    fn bytes(&self) -> usize {
+        OVERHEAD_BYTES + self.told.summary.len() + self.told.detail.len()
+    }
+}
+
+impl Ring {
+    /// Puts in a call that runs. Whether there was a place for it.
+    pub fn begin(&mut self, seq: u64, id: u64, told: Told) -> bool {
+        let kept = Kept { seq, id, told, progress: None };
+        let bytes = self.running_bytes + kept.bytes();
+        let has_place = self.running.len() < MAX_RECENT_RUNNING && bytes <= MAX_RECENT_BYTES;
+        if has_place {
+            self.running_bytes = bytes;
+            self.running.insert(id, kept);
+        }
+        has_place
+    }
+
+    /// Notes how far a call is. Whether that is worth telling.
+    pub fn progress(&mut self, seq: u64, id: u64, progress: &str, now: Instant) -> bool {
+        let Some(kept) = self.running.get_mut(&id) else { return false };
+        let least = Duration::from_millis(RECENT_PROGRESS_MS);
+        if kept.progress.as_ref().is_some_and(|(_, told)| now.duration_since(*told) < least) {
+            return false;
+        }
+        kept.progress = Some((progress.to_owned(), now));
+        kept.seq = seq;
+        true
+    }
+
+    /// Moves a call to those that have ended, and forgets the oldest of them where there are too many.
+    pub fn end(&mut self, seq: u64, id: u64, told: Told) -> bool {
+        if let Some(begun) = self.running.remove(&id) {
+            self.running_bytes -= begun.bytes();
+        }
+        let kept = Kept { seq, id, told, progress: None };
+        self.bytes += kept.bytes();
+        self.ended.push_back(kept);
+        while self.ended.len() > MAX_RECENT_CALLS || self.bytes > MAX_RECENT_BYTES {
+            let Some(oldest) = self.ended.pop_front() else { break };
+            self.bytes -= oldest.bytes();
+            self.forgotten = oldest.seq;
+        }
+        true
+    }
+
+    /// What runs, in the order of the numbers.
+    pub fn running(&self) -> impl Iterator<Item = &Kept> {
+        self.running.values()
+    }
+
+    /// What has ended before this, the last first.
+    pub fn ended_before(&self, seq: u64) -> impl Iterator<Item = &Kept> {
+        let end = self.ended.partition_point(|kept| kept.seq < seq);
+        self.ended.range(..end).rev()
+    }
+
+    /// The first change after this.
+    pub fn after(&self, seq: u64) -> Option<&Kept> {
+        let ended = self.ended.get(self.ended.partition_point(|kept| kept.seq <= seq));
+        let running = self.running.values().filter(|kept| kept.seq > seq);
+        running.chain(ended).min_by_key(|kept| kept.seq)
+    }
+
+    /// The call with this number.
+    pub fn find(&self, id: u64) -> Option<&Kept> {
+        self.running.get(&id).or_else(|| self.ended.iter().find(|kept| kept.id == id))
+    }
+}

@@ -1,0 +1,196 @@
+//! What a person sees of the agents' work: a page, and what the page asks for. The page itself holds no data, so anybody
+//! may have it: a browser that goes to an address cannot send a token along, the script of a page can.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper::StatusCode;
+use hyper::header::{CONTENT_SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue, REFERRER_POLICY};
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::Shared;
+use super::body::ReplyBody;
+use super::mcp::single;
+use super::pages::seen;
+use super::reply::{Reply, events, json, refuse, reply};
+use super::tenant::Tenant;
+use crate::limits::MAX_RECENT_PAGE;
+use crate::protocol::Code;
+use crate::server::View;
+
+/// Markup, style and script in one.
+const PAGE: &str = include_str!("page.html");
+/// Where the page is told whether there are tokens.
+const NEEDS_TOKEN: &str = "data-token=\"needed\"";
+/// Calls that `/activity` shows unless it is told how many.
+const USUAL_PAGE: usize = 200;
+
+/// The page and the policy that it is held to, ready to be sent.
+pub struct Page {
+    text: String,
+    policy: Option<HeaderValue>,
+}
+
+impl Page {
+    /// The page of a server with tokens, or without.
+    pub fn new(needs_token: bool) -> Self {
+        let text = if needs_token { PAGE.to_owned() } else { PAGE.replacen(NEEDS_TOKEN, "data-token=\"none\"", 1) };
+        let policy = format!(
+            "default-src 'none'; script-src {}; style-src {}; connect-src 'self'; img-src data:; base-uri 'none'; \
+             form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+            hash(&text, "script"),
+            hash(&text, "style"),
+        );
+        Self { text, policy: HeaderValue::try_from(policy).ok() }
+    }
+
+    /// `GET /`.
+    pub fn answer(&self) -> Reply {
+        let Some(policy) = self.policy.clone() else {
+            return refuse(StatusCode::INTERNAL_SERVER_ERROR, Code::Internal, "the page has no policy");
+        };
+        let mut reply = reply(StatusCode::OK, "text/html; charset=utf-8", ReplyBody::text(self.text.clone()));
+        let headers = reply.headers_mut();
+        headers.insert(CONTENT_SECURITY_POLICY, policy);
+        headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+        headers.insert(HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin"));
+        reply
+    }
+}
+
+/// The source of a policy that allows what the only element of this name holds (CSP Level 3, 2.3.1).
+fn hash(page: &str, element: &str) -> String {
+    let (open, close) = (format!("<{element}>"), format!("</{element}>"));
+    let from = page.find(&open).map_or(page.len(), |at| at + open.len());
+    let inside = page[from..].find(&close).map_or("", |end| &page[from..from + end]);
+    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(inside.as_bytes())))
+}
+
+fn view(tenant: &Tenant) -> View<'_> {
+    if tenant.is_operator { View::All } else { View::Only(&tenant.name) }
+}
+
+/// `GET /activity`: what the server is, what runs, and what has ended, as far as the query asks for it.
+pub fn list(shared: &Shared, tenant: &Arc<Tenant>, query: Option<&str>) -> Reply {
+    let asked = match Asked::parse(query.unwrap_or_default()) {
+        Ok(asked) => asked,
+        Err(message) => return refuse(StatusCode::BAD_REQUEST, Code::InvalidParams, message),
+    };
+    let page = shared.recent.page(view(tenant), asked.before, asked.limit);
+    let tenants: Vec<Value> = seen(shared, tenant).iter().map(|tenant| describe(tenant)).collect();
+    let head = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "uptimeSeconds": shared.began.elapsed().as_secs(),
+        "you": {"name": tenant.name, "operator": tenant.is_operator},
+        "tenants": tenants,
+        "position": page.position,
+        "before": page.before,
+    });
+    let head = head.to_string();
+    let head = head.trim_end_matches('}');
+    let (running, calls) = (page.running.join(","), page.calls.join(","));
+    json(StatusCode::OK, format!("{head},\"running\":[{running}],\"calls\":[{calls}]}}"))
+}
+
+fn describe(tenant: &Tenant) -> Value {
+    let (running, waiting) = tenant.load();
+    let outcomes: Map<String, Value> =
+        tenant.metrics.outcomes().into_iter().map(|(word, count)| (word.to_owned(), count.into())).collect();
+    json!({
+        "name": tenant.name,
+        "place": (tenant.place)(),
+        "sessions": tenant.sessions.describe(),
+        "callsRunning": running,
+        "callsWaiting": waiting,
+        "commandsRunning": (tenant.usage)().commands,
+        "outcomes": outcomes,
+    })
+}
+
+/// `GET /activity/ID`: all that is known of one call.
+pub fn one(shared: &Shared, tenant: &Tenant, id: &str) -> Reply {
+    let found = id.parse().ok().and_then(|id| shared.recent.detail(view(tenant), id));
+    match found {
+        Some(call) => json(StatusCode::OK, call),
+        None => refuse(StatusCode::NOT_FOUND, Code::NotFound, format!("no call `{id}` is remembered")),
+    }
+}
+
+/// `GET /activity/stream`: what happens, as events, from where `Last-Event-ID` says.
+pub fn stream(shared: &Shared, tenant: &Tenant, headers: &HeaderMap) -> Reply {
+    let from = single(headers, &HeaderName::from_static("last-event-id"));
+    match shared.recent.follow(view(tenant), from) {
+        Some(follower) => events(ReplyBody::followed(follower)),
+        None => {
+            let text = "too many follow already";
+            super::reply::later(StatusCode::SERVICE_UNAVAILABLE, None, std::time::Duration::from_secs(5), text)
+        }
+    }
+}
+
+/// What a query asks for.
+#[derive(Debug, PartialEq, Eq)]
+struct Asked {
+    before: Option<u64>,
+    limit: usize,
+}
+
+impl Asked {
+    fn parse(query: &str) -> Result<Self, String> {
+        let mut asked = Self { before: None, limit: USUAL_PAGE };
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let number = value.parse::<u64>();
+            match (name, number) {
+                ("before", Ok(number)) => asked.before = Some(number),
+                ("limit", Ok(number)) if number <= MAX_RECENT_PAGE as u64 => asked.limit = number as usize,
+                ("before", Err(_)) => return Err("`before` must be the number that an earlier reply gave".to_owned()),
+                ("limit", _) => return Err(format!("`limit` must be 0 to {MAX_RECENT_PAGE} calls")),
+                _ => return Err(format!("`{}` is not known; there are `before` and `limit`", name.escape_debug())),
+            }
+        }
+        Ok(asked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_query_is_understood_or_refused() {
+        let asked = |before, limit| Ok(Asked { before, limit });
+        assert_eq!(Asked::parse(""), asked(None, USUAL_PAGE));
+        assert_eq!(Asked::parse("before=7&limit=0"), asked(Some(7), 0));
+        assert_eq!(Asked::parse("limit=501"), Err("`limit` must be 0 to 500 calls".to_owned()));
+        assert_eq!(Asked::parse("x=1"), Err("`x` is not known; there are `before` and `limit`".to_owned()));
+        let before = "`before` must be the number that an earlier reply gave";
+        assert_eq!(Asked::parse("before=-1"), Err(before.to_owned()));
+    }
+
+    #[test]
+    fn the_policy_names_the_only_script_and_the_only_style() {
+        for (element, begin) in [("script", "\"use strict\""), ("style", ":root")] {
+            assert_eq!(PAGE.matches(&format!("<{element}")).count(), 1);
+            let (_, rest) = PAGE.split_once(&format!("<{element}>")).unwrap();
+            assert!(rest.trim_start().starts_with(begin), "{element}");
+        }
+        assert_eq!(PAGE.matches(NEEDS_TOKEN).count(), 1);
+        assert!(!Page::new(false).text.contains(NEEDS_TOKEN));
+        // Of the empty text, as in the examples of RFC 6234.
+        assert_eq!(hash("<style></style>", "style"), "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='");
+    }
+
+    #[test]
+    fn nothing_that_is_data_can_become_markup() {
+        for way in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "style=", "onclick="] {
+            assert!(!PAGE.contains(way), "{way}");
+        }
+        for outside in ["http://", "https://", "src=", "@import", "url("] {
+            assert!(!PAGE.contains(outside), "{outside}");
+        }
+    }
+}
