@@ -325,6 +325,6 @@ mod tests {
         bob.metrics.turned_away.store(1, Relaxed);
         bob.metrics.received_bytes.store(1024, Relaxed);
         bob.metrics.sent_bytes.store(u64::MAX, Relaxed);
-        insta::assert_snapshot!(exposition(&[alice, bob], Some(3), Duration::from_secs(86_400)));
+        insta::assert_snapshot!(exposition(&[alice, bob], Some(3), Duration::from_hours(24)));
     }
 }

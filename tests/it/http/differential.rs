@@ -135,6 +135,13 @@ fn good() -> Vec<Value> {
     ]
 }
 
+/// A call with this path.
+fn read(path: &str) -> String {
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"read_file\",\"arguments\":{{\"path\":{path}}}}}}}"
+    )
+}
+
 /// Texts that somebody thought of.
 fn hostile() -> Vec<Vec<u8>> {
     let ids = [
@@ -180,11 +187,6 @@ fn hostile() -> Vec<Vec<u8>> {
             texts.push(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{rest}}}"));
         }
     }
-    let read = |path: &str| {
-        format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"read_file\",\"arguments\":{{\"path\":{path}}}}}}}"
-        )
-    };
     for path in [
         "1",
         "null",
@@ -213,9 +215,14 @@ fn hostile() -> Vec<Vec<u8>> {
         let meta = format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
         texts.push(format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{{\"_meta\":{meta}}}}}"));
     }
+    texts.into_iter().map(String::into_bytes).chain(odd_messages()).collect()
+}
+
+/// Messages that are odd as a whole.
+fn odd_messages() -> Vec<Vec<u8>> {
     let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
     let note = "{\"jsonrpc\":\"2.0\",\"method\":\"no/such\"}";
-    texts.extend([
+    let texts = [
         "[]".to_owned(),
         "[1]".to_owned(),
         "[[]]".to_owned(),
@@ -223,8 +230,8 @@ fn hostile() -> Vec<Vec<u8>> {
         format!("[{ping},{ping}]"),
         format!("[{note}]"),
         format!("[{note},{ping},1,null,[{ping}],{{}}]"),
-        format!("[{}]", [ping; 50].join(",")),
-        format!("[{}]", [ping; 5000].join(",")),
+        format!("[{}]", vec![ping; 50].join(",")),
+        format!("[{}]", vec![ping; 5000].join(",")),
         format!("[{ping}"),
         format!("[{},{}]", read("\"hello.txt\""), read("\"missing.txt\"")),
         format!("[{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{{}}}},{ping}]"),
@@ -263,7 +270,7 @@ fn hostile() -> Vec<Vec<u8>> {
         "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/call\",\"params\":{\"name\":null}}".to_owned(),
         "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\",\"params\":{\"_meta\":5}}".to_owned(),
         "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\",\"params\":{\"_meta\":{\"progressToken\":[]}}}".to_owned(),
-    ]);
+    ];
     let mut texts: Vec<Vec<u8>> = texts.into_iter().map(String::into_bytes).collect();
     texts.extend([b"\xff".to_vec(), b"\xc3".to_vec(), [b"\"", &b"\xed\xa0\x80"[..], b"\""].concat()]);
     texts.push([&ping.as_bytes()[..20], b"\xfe", &ping.as_bytes()[20..]].concat());

@@ -29,7 +29,7 @@ fn resident(server: &Server) -> u64 {
     line.trim().trim_end_matches(" kB").trim().parse().unwrap()
 }
 
-/// How many connections the server has not closed (proc_net(5): state 1 is ESTABLISHED, 8 is CLOSE_WAIT).
+/// How many connections the server has not closed (`/proc/net/tcp`, where state 1 is `ESTABLISHED` and 8 is `CLOSE_WAIT`).
 fn connections(server: &Server) -> usize {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let port = format!(":{:04X}", server.address.port());
