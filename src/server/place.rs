@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Server;
-use crate::exec::State;
+use crate::exec::{BackgroundCommands, State};
 use crate::limits::RECENT_SUBJECT_BYTES;
 
 impl Server {
@@ -14,7 +14,7 @@ impl Server {
             let access = if root.writable() { "rw" } else { "ro" };
             json!({"path": root.path().display().to_string(), "access": access})
         });
-        let background = self.services.commands.background.as_ref().map_or_else(Vec::new, |commands| commands.list());
+        let background = self.services.commands.background.as_ref().map_or_else(Vec::new, BackgroundCommands::list);
         let running = background.iter().filter(|command| command.state() == State::Running).map(|command| {
             let line = command.line();
             json!({

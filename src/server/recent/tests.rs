@@ -210,11 +210,12 @@ fn refused_paths_are_listed_and_all_are_told() {
     recent.ended(&entry, Some(&Err(RpcError::new(Code::Internal, "no")))).unwrap();
     let path =
         |index: usize| json!({"path": format!("/{index}"), "access": if index == 9 { "denied" } else { "read" }});
+    let listed = [9, 0, 1, 2, 3, 4, 5, 6].map(path);
     let summary = json!({
         "id": 5, "at": "1970-01-01T00:00:00.000Z", "client": "a", "session": null, "tool": "read_multiple_files",
         "subject": "/0", "state": "done", "revision": "2025-11-25", "trace": null, "requestBytes": 1, "outcome": "ok",
         "code": null, "replyBytes": 2, "durationMs": 1.5, "pathsMore": 5,
-        "paths": ([9, 0, 1, 2, 3, 4, 5, 6].map(path)),
+        "paths": listed,
     });
     let listed: Value = serde_json::from_str(&recent.page(View::All, None, 9).calls[0]).unwrap();
     assert_eq!(listed, summary);

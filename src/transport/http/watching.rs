@@ -2,6 +2,7 @@
 //! may have it: a browser that goes to an address cannot send a token along, the script of a page can.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,7 +15,7 @@ use super::Shared;
 use super::body::ReplyBody;
 use super::mcp::single;
 use super::pages::seen;
-use super::reply::{Reply, events, json, refuse, reply};
+use super::reply::{Reply, events, json, later, refuse, reply};
 use super::tenant::Tenant;
 use crate::limits::MAX_RECENT_PAGE;
 use crate::protocol::Code;
@@ -121,13 +122,10 @@ pub fn one(shared: &Shared, tenant: &Tenant, id: &str) -> Reply {
 /// `GET /activity/stream`: what happens, as events, from where `Last-Event-ID` says.
 pub fn stream(shared: &Shared, tenant: &Tenant, headers: &HeaderMap) -> Reply {
     let from = single(headers, &HeaderName::from_static("last-event-id"));
-    match shared.recent.follow(view(tenant), from) {
-        Some(follower) => events(ReplyBody::followed(follower)),
-        None => {
-            let text = "too many follow already";
-            super::reply::later(StatusCode::SERVICE_UNAVAILABLE, None, std::time::Duration::from_secs(5), text)
-        }
+    if let Some(follower) = shared.recent.follow(view(tenant), from) {
+        return events(ReplyBody::followed(follower));
     }
+    later(StatusCode::SERVICE_UNAVAILABLE, None, Duration::from_secs(5), "too many follow already")
 }
 
 /// What a query asks for.
