@@ -97,6 +97,18 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
 }
 
 impl Servers {
+    /// Where it is reached.
+    pub fn address(&self) -> Result<String> {
+        Ok(self.listener.local_addr().context("the address")?.to_string())
+    }
+
+    /// Each server, with the name of who is served by it.
+    pub fn named(&self) -> Vec<(&str, &Server)> {
+        let apart = self.cores.len() - self.tenants.len();
+        let names = std::iter::repeat_n("stdio", apart).chain(self.tenants.iter().map(|tenant| tenant.name.as_str()));
+        names.zip(self.cores.iter().map(|server| &**server)).collect()
+    }
+
     /// What the start-up line is about.
     pub fn first(&self) -> &Server {
         &self.cores[0]

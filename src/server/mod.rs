@@ -16,7 +16,7 @@ mod tests;
 
 use std::sync::Arc;
 
-pub use ledger::{Begun, Ending, Entry, Ledger, Observer};
+pub use ledger::{Begun, Ending, Entry, Ledger, Observer, hex};
 pub use level::Level;
 pub use metered::{Families, Metered, Metrics};
 pub use service::{Exchange, ExclusiveWork, Outbox, Service};

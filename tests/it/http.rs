@@ -1,5 +1,6 @@
 //! The server over HTTP, as clients have it: a hand-written client over TCP, so that nothing is mended on the way.
 
+mod audit;
 mod client;
 mod floods;
 mod pages;

@@ -18,6 +18,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+pub use arguments::hex;
 pub use ending::Ending;
 
 use super::service::{Exchange, Outbox, Service};

@@ -21,28 +21,33 @@ fn token(tree: &Tree, arguments: &[&str]) -> String {
     format!("Bearer {token}")
 }
 
-struct Pair {
-    tree: Tree,
-    server: Server,
-    alice: String,
-    bob: String,
+/// A server with two tokens.
+pub struct Pair {
+    pub tree: Tree,
+    pub server: Server,
+    pub alice: String,
+    pub bob: String,
 }
 
 fn pair(flags: &[&str]) -> Pair {
-    let tree = Tree::new();
+    pair_on(Tree::new(), &[&["--sandbox", "off"], flags].concat())
+}
+
+/// On a tree that was laid out before.
+pub fn pair_on(tree: Tree, flags: &[&str]) -> Pair {
     tree.file("alice/a.txt", "of alice\n").file("bob/b.txt", "of bob\n").file("common/c.txt", "common\n");
     let own = format!("{}:rw", tree.text("alice"));
     let alice = token(&tree, &["alice", "--own", &own, "--operator"]);
     let bob = token(&tree, &["bob", "--own", &tree.text("bob"), "--own-tools", "files"]);
     let file = tree.text("tokens.jsonl");
     let common = tree.text("common");
-    let usual = ["--token-file", &file, "--allow", &common, "--sandbox", "off"];
+    let usual = ["--token-file", &file, "--allow", &common];
     let server = Server::start(&tree, &[&usual, flags].concat());
     Pair { tree, server, alice, bob }
 }
 
 impl Pair {
-    fn ask(&self, token: &str, message: &Value, more: &[(&str, &str)]) -> super::client::Response {
+    pub fn ask(&self, token: &str, message: &Value, more: &[(&str, &str)]) -> super::client::Response {
         self.server.post_with(message, &[&[("Authorization", token)], more].concat())
     }
 }
