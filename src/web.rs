@@ -91,7 +91,7 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
     let max_connections = MAX_HTTP_CONNECTIONS as usize;
     let settings = Settings { limits, hosts: Vec::new(), origins: Vec::new(), max_connections, tls: None };
     tracing::info!("serving at http://{}/mcp", listener.local_addr().context("the address")?);
-    let served = serve(listener, settings, vec![tenant], signals);
+    let served = serve(listener, settings, Arc::default(), vec![tenant], signals);
     service.ended();
     served.with_context(|| format!("{address} cannot be served"))
 }
@@ -146,7 +146,7 @@ impl Servers {
             }
             None => None,
         };
-        let served = serve(self.listener, self.settings, self.tenants, signals);
+        let served = serve(self.listener, self.settings, self.ledger, self.tenants, signals);
         drop(end);
         let ended: usize = self.cores.iter().map(|server| server.services().commands.end_all()).sum();
         tracing::debug!(ended, "stopped by a signal");

@@ -16,6 +16,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::io::Errno;
 use serde::Serialize;
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::chain::{Hasher, Head, check};
@@ -172,6 +173,10 @@ impl AuditLog {
 }
 
 impl Observer for AuditLog {
+    fn health(&self) -> Option<(&'static str, Value)> {
+        serde_json::to_value(self.standing()).ok().map(|standing| ("audit", standing))
+    }
+
     fn begun(&self, _call: &Arc<Begun>) -> Result<(), RpcError> {
         self.settle(&mut self.lock(), "so nothing of this call was done")
     }

@@ -38,6 +38,7 @@ use super::Limits;
 use crate::limits::{
     HTTP_END_MS, HTTP_LOOK_MS, HTTP_THREADS, MAX_HTTP_CALLS, MAX_STUCK_REQUESTS, MAX_WAITING_REQUESTS,
 };
+use crate::server::Ledger;
 use guard::Guard;
 
 /// How long threads that still run may take when all else has ended.
@@ -68,18 +69,22 @@ struct Shared {
     anyone: Option<Arc<Tenant>>,
     limits: Limits,
     tls: Option<Arc<ServerConfig>>,
+    /// Where calls are entered.
+    ledger: Arc<Ledger>,
     began: Instant,
     /// Becomes true when the server ends.
     stop: watch::Receiver<bool>,
 }
 
-/// Serves these tenants until `stop` becomes readable; then nothing new is accepted, and what runs is answered. If it becomes
-/// readable again, that is not waited for. A tenant that needs no token is the only one.
+/// Serves these tenants, whose calls are entered in the ledger, until `stop` becomes readable; then nothing new is accepted,
+/// and what runs is answered. If it becomes readable again, that is not waited for. A tenant that needs no token is the only
+/// one.
 ///
 /// The listener was bound before: once the process is inside its own walls it can bind nothing.
 pub fn serve(
     listener: TcpListener,
     settings: Settings,
+    ledger: Arc<Ledger>,
     tenants: Vec<Arc<Tenant>>,
     stop: OwnedFd,
 ) -> std::io::Result<()> {
@@ -100,6 +105,7 @@ pub fn serve(
         anyone,
         limits: settings.limits,
         tls: settings.tls,
+        ledger,
         began: Instant::now(),
         stop: stopped,
     });

@@ -32,4 +32,10 @@ fn a_line_names_whose_token_it_was() {
     assert_eq!(of(&lines[2]), [json!("bob"), json!(2), json!("denied")]);
     assert_eq!(lines[1]["session"].as_str().map(str::len), Some(16));
     assert_eq!(lines[2]["session"], Value::Null);
+    let health = |token: &str| {
+        let page = pair.server.ask("GET", "/health/detailed", &[("Authorization", token)], b"").text();
+        serde_json::from_str::<Value>(&page).unwrap()["audit"].clone()
+    };
+    assert_eq!(health(&pair.alice), json!({"bytes": text.len(), "lines": 3, "head": lines[2]["hash"]}));
+    assert_eq!(health(&pair.bob), Value::Null);
 }
