@@ -24,7 +24,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
     }
 
     /// The next one; `None` at the end. Fails for one that is longer than any that is written.
-    pub fn next(&mut self) -> Result<Option<Line>> {
+    pub fn read(&mut self) -> Result<Option<Line>> {
         let mut bytes = Vec::new();
         let most = 2 * MAX_AUDIT_LINE_BYTES as u64;
         self.0.take(most).read_until(b'\n', &mut bytes).context("the log cannot be read")?;

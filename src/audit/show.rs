@@ -12,7 +12,6 @@ use serde_json::Value;
 
 use super::lines::Lines;
 use crate::cli::Wanted;
-use crate::server::Ending;
 use crate::text::escape::show as shown;
 
 /// What is read of a line. Members that are missing are those of another kind of line.
@@ -50,17 +49,11 @@ const PATHS: usize = 3;
 /// written is for [`super::verify`] to say. Fails if the log cannot be read, or if what is wanted makes no sense.
 pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> Result<()> {
     let since = wanted.since.as_deref().map(|text| time(text, SystemTime::now())).transpose()?;
-    if let Some(outcome) = &wanted.outcome
-        && !Ending::ALL.iter().any(|ending| ending.as_str() == outcome)
-    {
-        let all: Vec<&str> = Ending::ALL.iter().map(|ending| ending.as_str()).collect();
-        bail!("`--outcome {outcome}` is none: there are {}", all.join(", "));
-    }
     let most = wanted.last.map_or(usize::MAX, |last| last as usize);
     let mut kept = VecDeque::new();
     let mut lines = Lines::new(input);
     let mut number = 0_u64;
-    while let Some(line) = lines.next()? {
+    while let Some(line) = lines.read()? {
         number += 1;
         let text = match serde_json::from_slice::<Row>(&line.bytes) {
             Ok(row) if !is_wanted(&row, wanted, since) => continue,

@@ -81,7 +81,7 @@ pub fn verify(input: &mut impl BufRead, hasher: &Hasher, head: Option<&str>) -> 
     let mut lines = Lines::new(input);
     let mut whole = Whole::default();
     let mut number = 0;
-    while let Some(line) = lines.next()? {
+    while let Some(line) = lines.read()? {
         number += 1;
         let fault = |what: String| Ok(Err(Fault { line: number, what }));
         let mut line = line;
@@ -89,7 +89,7 @@ pub fn verify(input: &mut impl BufRead, hasher: &Hasher, head: Option<&str>) -> 
             Ok(_) if !line.is_whole => return fault(torn(&line)),
             Ok(link) => link,
             Err(what) => {
-                let Some(next) = lines.next()? else {
+                let Some(next) = lines.read()? else {
                     return fault(if line.is_whole { what.to_owned() } else { torn(&line) });
                 };
                 match makes_up(&next, &line, &whole.head, hasher) {
@@ -168,7 +168,7 @@ fn broken(link: &Link, expected: u64, lines: &mut Lines<'_, impl BufRead>) -> Re
              of another log"
         ));
     }
-    while let Some(later) = lines.next()? {
+    while let Some(later) = lines.read()? {
         let later = serde_json::from_slice::<Link>(&later.bytes);
         if later.is_ok_and(|later| later.seq == expected) {
             return Ok(format!(

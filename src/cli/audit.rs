@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 
 use super::Range;
 use crate::limits;
+use crate::server::Ending;
 
 /// `--audit` and what belongs to it.
 #[derive(Clone, Debug, Args)]
@@ -59,8 +61,8 @@ pub struct Wanted {
     /// Those that touched this path or something below it; a relative one is compared with the end
     #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     pub path: Option<PathBuf>,
-    /// Those that ended so: ok, failed, denied, invalid, cancelled, gave_up, panicked or silent
-    #[arg(long, value_name = "OUTCOME")]
+    /// Those that ended so
+    #[arg(long, value_name = "OUTCOME", value_parser = PossibleValuesParser::new(Ending::ALL.map(Ending::as_str)))]
     pub outcome: Option<String>,
     /// Those of this client: the name of a token, or stdio
     #[arg(long, value_name = "NAME")]

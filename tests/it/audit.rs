@@ -57,6 +57,7 @@ fn each_call_is_a_line_before_it_is_answered() {
     for revision in [NEWEST_HANDSHAKE, STATELESS] {
         let tree = tree();
         let mut server = open(&tree, revision, &[]);
+        server.settle();
         assert_eq!(members(&lines(&tree), &["event", "serves"]), [json!(["start", "stdio"])]);
         let secret = "x".repeat(2000);
         for (tool, arguments) in [

@@ -40,7 +40,7 @@ fn a_shell_reaches_neither_the_log_nor_its_key() {
             format!("cp {log} {}", at("work/copy")),
             format!("flock -n {log} true"),
             format!("ls {logs} | grep audit"),
-            "cat /proc/[0-9]*/fd/* | grep '\"prev\"'".to_owned(),
+            "for f in /proc/[0-9]*/fd/*; do test -f $f && cat $f; done | grep '\"prev\"'".to_owned(),
             "grep -l audit.jsonl /proc/[0-9]*/cmdline | while read f; do cat ${f%cmdline}root".to_owned()
                 + &log
                 + "; done | grep prev",
