@@ -239,9 +239,5 @@ fn a_table_shows_what_is_wanted_and_steers_no_terminal() {
         count(Wanted { since: some("1s"), ..Wanted::default() }),
     ];
     assert_eq!(counts, [5, 2, 1, 2, 1, 1, 0, 3, 0]);
-    for wanted in
-        [Wanted { since: some("soon"), ..Wanted::default() }, Wanted { outcome: some("good"), ..Wanted::default() }]
-    {
-        assert!(shown(wanted).is_err());
-    }
+    assert!(shown(Wanted { since: some("soon"), ..Wanted::default() }).is_err());
 }
