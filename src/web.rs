@@ -14,14 +14,20 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::ValueEnum as _;
 use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Resource, getrlimit};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::cli::{Cli, ToolsetArg};
 use crate::config::{Config, HttpConfig, TokenEntry};
-use crate::limits::{HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS};
+use crate::exec::BackgroundCommands;
+use crate::limits::{
+    HTTP_BACKLOG, HTTP_CLIENT_TIMEOUT_SECS, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS,
+    MAX_HTTP_SESSIONS, RESERVED_OPEN_FILES,
+};
 use crate::server::{Ledger, Server, Service, Session};
 use crate::start;
-use crate::transport::http::{Offer, Settings, Tenant, TenantLimits, serve};
+use crate::tools::Services;
+use crate::transport::http::{Offer, Settings, Tenant, TenantLimits, Usage, serve};
 use crate::transport::{Door, Limits, Writer};
 
 /// What is ready to be served once the walls stand.
@@ -39,8 +45,10 @@ pub struct Servers {
 /// are entered in the ledger.
 pub fn prepare(cli: &Cli, config: &Config, ledger: Arc<Ledger>) -> Result<Servers> {
     let address = cli.http.http.context("--http names no address")?;
-    let HttpConfig { settings, tokens, tenant: limits, .. } = HttpConfig::resolve(address, &cli.http, &cli.options)?;
-    let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
+    let HttpConfig { mut settings, tokens, tenant: limits, .. } =
+        HttpConfig::resolve(address, &cli.http, &cli.options)?;
+    let listener = listen(address)?;
+    settings.max_connections = connections(settings.max_connections);
     let mut tenants = Vec::new();
     let mut cores = Vec::new();
     if tokens.is_empty() {
@@ -66,11 +74,41 @@ pub fn prepare(cli: &Cli, config: &Config, ledger: Arc<Ledger>) -> Result<Server
     Ok(Servers { listener, settings, tenants, cores, ledger, limits: config.client_limits })
 }
 
+/// A listener with room for a crowd: beyond those that wait the system drops who comes, and a client tries again a second later.
+fn listen(address: SocketAddr) -> Result<TcpListener> {
+    let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
+    rustix::net::listen(&listener, HTTP_BACKLOG).with_context(|| format!("{address} cannot be listened at"))?;
+    Ok(listener)
+}
+
+/// How many connections there may be of those that were asked for: calls need open files as well.
+fn connections(asked: usize) -> usize {
+    let Some(files) = getrlimit(Resource::Nofile).current else { return asked };
+    let most = (files - RESERVED_OPEN_FILES.min(files / 2)) as usize;
+    if most < asked {
+        tracing::warn!("at most {most} connections instead of {asked}: the limit of open files is {files}");
+    }
+    asked.min(most)
+}
+
 fn offer(server: &Arc<Server>, ledger: &Arc<Ledger>, client: &str) -> Offer {
     let tools = server.names().map(str::to_owned).collect();
     let counted = Arc::clone(server);
-    let commands = Box::new(move || counted.services().commands.running.len());
-    Offer { service: ledger.over(server.clone(), client), tools, commands }
+    let usage = Box::new(move || {
+        let Services { commands, python, .. } = counted.services();
+        Usage {
+            commands: commands.running.len(),
+            background: commands.background.as_ref().map_or(0, BackgroundCommands::running),
+            python: python
+                .list()
+                .0
+                .iter()
+                .filter(|session| session.was_started())
+                .map(|session| (session.name().to_owned(), session.word()))
+                .collect(),
+        }
+    });
+    Offer { service: ledger.over(server.clone(), client), tools, usage }
 }
 
 /// Serves a mock to whoever comes, until a signal does. Fails at an address that other machines reach: a mock has no tokens.
@@ -78,7 +116,7 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
     if !address.ip().is_loopback() {
         bail!("--http {address} can be reached by other machines, and a mock has no tokens; listen at 127.0.0.1");
     }
-    let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
+    let listener = listen(address)?;
     let held = TenantLimits {
         per_minute: 0,
         burst: 1,
@@ -86,10 +124,16 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
         max_sessions: MAX_HTTP_SESSIONS as usize,
         session_idle: Duration::from_secs(HTTP_SESSION_IDLE_SECS),
     };
-    let offer = Offer { service: Arc::clone(service), tools: Vec::new(), commands: Box::new(|| 0) };
+    let offer = Offer { service: Arc::clone(service), tools: Vec::new(), usage: Box::new(Usage::default) };
     let tenant = Tenant::new("anyone".to_owned(), None, true, offer, held);
-    let max_connections = MAX_HTTP_CONNECTIONS as usize;
-    let settings = Settings { limits, hosts: Vec::new(), origins: Vec::new(), max_connections, tls: None };
+    let settings = Settings {
+        limits,
+        hosts: Vec::new(),
+        origins: Vec::new(),
+        max_connections: connections(MAX_HTTP_CONNECTIONS as usize),
+        client_timeout: Duration::from_secs(HTTP_CLIENT_TIMEOUT_SECS),
+        tls: None,
+    };
     tracing::info!("serving at http://{}/mcp", listener.local_addr().context("the address")?);
     let served = serve(listener, settings, Arc::default(), vec![tenant], signals);
     service.ended();

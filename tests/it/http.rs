@@ -2,10 +2,13 @@
 
 mod audit;
 mod client;
+mod differential;
 mod floods;
+mod owned;
 mod pages;
 mod revisions;
 mod safety;
+mod slow;
 mod tenants;
 mod websocket;
 
