@@ -153,12 +153,24 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
         tls: None,
     };
     tracing::info!("serving at http://{}/mcp", listener.local_addr().context("the address")?);
-    let served = serve(listener, settings, vec![tenant], recent, signals);
+    let served = serve(listener, settings, ledger, vec![tenant], recent, signals);
     service.ended();
     served.with_context(|| format!("{address} cannot be served"))
 }
 
 impl Servers {
+    /// Where it is reached.
+    pub fn address(&self) -> Result<String> {
+        Ok(self.listener.local_addr().context("the address")?.to_string())
+    }
+
+    /// Each server, with the name of who is served by it.
+    pub fn named(&self) -> Vec<(&str, &Server)> {
+        let apart = self.cores.len() - self.tenants.len();
+        let names = std::iter::repeat_n("stdio", apart).chain(self.tenants.iter().map(|tenant| tenant.name.as_str()));
+        names.zip(self.cores.iter().map(|server| &**server)).collect()
+    }
+
     /// What the start-up line is about.
     pub fn first(&self) -> &Server {
         &self.cores[0]
@@ -199,7 +211,7 @@ impl Servers {
             }
             None => None,
         };
-        let served = serve(self.listener, self.settings, self.tenants, self.recent, signals);
+        let served = serve(self.listener, self.settings, self.ledger, self.tenants, self.recent, signals);
         drop(end);
         let ended: usize = self.cores.iter().map(|server| server.services().commands.end_all()).sum();
         tracing::debug!(ended, "stopped by a signal");

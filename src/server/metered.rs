@@ -18,7 +18,7 @@ use crate::tools::Weight;
 /// Upper ends of the classes of durations, in milliseconds.
 const BUCKETS_MS: [u64; 14] = [1, 5, 10, 50, 100, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 120_000, 300_000];
 /// How a call went that asked for what is not allowed.
-const DENIED: &str = "denied";
+const DENIED: &str = Ending::Denied.as_str();
 /// Stands for every tool that does not exist: names that clients make up must not fill the memory.
 const UNKNOWN: &str = "unknown";
 

@@ -1,6 +1,7 @@
 //! The server over HTTP, as clients have it: a hand-written client over TCP, so that nothing is mended on the way.
 
 mod activity;
+mod audit;
 mod client;
 mod differential;
 mod floods;

@@ -40,7 +40,7 @@ use super::Limits;
 use crate::limits::{
     HTTP_END_MS, HTTP_LOOK_MS, HTTP_THREADS, MAX_HTTP_CALLS, MAX_STUCK_REQUESTS, MAX_WAITING_REQUESTS,
 };
-use crate::server::Recent;
+use crate::server::{Ledger, Recent};
 use guard::Guard;
 use watching::Page;
 
@@ -78,6 +78,8 @@ struct Shared {
     /// The calls of all tenants, for whoever looks on.
     recent: Arc<Recent>,
     page: Page,
+    /// Where calls are entered.
+    ledger: Arc<Ledger>,
     began: Instant,
     /// Requests without a token that is known.
     unauthorized: AtomicU64,
@@ -85,14 +87,15 @@ struct Shared {
     stop: watch::Receiver<bool>,
 }
 
-/// Serves these tenants until `stop` becomes readable; then nothing new is accepted, and what runs is answered. If it becomes
-/// readable again, that is not waited for. A tenant that needs no token is the only one. `recent` is what they were made
-/// with.
+/// Serves these tenants, whose calls are entered in the ledger and remembered in `recent`, until `stop` becomes readable;
+/// then nothing new is accepted, and what runs is answered. If it becomes readable again, that is not waited for. A tenant
+/// that needs no token is the only one.
 ///
 /// The listener was bound before: once the process is inside its own walls it can bind nothing.
 pub fn serve(
     listener: TcpListener,
     settings: Settings,
+    ledger: Arc<Ledger>,
     tenants: Vec<Arc<Tenant>>,
     recent: Arc<Recent>,
     stop: OwnedFd,
@@ -117,6 +120,7 @@ pub fn serve(
         client_timeout: settings.client_timeout,
         tls: settings.tls,
         recent,
+        ledger,
         began: Instant::now(),
         unauthorized: AtomicU64::new(0),
         stop: stopped,

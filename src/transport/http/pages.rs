@@ -41,12 +41,17 @@ pub fn health(shared: &Shared, tenant: &Arc<Tenant>) -> String {
             })
         })
         .collect();
-    let health = json!({
+    let mut health = json!({
         "status": "ok",
         "version": env!("CARGO_PKG_VERSION"),
         "uptimeSeconds": shared.began.elapsed().as_secs(),
         "tenants": tenants,
     });
+    if tenant.is_operator {
+        for (name, standing) in shared.ledger.health() {
+            health[name] = standing;
+        }
+    }
     health.to_string()
 }
 

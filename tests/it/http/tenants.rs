@@ -35,14 +35,18 @@ pub struct Pair {
 
 /// Starts it with more flags.
 pub fn pair(flags: &[&str]) -> Pair {
-    let tree = Tree::new();
+    pair_on(Tree::new(), &[&["--sandbox", "off"], flags].concat())
+}
+
+/// On a tree that was laid out before.
+pub fn pair_on(tree: Tree, flags: &[&str]) -> Pair {
     tree.file("alice/a.txt", "of alice\n").file("bob/b.txt", "of bob\n").file("common/c.txt", "common\n");
     let own = format!("{}:rw", tree.text("alice"));
     let alice = token(&tree, &["alice", "--own", &own, "--operator"]);
     let bob = token(&tree, &["bob", "--own", &tree.text("bob"), "--own-tools", "files"]);
     let file = tree.text("tokens.jsonl");
     let common = tree.text("common");
-    let usual = ["--token-file", &file, "--allow", &common, "--sandbox", "off"];
+    let usual = ["--token-file", &file, "--allow", &common];
     let server = Server::start(&tree, &[&usual, flags].concat());
     Pair { tree, server, alice, bob }
 }
