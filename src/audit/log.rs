@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::chain::{Hasher, Head, check};
+use super::chain::{Hasher, Head, Link, check};
 use super::entry::{self, members, time};
 use crate::limits::MAX_AUDIT_LINE_BYTES;
 use crate::protocol::{Code, Outcome, RpcError};
@@ -232,8 +232,15 @@ impl Writing {
         Ok(())
     }
 
-    /// Ends the torn line, and says behind it what it is.
+    /// Ends the torn line, and says behind it what it is, unless only its end was missing.
     fn recover(&mut self, torn: &[u8]) -> io::Result<()> {
+        if let Ok(Link { seq, prev, hash }) = check(torn, &self.hasher)
+            && (seq, &prev) == (self.head.seq + 1, &self.head.hash)
+        {
+            self.put(b"\n")?;
+            self.head = Head { seq, hash };
+            return Ok(());
+        }
         let (torn_bytes, torn_sha256) = (torn.len() as u64, hex(&Sha256::digest(torn)));
         let line = Recovered { at: time(SystemTime::now()), event: "recovered", torn_bytes, torn_sha256 };
         let (line, head) = self.head.line(&members(&line)?, &self.hasher);
