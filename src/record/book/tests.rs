@@ -1,3 +1,5 @@
+mod databases;
+
 use std::sync::Barrier;
 use std::thread;
 use std::time::SystemTime;
