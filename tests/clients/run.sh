@@ -64,9 +64,10 @@ node "$place/ts_client.mjs" "$binary" "$walls" || failed=1
 node "$place/ts_mock.mjs" "$binary" "$here/mock.yaml" "$here/mock_expect.yaml" || failed=1
 if [ "$walls" = require ]; then
     "$place/venv/bin/python" "$here/service.py" "$binary" "$service" || failed=1
+    "$place/venv/bin/python" "$here/service_agent.py" "$binary" "$service" || failed=1
     "$place/venv/bin/python" "$here/programs.py" "$binary" "$libraries" || failed=1
 else
-    echo "no calls are recorded without walls: service.py and programs.py are not run" >&2
+    echo "no calls are recorded without walls: service.py, service_agent.py and programs.py are not run" >&2
 fi
 node "$place/vitest.mjs" "$binary" "$walls" "$place/vitest3" 3.2.7 || failed=1
 node "$place/vitest.mjs" "$binary" "$walls" "$place/vitest5" 5.1.1 || failed=1
