@@ -2,7 +2,9 @@
 //! none, and has other ones.
 //!
 //! Taken out are credentials where they have a name (`names`): fields of HTTP, parameters of queries and forms, keys of
-//! JSON, passwords in addresses and statements, authentication of databases. Any other value is the call itself and stays, unless
+//! JSON, elements and attributes of XML, passwords in addresses and statements, authentication of databases; and tokens in
+//! paths of services that are known for them (`paths`). Of gRPC only fields are searched: its messages name nothing, their
+//! fields have numbers. Any other value is the call itself and stays, unless
 //! it is a token that an answer gave (`tokens`) or a secret of its request that an answer repeats (`echo`).
 
 mod echo;

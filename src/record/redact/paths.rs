@@ -58,7 +58,7 @@ fn discord(path: &str) -> Option<Range<usize>> {
 
 fn last(path: &str) -> Option<Range<usize>> {
     let start = path.rfind('/')? + 1;
-    (start < path.len()).then(|| start..path.len())
+    (start < path.len()).then_some(start..path.len())
 }
 
 fn is_stand_in(part: &str) -> bool {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::names::{is_description, is_doubtful, is_secret_key};
 
-/// A value that is a secret, or any other one.
+/// A value that is a secret or may hold an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found<'a> {
     /// The name that makes it a secret; empty where none does.
@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 128;
 /// Attributes whose value may name what the element holds: `<param name="password">`, `<add key="password" value="..."/>`.
 const NAMES: [&str; 3] = ["name", "key", "id"];
 
-/// All texts, and values of attributes, in their order.
+/// Texts and values of attributes that are secrets or may hold an address, in their order.
 pub(super) fn values(bytes: &[u8]) -> Vec<Found<'_>> {
     let mut found = Vec::new();
     // The names that make secrets of what is in the elements that are open.
@@ -38,15 +38,11 @@ pub(super) fn values(bytes: &[u8]) -> Vec<Found<'_>> {
             let text = &bytes[at..end];
             let start = end - text.trim_ascii_start().len();
             let at_text = start..start + text.trim_ascii().len();
-            if !at_text.is_empty() {
-                found.push(Found { name: name(), at: at_text });
-            }
+            note(bytes, name(), at_text, &mut found);
             at = end;
         } else if let Some(inside) = skipped(b"<![CDATA[", b"]]>") {
             let end = at + inside.end;
-            if !inside.is_empty() {
-                found.push(Found { name: name(), at: at + inside.start..end });
-            }
+            note(bytes, name(), at + inside.start..end, &mut found);
             at = end + 3;
         } else if let Some(inside) = skipped(b"<!--", b"-->") {
             at += inside.end + 3;
@@ -116,18 +112,25 @@ fn element<'a>(
         let shown = String::from_utf8_lossy(&bytes[inside.clone()]);
         if NAMES.contains(&&*name) && is_secret_key(&shown) {
             secret = shown;
-        } else if name == "value" {
+        } else if name == "value" && !inside.is_empty() {
             value = Some(found.len());
+            found.push(Found { name: Cow::default(), at: inside });
+            continue;
         }
-        if !inside.is_empty() {
-            let name = if is_secret_key(&name) { name } else { Cow::default() };
-            found.push(Found { name, at: inside });
-        }
+        let name = if is_secret_key(&name) { name } else { Cow::default() };
+        note(bytes, name, inside, found);
     }
-    if let Some(value) = value.and_then(|index| found.get_mut(index)).filter(|value| value.name.is_empty()) {
-        value.name = secret.clone();
+    if let Some(value) = value.and_then(|index| found.get_mut(index)) {
+        value.name.clone_from(&secret);
     }
     (at.min(bytes.len()), is_empty, secret)
+}
+
+fn note<'a>(bytes: &[u8], name: Cow<'a, str>, at: Range<usize>, found: &mut Vec<Found<'a>>) {
+    let value = &bytes[at.clone()];
+    if !value.is_empty() && (!name.is_empty() || memchr::memchr2(b':', b'=', value).is_some()) {
+        found.push(Found { name, at });
+    }
 }
 
 /// A name without the prefix of its namespace.
