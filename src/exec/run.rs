@@ -46,7 +46,6 @@ pub fn run(
 
 /// How the calls of a command over the network are intercepted.
 #[derive(Clone, Copy, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Intercepted<'a> {
     /// Variables beside, or instead of, those that commands have.
     pub environment: &'a [(OsString, OsString)],

@@ -2,8 +2,7 @@
 //!
 //! HTTP: protocol, target, encryption, virtual host, method, path, query by name, the fields of [`KEY_HEADERS`], the media type and what
 //! the body says without its secrets. No other field: most change from run to run, and secrets must not be needed to replay. A name: name and
-//! type. Anything else: the program's bytes without their secrets, with what a
-//! protocol numbers anew each time set to zero.
+//! type. Anything else: the program's bytes without their secrets, with what a protocol numbers anew each time set to zero.
 
 use std::borrow::Cow;
 use std::fmt;
