@@ -159,7 +159,7 @@ fn a_password_is_in_no_file_and_several_choose_the_answer() {
         assert_eq!(Played::new(Protocol::Redis, &one).ask(command(&["AUTH", password])), b"+OK\r\n");
     }
     let several = kept(&[login("wrong", refusal), login("secret", "+OK\r\n")].concat());
-    let missed = "-ERR no recording answers this call: Redis db:1 AUTH [redacted]\r\n";
+    let missed = "-ERR no recording answers this call: Redis db.test:7 AUTH [redacted]\r\n";
     for (password, answer) in [("secret", "+OK\r\n"), ("wrong", refusal), ("secret", "+OK\r\n"), ("other", missed)] {
         let said = Played::new(Protocol::Redis, &several).ask(command(&["AUTH", password]));
         assert_eq!(String::from_utf8_lossy(&said), answer);
