@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::CallsError;
-use super::isolation::{Isolation, proxy_variables, with_java_proxy};
+use super::isolation::{Isolation, JAVA_OPTIONS, behind_java_options, proxy_variables, with_java_proxy};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
@@ -118,6 +118,7 @@ pub fn run(
     let authority = Arc::new(Authority::new()?);
     let bundle = authority.bundle(ground.roots);
     let mut variables = show(ground, &authority, &bundle)?;
+    behind_java_options(&mut variables, ground.launcher.variable(JAVA_OPTIONS));
     variables.extend(WITHOUT_NEWS.map(|(name, value)| (name.into(), value.into())));
     let proxy_only = run.isolation == Isolation::Env;
     if proxy_only {
@@ -143,7 +144,6 @@ pub fn run(
         certificates: Some(&bundle),
         dial: dial && ground.reach == Reach::AsCommands,
         open: run.open,
-        ask: true,
         streams: run.streams,
         proxy_only,
     };

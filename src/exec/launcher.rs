@@ -5,6 +5,7 @@
 )]
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -31,6 +32,8 @@ pub struct Launcher {
     /// `None` once the launcher was ended, or found to have gone.
     socket: Mutex<Option<OwnedFd>>,
     child: Mutex<Option<Child>>,
+    /// As in the plan.
+    environment: Vec<(RawString, RawString)>,
 }
 
 /// What the launcher says of the walls it has built.
@@ -96,7 +99,8 @@ impl Launcher {
             .stdout(Stdio::from(null))
             .spawn()
             .map_err(LaunchError::Start)?;
-        let launcher = Self { socket: Mutex::new(Some(here)), child: Mutex::new(Some(child)) };
+        let environment = plan.environment.clone();
+        let launcher = Self { socket: Mutex::new(Some(here)), child: Mutex::new(Some(child)), environment };
         // It takes both about as long.
         let public = match plan.tier {
             Tier::Landlock => public_entries(Path::new("/etc")).into_iter().map(Into::into).collect(),
@@ -117,7 +121,7 @@ impl Launcher {
     /// A launcher that is somebody else's process, or none.
     #[cfg(test)]
     pub(super) fn over(socket: OwnedFd, child: Option<Child>) -> Self {
-        Self { socket: Mutex::new(Some(socket)), child: Mutex::new(child) }
+        Self { socket: Mutex::new(Some(socket)), child: Mutex::new(child), environment: Vec::new() }
     }
 
     pub(super) fn greet(&self, plan: &Plan) -> Result<Ready, LaunchError> {
@@ -136,6 +140,12 @@ impl Launcher {
             Some((Hello::Cannot { reason }, _)) => Err(LaunchError::Cannot { reason }),
             None => Err(LaunchError::Ended),
         }
+    }
+
+    /// A variable of the environment of every command, as the plan has it: not HOME and TMPDIR.
+    pub fn variable(&self, name: &str) -> Option<&OsStr> {
+        let found = self.environment.iter().find(|(known, _)| known.0 == name);
+        found.map(|(_, value)| value.0.as_os_str())
     }
 
     /// Has a command started. `streams` are its standard input (if the request has one), output and error, and none for

@@ -47,7 +47,6 @@ pub fn run(
 
 /// How the calls of a command over the network are intercepted.
 #[derive(Clone, Copy, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Intercepted<'a> {
     /// Variables beside, or instead of, those that commands have.
     pub environment: &'a [(OsString, OsString)],
@@ -58,8 +57,6 @@ pub struct Intercepted<'a> {
     pub dial: bool,
     /// Whether servers that the command starts can be reached from other machines, if its network is that of the system.
     pub open: bool,
-    /// Whether every connection waits for [`Interception::decide`].
-    pub ask: bool,
     /// Its standard input, output and error, which then nobody captures.
     pub streams: Option<[BorrowedFd<'a>; 3]>,
     /// Nothing is led anywhere: [`Sockets::tcp_4`](super::Sockets::tcp_4) is a proxy on 127.0.0.1, whose port takes the
@@ -91,7 +88,6 @@ pub fn run_intercepted(
     request.intercept = Some(Intercept {
         dial: how.dial,
         open: how.open,
-        ask: how.ask,
         bundle: how.certificates.is_some(),
         proxy_only: how.proxy_only,
     });

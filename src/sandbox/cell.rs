@@ -251,7 +251,6 @@ impl Cells {
             strict: tier == Tier::Landlock && !of_system,
             open: asked.open && of_system,
             dial: asked.dial && reaches,
-            ask: asked.ask,
         };
         if !asked.proxy_only {
             return Ok((Some(Interceptor::begin(channel, rules)?), None));

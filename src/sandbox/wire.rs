@@ -160,8 +160,6 @@ pub struct Intercept {
     /// Whether servers that the command starts can be reached from other machines, if its network is that of the system.
     /// Otherwise none of its sockets knows anything but the loopback device.
     pub open: bool,
-    /// Whether the server decides about every connection before it is made.
-    pub ask: bool,
     /// Whether certificates come with it that take the place of the system's, where a command has a root of its own.
     pub bundle: bool,
     /// Nothing is turned: the command is only told of the socket for TCP. In the values of the request's variables
@@ -390,7 +388,7 @@ mod tests {
             stdin: false,
             terminal: Some((24, 80)),
             announce: true,
-            intercept: Some(Intercept { dial: true, open: false, ask: true, bundle: true, proxy_only: false }),
+            intercept: Some(Intercept { dial: true, open: false, bundle: true, proxy_only: false }),
         };
         send(&here, &request, &[write.as_fd()]).unwrap();
         send(&here, &Event::Started, &[]).unwrap();

@@ -1,5 +1,5 @@
-"""Programs that are recorded against real servers, and answered from there when these are gone: gRPC, MongoDB, and programs
-without a C library of the system's.
+"""Programs that are recorded against real servers, and answered from there when these are gone: gRPC, MongoDB, Java, and
+programs without a C library of the system's.
 
 usage: programs.py BINARY LIBRARIES
 
@@ -102,14 +102,15 @@ class Documents(Process):
                 time.sleep(0.05)
 
 
-def replay(binary: str, work: pathlib.Path, *words: str) -> subprocess.CompletedProcess:
-    environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
+def replay(binary: str, work: pathlib.Path, variables: dict[str, str], *words: str) -> subprocess.CompletedProcess:
+    environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), **variables}
     return subprocess.run(
         [binary, "calls", *words], cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_SECS
     )
 
 
-def round_trip(binary: str, name: str, start, command: list[str], expected: str, prepare) -> None:
+def round_trip(binary: str, name: str, start, command: list[str], expected: str, prepare, variables: dict[str, str] | None = None) -> None:
+    variables = variables or {}
     with tempfile.TemporaryDirectory(prefix="replay-programs-") as directory:
         work = pathlib.Path(directory) / "work"
         work.mkdir()
@@ -117,15 +118,16 @@ def round_trip(binary: str, name: str, start, command: list[str], expected: str,
         server = start(pathlib.Path(directory))
         try:
             program = [*command, str(server.port)]
-            recorded = replay(binary, work, "record", "--", *program)
+            recorded = replay(binary, work, variables, "record", "--", *program)
         finally:
             server.stop()
         good = recorded.returncode == 0 and expected in recorded.stdout
         check(f"{name}: is recorded", good, recorded.stderr + recorded.stdout)
-        for isolation in ["seccomp", "strict"]:
-            tested = replay(binary, work, "test", "--isolation", isolation, "--", *program)
+        # The last one is for users who cannot make namespaces.
+        for isolation in [["--isolation", "seccomp"], ["--isolation", "strict"], ["--sandbox", "landlock"]]:
+            tested = replay(binary, work, variables, "test", *isolation, "--", *program)
             same = (tested.returncode, tested.stdout) == (0, recorded.stdout) and "not used" not in tested.stderr
-            check(f"{name}: says the same without its server ({isolation})", same, tested.stderr + tested.stdout)
+            check(f"{name}: says the same without its server ({' '.join(isolation)})", same, tested.stderr + tested.stdout)
 
 
 def missing(name: str, what: str) -> None:
@@ -158,6 +160,13 @@ def main() -> int:
             continue
         prepare = compiled([compiler, "-static", "-O1", "-w", "-o", "client", str(HERE / "client.c")], {})
         round_trip(binary, name, OverHttp, ["./client"], "/127.0.0.1 1", prepare)
+    if shutil.which("javac") is None:
+        missing("Java", "a JDK")
+    else:
+        java = lambda work: shutil.copy(HERE / "Client.java", work)
+        own = {"JAVA_TOOL_OPTIONS": "-Dclient.option=kept"}
+        expected = "option kept\n200 /localhost 1\n200 /127.0.0.1 1\n200 /127.0.0.1 2\n200 /old 1\n/raw 1\n/0 1\n"
+        round_trip(binary, "Java", OverHttp, ["java", "Client.java"], expected, java, own)
     if shutil.which("go") is None:
         missing("Go", "go")
     else:

@@ -91,9 +91,10 @@ node22=$web/node_modules/node/bin/node
 node "$place/ts_mock.mjs" "$binary" "$here/mock.yaml" "$here/mock_expect.yaml" || failed=1
 if [ "$walls" = require ]; then
     "$place/venv/bin/python" "$here/service.py" "$binary" "$service" || failed=1
+    "$place/venv/bin/python" "$here/service_agent.py" "$binary" "$service" || failed=1
     "$place/venv/bin/python" "$here/programs.py" "$binary" "$libraries" || failed=1
 else
-    echo "no calls are recorded without walls: service.py and programs.py are not run" >&2
+    echo "no calls are recorded without walls: service.py, service_agent.py and programs.py are not run" >&2
 fi
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 node "$browser/page.mjs" "$binary" "$walls" "$chromium" || failed=1

@@ -234,6 +234,7 @@ impl Proxy {
     fn start(mut interception: Interception) -> Self {
         let sockets = interception.sockets().unwrap();
         let interception = Arc::new(interception);
+        let_all(&interception);
         let (stop, seen) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new((Vec::new(), Vec::new()))));
         let tcp: Vec<TcpListener> =
             [Some(sockets.tcp_4), sockets.tcp_6].into_iter().flatten().map(TcpListener::from).collect();
@@ -274,6 +275,17 @@ impl Proxy {
         let (flows, names) = std::mem::take(&mut *self.seen.lock().unwrap());
         (flows, names, counts)
     }
+}
+
+/// Has every connection made.
+fn let_all(interception: &Arc<Interception>) {
+    let inside = Arc::downgrade(interception);
+    interception.on_flow(move |flow| {
+        if let Some(interception) = inside.upgrade() {
+            // Who is gone waits for nothing.
+            let _ = interception.decide(flow.mark, None);
+        }
+    });
 }
 
 /// Answers one HTTP request.

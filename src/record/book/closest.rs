@@ -9,7 +9,7 @@ use super::key::{Place, header_fields, path_only, place, virtual_host};
 use super::noise::{Fields, Noise};
 use crate::limits::{MAX_CLOSEST_COMPARED, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES};
 use crate::record::exchange::{Content, Exchange, Http, HttpRequest, Message, Protocol, Side, Target, Wire};
-use crate::record::redact::{self, MARKED, REDACTED, is_secret_parameter, without_secrets};
+use crate::record::redact::{self, MARKED, REDACTED, Shown, is_secret_parameter, without_secrets};
 use crate::record::summary;
 
 /// Recordings by how near they can be to a call.
@@ -169,14 +169,20 @@ fn differences(recorded: &Exchange, asked: &Exchange, noise: &Fields) -> Vec<Str
             );
             requests(a, b, noise, &mut lines);
             if lines.is_empty() {
-                secrets(&a.request, &b.request, &mut lines);
+                let all = |request: &HttpRequest| [redact::places(request), redact::credentials(request)].concat();
+                secrets(&all(&a.request), &all(&b.request), &mut lines);
             }
         }
         (Content::Dns(a), Content::Dns(b)) => {
             compare("name", &a.name, &b.name, &mut lines);
             compare("type", &a.kind, &b.kind, &mut lines);
         }
-        (Content::Wire(protocol, a), Content::Wire(_, b)) => wires(*protocol, a, b, &mut lines),
+        (Content::Wire(protocol, a), Content::Wire(_, b)) => {
+            wires(*protocol, a, b, &mut lines);
+            if lines.is_empty() {
+                secrets(&redact::said(*protocol, a), &redact::said(*protocol, b), &mut lines);
+            }
+        }
         _ => {}
     }
     lines
@@ -212,18 +218,20 @@ fn requests(a: &Http, b: &Http, noise: &Fields, lines: &mut Vec<String>) {
 }
 
 /// What chooses between the recordings of a call where nothing else does.
-fn secrets(recorded: &HttpRequest, asked: &HttpRequest, lines: &mut Vec<String>) {
-    let all = |request: &HttpRequest| [redact::places(request), redact::credentials(request)].concat();
-    let known = all(recorded);
-    for secret in all(asked) {
+fn secrets(known: &[Shown], asked: &[Shown], lines: &mut Vec<String>) {
+    for secret in asked {
         let mut of_name = known.iter().filter(|other| other.name == secret.name).peekable();
-        if of_name.peek().is_none() {
-            lines.push(format!("secret `{}`: asked one, not recorded", short(&secret.name)));
-        } else if !of_name.any(|other| other.is_like(&secret)) {
-            lines.push(format!(
-                "secret `{}`: recorded another one of several, asked one that is not recorded",
-                short(&secret.name)
-            ));
+        let said = if of_name.peek().is_none() {
+            "asked one, not recorded"
+        } else if of_name.any(|other| other.is_like(secret)) {
+            continue;
+        } else {
+            "recorded another one of several, asked one that is not recorded"
+        };
+        let line = format!("secret `{}`: {said}", short(&secret.name));
+        // A statement is said again where it is carried out.
+        if !lines.contains(&line) {
+            lines.push(line);
         }
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! HTTP: protocol, target, encryption, virtual host, method, path, query by name, the fields of [`KEY_HEADERS`], the media type and what
 //! the body says without its secrets. No other field: most change from run to run, and secrets must not be needed to replay. A name: name and
-//! type. Anything else: the program's bytes, with what a protocol numbers anew each time set to zero.
+//! type. Anything else: the program's bytes without their secrets, with what a protocol numbers anew each time set to zero.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use sha2::{Digest, Sha256};
@@ -38,14 +39,16 @@ pub type Key = [u8; 32];
 /// The place of a call, at this target.
 pub fn place(exchange: &Exchange, target: &Target) -> Place {
     let (method, path) = match &exchange.content {
-        Content::Http(http) | Content::Grpc(http) => (http.request.method.as_str(), path_only(&http.request.path)),
-        Content::Dns(_) | Content::Wire(..) => ("", ""),
+        Content::Http(http) | Content::Grpc(http) => {
+            (http.request.method.as_str(), redact::path(path_only(&http.request.path)))
+        }
+        Content::Dns(_) | Content::Wire(..) => ("", Cow::Borrowed("")),
     };
     Place {
         protocol: exchange.content.protocol(),
         target: target.clone(),
         method: method.to_owned(),
-        path: path.to_owned(),
+        path: path.into_owned(),
     }
 }
 

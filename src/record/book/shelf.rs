@@ -52,7 +52,8 @@ fn asked_with(exchange: &Exchange) -> (Vec<Shown>, Vec<Shown>) {
         Content::Http(http) | Content::Grpc(http) => {
             (redact::places(&http.request), redact::credentials(&http.request))
         }
-        Content::Dns(_) | Content::Wire(..) => (Vec::new(), Vec::new()),
+        Content::Wire(protocol, wire) => (redact::said(*protocol, wire), Vec::new()),
+        Content::Dns(_) => (Vec::new(), Vec::new()),
     }
 }
 

@@ -1,3 +1,5 @@
+mod databases;
+
 use std::sync::Barrier;
 use std::thread;
 use std::time::SystemTime;
@@ -516,7 +518,14 @@ fn several_secrets_in_one_place_choose_the_answer() {
             vec![("content-type".to_owned(), b"application/x-www-form-urlencoded".to_vec())];
         call
     };
-    let ways: [Make<'_>; 8] = [
+    let xml = |who: &str| {
+        let mut call = post(&format!("<Login><w:Password Type=\"x\">{who}</w:Password></Login>"));
+        http(&mut call).request.headers = vec![("content-type".to_owned(), b"text/xml".to_vec())];
+        call
+    };
+    let ways: [Make<'_>; 10] = [
+        &xml,
+        &|who| get(&format!("/bot123456:{who:-<35}/sendMessage?chat_id=1")),
         &|who| post(&format!(r#"{{"access_token":"{who}","q":1}}"#)),
         &|who| post(&format!(r#"{{"password":"{who}","client_secret":"same"}}"#)),
         &|who| post(&format!(r#"{{"name":"pin","password":{}}}"#, who.len())),

@@ -3,7 +3,7 @@
 use crate::record::dialogue::Fault;
 
 /// Type of an element.
-pub(super) mod kind {
+pub(in crate::record) mod kind {
     pub(crate) const STRING: u8 = 0x02;
     pub(crate) const DOCUMENT: u8 = 0x03;
     pub(crate) const ARRAY: u8 = 0x04;
@@ -16,21 +16,21 @@ const BROKEN: Fault = "a document of MongoDB is broken";
 
 /// One element of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Element<'a> {
-    pub(super) kind: u8,
-    pub(super) name: &'a [u8],
-    pub(super) value: &'a [u8],
+pub(in crate::record) struct Element<'a> {
+    pub(in crate::record) kind: u8,
+    pub(in crate::record) name: &'a [u8],
+    pub(in crate::record) value: &'a [u8],
 }
 
 /// The length of the document that begins here.
-pub(super) fn length(bytes: &[u8]) -> Result<usize, Fault> {
+pub(in crate::record) fn length(bytes: &[u8]) -> Result<usize, Fault> {
     let head = bytes.first_chunk::<4>().ok_or(BROKEN)?;
     let length = usize::try_from(i32::from_le_bytes(*head)).map_err(|_| BROKEN)?;
     if length >= 5 && length <= bytes.len() && bytes[length - 1] == 0 { Ok(length) } else { Err(BROKEN) }
 }
 
 /// The elements of a document, in their order.
-pub(super) fn elements(document: &[u8]) -> Result<Vec<Element<'_>>, Fault> {
+pub(in crate::record) fn elements(document: &[u8]) -> Result<Vec<Element<'_>>, Fault> {
     let length = length(document)?;
     let mut rest = &document[4..length - 1];
     let mut found = Vec::new();
@@ -73,7 +73,7 @@ fn size(kind: u8, bytes: &[u8]) -> Result<usize, Fault> {
 }
 
 /// A document of these elements.
-pub(super) fn document(elements: &[Element<'_>]) -> Vec<u8> {
+pub(in crate::record) fn document(elements: &[Element<'_>]) -> Vec<u8> {
     let size: usize = elements.iter().map(|element| 2 + element.name.len() + element.value.len()).sum();
     let mut bytes = Vec::with_capacity(size + 5);
     bytes.extend(((size + 5) as u32).to_le_bytes());

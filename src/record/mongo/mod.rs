@@ -6,7 +6,7 @@
 //! the same in both: compression, and the watching of a server by a reply without end. SCRAM proves to the client, too,
 //! that the server knows the password (RFC 5802, 3), so a recording cannot play it: that is an error which says so.
 
-mod bson;
+pub(in crate::record) mod bson;
 mod message;
 mod playing;
 mod recording;

@@ -2,24 +2,30 @@
 //! none, and has other ones.
 //!
 //! Taken out are credentials where they have a name (`names`): fields of HTTP, parameters of queries and forms, keys of
-//! JSON, passwords in addresses and statements, authentication of databases. Any other value is the call itself and stays, unless
+//! JSON, elements and attributes of XML, passwords in addresses and statements, authentication of databases; and tokens in
+//! paths of services that are known for them (`paths`). Of gRPC only fields are searched: its messages name nothing, their
+//! fields have numbers. Any other value is the call itself and stays, unless
 //! it is a token that an answer gave (`tokens`) or a secret of its request that an answer repeats (`echo`).
 
 mod echo;
 mod json;
+mod mongo;
 mod names;
+mod paths;
 mod placeholder;
+mod redis;
 mod sql;
 mod tokens;
 mod walk;
 mod wires;
+mod xml;
 
 use std::borrow::Cow;
 
 pub use names::{is_secret_header, is_secret_parameter};
 pub use placeholder::{MARKED, REDACTED};
-pub(in crate::record) use wires::command;
-pub use wires::wire;
+pub(in crate::record) use redis::command;
+pub use wires::{said, wire};
 
 use names::{decoded, is_password, tells_who};
 use placeholder::{Marks, digits};
@@ -92,7 +98,7 @@ pub fn without_secrets(request: &HttpRequest) -> Cow<'_, HttpRequest> {
     })
 }
 
-/// A path, or a whole URL, without the secrets of its query.
+/// A path, or a whole URL, without its secrets.
 pub fn path(path: &str) -> Cow<'_, str> {
     walk::path(path, &mut blank).map_or(Cow::Borrowed(path), Cow::Owned)
 }
@@ -117,17 +123,21 @@ pub fn exchange(exchange: &mut Exchange) {
 fn marks(exchanges: &[Exchange]) -> Marks {
     let mut all: Vec<(Vec<u8>, bool)> = Vec::new();
     for exchange in exchanges {
-        if let Content::Http(http) | Content::Grpc(http) = &exchange.content {
-            let mut look = |secret: &Secret<'_>| {
-                if secret.form != Form::Cookie {
-                    all.push((secret.value.to_vec(), secret.guessable));
-                }
-                None
-            };
-            in_request(&http.request, &mut look);
-            if let Some(response) = &http.response {
-                in_response(response, &mut look);
+        let mut look = |secret: &Secret<'_>| {
+            if secret.form != Form::Cookie {
+                all.push((secret.value.to_vec(), secret.guessable));
             }
+            None
+        };
+        match &exchange.content {
+            Content::Http(http) | Content::Grpc(http) => {
+                in_request(&http.request, &mut look);
+                if let Some(response) = &http.response {
+                    in_response(response, &mut look);
+                }
+            }
+            Content::Wire(protocol, wire) => drop(wires::walk(*protocol, wire, &mut look)),
+            Content::Dns(_) => {}
         }
     }
     Marks::of(all.iter().map(|(secret, guessable)| (secret.as_slice(), *guessable)))
@@ -168,7 +178,9 @@ fn redact(exchange: &mut Exchange, marks: &Marks) {
     match &mut exchange.content {
         Content::Http(http) | Content::Grpc(http) => self::http(http, marks),
         Content::Dns(_) => {}
-        Content::Wire(protocol, said) => wire(*protocol, said),
+        Content::Wire(protocol, said) => {
+            wires::replace(*protocol, said, &mut |secret: &Secret<'_>| changed(secret, hidden(secret, marks)));
+        }
     }
 }
 

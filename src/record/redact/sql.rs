@@ -1,13 +1,20 @@
-//! Passwords in statements: `PASSWORD '...'`, `IDENTIFIED BY '...'`, `password = '...'`.
+//! Passwords in statements: `PASSWORD '...'`, `IDENTIFIED BY '...'`, `IDENTIFIED WITH ... AS '...'`, `password = '...'`,
+//! and what replaces one (`BY '...' REPLACE '...'`).
 
 use std::ops::Range;
 
-use super::walk::addresses;
-use super::{REDACTED, blank};
+use super::walk::{Form, Replace, Secret, addresses};
 use crate::record::exchange::Protocol;
 
-/// The statement without passwords; `None` if it has none.
-pub(super) fn statement(text: &[u8], protocol: Protocol) -> Option<Vec<u8>> {
+/// How deep statements are looked for in texts of statements (`DO $$ ... $$`).
+const MAX_DEPTH: usize = 4;
+
+/// The statement with other passwords; `None` if none of them changes.
+pub(super) fn statement(text: &[u8], protocol: Protocol, replace: Replace<'_>) -> Option<Vec<u8>> {
+    within(text, protocol, replace, 0)
+}
+
+fn within(text: &[u8], protocol: Protocol, replace: Replace<'_>, depth: usize) -> Option<Vec<u8>> {
     // Most statements are not looked at any further.
     let likely = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
     if !likely(b"passw") && !likely(b"identified") && !likely(b"://") {
@@ -16,18 +23,23 @@ pub(super) fn statement(text: &[u8], protocol: Protocol) -> Option<Vec<u8>> {
     let sql = Sql { text, is_mysql: protocol == Protocol::MySql };
     let mut out = Vec::new();
     let (mut kept, mut at) = (0, 0);
-    let mut replace = |inside: Range<usize>, other: &[u8]| {
-        out.extend_from_slice(&text[kept..inside.start]);
-        out.extend_from_slice(other);
-        kept = inside.end;
+    let mut password_end = None;
+    let mut put = |inside: Range<usize>, other: Option<Vec<u8>>| {
+        if let Some(other) = other {
+            out.extend_from_slice(&text[kept..inside.start]);
+            out.extend_from_slice(&other);
+            kept = inside.end;
+        }
     };
     while let Some(start) = sql.next(at) {
         if sql.opens_text(start) {
             let Some((inside, end)) = sql.quoted(start) else { break };
             // A text may say how another database is reached.
-            if let Some(other) = addresses(&text[inside.clone()], &mut blank) {
-                replace(inside, &other);
-            }
+            let body = (text[start] == b'$' && depth < MAX_DEPTH)
+                .then(|| within(&text[inside.clone()], protocol, replace, depth + 1))
+                .flatten();
+            let other = addresses(body.as_deref().unwrap_or(&text[inside.clone()]), replace);
+            put(inside, other.or(body));
             at = end;
             continue;
         }
@@ -36,12 +48,13 @@ pub(super) fn statement(text: &[u8], protocol: Protocol) -> Option<Vec<u8>> {
         at = end;
         let named = ends_with(word, b"password")
             || ends_with(word, b"passwd")
-            || word.eq_ignore_ascii_case(b"by") && follows_identified(&text[..start]);
+            || word.eq_ignore_ascii_case(b"replace")
+                && password_end.is_some_and(|end: usize| is_space(&text[end..start]))
+            || [&b"by"[..], b"as", b"using"].iter().any(|known| word.eq_ignore_ascii_case(known))
+                && follows_identified(&text[..start]);
         if let Some((inside, end)) = named.then(|| sql.literal(end)).flatten() {
-            if text[inside.clone()] != *REDACTED.as_bytes() {
-                replace(inside, REDACTED.as_bytes());
-            }
-            at = end;
+            put(inside.clone(), replace(&Secret::password(&text[inside], Form::Text)));
+            (at, password_end) = (end, Some(end));
         }
     }
     if kept == 0 {
@@ -59,11 +72,17 @@ fn ends_with(word: &[u8], end: &[u8]) -> bool {
     word.len() >= end.len() && word[word.len() - end.len()..].eq_ignore_ascii_case(end)
 }
 
-/// `IDENTIFIED BY`, `IDENTIFIED WITH plugin BY`.
+/// Whether there is something, and nothing but space.
+fn is_space(between: &[u8]) -> bool {
+    !between.is_empty() && between.trim_ascii().is_empty()
+}
+
+/// `IDENTIFIED BY`, `IDENTIFIED WITH plugin BY`, `IDENTIFIED VIA plugin USING`.
 fn follows_identified(before: &[u8]) -> bool {
     let mut words = before.rsplit(|byte| !is_word(*byte)).filter(|word| !word.is_empty());
-    let mut next_is = |expected: &[u8]| words.next().is_some_and(|word| word.eq_ignore_ascii_case(expected));
-    next_is(b"identified") || next_is(b"with") && next_is(b"identified")
+    words.next().is_some_and(|word| word.eq_ignore_ascii_case(b"identified"))
+        || words.next().is_some_and(|word| [&b"with"[..], b"via"].iter().any(|known| word.eq_ignore_ascii_case(known)))
+            && words.next().is_some_and(|word| word.eq_ignore_ascii_case(b"identified"))
 }
 
 struct Sql<'a> {
@@ -90,7 +109,7 @@ impl Sql<'_> {
     /// The next byte, or what is behind the comment that begins here.
     fn after_comment(&self, at: usize) -> Option<usize> {
         let rest = &self.text[at..];
-        if rest.starts_with(b"--") {
+        if rest.starts_with(b"--") || self.is_mysql && rest[0] == b'#' {
             return Some(at + memchr::memchr(b'\n', rest)?);
         }
         // A comment that begins with a mark is carried out.

@@ -1,3 +1,5 @@
+mod forms;
+
 use std::time::{Duration, SystemTime};
 
 use pretty_assertions::assert_eq;
@@ -156,7 +158,7 @@ fn passwords_in_statements() {
         ("OPTIONS (user 'a', password 'b')", "OPTIONS (user 'a', password '[redacted]')"),
     ];
     for (text, expected) in cases {
-        let redacted = sql::statement(text.as_bytes(), Protocol::Postgres);
+        let redacted = sql::statement(text.as_bytes(), Protocol::Postgres, &mut blank);
         assert_eq!(
             redacted.map(|it| String::from_utf8(it).unwrap()).as_deref(),
             Some(expected).filter(|it| !it.is_empty()),
@@ -178,7 +180,7 @@ fn passwords_in_statements() {
         ("SELECT a FROM t ORDER BY 'x'", ""),
     ];
     for (text, expected) in cases {
-        let redacted = sql::statement(text.as_bytes(), Protocol::MySql);
+        let redacted = sql::statement(text.as_bytes(), Protocol::MySql, &mut blank);
         assert_eq!(
             redacted.map(|it| String::from_utf8(it).unwrap()).as_deref(),
             Some(expected).filter(|it| !it.is_empty()),

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::json;
 use super::names::{decoded, is_password, is_secret_header, is_secret_parameter};
+use super::{json, paths, xml};
 
 /// A secret where it stands.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +16,13 @@ pub(super) struct Secret<'a> {
     pub(super) form: Form,
     /// Whether it may have been thought of by a person.
     pub(super) guessable: bool,
+}
+
+impl<'a> Secret<'a> {
+    /// A password that has no name, or one of many.
+    pub(super) fn password(value: &'a [u8], form: Form) -> Self {
+        Self { name: "password", value, form, guessable: true }
+    }
 }
 
 /// What a secret is a part of.
@@ -65,11 +72,24 @@ impl<'a> Edit<'a> {
     }
 }
 
-/// The query of a path.
+/// The query of a path, and a token before it.
 pub(super) fn path(path: &str, replace: Replace<'_>) -> Option<String> {
-    let (before, query) = path.split_once('?')?;
-    let query = parameters(query.as_bytes(), replace)?;
-    Some(format!("{before}?{}", String::from_utf8_lossy(&query)))
+    let (before, query) = path.split_once('?').map_or((path, None), |(before, query)| (before, Some(query)));
+    let token = paths::token(before).and_then(|at| {
+        let value = &before.as_bytes()[at.clone()];
+        let other = replace(&Secret { name: "path", value, form: Form::Address, guessable: false })?;
+        Some([&before[..at.start], &String::from_utf8_lossy(&other), &before[at.end..]].concat())
+    });
+    let other = query.and_then(|query| parameters(query.as_bytes(), replace));
+    if token.is_none() && other.is_none() {
+        return None;
+    }
+    let before = token.unwrap_or_else(|| before.to_owned());
+    let other = other.map(|other| String::from_utf8_lossy(&other).into_owned());
+    Some(match other.as_deref().or(query) {
+        Some(query) => format!("{before}?{query}"),
+        None => before,
+    })
 }
 
 /// A field of HTTP.
@@ -154,6 +174,10 @@ pub(super) fn body(headers: &[(String, Vec<u8>)], body: &[u8], replace: Replace<
     if kind.starts_with("multipart/form-data") {
         return parts(body, replace);
     }
+    let media_type = kind.split(';').next().unwrap_or_default().trim();
+    if media_type.ends_with("/xml") || media_type.ends_with("+xml") || body.trim_ascii_start().starts_with(b"<?xml") {
+        return elements(body, replace);
+    }
     let has_lengths = kind.contains("grpc") || kind.contains("protobuf");
     let is_text = kind.is_empty() || kind.starts_with("text/") || kind.contains("json") || kind.contains("javascript");
     let looks_so = || matches!(body.trim_ascii_start().first(), Some(b'{' | b'['));
@@ -176,6 +200,17 @@ fn texts(bytes: &[u8], replace: Replace<'_>, outermost: bool) -> Option<Vec<u8>>
         } else {
             addresses(value, replace)
         };
+        edit.put(found.at, other);
+    }
+    edit.end()
+}
+
+/// XML.
+fn elements(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    let mut edit = Edit::new(bytes);
+    for found in xml::values(bytes) {
+        let value = &bytes[found.at.clone()];
+        let other = if found.name.is_empty() { addresses(value, replace) } else { replace(&text(&found.name, value)) };
         edit.put(found.at, other);
     }
     edit.end()
@@ -253,8 +288,7 @@ pub(super) fn addresses(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     found.sort_by_key(|at| at.start);
     for at in found.into_iter().filter(|at| !at.is_empty()) {
         if at.start >= edit.kept {
-            let secret = Secret { name: "password", value: &bytes[at.clone()], form: Form::Address, guessable: true };
-            edit.put(at, replace(&secret));
+            edit.put(at.clone(), replace(&Secret::password(&bytes[at], Form::Address)));
         }
     }
     edit.end()

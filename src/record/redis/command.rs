@@ -40,10 +40,8 @@ pub(super) enum Replies {
 
 /// A command as it is looked up, and its manner.
 pub(super) fn read(command: Vec<u8>) -> (Vec<u8>, Manner) {
-    let words = words(&command);
-    let manner = manner(&words);
-    let masked = masked(&words);
-    (masked.unwrap_or(command), manner)
+    let manner = manner(&words(&command));
+    (command, manner)
 }
 
 fn manner(words: &[&[u8]]) -> Manner {
@@ -150,19 +148,4 @@ fn carried_out(commands: usize, answer: Option<&[u8]>) -> bool {
 /// Whether the answer depends on the database.
 pub(super) fn is_of_database(manner: Manner) -> bool {
     matches!(manner, Manner::Plain | Manner::Begin)
-}
-
-/// The command without its password, if it has one (`AUTH`, `HELLO ... AUTH`).
-fn masked(words: &[&[u8]]) -> Option<Vec<u8>> {
-    let is = |index: usize, name: &[u8]| words.get(index).is_some_and(|word: &&[u8]| word.eq_ignore_ascii_case(name));
-    let secret = if is(0, b"AUTH") {
-        words.len().checked_sub(1).filter(|last| *last > 0)?
-    } else if is(0, b"HELLO") {
-        (1..words.len()).find(|index| is(*index, b"AUTH"))? + 2
-    } else {
-        return None;
-    };
-    let mut words = words.to_vec();
-    *words.get_mut(secret)? = b"***";
-    Some(array(&words))
 }

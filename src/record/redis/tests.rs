@@ -1,6 +1,7 @@
 //! Conversations with Redis, as its documentation shows them.
 
 use crate::record::exchange::{Protocol, Side};
+use crate::record::redact;
 use crate::record::trial::{Outcome, Played, Said, book, client, record, replays, server};
 
 fn recorded(conversation: &[Said]) -> Outcome {
@@ -58,7 +59,7 @@ fn replies_of_version_3_are_read() {
     let outcome = recorded(&conversation);
     let said = outcome.said();
     assert_eq!(said.len(), 3);
-    assert_eq!(said[0].1[0].1, r"*5\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$3\r\n***\r\n");
+    assert_eq!(said[0].1[0].1, r"*5\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$6\r\nsecret\r\n");
     // Before the command stands who asks.
     assert_eq!(said[1].1[2].1, reply.escape_default().to_string());
     replays(Protocol::Redis, &conversation, &outcome);
@@ -139,17 +140,29 @@ fn commands_without_replies_keep_the_others_in_step() {
 }
 
 #[test]
-fn a_password_is_never_recorded_and_none_is_needed() {
-    let conversation = [client(command(&["AUTH", "secret"])), server(b"+OK\r\n")];
-    let outcome = recorded(&conversation);
-    assert!(outcome.said()[0].0);
-    assert!(
-        !format!("{outcome:?}").contains(&format!("{:?}", b"secret")[1..20])
-            || !outcome.said()[0].1[0].1.contains("secret")
-    );
-    let book = book(&outcome.calls);
+fn a_password_is_in_no_file_and_several_choose_the_answer() {
+    let refusal = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
+    let login = |password: &str, answer: &str| [client(command(&["AUTH", password])), server(answer)];
+    let kept = |conversation: &[Said]| {
+        let outcome = recorded(conversation);
+        assert!(outcome.said()[0].0);
+        let mut calls = outcome.calls;
+        redact::exchanges(&mut calls);
+        let told = format!("{calls:?}");
+        for password in ["secret", "wrong"] {
+            assert!(!told.contains(format!("{:?}", password.as_bytes()).trim_matches(['[', ']'])), "{told}");
+        }
+        book(&calls)
+    };
+    let one = kept(&login("secret", "+OK\r\n"));
     for password in ["secret", "other"] {
-        assert_eq!(Played::new(Protocol::Redis, &book).ask(command(&["AUTH", password])), b"+OK\r\n");
+        assert_eq!(Played::new(Protocol::Redis, &one).ask(command(&["AUTH", password])), b"+OK\r\n");
+    }
+    let several = kept(&[login("wrong", refusal), login("secret", "+OK\r\n")].concat());
+    let missed = "-ERR no recording answers this call: Redis db.test:7 AUTH [redacted]\r\n";
+    for (password, answer) in [("secret", "+OK\r\n"), ("wrong", refusal), ("secret", "+OK\r\n"), ("other", missed)] {
+        let said = Played::new(Protocol::Redis, &several).ask(command(&["AUTH", password]));
+        assert_eq!(String::from_utf8_lossy(&said), answer);
     }
 }
 

@@ -15,7 +15,7 @@ use crate::sandbox::wire::{receive_packet, send_packet};
 pub(super) struct Channel {
     socket: OwnedFd,
     token: u64,
-    /// What could not be sent yet, and which call waits for that.
+    /// What could not be sent yet.
     queue: VecDeque<Word>,
     counted: Counts,
     is_gone: bool,
@@ -25,7 +25,6 @@ pub(super) struct Channel {
 struct Word {
     told: Told,
     socket: Option<OwnedFd>,
-    then: Option<u64>,
 }
 
 impl Channel {
@@ -39,9 +38,9 @@ impl Channel {
         send_packet(&self.socket, told, sockets)
     }
 
-    /// Sends this, now or when there is room again; whether it was sent. Fails when the server is gone, or has not listened
+    /// Sends this, now or when there is room again. Fails when the server is gone, or has not listened
     /// for very long.
-    pub(super) fn say(&mut self, epoll: &OwnedFd, told: Told, socket: Option<OwnedFd>) -> io::Result<bool> {
+    pub(super) fn say(&mut self, epoll: &OwnedFd, told: Told, socket: Option<OwnedFd>) -> io::Result<()> {
         if self.is_gone {
             return Err(io::ErrorKind::NotConnected.into());
         }
@@ -51,36 +50,27 @@ impl Channel {
             Err(io::ErrorKind::WouldBlock.into())
         };
         match now {
-            Ok(()) => Ok(true),
+            Ok(()) => Ok(()),
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
             Err(error) if self.queue.len() >= MAX_WAITING_WORDS => Err(error),
             Err(_) => {
-                self.queue.push_back(Word { told, socket, then: None });
+                self.queue.push_back(Word { told, socket });
                 self.listen_for(epoll, EventFlags::IN | EventFlags::OUT);
-                Ok(false)
+                Ok(())
             }
         }
     }
 
-    /// This call waits for what was said last.
-    pub(super) fn then(&mut self, token: u64) {
-        if let Some(last) = self.queue.back_mut() {
-            last.then = Some(token);
-        }
-    }
-
-    /// Sends what there is room for. The calls that waited for it.
-    pub(super) fn flush(&mut self, epoll: &OwnedFd) -> Vec<u64> {
-        let mut ready = Vec::new();
+    /// Sends what there is room for.
+    pub(super) fn flush(&mut self, epoll: &OwnedFd) {
         while let Some(word) = self.queue.front() {
             match self.send(&word.told, word.socket.as_ref().map(AsFd::as_fd).as_slice()) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return ready,
-                // Whoever waits is told when it connects.
-                Ok(()) | Err(_) => ready.extend(self.queue.pop_front().and_then(|word| word.then)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                // Whoever waits is told when its time is over.
+                Ok(()) | Err(_) => drop(self.queue.pop_front()),
             }
         }
         self.listen_for(epoll, EventFlags::IN);
-        ready
     }
 
     /// What the server wants; `None` when it has said nothing more.

@@ -61,14 +61,11 @@ impl Interceptor {
         }
         let (mark, via) = self.way(&socket, six)?;
         let flow = Told::Flow(Flow { mark, to: real });
-        let told = self.channel.say(&self.epoll, flow, None).map_err(|_| Errno::NETUNREACH)?;
+        self.channel.say(&self.epoll, flow, None).map_err(|_| Errno::NETUNREACH)?;
         self.counts.flows += 1;
         self.known.note(&socket, Was::Led { to, via });
-        if self.rules.ask {
-            let does_not_wait = fcntl_getfl(&socket)?.contains(OFlags::NONBLOCK);
-            return Ok(Answer::Later(socket, Deed::Ask { via, mark, does_not_wait }));
-        }
-        if told { self.connect_to(socket, via) } else { Ok(Answer::Later(socket, Deed::Tell(via))) }
+        let does_not_wait = fcntl_getfl(&socket)?.contains(OFlags::NONBLOCK);
+        Ok(Answer::Later(socket, Deed::Ask { via, mark, does_not_wait }))
     }
 
     /// Where a TCP socket is connected to, and how the server knows the connection.

@@ -6,8 +6,7 @@
 //! is connected to (`127.64.0.0/10`), of which the server has heard before. Connections of the command to servers of its own
 //! are let through, and any other datagram is refused as if there were no route, so that programs fall back to TCP.
 //!
-//! With `Rules::ask` a connection waits until the server has decided about it, which calls the real server meanwhile; one
-//! that is refused is led to where nobody listens, so that the kernel refuses it in its own way. A socket that does not block
+//! A connection waits until the server has decided about it, which calls the real server meanwhile; one that is refused is led to where nobody listens, so that the kernel refuses it in its own way. A socket that does not block
 //! is held for a moment only, and goes on if nothing is decided by then.
 //!
 //! What holds a command that does not play along:
@@ -76,7 +75,6 @@ const PATIENCE: u64 = 2;
 
 /// What an interception depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Rules {
     /// The kernel goes on with no call that could send: the loopback device is shared with other programs, and the command
     /// has no network.
@@ -85,8 +83,6 @@ pub struct Rules {
     pub open: bool,
     /// The server may have connections made.
     pub dial: bool,
-    /// The server decides about every connection before it is made.
-    pub ask: bool,
 }
 
 /// Serves the calls of one command.
@@ -124,8 +120,6 @@ struct Waiting {
 /// What is left to be done for a call.
 #[derive(Debug)]
 enum Deed {
-    /// To connect there, once the server has heard of it.
-    Tell(std::net::SocketAddr),
     /// To connect there, once the server has decided about the connection that this stands for. The kernel would not have
     /// a caller wait that `does_not_wait`.
     Ask {
@@ -212,9 +206,7 @@ impl Interceptor {
                             self.decide(listener, mark, Some(Errno::NETUNREACH.raw_os_error()))?;
                         }
                     }
-                    for token in self.channel.flush(&self.epoll) {
-                        self.go_on(listener, token)?;
-                    }
+                    self.channel.flush(&self.epoll);
                 }
                 token => self.go_on(listener, token)?,
             }
@@ -243,7 +235,7 @@ impl Interceptor {
                     let _ = self.give(listener, waiting.asked, answer);
                     continue;
                 }
-                Deed::Tell(_) | Deed::Ask { .. } => {
+                Deed::Ask { .. } => {
                     self.known.forget(&waiting.socket);
                     Errno::TIMEDOUT
                 }
@@ -390,21 +382,20 @@ impl Interceptor {
         }
     }
 
-    /// Keeps a call until its socket is ready, or the server has heard of it.
+    /// Keeps a call until its socket is ready, or the server has decided about it.
     fn wait(&mut self, asked: Notification, socket: OwnedFd, deed: Deed) -> Result<(), Errno> {
         self.last_token += 1;
         let token = self.last_token;
-        let ready = match &deed {
-            Deed::Tell(_) | Deed::Ask { .. } => None,
-            Deed::Receive(_) => Some((epoll::EventFlags::IN, Timeout::Recv)),
-            Deed::Connect(_) | Deed::Send(_) => Some((epoll::EventFlags::OUT, Timeout::Send)),
+        let once_ready = |flags, timeout| {
+            epoll::add(&self.epoll, &socket, epoll::EventData::new_u64(token), flags)?;
+            socket_timeout(&socket, timeout)
         };
-        let until = match ready {
-            None => Some(self.server_needs(&socket, &deed, token)?),
-            Some((flags, timeout)) => {
-                epoll::add(&self.epoll, &socket, epoll::EventData::new_u64(token), flags)?;
-                socket_timeout(&socket, timeout)?
+        let until = match &deed {
+            Deed::Ask { mark, does_not_wait, .. } => {
+                Some(self.server_decides(&socket, *mark, *does_not_wait, token)?)
             }
+            Deed::Receive(_) => once_ready(epoll::EventFlags::IN, Timeout::Recv)?,
+            Deed::Connect(_) | Deed::Send(_) => once_ready(epoll::EventFlags::OUT, Timeout::Send)?,
         };
         let until = until.and_then(|until| Instant::now().checked_add(until));
         self.waiting.insert(token, Waiting { asked, socket, deed, until });
@@ -412,13 +403,15 @@ impl Interceptor {
     }
 
     /// How long a call waits for the server.
-    fn server_needs(&mut self, socket: &OwnedFd, deed: &Deed, token: u64) -> Result<Duration, Errno> {
-        let Deed::Ask { mark, does_not_wait, .. } = deed else {
-            self.channel.then(token);
-            return Ok(Duration::from_millis(SERVER_HEARS_MS));
-        };
-        self.undecided.insert(*mark, token);
-        if *does_not_wait {
+    fn server_decides(
+        &mut self,
+        socket: &OwnedFd,
+        mark: Mark,
+        does_not_wait: bool,
+        token: u64,
+    ) -> Result<Duration, Errno> {
+        self.undecided.insert(mark, token);
+        if does_not_wait {
             let held = Duration::from_millis(CONNECT_HELD_MS);
             if !self.is_timed {
                 // Another one that is held was so before, and all are as long.
@@ -475,7 +468,6 @@ impl Interceptor {
     fn forget(&mut self, token: u64) -> Option<Waiting> {
         let waiting = self.waiting.remove(&token)?;
         match waiting.deed {
-            Deed::Tell(_) => {}
             Deed::Ask { mark, .. } => {
                 self.undecided.remove(&mark);
             }
@@ -493,7 +485,7 @@ impl Interceptor {
             return Ok(());
         }
         let answer = match deed {
-            Deed::Tell(via) | Deed::Connect(via) | Deed::Ask { via, .. } => self.connect_to(socket, via),
+            Deed::Connect(via) | Deed::Ask { via, .. } => self.connect_to(socket, via),
             Deed::Receive(receipt) => self.receive_now(socket, receipt),
             Deed::Send(parcel) => self.send_now(socket, parcel),
         };

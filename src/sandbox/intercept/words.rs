@@ -16,7 +16,7 @@ pub enum Told {
         /// Whether there is IPv6.
         version_6: bool,
     },
-    /// A connection is about to come; with `Rules::ask` once the server has decided ([`Wanted::Decide`]).
+    /// A connection is about to come, once the server has decided ([`Wanted::Decide`]).
     Flow(Flow),
     /// What came of [`Wanted::Dial`]; with a socket if there is no error. It does not block, and may still be connecting.
     Dialed {

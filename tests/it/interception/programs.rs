@@ -3,13 +3,14 @@
 use std::io::Read as _;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
+use std::sync::Arc;
 
 use pretty_assertions::assert_eq;
 use replay::exec::{Exit, Intercepted};
 use replay::sandbox::{Network, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::{NAMED, Proxy, Setting, everywhere, installed, variable};
+use super::{NAMED, Proxy, Setting, everywhere, installed, let_all, variable};
 
 const PYTHON: &str = "/usr/bin/python3";
 const NODE: &str = "/usr/bin/node";
@@ -179,6 +180,8 @@ fn an_end_is_heard_on_both_sides() {
         let (mut ended, mut thread) = (None, None);
         let (outcome, _) = net.run(&format!("{PYTHON} end.py"), &Intercepted::default(), &mut |mut interception| {
             let sockets = interception.sockets().unwrap();
+            let interception = Arc::new(interception);
+            let_all(&interception);
             let (tell, heard) = std::sync::mpsc::channel();
             ended = Some(heard);
             thread = Some(std::thread::spawn(move || {

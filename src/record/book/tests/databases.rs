@@ -1,0 +1,117 @@
+//! Secrets in what is said to databases.
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+
+fn postgres(kind: u8, parts: &[&[u8]]) -> Vec<u8> {
+    let body = parts.concat();
+    [&[kind][..], &(body.len() as u32 + 4).to_be_bytes(), &body].concat()
+}
+
+fn query(sql: &str) -> Vec<u8> {
+    postgres(b'Q', &[sql.as_bytes(), b"\0"])
+}
+
+fn mysql(command: u8, sql: &str) -> Vec<u8> {
+    [&(sql.len() as u32 + 1).to_le_bytes()[..3], &[0, command], sql.as_bytes()].concat()
+}
+
+fn redis(words: &[&str]) -> Vec<u8> {
+    let words: Vec<String> = words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len())).collect();
+    format!("*{}\r\n{}", words.len(), words.concat()).into_bytes()
+}
+
+/// `{NAME: "me", pwd: ..., n: 1, $db: "admin"}`
+fn mongo(name: &str, password: &str) -> Vec<u8> {
+    let text = |name: &str, value: &str| {
+        [b"\x02", name.as_bytes(), b"\0", &(value.len() as u32 + 1).to_le_bytes(), value.as_bytes(), b"\0"].concat()
+    };
+    let elements =
+        [text(name, "me"), text("pwd", password), b"\x10n\0\x01\0\0\0".to_vec(), text("$db", "admin")].concat();
+    let document = [&(elements.len() as u32 + 5).to_le_bytes()[..], &elements, b"\0"].concat();
+    let head = [document.len() as u32 + 21, 7, 0, 2013, 0].map(u32::to_le_bytes).concat();
+    [&head[..], &[0], &document].concat()
+}
+
+/// A call that says this, to be answered so.
+fn call(protocol: Protocol, said: Vec<Vec<u8>>, answer: &str) -> Exchange {
+    let mut all = wire(protocol, b"", answer.as_bytes(), false);
+    let Content::Wire(_, wire) = &mut all.content else { panic!() };
+    wire.messages.splice(..1, said.into_iter().map(|bytes| Message { from: Side::Client, bytes }));
+    all
+}
+
+#[test]
+fn several_secrets_in_one_statement_choose_the_answer() {
+    type Make<'a> = &'a dyn Fn(&str) -> Vec<Vec<u8>>;
+    let ways: [(Protocol, Make<'_>); 14] = [
+        (Protocol::Postgres, &|who| vec![query(&format!("SELECT * FROM u WHERE password = '{who}' AND a = 'b'"))]),
+        (Protocol::Postgres, &|who| vec![query(&format!("ALTER ROLE r PASSWORD $x${who}$x$"))]),
+        (Protocol::Postgres, &|who| {
+            vec![query(&format!("SELECT dblink('host=h password={who} dbname=d', 'SELECT 1')"))]
+        }),
+        (Protocol::Postgres, &|who| {
+            let text = format!("SELECT id FROM u WHERE password = '{who}' AND n = $1");
+            let (parse, name) = ([b"", text.as_bytes()], text.as_bytes());
+            vec![
+                postgres(b'P', &[&parse.join(&0), b"\0\0\0"]),
+                postgres(b'B', &[b"\0", name, b"\0\0\0\0\x01\0\0\0\x01\x31\0\0"]),
+                postgres(b'E', &[b"\0\0\0\0\0"]),
+            ]
+        }),
+        (Protocol::MySql, &|who| vec![mysql(3, &format!("SELECT * FROM u WHERE passwd=\"{who}\""))]),
+        (Protocol::MySql, &|who| vec![mysql(3, &format!("ALTER USER a IDENTIFIED BY '{who}'"))]),
+        (Protocol::MySql, &|who| vec![mysql(3, &format!("SELECT 'http://u:{who}@h/'"))]),
+        (Protocol::MySql, &|who| {
+            vec![
+                mysql(0x16, &format!("SELECT ? FROM u WHERE password = '{who}'")),
+                b"\x0a\0\0\0\x17\0\0\0\0\0\x01\0\0\0".to_vec(),
+            ]
+        }),
+        (Protocol::Redis, &|who| vec![redis(&["AUTH", "me", who])]),
+        (Protocol::Redis, &|who| vec![redis(&["CONFIG", "SET", "requirepass", who, "maxclients", "7"])]),
+        (Protocol::Redis, &|who| {
+            vec![redis(&["MULTI"]), redis(&["ACL", "SETUSER", "u", &format!(">{who}")]), redis(&["EXEC"])]
+        }),
+        (Protocol::Redis, &|who| vec![format!("AUTH {who}\r\n").into_bytes()]),
+        (Protocol::Mongo, &|who| vec![mongo("createUser", who)]),
+        (Protocol::Mongo, &|who| vec![mongo("updateUser", who)]),
+    ];
+    for (index, (protocol, way)) in ways.into_iter().enumerate() {
+        let asked = |who: &str| call(protocol, way(who), "");
+        let kept = |names: &[&str]| {
+            let mut calls: Vec<_> = names.iter().map(|who| call(protocol, way(who), who)).collect();
+            redact::exchanges(&mut calls);
+            let left = names.iter().find(|who| calls.iter().any(|call| client_says(call, who)));
+            assert_eq!(left, None, "{index}");
+            Book::new(calls, Noise::default())
+        };
+        let book = kept(&["alice", "bob"]);
+        let missed = book.find(&asked("somebody")).unwrap_err();
+        let expected = "secret `password`: recorded another one of several, asked one that is not recorded";
+        assert_eq!(missed.closest.unwrap().differences, [expected], "{index}");
+        assert_eq!(ask(&book, &asked("bob")), Ok("bob".to_owned()), "{index}");
+        assert_eq!(ask(&book, &asked("alice")), Ok("alice".to_owned()), "{index}");
+        // One is a secret, of which a replay has another one.
+        assert_eq!(ask(&kept(&["alice"]), &asked("somebody")), Ok("alice".to_owned()), "{index}");
+        // Where they were kept, they count as well.
+        let calls = ["alice", "bob"].map(|who| call(protocol, way(who), who));
+        assert_eq!(ask(&Book::new(calls.to_vec(), Noise::default()), &asked("bob")), Ok("bob".to_owned()), "{index}");
+    }
+}
+
+fn client_says(call: &Exchange, text: &str) -> bool {
+    let Content::Wire(_, wire) = &call.content else { panic!() };
+    let mut said = wire.messages.iter().filter(|message| message.from == Side::Client);
+    said.any(|message| memchr::memmem::find(&message.bytes, text.as_bytes()).is_some())
+}
+
+#[test]
+fn another_statement_is_another_call_whatever_its_secret() {
+    let calls = vec![call(Protocol::Postgres, vec![query("SELECT 1 FROM u WHERE password = 'a'")], "one")];
+    let book = Book::new(calls, Noise::default());
+    for other in ["SELECT 2 FROM u WHERE password = 'a'", "SELECT 1 FROM u WHERE password = 'a' OR b = 'c'"] {
+        assert!(book.find(&call(Protocol::Postgres, vec![query(other)], "")).is_err(), "{other}");
+    }
+}

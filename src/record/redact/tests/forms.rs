@@ -1,0 +1,272 @@
+//! Secrets in all forms of statements, commands, documents and addresses. `ba78` is of `abc`.
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+
+/// What a call becomes that says this to a database.
+fn wired(protocol: Protocol, bytes: Vec<u8>) -> Vec<u8> {
+    let messages = vec![Message { from: Side::Client, bytes }];
+    let mut all = call("/", &[], "", &[], "");
+    all.content = Content::Wire(protocol, Wire { messages, session: false });
+    exchange(&mut all);
+    let once = all.clone();
+    exchange(&mut all);
+    assert_eq!(all, once, "a second time changes something");
+    let Content::Wire(_, wire) = all.content else { panic!() };
+    wire.messages.into_iter().next().unwrap().bytes
+}
+
+fn query(text: &str) -> Vec<u8> {
+    [b"Q", &(text.len() as u32 + 5).to_be_bytes()[..], text.as_bytes(), b"\0"].concat()
+}
+
+fn com_query(text: &str) -> Vec<u8> {
+    [&(text.len() as u32 + 1).to_le_bytes()[..3], &[0, 3], text.as_bytes()].concat()
+}
+
+fn resp(line: &str) -> Vec<u8> {
+    let words: Vec<&str> = line.split(' ').collect();
+    let of = |word: &&str| format!("${}\r\n{}\r\n", word.len(), word).replace('_', " ");
+    format!("*{}\r\n{}", words.len(), words.iter().map(of).collect::<String>()).into_bytes()
+}
+
+#[test]
+fn statements_of_postgres() {
+    let cases = [
+        "ALTER USER a PASSWORD 'abc'",
+        "alter role a with login encrypted password 'abc' valid until 'x'",
+        "CREATE ROLE a LOGIN PASSWORD /* mine */ 'abc'",
+        "CREATE ROLE a PASSWORD -- mine\n 'abc'",
+        "CREATE ROLE a PASSWORD $$abc$$",
+        "CREATE ROLE a PASSWORD $q$abc$q$",
+        "CREATE ROLE a PASSWORD U&'abc'",
+        "CREATE USER MAPPING FOR a SERVER s OPTIONS (user 'b', password 'abc')",
+        "DO $do$ BEGIN ALTER USER a PASSWORD 'abc'; END $do$",
+        "UPDATE u SET password='abc', n = 'x' WHERE id = 1",
+        "SELECT 1 FROM u WHERE u.\"password\" = 'abc'",
+        "SELECT set_config('a', 'b', true), password := 'abc'",
+    ];
+    for text in cases {
+        let expected = text.replace("abc", "[redacted ba78]");
+        assert_eq!(String::from_utf8(wired(Protocol::Postgres, query(text))), String::from_utf8(query(&expected)));
+    }
+    let addresses = [
+        "SELECT dblink('host=h password=abc dbname=d', 'SELECT 1')",
+        "CREATE SUBSCRIPTION s CONNECTION 'postgres://u:abc@h/d' PUBLICATION p",
+        "SELECT $$redis://u:abc@h$$",
+    ];
+    for text in addresses {
+        let expected = text.replace("abc", "redacted-ba78");
+        assert_eq!(String::from_utf8(wired(Protocol::Postgres, query(text))), String::from_utf8(query(&expected)));
+    }
+    let none = [
+        "ALTER USER a PASSWORD NULL",
+        "ALTER USER a VALID UNTIL 'abc'",
+        "SELECT 'password' AS \"identified\", 'abc' AS x",
+        "SELECT replace('password', 'a', 'abc')",
+        "INSERT INTO u (name, password) VALUES ('a', 'abc')",
+    ];
+    for text in none {
+        assert_eq!(String::from_utf8(wired(Protocol::Postgres, query(text))), String::from_utf8(query(text)));
+    }
+}
+
+#[test]
+fn statements_of_mysql() {
+    let cases = [
+        "CREATE USER 'a'@'%' IDENTIFIED BY 'abc'",
+        "CREATE USER a IDENTIFIED BY \"abc\" REQUIRE SSL",
+        "CREATE USER a IDENTIFIED WITH caching_sha2_password BY 'abc'",
+        "CREATE USER a IDENTIFIED WITH 'caching_sha2_password' AS 'abc'",
+        "CREATE USER a IDENTIFIED VIA ed25519 USING 'abc'",
+        "CREATE USER a IDENTIFIED VIA ed25519 USING PASSWORD('abc')",
+        "ALTER USER a IDENTIFIED BY 'abc' REPLACE 'abc'",
+        "SET PASSWORD = 'abc'",
+        "SET PASSWORD FOR 'a'@'b' = 'abc' REPLACE 'abc' RETAIN CURRENT PASSWORD",
+        "SET PASSWORD FOR a = PASSWORD('abc')",
+        "GRANT ALL ON *.* TO a IDENTIFIED BY PASSWORD 'abc'",
+        "CHANGE MASTER TO MASTER_HOST='h', MASTER_PASSWORD='abc', MASTER_PORT=1",
+        "CHANGE REPLICATION SOURCE TO SOURCE_PASSWORD = 'abc'",
+        "START REPLICA USER='u' PASSWORD='abc'",
+        "CREATE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (USER 'u', PASSWORD 'abc')",
+        "# it's\nSET PASSWORD = 'abc'",
+        "/*!80000 SET PASSWORD = 'abc' */",
+        "UPDATE mysql.user SET `password` = 'abc'",
+    ];
+    for text in cases {
+        let expected = text.replace("abc", "[redacted ba78]");
+        assert_eq!(String::from_utf8(wired(Protocol::MySql, com_query(text))), String::from_utf8(com_query(&expected)));
+    }
+    let none = ["REPLACE INTO t VALUES ('abc')", "SELECT 'abc' AS password", "CREATE TABLE t AS SELECT 'password'"];
+    for text in none {
+        assert_eq!(wired(Protocol::MySql, com_query(text)), com_query(text), "{text}");
+    }
+}
+
+#[test]
+fn commands_of_redis() {
+    let cases = [
+        ("AUTH abc", "AUTH [redacted_ba78]"),
+        ("auth me abc", "auth me [redacted_ba78]"),
+        ("HELLO 3 AUTH me abc SETNAME x", "HELLO 3 AUTH me [redacted_ba78] SETNAME x"),
+        ("HELLO 3 SETNAME AUTH", "HELLO 3 SETNAME AUTH"),
+        ("CONFIG SET requirepass abc", "CONFIG SET requirepass [redacted_ba78]"),
+        (
+            "CONFIG SET maxclients 5 masterauth abc primaryauth abc tls-key-file-pass abc",
+            "CONFIG SET maxclients 5 masterauth [redacted_ba78] primaryauth [redacted_ba78] tls-key-file-pass [redacted_ba78]",
+        ),
+        ("CONFIG GET requirepass", "CONFIG GET requirepass"),
+        ("ACL SETUSER u on >abc ~* +@all", "ACL SETUSER u on >[redacted_ba78] ~* +@all"),
+        (
+            "acl setuser u <abc #abc !abc nopass",
+            "acl setuser u <[redacted_ba78] #[redacted_ba78] ![redacted_ba78] nopass",
+        ),
+        ("MIGRATE h 1 k 0 9 AUTH abc", "MIGRATE h 1 k 0 9 AUTH [redacted_ba78]"),
+        ("MIGRATE h 1  0 9 AUTH2 me abc KEYS k", "MIGRATE h 1  0 9 AUTH2 me [redacted_ba78] KEYS k"),
+        ("SENTINEL SET m auth-pass abc quorum 2", "SENTINEL SET m auth-pass [redacted_ba78] quorum 2"),
+        ("SENTINEL CONFIG SET sentinel-pass abc", "SENTINEL CONFIG SET sentinel-pass [redacted_ba78]"),
+        ("SET password abc", "SET password abc"),
+        ("AUTH", "AUTH"),
+    ];
+    for (asked, expected) in cases {
+        assert_eq!(String::from_utf8(wired(Protocol::Redis, resp(asked))), String::from_utf8(resp(expected)));
+    }
+}
+
+#[test]
+fn passwords_of_users_of_mongo() {
+    let message = |command: &str, password: &str| {
+        let text = |name: &str, value: &str| {
+            [b"\x02", name.as_bytes(), b"\0", &(value.len() as u32 + 1).to_le_bytes(), value.as_bytes(), b"\0"].concat()
+        };
+        let elements = [text(command, "me"), text("pwd", password), text("$db", "admin")].concat();
+        let document = [&(elements.len() as u32 + 5).to_le_bytes()[..], &elements, b"\0"].concat();
+        let head = [document.len() as u32 + 21, 7, 0, 2013, 0].map(u32::to_le_bytes).concat();
+        [&head[..], &[0], &document].concat()
+    };
+    for command in ["createUser", "updateUser"] {
+        assert_eq!(wired(Protocol::Mongo, message(command, "abc")), message(command, "[redacted ba78]"));
+    }
+    assert_eq!(wired(Protocol::Mongo, message("find", "abc")), message("find", "abc"));
+    // What is not whole loses its secret all the same.
+    let whole = message("createUser", "abc");
+    for end in 0..whole.len() - 1 {
+        let left = wired(Protocol::Mongo, whole[..end].to_vec());
+        let has_all = memchr::memmem::find(&whole[..end], b"pwd\0\x04\0\0\0abc\0").is_some();
+        assert!(!has_all || memchr::memmem::find(&left, b"abc").is_none(), "{end}");
+    }
+}
+
+#[test]
+fn documents_of_xml() {
+    let cases = [
+        ("<a><password>abc</password><b>abc</b></a>", "<a><password>[redacted ba78]</password><b>abc</b></a>"),
+        (
+            "<?xml version=\"1.0\"?><!-- <password>x</password> --><Login Password='abc' user=\"u\"/>",
+            "<?xml version=\"1.0\"?><!-- <password>x</password> --><Login Password='[redacted ba78]' user=\"u\"/>",
+        ),
+        (
+            "<wsse:UsernameToken><wsse:Username>u</wsse:Username>\n <wsse:Password Type=\"x#PasswordText\"> abc </wsse:Password></wsse:UsernameToken>",
+            "<wsse:UsernameToken><wsse:Username>u</wsse:Username>\n <wsse:Password Type=\"x#PasswordText\"> [redacted ba78] </wsse:Password></wsse:UsernameToken>",
+        ),
+        ("<apiKey><![CDATA[abc]]></apiKey>", "<apiKey><![CDATA[[redacted ba78]]]></apiKey>"),
+        (
+            "<secret><part>abc</part><type>x</type></secret><c/>abc",
+            "<secret><part>[redacted ba78]</part><type>x</type></secret><c/>abc",
+        ),
+        (
+            "<add key=\"password\" value=\"abc\"/><param name='api_key'>abc</param>",
+            "<add key=\"password\" value=\"[redacted ba78]\"/><param name='api_key'>[redacted ba78]</param>",
+        ),
+        ("<u>postgres://u:abc@h/d</u>", "<u>postgres://u:redacted-ba78@h/d</u>"),
+        ("<token><user>abc</user></token><token>abc", "<token><user>abc</user></token><token>[redacted ba78]"),
+        ("<password></password><password/><x>abc</x>", "<password></password><password/><x>abc</x>"),
+    ];
+    for (body, expected) in cases {
+        for kind in ["text/xml; charset=utf-8", "application/xml", "application/soap+xml"] {
+            assert_eq!(kept(kind, body), expected);
+        }
+    }
+    // What breaks off, and what is no XML.
+    for cut in ["<", "<a", "<password", "<a b", "<a b=", "<password b=\"", "<!--", "<![CDATA[", "<?", "</", "<!", "<a/"]
+    {
+        assert_eq!(kept("text/xml", cut), cut);
+    }
+    let deep = "<a>".repeat(1000) + "<password>abc</password>" + &"</a>".repeat(1000) + "<password>abc</password>";
+    let expected =
+        "<a>".repeat(1000) + "<password>abc</password>" + &"</a>".repeat(1000) + "<password>[redacted ba78]</password>";
+    assert_eq!(kept("text/xml", &deep), expected);
+    let packed = "PK\u{3}<password>abc</password>";
+    assert_eq!(kept("application/vnd.openxmlformats-officedocument.wordprocessingml.document", packed), packed);
+    // An answer's secret becomes what the program can show again.
+    let mut call =
+        call("/", &[], "", &[("content-type", "text/xml")], "<r><sessionId>0123456789abcdef</sessionId></r>");
+    exchange(&mut call);
+    assert_eq!(told(&call).3, "<r><sessionId>redacted-9f9f511</sessionId></r>");
+}
+
+#[test]
+fn tokens_in_paths_of_known_services() {
+    let path = |path: &str| {
+        let mut get = call(path, &[], "", &[], "");
+        exchange(&mut get);
+        let once = get.clone();
+        exchange(&mut get);
+        assert_eq!(get, once, "a second time changes something");
+        let recorded = places(asked(&get));
+        let asks = call(path, &[], "", &[], "");
+        assert_eq!(recorded.len(), places(asked(&asks)).len());
+        assert!(recorded.iter().zip(places(asked(&asks))).all(|(one, other)| one.is_like(&other)));
+        told(&get).0
+    };
+    let token = "AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw0";
+    let bot = format!("123456789:{token}");
+    let stand_in = |token: &str| {
+        let mut digits = digits(token.as_bytes());
+        digits.truncate(32.min(token.len() - 9));
+        format!("{:-<1$}", format!("redacted-{digits}"), token.len())
+    };
+    let hidden = stand_in(&bot);
+    let slack = "XXXXXXXXXXXXXXXXXXXXXXXX";
+    let discord = "abcdefghij".repeat(7);
+    let cases = [
+        (format!("/bot{bot}/getMe"), format!("/bot{hidden}/getMe")),
+        (format!("/file/bot{bot}/photos/1?a=b"), format!("/file/bot{hidden}/photos/1?a=b")),
+        (format!("https://api.telegram.org/bot{bot}/getMe"), format!("https://api.telegram.org/bot{hidden}/getMe")),
+        (
+            format!("/services/T00000000/B00000000/{slack}?token=abc"),
+            format!("/services/T00000000/B00000000/{}?token=[redacted ba78]", stand_in(slack)),
+        ),
+        (
+            format!("/workflows/T00000000/A00000000/123/{slack}"),
+            format!("/workflows/T00000000/A00000000/123/{}", stand_in(slack)),
+        ),
+        (format!("/triggers/T00000000/123/{slack}"), format!("/triggers/T00000000/123/{}", stand_in(slack))),
+        (
+            format!("/api/webhooks/123456789012345678/{discord}"),
+            format!("/api/webhooks/123456789012345678/{}", stand_in(&discord)),
+        ),
+        (
+            format!("/api/v10/webhooks/123456789012345678/{discord}/slack"),
+            format!("/api/v10/webhooks/123456789012345678/{}/slack", stand_in(&discord)),
+        ),
+    ];
+    for (asked, expected) in cases {
+        assert_eq!(path(&asked), expected);
+    }
+    for plain in [
+        "/",
+        "",
+        "/bot",
+        "/bots/123456789",
+        "/bot12:short/x",
+        "/services/T1/B1/x",
+        "/services/tenants/backends/0123456789012345678901",
+        "/api/webhooks/7/x",
+        "/of/0123456789abcdef0123456789abcdef",
+        "/services/T00000000/B00000000/",
+    ] {
+        assert_eq!(path(plain), plain);
+    }
+}
