@@ -37,6 +37,9 @@ pub fn tests(report: &TestReport) -> String {
     for id in &report.unfinished {
         let _ = writeln!(text, "UNFINISHED {id}");
     }
+    for id in &report.not_run {
+        let _ = writeln!(text, "DID NOT RUN {id}");
+    }
     others(&mut text, report);
     if let Some(hint) = &report.hint {
         let _ = writeln!(text, "hint: {hint}");
@@ -51,6 +54,7 @@ fn heading(text: &mut String, report: &TestReport) {
     let status = match report.status {
         TestStatus::Passed => "PASSED",
         TestStatus::Failed => "FAILED",
+        TestStatus::Incomplete => "INCOMPLETE",
         TestStatus::NoTests => "NO TESTS RAN",
         TestStatus::BuildError => "BUILD ERROR",
         TestStatus::ConfigError => "CONFIGURATION ERROR",

@@ -37,13 +37,14 @@ impl Sample {
             stderr: &self.stderr,
             root: "/project",
             go_package: "example.com/demo",
+            own_harness: &[],
         }
     }
 
     fn run(&self, runner: TestRunner) -> TestReport {
         let parsed = super::tests(runner, self.sources(), Bound::default());
         let info = RunnerInfo { name: runner, version: None, command: Vec::new(), cwd: "/project".to_owned() };
-        verdict::test_report(info, Scope::default(), parsed, self.ending, true)
+        verdict::test_report(info, Scope::default(), parsed, Vec::new(), self.ending, true)
     }
 }
 
@@ -154,8 +155,22 @@ fn pytest() {
 #[test]
 fn jest() {
     // Jest's own words: 5 failed, 1 pending, 1 todo, 5 passed.
-    let expected = [(Failed, [5, 5, 0, 1, 1, 1, 0]), (NoTests, [0; 7]), (NoTests, [0, 0, 0, 1, 0, 0, 0])];
-    assert_eq!(runs(TestRunner::Jest, &["mixed", "no_match", "no_name"]), expected);
+    let names =
+        ["mixed", "no_match", "no_name", "exit", "setup", "global", "teardown", "bail", "after", "hang", "ignored"];
+    let expected = [
+        (Failed, [5, 5, 0, 1, 1, 1, 0]),
+        (NoTests, [0; 7]),
+        (NoTests, [0, 0, 0, 1, 0, 0, 0]),
+        (Crashed, [1, 0, 0, 0, 0, 0, 1]),
+        (Crashed, [0; 7]),
+        (Crashed, [0; 7]),
+        (Failed, [1, 0, 0, 0, 0, 0, 0]),
+        (Failed, [0, 1, 0, 0, 0, 0, 0]),
+        (Failed, [1, 0, 0, 0, 0, 0, 0]),
+        (TimedOut, [1, 0, 0, 0, 0, 0, 1]),
+        (Passed, [1, 0, 0, 0, 0, 0, 0]),
+    ];
+    assert_eq!(runs(TestRunner::Jest, &names), expected);
 }
 
 #[test]
