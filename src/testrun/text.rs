@@ -220,6 +220,7 @@ pub fn diagnostics(report: &Diagnostics) -> String {
     let status = match report.status {
         CheckStatus::Clean => "CLEAN",
         CheckStatus::Errors => "ERRORS",
+        CheckStatus::Incomplete => "INCOMPLETE",
         CheckStatus::ConfigError => "CONFIGURATION ERROR",
         CheckStatus::MissingTool => "MISSING TOOL",
         CheckStatus::TimedOut => "TIMED OUT",
@@ -235,6 +236,9 @@ pub fn diagnostics(report: &Diagnostics) -> String {
     let _ = writeln!(text, " ({}{version}, {})", report.tool.name.name(), seconds(report.duration_ms));
     for diagnostic in &report.diagnostics {
         self::diagnostic(&mut text, diagnostic);
+    }
+    for file in &report.not_checked {
+        let _ = writeln!(text, "NOT CHECKED {file}");
     }
     if report.truncated > 0 {
         let _ = writeln!(text, "... and {} more", report.truncated);

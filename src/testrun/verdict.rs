@@ -100,12 +100,14 @@ pub fn of_check(checked: &Checked, errors: u64, hidden: u64, ending: Ending) -> 
         let config = [".json", ".toml", ".ini", ".cfg"];
         diagnostic.file.as_deref().is_some_and(|file| !config.iter().any(|end| file.ends_with(end)))
     });
+    let clean = if checked.not_checked.is_empty() { CheckStatus::Clean } else { CheckStatus::Incomplete };
     match (errors, hidden) {
         _ if is_any && !of_sources => CheckStatus::ConfigError,
-        (0, 0) if ending.exit_code == Some(0) => CheckStatus::Clean,
+        (0, 0) if checked.files_checked == Some(0) => CheckStatus::ConfigError,
+        (0, 0) if ending.exit_code == Some(0) => clean,
         (0, 0) if checked.diagnostics.is_empty() => CheckStatus::ConfigError,
         // All were looked at, and errors elsewhere are no concern of the caller.
-        (0, _) if matches!(ending.exit_code, Some(0..=2)) => CheckStatus::Clean,
+        (0, _) if matches!(ending.exit_code, Some(0..=2)) => clean,
         // A compiler that stops at its first broken file has not seen the others.
         (0, _) if ending.exit_code == Some(CARGO_FAILED) => CheckStatus::Errors,
         (0, _) => CheckStatus::ConfigError,
@@ -277,6 +279,18 @@ pub fn diagnostics(
     shown.retain(|diagnostic| diagnostic.file.as_deref().is_none_or(&in_scope));
     shown.sort_by_key(|diagnostic| diagnostic.severity as u8);
     let truncated = cut(&mut shown, MAX_SHOWN_DIAGNOSTICS) + beyond_errors + beyond_warnings;
+    let mut not_checked = std::mem::take(&mut checked.not_checked);
+    let truncated = truncated + cut(&mut not_checked, MAX_RUN_FAULTS);
+    let hint = match status {
+        CheckStatus::Errors if summary.errors == 0 => Some(
+            "the checker stopped at errors elsewhere, and may not have looked at what was asked for: check without `files`",
+        ),
+        CheckStatus::Incomplete => Some(
+            "nothing that the checker compiles includes or imports what was not checked: look at the configuration \
+             (`include`, `files`), or declare the module",
+        ),
+        _ => None,
+    };
     if matches!(status, CheckStatus::ConfigError) && shown.is_empty() && !checked.said.trim().is_empty() {
         shown.push(super::model::Diagnostic::new(Severity::Error, checked.said));
     }
@@ -288,14 +302,12 @@ pub fn diagnostics(
         exit_code: ending.exit_code,
         duration_ms: ending.duration_ms,
         files_checked: checked.files_checked,
+        not_checked,
         summary,
         diagnostics: shown,
         truncated,
         log_uri: None,
-        hint: (status == CheckStatus::Errors && summary.errors == 0).then(|| {
-            "the checker stopped at errors elsewhere, and may not have looked at what was asked for: check without `files`"
-                .to_owned()
-        }),
+        hint: hint.map(str::to_owned),
     }
 }
 
@@ -415,6 +427,12 @@ mod tests {
         // cargo, which has not seen what comes behind a broken file; a checker that died.
         assert_eq!(status(vec![at(Some("b.ts"))], 101), (CheckStatus::Errors, 0, 1));
         assert_eq!(status(vec![at(Some("b.ts"))], 134), (CheckStatus::ConfigError, 0, 1));
+        let unseen = Checked { not_checked: vec!["c.ts".to_owned()], ..Checked::default() };
+        assert_eq!(of_check(&unseen, 0, 0, exit(0)), CheckStatus::Incomplete);
+        let broken = Checked { diagnostics: vec![at(Some("a.ts"))], ..unseen };
+        assert_eq!(of_check(&broken, 1, 0, exit(1)), CheckStatus::Errors);
+        let none = Checked { files_checked: Some(0), ..Checked::default() };
+        assert_eq!(of_check(&none, 0, 0, exit(0)), CheckStatus::ConfigError);
         assert_eq!(status(vec![at(None)], 1), (CheckStatus::ConfigError, 1, 0));
         assert_eq!(status(vec![at(Some("tsconfig.json"))], 1), (CheckStatus::ConfigError, 0, 1));
     }

@@ -97,6 +97,8 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
                 let known = open.get_mut(&key).filter(|open| open.ended.len() < MAX_KEPT_TESTS);
                 if let (Some(open), Some(test)) = (known, event.test) {
                     open.running.remove(&id(&key, &test.suite, &test.name));
+                    // One that is tried again is told each time.
+                    open.ended.retain(|other| (&other.suite, &other.name) != (&test.suite, &test.name));
                     open.ended.push(test);
                 }
             }

@@ -28,6 +28,7 @@ use super::model::{Case, Checker, Diagnostic, FileError, Listed, RunError, Slow,
 use crate::cancel::Bound;
 use crate::limits::MAX_TEST_TEXT_BYTES;
 
+pub use cargo_check::artifacts;
 pub use progress::Progress;
 pub use stack::is_library;
 
@@ -100,6 +101,8 @@ pub struct Checked {
     pub beyond: [u64; 2],
     /// Files that were looked at, if the checker says it.
     pub files_checked: Option<u64>,
+    /// What was asked for and is not among them; empty if that is not known.
+    pub not_checked: Vec<String>,
     /// The end of what the checker wrote, for checks that no diagnostic explains.
     pub said: String,
 }
