@@ -253,12 +253,11 @@ fn not_checked(facts: &Facts<'_>, listed: &BTreeSet<String>) -> Vec<String> {
     const TYPED: [&str; 5] = ["ts", "tsx", "mts", "cts", "vue"];
     let is_listed = |target: &Target| {
         let path = target.path.to_string_lossy();
-        match target.is_dir {
-            true => {
-                let inside = format!("{path}/");
-                listed.range(inside.clone()..).next().is_some_and(|file| file.starts_with(&inside))
-            }
-            false => listed.contains(&*path),
+        if target.is_dir {
+            let inside = format!("{path}/");
+            listed.range(inside.clone()..).next().is_some_and(|file| file.starts_with(&inside))
+        } else {
+            listed.contains(&*path)
         }
     };
     // What a glob matched need not be a source.

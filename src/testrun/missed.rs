@@ -68,9 +68,12 @@ fn ran(
         TestRunner::CargoTest | TestRunner::Nextest => of_cargo(asked, target, parsed),
         TestRunner::Go => of_go(asked, target, parsed, packages),
         TestRunner::Vitest | TestRunner::Jest | TestRunner::Pytest => {
-            let is_seen = |path: &Path| match target.is_dir {
-                true => seen.range(path.to_path_buf()..).next().is_some_and(|file| file.starts_with(path)),
-                false => seen.contains(path),
+            let is_seen = |path: &Path| {
+                if target.is_dir {
+                    seen.range(path.to_path_buf()..).next().is_some_and(|file| file.starts_with(path))
+                } else {
+                    seen.contains(path)
+                }
             };
             let is_seen = is_seen(&target.path) || (asked.true_path)(&target.path).is_some_and(|path| is_seen(&path));
             // What a filter left out of it is not told by name.
@@ -127,18 +130,12 @@ fn of_go(asked: &Asked<'_>, target: &Target, parsed: &Parsed, packages: &HashSet
     }
     // A file of a package that others of it ran of: one that a build constraint leaves out has none of its tests among them.
     let text = (asked.text)(&target.path).unwrap_or_default();
-    let names: HashSet<String> = declared(&text).map(|name| format!("{package} > {name}")).collect();
+    let names: HashSet<&str> = declared(&text).collect();
     let of_test = |id: &str| {
-        id.split('/').enumerate().fold(String::new(), |known, (index, part)| {
-            // Only what stands behind the package has names of subtests.
-            if index > 0 && known.contains(" > ") {
-                known
-            } else {
-                format!("{known}{}{part}", if index > 0 { "/" } else { "" })
-            }
-        })
+        let (of, name) = id.split_once(" > ").unwrap_or(("", id));
+        of == package && names.contains(name.split('/').next().unwrap_or(name))
     };
-    names.is_empty() || parsed.tests.iter().any(|test| names.contains(&of_test(&test.id)))
+    names.is_empty() || parsed.tests.iter().any(|test| of_test(&test.id))
 }
 
 /// Tests that a Go file declares: `func TestName(t *testing.T)`, and the same of fuzz targets.
@@ -159,9 +156,12 @@ fn again(asked: &Asked<'_>, failed: &[FailedTest], parsed: &Parsed) -> Vec<Strin
         .chain(parsed.unfinished.iter().map(String::as_str))
         .collect();
     let knows_files = matches!(asked.runner, TestRunner::Vitest | TestRunner::Jest | TestRunner::Pytest);
-    let is_told = |test: &&FailedTest| match test.names.is_empty() {
-        true => knows_files && !parsed.files.contains(&test.file),
-        false => !ran.contains(test.id.as_str()),
+    let is_told = |test: &&FailedTest| {
+        if test.names.is_empty() {
+            knows_files && !parsed.files.contains(&test.file)
+        } else {
+            !ran.contains(test.id.as_str())
+        }
     };
     let name = |test: &FailedTest| if test.names.is_empty() { test.file.clone() } else { test.id.clone() };
     let mut missed: Vec<String> = failed.iter().filter(is_told).map(name).collect();

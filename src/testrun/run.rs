@@ -359,11 +359,8 @@ fn beside(which: &Which, parsed: &Parsed, root: &str) -> Option<String> {
         return None;
     }
     let wanted: Vec<String> = targets.iter().map(|target| target.below(root.as_ref())).collect();
-    let file = |id: &str| failed::file_of(TestRunner::Vitest, id).to_owned();
-    let mut others: Vec<String> = parsed.tests.iter().map(|test| file(&test.id)).collect();
+    let mut others: Vec<String> = parsed.files.iter().cloned().collect();
     others.retain(|file| !wanted.contains(file));
-    others.sort();
-    others.dedup();
     let more = if others.len() > NAMED { format!(" and {} more", others.len() - NAMED) } else { String::new() };
     others.truncate(NAMED);
     (!others.is_empty())

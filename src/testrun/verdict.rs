@@ -60,10 +60,10 @@ pub fn of_tests(runner: TestRunner, parsed: &Parsed, missed: usize, ending: Endi
         // Exit 0 beside a failure, and a failure that nothing but the exit code tells of, both count.
         let passed =
             !failed && !faults && !parsed.build_failed && ending.exit_code == Some(0) && parsed.passed != Some(false);
-        return match passed {
-            true if missed > 0 => TestStatus::Incomplete,
-            true => TestStatus::Passed,
-            false => TestStatus::Failed,
+        return match (passed, missed) {
+            (false, _) => TestStatus::Failed,
+            (true, 0) => TestStatus::Passed,
+            (true, _) => TestStatus::Incomplete,
         };
     }
     let is_told = runner == TestRunner::Junit && parsed.passed == Some(false);
@@ -392,8 +392,8 @@ mod tests {
 
     #[test]
     fn an_end_with_success_before_any_test_is_a_crash() {
-        let of = |runner| of_tests(runner, &Parsed::default(), 0, exit(0));
         use TestRunner::{CargoTest, Go, Jest, Junit, Nextest, Pytest, Vitest};
+        let of = |runner| of_tests(runner, &Parsed::default(), 0, exit(0));
         assert_eq!([Vitest, Jest, Pytest].map(of), [TestStatus::Crashed; 3]);
         assert_eq!([CargoTest, Nextest, Go].map(of), [TestStatus::NoTests; 3]);
         assert_eq!(of(Junit), TestStatus::ConfigError);

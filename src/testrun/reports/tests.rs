@@ -131,8 +131,21 @@ fn vitest() {
 #[test]
 fn pytest() {
     let names = [
-        "mixed_9", "mixed_6", "xdist_9", "xdist_6", "xcrash_9", "xcrash_6", "flaky_9", "exit_9", "hang_9", "none_9",
-        "nofile_9", "badarg_9",
+        "mixed_9",
+        "mixed_6",
+        "xdist_9",
+        "xdist_6",
+        "xcrash_9",
+        "xcrash_6",
+        "flaky_9",
+        "exit_9",
+        "hang_9",
+        "none_9",
+        "nofile_9",
+        "badarg_9",
+        "subtests_9",
+        "deselected_9",
+        "exit0_9",
     ];
     let xdist = (Failed, [3, 5, 2, 1, 1, 0, 0]);
     let expected = [
@@ -150,7 +163,14 @@ fn pytest() {
         (NoTests, [0; 7]),
         (ConfigError, [0; 7]),
         (ConfigError, [0; 7]),
+        // A test of which a subtest failed is one failure.
+        (Failed, [2, 2, 0, 1, 1, 0, 0]),
+        (Passed, [1, 0, 0, 0, 0, 0, 0]),
+        (Crashed, [0; 7]),
     ];
+    let deselected = Sample::of("pytest", "deselected_9");
+    let parsed = super::tests(TestRunner::Pytest, deselected.sources(), Bound::default());
+    assert_eq!(parsed.files.iter().collect::<Vec<_>>(), ["t/test_ok.py", "t/test_sub.py"]);
     assert_eq!(runs(TestRunner::Pytest, &names), expected);
 }
 
@@ -167,7 +187,8 @@ fn jest() {
         (Crashed, [0; 7]),
         (Crashed, [0; 7]),
         (Failed, [1, 0, 0, 0, 0, 0, 0]),
-        (Failed, [0, 1, 0, 0, 0, 0, 0]),
+        // The next file was on its way, and ended after the end.
+        (Failed, [1, 1, 0, 0, 0, 0, 0]),
         (Failed, [1, 0, 0, 0, 0, 0, 0]),
         (TimedOut, [1, 0, 0, 0, 0, 0, 1]),
         (Passed, [1, 0, 0, 0, 0, 0, 0]),
@@ -339,7 +360,13 @@ fn a_report_that_is_cut_off_gives_what_stands_before() {
         let mut before = 0;
         for part in 0..=20 {
             let cut = |bytes: &[u8]| bytes[..bytes.len() * part / 20].to_vec();
-            let sample = Sample { report: cut(&whole.report), stdout: cut(&whole.stdout), stderr: Vec::new(), ..whole };
+            let sample = Sample {
+                report: cut(&whole.report),
+                stdout: cut(&whole.stdout),
+                stderr: Vec::new(),
+                own_harness: Vec::new(),
+                ..whole
+            };
             let now = ran(&sample);
             assert!(now >= before && now <= all, "{runner:?} at {part}: {now} after {before}, of {all}");
             before = now;

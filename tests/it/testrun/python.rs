@@ -38,7 +38,8 @@ fn asked(tree: &Tree) -> Vec<String> {
     let text = tree.read("work/arguments");
     let given: Vec<String> = text.lines().map(str::to_owned).collect();
     let cache = given.iter().position(|word| word.starts_with("cache_dir=")).unwrap();
-    given[cache + 1..].to_vec()
+    assert!(given[cache + 1].starts_with("--rootdir="), "{given:?}");
+    given[cache + 2..].to_vec()
 }
 
 #[test]
