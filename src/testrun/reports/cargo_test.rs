@@ -140,7 +140,8 @@ fn state(said: &str) -> Option<State> {
 fn programs(stderr: &str) -> Vec<(String, bool)> {
     let name = |line: &str| {
         let line = line.trim_start();
-        if let Some(rest) = line.strip_prefix("Running ") {
+        // With `term.verbose` whole commands are told so, those of the compiler too.
+        if let Some(rest) = line.strip_prefix("Running ").filter(|rest| !rest.starts_with('`')) {
             let (source, binary) = rest.split_once(" (").unwrap_or((rest, ""));
             let source = source.strip_prefix("unittests ").unwrap_or(source);
             // The binary is the crate's name and a hash.
@@ -182,16 +183,12 @@ impl Told {
             let programs = programs.iter().filter(|(name, is_doc)| *is_doc || !own(name)).cloned().collect();
             return Self { programs, silent: named(&other, true) };
         }
-        match told {
-            0 => {
-                let programs = programs.iter().filter(|(_, is_doc)| *is_doc).cloned().collect();
-                Self { programs, silent: [named(&other, true), named(&libtest, false)].concat() }
-            }
-            _ => {
-                let message = format!("{} of the programs {}", ran.len() - told, ran.join(", "));
-                Self { programs: Vec::new(), silent: vec![(message, false)] }
-            }
+        if told == 0 {
+            let programs = programs.iter().filter(|(_, is_doc)| *is_doc).cloned().collect();
+            return Self { programs, silent: [named(&other, true), named(&libtest, false)].concat() };
         }
+        let message = format!("{} of the programs {}", ran.len() - told, ran.join(", "));
+        Self { programs: Vec::new(), silent: vec![(message, false)] }
     }
 }
 
