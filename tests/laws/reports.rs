@@ -52,6 +52,7 @@ fn run(runner: TestRunner, sources: Sources<'_>, ending: Ending) {
     let report: TestReport = verdict::test_report(info, Scope::default(), parsed, Vec::new(), ending, false);
     if report.status == TestStatus::Passed {
         assert!(of.ran() > 0 && of.failed + of.errored == 0 && ending.exit_code == Some(0) && !ending.timed_out);
+        assert!(report.unfinished.is_empty() && report.file_errors.is_empty() && report.run_errors.is_empty());
     }
     assert!(serde_json::to_string(&report).unwrap().len() < MAX_REPLY_BYTES);
     let told = text::tests(&report);
