@@ -91,6 +91,11 @@ fn of_node(id: &str, parsed: &Parsed) -> bool {
 }
 
 fn of_cargo(asked: &Asked<'_>, target: &Target, parsed: &Parsed) -> bool {
+    // No tests to Cargo, whose whole package is tested then.
+    let of_dir = target.path.parent().and_then(Path::file_name).filter(|_| !target.is_dir);
+    if of_dir.is_some_and(|dir| dir == "benches" || dir == "examples") {
+        return false;
+    }
     let Some(CargoPart { package, what }) = (asked.cargo_part)(target) else { return true };
     let is_nextest = asked.runner == TestRunner::Nextest;
     let separator = if is_nextest { " " } else { " > " };

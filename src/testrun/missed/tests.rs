@@ -71,7 +71,8 @@ fn parts_of_files_are_compared_by_node_id() {
 
 #[test]
 fn files_of_rust_are_programs_or_modules() {
-    let which = targets(&["tests/it.rs", "tests/cli.rs", "src/text/glob.rs", "src/edit.rs", "src/lib.rs"]);
+    let which =
+        targets(&["tests/it.rs", "tests/cli.rs", "src/text/glob.rs", "src/edit.rs", "src/lib.rs", "benches/b.rs"]);
     let ran = parsed(
         &[],
         &[
@@ -80,10 +81,13 @@ fn files_of_rust_are_programs_or_modules() {
             ("shop (src/lib.rs) > reedit::x", State::Passed),
         ],
     );
-    assert_eq!(missed_of(TestRunner::CargoTest, &which, false, &ran), ["tests/cli.rs", "src/edit.rs"]);
+    assert_eq!(missed_of(TestRunner::CargoTest, &which, false, &ran), ["tests/cli.rs", "src/edit.rs", "benches/b.rs"]);
     assert_eq!(missed_of(TestRunner::CargoTest, &which, true, &ran), [""; 0]);
     let ran = parsed(&[], &[("shop::it a::b", State::Passed), ("shop edit::tests::x", State::Passed)]);
-    assert_eq!(missed_of(TestRunner::Nextest, &which, false, &ran), ["tests/cli.rs", "src/text/glob.rs"]);
+    assert_eq!(
+        missed_of(TestRunner::Nextest, &which, false, &ran),
+        ["tests/cli.rs", "src/text/glob.rs", "benches/b.rs"]
+    );
 }
 
 #[test]
