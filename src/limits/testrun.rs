@@ -24,6 +24,8 @@ pub const MAX_REMEMBERED_RUNS: usize = 64;
 pub const MAX_RERUN_TESTS: usize = 200;
 /// Largest report file of a test runner, and most of each of its streams, that is read, in bytes.
 pub const MAX_TEST_REPORT_BYTES: usize = 64 * 1024 * 1024;
+/// How long what a runner or a checker wrote is read, in seconds.
+pub const MAX_TEST_READ_SECS: u64 = 20;
 /// Longest line of a report that is read, in bytes; a longer one is left out.
 pub const MAX_TEST_LINE_BYTES: usize = 4 * 1024 * 1024;
 /// Failed tests that are kept of a run with what they say.

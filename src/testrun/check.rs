@@ -7,17 +7,18 @@ use std::time::{Duration, Instant};
 
 use super::check_plan::{self, CheckPlan, checker_program};
 use super::choose::{Missing, Program};
-use super::detect::{self, Found};
+use super::detect::{self, Found, Tree as _};
 use super::error::TestrunError;
 use super::files::{self, Target};
 use super::ground::Ground;
 use super::kept::Log;
-use super::model::{CheckStatus, Checker, CheckerInfo, Diagnostics, Scope};
+use super::model::{CheckStatus, Checker, CheckerInfo, Diagnostic, Diagnostics, Scope, Severity};
 use super::plan::quoted;
 use super::reports::{self, Sources};
 use super::verdict::{self, Ending};
 use crate::cancel::Bound;
 use crate::exec::{Denied, Exit, Outcome, Stage};
+use crate::limits::MAX_TEST_READ_SECS;
 use crate::policy::{Checked, Read};
 
 /// What a call asks for.
@@ -93,11 +94,46 @@ pub fn check(
         if plan.lists_files { split(&outcome.stdout.bytes) } else { (outcome.stdout.bytes.clone(), None) };
     let root = project.shown().to_string_lossy().into_owned();
     let sources = Sources { stdout: &stdout, stderr: &outcome.stderr.bytes, root: &root, ..Sources::default() };
-    let parsed = reports::check(checker, sources, Bound { deadline: None, cancel: Some(ground.cancel) });
+    let deadline = Instant::now() + Duration::from_secs(MAX_TEST_READ_SECS);
+    let bound = Bound { deadline: Some(deadline), cancel: Some(ground.cancel) };
+    let mut parsed = reports::check(checker, sources, bound);
+    if bound.is_over() {
+        let message = format!("the output was read for {MAX_TEST_READ_SECS} s, and not to its end");
+        parsed.diagnostics.push(Diagnostic::new(Severity::Error, message));
+    }
+    let listed = match checker {
+        Checker::CargoCheck if !targets.is_empty() => sources_of_cargo(ground, &project, &outcome.stdout.bytes, bound),
+        _ => listed,
+    };
     let shown: Vec<String> = plan.argv.iter().map(|word| quoted(word)).collect();
     let log = ground.kept.keep("type_check", &shown.join(" "), &outcome.stdout, &outcome.stderr);
     let tool = CheckerInfo { name: checker, version, command: plan.argv, cwd: root };
     Ok(told(&facts, parsed, listed.as_ref(), &outcome, took, tool, log, notes))
+}
+
+/// The source files of what `cargo check` has compiled, or had before: each artifact has a file beside it that names them
+/// (dep-info). None if there is none that can be read.
+fn sources_of_cargo(
+    ground: &Ground<'_>,
+    project: &Checked<Read>,
+    stdout: &[u8],
+    bound: Bound<'_>,
+) -> Option<BTreeSet<String>> {
+    let mut files = BTreeSet::new();
+    for artifact in reports::artifacts(stdout, bound) {
+        let artifact = Path::new(&artifact);
+        let stem = artifact.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let names = artifact.with_file_name(format!("{}.d", stem.strip_prefix("lib").unwrap_or(stem)));
+        let text = ground.disk().text(&names).unwrap_or_default();
+        // `src/lib.rs:`, of each file, so that one may be gone (rustc_interface::passes::write_out_deps).
+        let own = text.lines().filter_map(|line| line.strip_suffix(".rs:"));
+        // Paths begin at the workspace, which may lie above.
+        files.extend(own.flat_map(|file| {
+            let file = format!("{}.rs", file.replace("\\ ", " "));
+            project.shown().ancestors().map(move |dir| dir.join(&file).display().to_string())
+        }));
+    }
+    (!files.is_empty()).then_some(files)
 }
 
 /// What a check is of.
@@ -178,7 +214,7 @@ fn told(
     took: Duration,
     tool: CheckerInfo,
     log: Arc<Log>,
-    mut notes: Vec<String>,
+    notes: Vec<String>,
 ) -> CheckRan {
     let (exit_code, signal) = match outcome.exit {
         Exit::Code(code) => (Some(code), None),
@@ -195,15 +231,10 @@ fn told(
     let ending =
         Ending { exit_code, signal, timed_out: outcome.timed_out, missing, duration_ms: took.as_millis() as u64 };
     if let Some(listed) = listed {
-        parsed.files_checked = (!listed.is_empty()).then_some(listed.len() as u64);
-        let files = facts.targets.iter().filter(|target| !target.is_dir);
-        let unseen: Vec<String> = files
-            .filter(|target| !listed.is_empty() && !listed.contains(&*target.path.to_string_lossy()))
-            .map(|target| target.below(facts.project.shown()))
-            .collect();
-        if !unseen.is_empty() {
-            notes.push(format!("NOT checked, since tsconfig.json does not include them: {}", unseen.join(", ")));
+        if facts.checker == Checker::Tsc {
+            parsed.files_checked = (!listed.is_empty()).then_some(listed.len() as u64);
         }
+        parsed.not_checked = not_checked(facts, listed);
     }
     let mut report = verdict::diagnostics(tool, facts.scope(), parsed, ending, |file| facts.holds(file));
     report.log_uri = Some(log.uri.clone());
@@ -215,6 +246,31 @@ fn told(
         _ => {}
     }
     CheckRan { report, notes, denied: outcome.denied.clone(), log: Some(log) }
+}
+
+/// What was asked for and is not among the files that were looked at.
+fn not_checked(facts: &Facts<'_>, listed: &BTreeSet<String>) -> Vec<String> {
+    const TYPED: [&str; 5] = ["ts", "tsx", "mts", "cts", "vue"];
+    let is_listed = |target: &Target| {
+        let path = target.path.to_string_lossy();
+        if target.is_dir {
+            let inside = format!("{path}/");
+            listed.range(inside.clone()..).next().is_some_and(|file| file.starts_with(&inside))
+        } else {
+            listed.contains(&*path)
+        }
+    };
+    // What a glob matched need not be a source.
+    let is_source = |target: &&Target| {
+        let extension = target.path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        match facts.checker {
+            // A build script's sources are named elsewhere.
+            Checker::CargoCheck => !target.is_dir && extension == "rs" && !target.path.ends_with("build.rs"),
+            _ => !target.is_matched || TYPED.contains(&extension),
+        }
+    };
+    let asked = facts.targets.iter().filter(|_| !listed.is_empty()).filter(is_source);
+    asked.filter(|target| !is_listed(target)).map(|target| target.below(facts.project.shown())).collect()
 }
 
 fn how_to_get(checker: Checker) -> &'static str {

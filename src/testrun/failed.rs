@@ -44,8 +44,10 @@ fn is_loaded(runner: TestRunner, files: &HashSet<&str>, test: &FailedTest, parse
 }
 
 /// The file in the id of a test.
-fn file_of(runner: TestRunner, id: &str) -> &str {
-    id.split(if runner == TestRunner::Pytest { "::" } else { " > " }).next().unwrap_or(id)
+pub fn file_of(runner: TestRunner, id: &str) -> &str {
+    let file = id.split(if runner == TestRunner::Pytest { "::" } else { " > " }).next().unwrap_or(id);
+    // Of a workspace: `|project| file`.
+    file.strip_prefix('|').and_then(|rest| rest.split_once("| ")).map_or(file, |(_, file)| file)
 }
 
 /// What failed in a run.
@@ -54,7 +56,7 @@ fn failed(runner: TestRunner, parsed: &Parsed) -> Vec<FailedTest> {
     let of_files = parsed.file_errors.iter().map(|error| of_file(&error.file));
     let of_unfinished = parsed.unfinished.iter().filter_map(|id| match runner {
         TestRunner::Pytest => Some(of_node(id)),
-        TestRunner::Vitest => Some(of_file(file_of(runner, id))),
+        TestRunner::Vitest | TestRunner::Jest => Some(of_file(file_of(runner, id))),
         _ => None,
     });
     parsed.failures.iter().map(|case| of_case(runner, case)).chain(of_files).chain(of_unfinished).collect()

@@ -20,12 +20,14 @@ pub struct Target {
     pub is_dir: bool,
     /// What of the file is meant, such as `::test_name` (pytest); empty for all.
     pub part: String,
+    /// Whether a glob matched it, so that it need not be a test at all.
+    pub is_matched: bool,
 }
 
 impl Target {
     /// All of a file or directory.
     pub fn whole(path: PathBuf, is_dir: bool) -> Self {
-        Self { path, is_dir, part: String::new() }
+        Self { path, is_dir, part: String::new(), is_matched: false }
     }
 
     /// Its path below a directory, or the whole path if it lies elsewhere.
@@ -97,7 +99,7 @@ fn one(call: Call<'_>, bases: &[&Checked<Read>], given: &str) -> Result<Vec<Targ
                 // Programs name files by their true paths.
                 let path =
                     if spelt.starts_with(base.shown()) { spelt } else { place_of(&found)?.path.as_path().into() };
-                return Ok(vec![Target { path, is_dir, part: part.to_owned() }]);
+                return Ok(vec![Target { part: part.to_owned(), ..Target::whole(path, is_dir) }]);
             }
             Err(PolicyError::NotFound { .. } | PolicyError::NotADirectory { .. }) => {}
             Err(error) if is_glob(path) => drop(error),
@@ -108,10 +110,12 @@ fn one(call: Call<'_>, bases: &[&Checked<Read>], given: &str) -> Result<Vec<Targ
         return Err(error.into());
     }
     for base in bases {
-        let glob = if is_glob(path) { path.to_owned() } else { anywhere(path) };
+        let is_matched = is_glob(path);
+        let glob = if is_matched { path.to_owned() } else { anywhere(path) };
         let found = matching(call, base, &glob)?;
         if !found.is_empty() {
-            return Ok(found.into_iter().map(|path| Target { path, is_dir: false, part: part.to_owned() }).collect());
+            let target = |path| Target { part: part.to_owned(), is_matched, ..Target::whole(path, false) };
+            return Ok(found.into_iter().map(target).collect());
         }
     }
     let dir = bases.first().map(|base| base.shown().to_path_buf()).unwrap_or_default();

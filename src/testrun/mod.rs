@@ -13,6 +13,7 @@ mod failed;
 mod files;
 mod ground;
 mod kept;
+mod missed;
 pub mod model;
 mod plan;
 mod project;

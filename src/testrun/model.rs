@@ -66,6 +66,8 @@ pub enum TestStatus {
     Passed,
     /// A test, a file or something between the tests failed.
     Failed,
+    /// Nothing failed, but of what was asked for by name something did not run (`notRun`).
+    Incomplete,
     /// Nothing failed, but no test ran.
     NoTests,
     /// The tests could not be built.
@@ -164,6 +166,9 @@ pub struct TestReport {
     /// Ids of tests, or files, that began and never ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
+    /// What was asked for by name and did not run: files, directories, tests that were to run again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_run: Vec<String>,
     /// Every test, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<Vec<Listed>>,
@@ -446,7 +451,7 @@ pub struct Truncated {
     /// Failures that are counted and not shown.
     #[serde(skip_serializing_if = "is_zero")]
     pub failures: u64,
-    /// Errors of files and of the run, unfinished tests and listed tests that are not shown.
+    /// Errors of files and of the run, unfinished tests, `notRun` and listed tests that are not shown.
     #[serde(skip_serializing_if = "is_zero")]
     pub others: u64,
     /// Bytes cut from messages, values and output.

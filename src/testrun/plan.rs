@@ -11,6 +11,7 @@ use crate::limits::MAX_RERUN_TESTS;
 pub const REPORT: &str = "report";
 const VITEST_REPORTER: (&str, &str) = ("replay-vitest.mjs", include_str!("reporters/vitest.mjs"));
 const PYTEST_PLUGIN: (&str, &str) = ("replay_pytest.py", include_str!("reporters/replay_pytest.py"));
+const JEST_REPORTER: (&str, &str) = ("replay-jest.cjs", include_str!("reporters/jest.cjs"));
 const NEXTEST_CONFIG: &str = "nextest.toml";
 
 /// A test that failed, as the runner can be told to run it again.
@@ -131,9 +132,13 @@ fn vitest(plan: &mut Plan, wanted: &Wanted<'_>) {
 }
 
 fn jest(plan: &mut Plan, wanted: &Wanted<'_>) {
+    let (file, text) = JEST_REPORTER;
+    plan.files.push((file, text.to_owned()));
+    plan.environment.push(("REPLAY_TEST_REPORT", format!("{}/{REPORT}", wanted.place)));
     plan.argv.extend([
-        "--json".to_owned(),
-        format!("--outputFile={}/{REPORT}", wanted.place),
+        format!("--reporters={}/{file}", wanted.place),
+        // For the log.
+        "--reporters=default".to_owned(),
         "--testLocationInResults".to_owned(),
         "--coverage=false".to_owned(),
     ]);
@@ -181,6 +186,8 @@ fn pytest(plan: &mut Plan, wanted: &Wanted<'_>) {
     plan.python_path = Some(wanted.place.to_owned());
     plan.argv.extend(["-p", "replay_pytest", "--continue-on-collection-errors", "--color=no", "-o"].map(str::to_owned));
     plan.argv.push(format!("cache_dir={}/pytest-cache", wanted.place));
+    // Node ids are told from there, and asked for from there.
+    plan.argv.push(format!("--rootdir={}", wanted.project.display()));
     if wanted.special {
         plan.argv.push("--no-cov".to_owned());
     }
@@ -201,7 +208,9 @@ fn pytest(plan: &mut Plan, wanted: &Wanted<'_>) {
 fn cargo(plan: &mut Plan, wanted: &Wanted<'_>) {
     let is_nextest = wanted.runner == TestRunner::Nextest;
     if is_nextest {
-        let text = format!("[profile.replay.junit]\npath = {:?}\n", format!("{}/{REPORT}", wanted.place));
+        let path = format!("{}/{REPORT}", wanted.place);
+        // What passed shows there whether its process came to the end of the test.
+        let text = format!("[profile.replay.junit]\npath = {path:?}\nstore-success-output = true\n");
         plan.files.push((NEXTEST_CONFIG, text));
         plan.argv.extend(["nextest".to_owned(), "run".to_owned(), "--profile=replay".to_owned()]);
         plan.argv.push(format!("--tool-config-file=replay:{}/{NEXTEST_CONFIG}", wanted.place));
@@ -243,7 +252,8 @@ fn cargo(plan: &mut Plan, wanted: &Wanted<'_>) {
     if let Which::Failed(failed) = wanted.which
         && by_name(failed)
     {
-        let names = failed.iter().map(|test| test.names.join("::"));
+        // A test of this name would be an option of libtest.
+        let names = failed.iter().map(|test| test.names.join("::")).filter(|name| !name.starts_with('-'));
         if is_nextest {
             let exact: Vec<String> = names.map(|name| format!("test(={})", name.replace([')', '\\'], "?"))).collect();
             plan.argv.push(format!("--filterset={}", exact.join(" + ")));

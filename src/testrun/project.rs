@@ -124,9 +124,42 @@ fn package_name(manifest: &str) -> Option<String> {
     Some(value.trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
 }
 
+/// Names and source files of the targets of a manifest of Cargo that have `harness = false`.
+pub fn own_harness(manifest: &str) -> Vec<String> {
+    let tables = ["[lib]", "[[bin]]", "[[test]]", "[[bench]]", "[[example]]"];
+    let mut found = Vec::new();
+    let (mut named, mut is_own, mut is_target) = (Vec::new(), false, false);
+    // The empty table ends the last one.
+    for line in manifest.lines().map(str::trim).chain(["[]"]) {
+        if line.starts_with('[') {
+            if is_own {
+                found.append(&mut named);
+            }
+            named.clear();
+            (is_own, is_target) = (false, tables.contains(&line));
+            continue;
+        }
+        let Some((key, value)) = line.split_once('=').filter(|_| is_target) else { continue };
+        let value = value.split('#').next().unwrap_or(value).trim();
+        match key.trim() {
+            "harness" => is_own = value == "false",
+            "name" | "path" => named.push(value.trim_matches(['"', '\'']).to_owned()),
+            _ => {}
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn harnesses_of_their_own_are_found() {
+        let manifest = "[package]\nname = 'x'\n[[test]]\nname = \"own\" \nharness = false # ours\n[[test]]\nname = 'it'\n\
+            [[bench]]\nharness=false\npath = \"benches/b.rs\"";
+        assert_eq!(own_harness(manifest), ["own", "benches/b.rs"]);
+    }
 
     #[test]
     fn the_name_of_a_package_is_that_of_its_table() {

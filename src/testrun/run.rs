@@ -1,5 +1,6 @@
 //! Runs the tests of a project behind the walls, and reads what became of them.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -7,17 +8,20 @@ use super::choose::{self, Chosen, Missing, Program, choose};
 use super::detect::Tree as _;
 use super::error::TestrunError;
 use super::failed;
+use super::files;
 use super::ground::Ground;
 use super::kept::Log;
-use super::model::{RunnerInfo, Scope, TestReport, TestRunner, TestStatus};
+use super::missed::{Asked, missed};
+use super::model::{RunError, RunnerInfo, Scope, TestReport, TestRunner, TestStatus};
 use super::plan::{Plan, REPORT, Wanted, Which, line, plan, quoted};
+use super::project;
 use super::reports::{self, Parsed, Progress, Sources};
 use super::verdict::{self, Ending};
-use super::which::{cargo_parts, which};
+use super::which::{cargo_part, cargo_parts, which};
 use crate::cancel::Bound;
-use crate::exec::{Denied, Exit, Outcome, Stage};
+use crate::exec::{Denied, ExecError, Exit, Outcome, Stage, place_of};
 use crate::fs::{self, OpenFile, Version};
-use crate::limits::{MAX_TEST_REPORT_BYTES, TESTS_PROGRESS_BYTES};
+use crate::limits::{MAX_TEST_READ_SECS, MAX_TEST_REPORT_BYTES, TESTS_PROGRESS_BYTES};
 use crate::policy::{Checked, Kind, PolicyError, Read};
 use crate::sandbox::Lent;
 
@@ -70,7 +74,7 @@ pub fn run(
         Some(cwd) => disk.directory(cwd.as_ref())?,
         None => disk.directory(&ground.usual_dir())?,
     };
-    check_junit(request)?;
+    check_junit(ground, request, &cwd)?;
     let mut chosen = choose(ground, cwd.shown(), request.cwd.is_some(), request.runner, request.files)?;
     let project = disk.directory(&chosen.dir)?;
     let exactly = request.runner.is_some();
@@ -79,12 +83,17 @@ pub fn run(
         Program::Found(argv, version) => (argv, version),
         Program::Missing(missing) => return Ok(missing_tool(&chosen, &project, &missing, request)),
     };
+    let by_cargo = matches!(chosen.runner, TestRunner::CargoTest | TestRunner::Nextest);
+    if let Some(filter) = request.filter.filter(|filter| by_cargo && filter.starts_with('-')) {
+        return Err(TestrunError::arguments(format!(
+            "`filter` is `{filter}`, which the test programs of cargo take for an option; it must be a part of a test's path"
+        )));
+    }
     let which = match which(ground, &mut chosen, request, &cwd, &project)? {
         Ok(which) => which,
         Err(why) => return Ok(nothing(&chosen, &project, &why, request)),
     };
     let (lent, place) = ground.lend()?;
-    let by_cargo = matches!(chosen.runner, TestRunner::CargoTest | TestRunner::Nextest);
     let cargo = if by_cargo { cargo_parts(ground, &which, request.changed)? } else { Vec::new() };
     let wanted = Wanted {
         runner: chosen.runner,
@@ -113,7 +122,7 @@ pub fn run(
         on_progress(elapsed, &progress(&seen, elapsed, stage));
     })?;
     let took = before.elapsed();
-    let report = report_of(ground, request, &plan, &lent, &project, stale)?;
+    let (report, fault) = report_of(ground, request, &plan, &lent, &project, stale);
     let root = project.shown().to_string_lossy().into_owned();
     let sources = Sources {
         report: &report,
@@ -121,8 +130,21 @@ pub fn run(
         stderr: &outcome.stderr.bytes,
         root: &root,
         go_package: &go_package(ground, chosen.runner, &project),
+        own_harness: &own_harness(ground, chosen.runner, &project),
     };
-    let parsed = reports::tests(chosen.runner, sources, Bound { deadline: None, cancel: Some(ground.cancel) });
+    let deadline = Instant::now() + Duration::from_secs(MAX_TEST_READ_SECS);
+    let bound = Bound { deadline: Some(deadline), cancel: Some(ground.cancel) };
+    let mut parsed = reports::tests(chosen.runner, sources, bound);
+    let late = bound.is_over().then(|| format!("the report was read for {MAX_TEST_READ_SECS} s, and not to its end"));
+    if ground.cancel.is_cancelled() {
+        return Err(ExecError::Cancelled.into());
+    }
+    // Where the report is on stdout, what is not there may have failed.
+    let by_stdout = matches!(chosen.runner, TestRunner::CargoTest | TestRunner::Go) && outcome.stdout.truncated;
+    let cut = by_stdout.then(|| format!("of stdout only the first {} bytes were read", outcome.stdout.bytes.len()));
+    for message in [fault, late, cut].into_iter().flatten() {
+        parsed.run_errors.push(RunError { class: None, message, stack: Vec::new() });
+    }
     let command = request.command.map_or_else(|| plan.argv.clone(), |command| vec![command.to_owned()]);
     let shown = request.command.map_or_else(|| words(&plan), str::to_owned);
     let log = ground.kept.keep("run_tests", &shown, &outcome.stdout, &outcome.stderr);
@@ -130,7 +152,7 @@ pub fn run(
     Ok(told(ground, request, chosen, &which, parsed, runner, &outcome, took, log))
 }
 
-/// What the runner left to be read. A report that is as it was before the run (`stale`) is none.
+/// What the runner left to be read, and what is wrong with it. A report that is as it was before the run (`stale`) is none.
 fn report_of(
     ground: &Ground<'_>,
     request: &Request<'_>,
@@ -138,18 +160,30 @@ fn report_of(
     lent: &Lent,
     project: &Checked<Read>,
     stale: Option<Version>,
-) -> Result<Vec<u8>, TestrunError> {
+) -> (Vec<u8>, Option<String>) {
+    let nothing = |why: String| (Vec::new(), Some(why));
     let Some(path) = request.report else {
         let most = if plan.reports { MAX_TEST_REPORT_BYTES } else { 0 };
-        return lent.read(REPORT, 0, most).map_err(TestrunError::Place);
+        return match lent.read(REPORT, 0, most) {
+            Ok(bytes) if most > 0 && bytes.len() == most => {
+                (bytes, Some(format!("of the runner's report only the first {most} bytes were read")))
+            }
+            Ok(bytes) => (bytes, None),
+            Err(error) => nothing(format!("the runner's report cannot be read: {error}")),
+        };
     };
     if stale.is_some() && version_of(ground, project, path) == stale {
-        return Ok(Vec::new());
+        return nothing(format!("`{path}` is as it was before the run"));
     }
-    match ground.policy.read(project.shown().join(path)) {
-        Ok(file) if file.kind() == Kind::File => Ok(fs::read_all(&file, MAX_TEST_REPORT_BYTES as u64)?),
-        Ok(_) | Err(PolicyError::NotFound { .. }) => Ok(Vec::new()),
-        Err(error) => Err(error.into()),
+    let shown = project.shown().join(path);
+    match ground.policy.read(&shown) {
+        Ok(file) if file.kind() == Kind::File => match fs::read_all(&file, MAX_TEST_REPORT_BYTES as u64) {
+            Ok(bytes) => (bytes, None),
+            Err(error) => nothing(error.to_string()),
+        },
+        Ok(_) => nothing(format!("`{path}` is no regular file")),
+        Err(PolicyError::NotFound { .. }) => nothing(format!("the command wrote no `{path}`")),
+        Err(error) => nothing(error.to_string()),
     }
 }
 
@@ -167,6 +201,16 @@ fn go_package(ground: &Ground<'_>, runner: TestRunner, project: &Checked<Read>) 
     let text = ground.disk().text(&project.shown().join("go.mod")).unwrap_or_default();
     let module = text.lines().find_map(|line| line.trim().strip_prefix("module "));
     module.unwrap_or_default().trim().trim_matches('"').to_owned()
+}
+
+/// Names and sources of a Cargo workspace's targets with a harness of their own.
+fn own_harness(ground: &Ground<'_>, runner: TestRunner, project: &Checked<Read>) -> Vec<String> {
+    if runner != TestRunner::CargoTest {
+        return Vec::new();
+    }
+    let manifests = files::matching(ground.call(), project, "**/Cargo.toml").unwrap_or_default();
+    let texts = manifests.iter().filter_map(|manifest| ground.disk().text(manifest));
+    texts.flat_map(|text| project::own_harness(&text)).collect()
 }
 
 #[expect(clippy::too_many_arguments, reason = "all that is known of a run")]
@@ -197,13 +241,17 @@ fn told(
     if chosen.runner == TestRunner::Vitest {
         notes.extend(beside(which, &parsed, &root));
     }
-    if outcome.stdout.truncated && request.command.is_none() {
-        notes.push(format!("of stdout only the first {} bytes were read", outcome.stdout.bytes.len()));
+    if !parsed.own_harness.is_empty() {
+        notes.push(format!(
+            "NOT counted, since they have a harness of their own (`harness = false`) and tell of no tests: {}",
+            parsed.own_harness.join(", ")
+        ));
     }
     let known = ground.kept.failed(root.as_ref(), chosen.runner).unwrap_or_default();
     let is_all = *which == Which::All && request.filter.is_none();
     let failed = failed::left(chosen.runner, &known, &parsed, is_all);
-    let mut report = verdict::test_report(runner, scope(which, request, &root), parsed, ending, request.all);
+    let missed = missed_of(ground, request, which, chosen.runner, &parsed, root.as_ref());
+    let mut report = verdict::test_report(runner, scope(which, request, &root), parsed, missed, ending, request.all);
     // What a run did not come to is still as it was.
     if !matches!(report.status, TestStatus::MissingTool | TestStatus::ConfigError | TestStatus::NoTests) {
         ground.kept.remember(root.as_ref(), chosen.runner, failed);
@@ -213,6 +261,32 @@ fn told(
         report.hint = Some(hint);
     }
     Ran { report, notes, denied: outcome.denied.clone(), log: Some(log) }
+}
+
+/// What was asked for and did not run.
+fn missed_of(
+    ground: &Ground<'_>,
+    request: &Request<'_>,
+    which: &Which,
+    runner: TestRunner,
+    parsed: &Parsed,
+    root: &Path,
+) -> Vec<String> {
+    let Ok(project) = ground.disk().directory(root) else { return Vec::new() };
+    let asked = Asked {
+        runner,
+        which,
+        is_filtered: request.filter.is_some(),
+        project: root,
+        go_package: &go_package(ground, runner, &project),
+        true_path: &|path| {
+            let file = ground.policy.read(path).ok()?;
+            Some(place_of(&file).ok()?.path.as_path().to_path_buf())
+        },
+        text: &|path| ground.disk().text(path),
+        cargo_part: &|target| cargo_part(ground, target, request.changed).ok(),
+    };
+    missed(&asked, parsed)
 }
 
 /// Whether the program was not there: the shell found none (127, sh(1)), or Python has no such module.
@@ -285,11 +359,8 @@ fn beside(which: &Which, parsed: &Parsed, root: &str) -> Option<String> {
         return None;
     }
     let wanted: Vec<String> = targets.iter().map(|target| target.below(root.as_ref())).collect();
-    let file = |id: &str| id.split(" > ").next().unwrap_or(id).to_owned();
-    let mut others: Vec<String> = parsed.tests.iter().map(|test| file(&test.id)).collect();
+    let mut others: Vec<String> = parsed.files.iter().cloned().collect();
     others.retain(|file| !wanted.contains(file));
-    others.sort();
-    others.dedup();
     let more = if others.len() > NAMED { format!(" and {} more", others.len() - NAMED) } else { String::new() };
     others.truncate(NAMED);
     (!others.is_empty())
@@ -310,7 +381,13 @@ fn words(plan: &Plan) -> String {
     plan.argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-fn check_junit(request: &Request<'_>) -> Result<(), TestrunError> {
+fn check_junit(ground: &Ground<'_>, request: &Request<'_>, cwd: &Checked<Read>) -> Result<(), TestrunError> {
+    // Before anything runs: where it may not be read, nothing would be known afterwards.
+    if let Some(report) = request.report
+        && let Err(error @ PolicyError::Denied { .. }) = ground.policy.look(cwd.shown().join(report))
+    {
+        return Err(error.into());
+    }
     match (request.runner == Some(TestRunner::Junit), request.command, request.report) {
         (true, Some(_), Some(_)) | (false, None, None) => Ok(()),
         (true, ..) => Err(TestrunError::arguments(
@@ -364,7 +441,7 @@ fn empty(
     notes.push(why.to_owned());
     let runner = RunnerInfo { name: chosen.runner, version: None, command: Vec::new(), cwd };
     let scope = Scope { files: request.files.to_vec(), filter: request.filter.map(str::to_owned), project: None };
-    let mut report = verdict::test_report(runner, scope, Parsed::default(), ending, false);
+    let mut report = verdict::test_report(runner, scope, Parsed::default(), Vec::new(), ending, false);
     report.hint = hint;
     Ran { report, notes, denied: Vec::new(), log: None }
 }

@@ -37,6 +37,9 @@ pub fn tests(report: &TestReport) -> String {
     for id in &report.unfinished {
         let _ = writeln!(text, "UNFINISHED {id}");
     }
+    for id in &report.not_run {
+        let _ = writeln!(text, "DID NOT RUN {id}");
+    }
     others(&mut text, report);
     if let Some(hint) = &report.hint {
         let _ = writeln!(text, "hint: {hint}");
@@ -51,6 +54,7 @@ fn heading(text: &mut String, report: &TestReport) {
     let status = match report.status {
         TestStatus::Passed => "PASSED",
         TestStatus::Failed => "FAILED",
+        TestStatus::Incomplete => "INCOMPLETE",
         TestStatus::NoTests => "NO TESTS RAN",
         TestStatus::BuildError => "BUILD ERROR",
         TestStatus::ConfigError => "CONFIGURATION ERROR",
@@ -216,6 +220,7 @@ pub fn diagnostics(report: &Diagnostics) -> String {
     let status = match report.status {
         CheckStatus::Clean => "CLEAN",
         CheckStatus::Errors => "ERRORS",
+        CheckStatus::Incomplete => "INCOMPLETE",
         CheckStatus::ConfigError => "CONFIGURATION ERROR",
         CheckStatus::MissingTool => "MISSING TOOL",
         CheckStatus::TimedOut => "TIMED OUT",
@@ -231,6 +236,9 @@ pub fn diagnostics(report: &Diagnostics) -> String {
     let _ = writeln!(text, " ({}{version}, {})", report.tool.name.name(), seconds(report.duration_ms));
     for diagnostic in &report.diagnostics {
         self::diagnostic(&mut text, diagnostic);
+    }
+    for file in &report.not_checked {
+        let _ = writeln!(text, "NOT CHECKED {file}");
     }
     if report.truncated > 0 {
         let _ = writeln!(text, "... and {} more", report.truncated);

@@ -7,7 +7,9 @@ use super::model::{
 };
 use super::reports::is_library;
 use super::reports::{Checked, Parsed};
-use crate::limits::{MAX_LISTED_TESTS, MAX_SHOWN_DIAGNOSTICS, MAX_SHOWN_FAILURES, MAX_TOLD_FAILURES, MAX_TOLD_LINES};
+use crate::limits::{
+    MAX_LISTED_TESTS, MAX_RUN_FAULTS, MAX_SHOWN_DIAGNOSTICS, MAX_SHOWN_FAILURES, MAX_TOLD_FAILURES, MAX_TOLD_LINES,
+};
 
 /// Exit status of a build that failed (cargo(1)).
 const CARGO_FAILED: i32 = 101;
@@ -27,8 +29,8 @@ pub struct Ending {
     pub duration_ms: u64,
 }
 
-/// The verdict on a test run.
-pub fn of_tests(runner: TestRunner, parsed: &Parsed, ending: Ending) -> TestStatus {
+/// The verdict on a test run; `missed` is how much of what was asked for by name did not run.
+pub fn of_tests(runner: TestRunner, parsed: &Parsed, missed: usize, ending: Ending) -> TestStatus {
     let summary = &parsed.summary;
     let failed = summary.failed + summary.errored > 0;
     let faults = !parsed.file_errors.is_empty() || !parsed.run_errors.is_empty();
@@ -44,7 +46,13 @@ pub fn of_tests(runner: TestRunner, parsed: &Parsed, ending: Ending) -> TestStat
     if parsed.begun && !parsed.ended || ending.signal.is_some() {
         return TestStatus::Crashed;
     }
-    if summary.ran() > 0 && !failed && !faults && (summary.not_run > 0 || !parsed.unfinished.is_empty()) {
+    // Their reporters write before anything else: what ended with success before that never came to its tests.
+    let reports_first = matches!(runner, TestRunner::Vitest | TestRunner::Jest | TestRunner::Pytest);
+    if reports_first && !parsed.begun && ending.exit_code == Some(0) {
+        return TestStatus::Crashed;
+    }
+    let is_open = !parsed.unfinished.is_empty() || !parsed.silent.is_empty();
+    if !failed && !faults && (is_open || summary.ran() > 0 && summary.not_run > 0) {
         // Somebody ended it in the middle and said that all is well, as `pytest.exit` can.
         return TestStatus::Crashed;
     }
@@ -52,9 +60,14 @@ pub fn of_tests(runner: TestRunner, parsed: &Parsed, ending: Ending) -> TestStat
         // Exit 0 beside a failure, and a failure that nothing but the exit code tells of, both count.
         let passed =
             !failed && !faults && !parsed.build_failed && ending.exit_code == Some(0) && parsed.passed != Some(false);
-        return if passed { TestStatus::Passed } else { TestStatus::Failed };
+        return match (passed, missed) {
+            (false, _) => TestStatus::Failed,
+            (true, 0) => TestStatus::Passed,
+            (true, _) => TestStatus::Incomplete,
+        };
     }
-    if !parsed.file_errors.is_empty() || failed {
+    let is_told = runner == TestRunner::Junit && parsed.passed == Some(false);
+    if !parsed.file_errors.is_empty() || failed || is_told {
         return TestStatus::Failed;
     }
     // What goes wrong before any test, and in no file, is the environment: a plugin, a missing dependency.
@@ -87,12 +100,14 @@ pub fn of_check(checked: &Checked, errors: u64, hidden: u64, ending: Ending) -> 
         let config = [".json", ".toml", ".ini", ".cfg"];
         diagnostic.file.as_deref().is_some_and(|file| !config.iter().any(|end| file.ends_with(end)))
     });
+    let clean = if checked.not_checked.is_empty() { CheckStatus::Clean } else { CheckStatus::Incomplete };
     match (errors, hidden) {
         _ if is_any && !of_sources => CheckStatus::ConfigError,
-        (0, 0) if ending.exit_code == Some(0) => CheckStatus::Clean,
+        (0, 0) if checked.files_checked == Some(0) => CheckStatus::ConfigError,
+        (0, 0) if ending.exit_code == Some(0) => clean,
         (0, 0) if checked.diagnostics.is_empty() => CheckStatus::ConfigError,
         // All were looked at, and errors elsewhere are no concern of the caller.
-        (0, _) if matches!(ending.exit_code, Some(0..=2)) => CheckStatus::Clean,
+        (0, _) if matches!(ending.exit_code, Some(0..=2)) => clean,
         // A compiler that stops at its first broken file has not seen the others.
         (0, _) if ending.exit_code == Some(CARGO_FAILED) => CheckStatus::Errors,
         (0, _) => CheckStatus::ConfigError,
@@ -100,9 +115,22 @@ pub fn of_check(checked: &Checked, errors: u64, hidden: u64, ending: Ending) -> 
     }
 }
 
-/// The whole of a test run. `listed` asks for the name of every test.
-pub fn test_report(runner: RunnerInfo, scope: Scope, parsed: Parsed, ending: Ending, listed: bool) -> TestReport {
-    let status = of_tests(runner.name, &parsed, ending);
+/// The whole of a test run. `missed` is what was asked for by name and did not run; `listed` asks for the name of every
+/// test.
+pub fn test_report(
+    runner: RunnerInfo,
+    scope: Scope,
+    parsed: Parsed,
+    missed: Vec<String>,
+    ending: Ending,
+    listed: bool,
+) -> TestReport {
+    let status = of_tests(runner.name, &parsed, missed.len(), ending);
+    let not_run = match status {
+        // Nothing ran at all.
+        TestStatus::NoTests | TestStatus::BuildError | TestStatus::ConfigError | TestStatus::MissingTool => Vec::new(),
+        _ => missed,
+    };
     let mut report = TestReport {
         kind: TestsKind::Tests,
         status,
@@ -117,6 +145,7 @@ pub fn test_report(runner: RunnerInfo, scope: Scope, parsed: Parsed, ending: End
         run_errors: parsed.run_errors,
         slowest: parsed.slowest,
         unfinished: parsed.unfinished,
+        not_run,
         tests: listed.then_some(parsed.tests),
         truncated: parsed.truncated,
         log_uri: None,
@@ -133,10 +162,13 @@ pub fn test_report(runner: RunnerInfo, scope: Scope, parsed: Parsed, ending: End
         // Names that nobody asked for are not missed.
         None => report.truncated.others = 0,
     }
-    report.hint = hint(&report, parsed.deselected);
+    report.truncated.others += cut(&mut report.not_run, MAX_RUN_FAULTS);
+    let is_silent = !parsed.silent.is_empty();
+    report.unfinished.extend(parsed.silent);
+    report.hint = hint(&report, parsed.deselected, is_silent);
     let explained = !report.run_errors.is_empty() || !report.file_errors.is_empty() || !report.failures.is_empty();
     let needs_words = match status {
-        TestStatus::Passed | TestStatus::MissingTool | TestStatus::NoTests => false,
+        TestStatus::Passed | TestStatus::Incomplete | TestStatus::MissingTool | TestStatus::NoTests => false,
         TestStatus::TimedOut => report.unfinished.is_empty() && report.summary.ran() == 0,
         _ => true,
     };
@@ -178,7 +210,7 @@ fn own_frames(stack: &mut Vec<Frame>) {
 }
 
 /// The next step, where one can be told from the report alone.
-fn hint(report: &TestReport, deselected: u64) -> Option<String> {
+fn hint(report: &TestReport, deselected: u64, is_silent: bool) -> Option<String> {
     let text = match report.status {
         TestStatus::NoTests if deselected > 0 => {
             format!("the filter left out all {deselected} tests: correct it, or leave it out")
@@ -191,6 +223,18 @@ fn hint(report: &TestReport, deselected: u64) -> Option<String> {
             "look for an endless loop or a wait without end in what is unfinished, or ask for more time".to_owned()
         }
         TestStatus::TimedOut => "ask for more time, or for fewer files".to_owned(),
+        TestStatus::Incomplete => {
+            "what ran has passed; the runner took up nothing of what did not run: look at what its configuration leaves out \
+             (exclude, ignore patterns), and whether there are tests in it"
+                .to_owned()
+        }
+        TestStatus::Crashed if is_silent => {
+            "what is unfinished ended with success and told of no test: look for an exit in it before its tests are over"
+                .to_owned()
+        }
+        TestStatus::Crashed if report.summary.total == 0 && report.exit_code == Some(0) => {
+            "the runner ended with success before any test: look for an exit in its configuration or set-up".to_owned()
+        }
         TestStatus::Crashed if !report.unfinished.is_empty() => {
             "the process died while what is unfinished ran; the results before it stand".to_owned()
         }
@@ -235,6 +279,18 @@ pub fn diagnostics(
     shown.retain(|diagnostic| diagnostic.file.as_deref().is_none_or(&in_scope));
     shown.sort_by_key(|diagnostic| diagnostic.severity as u8);
     let truncated = cut(&mut shown, MAX_SHOWN_DIAGNOSTICS) + beyond_errors + beyond_warnings;
+    let mut not_checked = std::mem::take(&mut checked.not_checked);
+    let truncated = truncated + cut(&mut not_checked, MAX_RUN_FAULTS);
+    let hint = match status {
+        CheckStatus::Errors if summary.errors == 0 => Some(
+            "the checker stopped at errors elsewhere, and may not have looked at what was asked for: check without `files`",
+        ),
+        CheckStatus::Incomplete => Some(
+            "nothing that the checker compiles includes or imports what was not checked: look at the configuration \
+             (`include`, `files`), or declare the module",
+        ),
+        _ => None,
+    };
     if matches!(status, CheckStatus::ConfigError) && shown.is_empty() && !checked.said.trim().is_empty() {
         shown.push(super::model::Diagnostic::new(Severity::Error, checked.said));
     }
@@ -246,14 +302,12 @@ pub fn diagnostics(
         exit_code: ending.exit_code,
         duration_ms: ending.duration_ms,
         files_checked: checked.files_checked,
+        not_checked,
         summary,
         diagnostics: shown,
         truncated,
         log_uri: None,
-        hint: (status == CheckStatus::Errors && summary.errors == 0).then(|| {
-            "the checker stopped at errors elsewhere, and may not have looked at what was asked for: check without `files`"
-                .to_owned()
-        }),
+        hint: hint.map(str::to_owned),
     }
 }
 
@@ -283,7 +337,7 @@ mod tests {
 
     #[test]
     fn only_tests_that_ran_and_a_runner_that_agrees_pass() {
-        let of = |parsed: &Parsed, code| of_tests(TestRunner::Vitest, parsed, exit(code));
+        let of = |parsed: &Parsed, code| of_tests(TestRunner::Vitest, parsed, 0, exit(code));
         assert_eq!(of(&parsed(passed(1)), 0), TestStatus::Passed);
         // Thresholds of coverage.
         assert_eq!(of(&parsed(passed(1)), 1), TestStatus::Failed);
@@ -308,24 +362,47 @@ mod tests {
     #[test]
     fn what_ends_early_is_told_by_how_it_ended() {
         let half = Parsed { ended: false, ..parsed(passed(3)) };
-        let of = |ending| of_tests(TestRunner::Pytest, &half, ending);
+        let of = |ending| of_tests(TestRunner::Pytest, &half, 0, ending);
         assert_eq!(of(exit(0)), TestStatus::Crashed);
         assert_eq!(of(Ending { timed_out: true, signal: Some(9), ..Ending::default() }), TestStatus::TimedOut);
         assert_eq!(of(Ending { missing: true, ..Ending::default() }), TestStatus::MissingTool);
         let broken = Parsed { build_failed: true, ..Parsed::default() };
-        assert_eq!(of_tests(TestRunner::CargoTest, &broken, exit(101)), TestStatus::BuildError);
+        assert_eq!(of_tests(TestRunner::CargoTest, &broken, 0, exit(101)), TestStatus::BuildError);
         let partly = Parsed { build_failed: true, ..parsed(passed(1)) };
-        assert_eq!(of_tests(TestRunner::Go, &partly, exit(1)), TestStatus::Failed);
+        assert_eq!(of_tests(TestRunner::Go, &partly, 0, exit(1)), TestStatus::Failed);
     }
 
     #[test]
     fn runners_have_their_own_codes_for_no_tests() {
-        let of = |runner, code| of_tests(runner, &parsed(Summary::default()), exit(code));
+        let of = |runner, code| of_tests(runner, &parsed(Summary::default()), 0, exit(code));
         assert_eq!(of(TestRunner::Pytest, 5), TestStatus::NoTests);
         assert_eq!(of(TestRunner::Pytest, 4), TestStatus::ConfigError);
-        assert_eq!(of_tests(TestRunner::Nextest, &Parsed::default(), exit(4)), TestStatus::NoTests);
+        assert_eq!(of_tests(TestRunner::Nextest, &Parsed::default(), 0, exit(4)), TestStatus::NoTests);
         assert_eq!(of(TestRunner::CargoTest, 0), TestStatus::NoTests);
-        assert_eq!(of_tests(TestRunner::Junit, &Parsed::default(), exit(0)), TestStatus::ConfigError);
+        assert_eq!(of_tests(TestRunner::Junit, &Parsed::default(), 0, exit(0)), TestStatus::ConfigError);
+    }
+
+    #[test]
+    fn what_was_asked_for_and_did_not_run_has_not_passed() {
+        let of = |parsed: &Parsed, code| of_tests(TestRunner::Vitest, parsed, 1, exit(code));
+        assert_eq!(of(&parsed(passed(1)), 0), TestStatus::Incomplete);
+        assert_eq!(of(&parsed(passed(1)), 1), TestStatus::Failed);
+        assert_eq!(of(&parsed(Summary::default()), 0), TestStatus::NoTests);
+    }
+
+    #[test]
+    fn an_end_with_success_before_any_test_is_a_crash() {
+        use TestRunner::{CargoTest, Go, Jest, Junit, Nextest, Pytest, Vitest};
+        let of = |runner| of_tests(runner, &Parsed::default(), 0, exit(0));
+        assert_eq!([Vitest, Jest, Pytest].map(of), [TestStatus::Crashed; 3]);
+        assert_eq!([CargoTest, Nextest, Go].map(of), [TestStatus::NoTests; 3]);
+        assert_eq!(of(Junit), TestStatus::ConfigError);
+        let silent = Parsed { silent: vec!["a".to_owned()], ..parsed(passed(1)) };
+        assert_eq!(of_tests(Go, &silent, 0, exit(0)), TestStatus::Crashed);
+        // What a report counts, beside what it holds.
+        let counted =
+            Parsed { passed: Some(false), run_errors: vec![RunError::default()], ..parsed(Summary::default()) };
+        assert_eq!(of_tests(Junit, &counted, 0, exit(0)), TestStatus::Failed);
     }
 
     #[test]
@@ -350,6 +427,12 @@ mod tests {
         // cargo, which has not seen what comes behind a broken file; a checker that died.
         assert_eq!(status(vec![at(Some("b.ts"))], 101), (CheckStatus::Errors, 0, 1));
         assert_eq!(status(vec![at(Some("b.ts"))], 134), (CheckStatus::ConfigError, 0, 1));
+        let unseen = Checked { not_checked: vec!["c.ts".to_owned()], ..Checked::default() };
+        assert_eq!(of_check(&unseen, 0, 0, exit(0)), CheckStatus::Incomplete);
+        let broken = Checked { diagnostics: vec![at(Some("a.ts"))], ..unseen };
+        assert_eq!(of_check(&broken, 1, 0, exit(1)), CheckStatus::Errors);
+        let none = Checked { files_checked: Some(0), ..Checked::default() };
+        assert_eq!(of_check(&none, 0, 0, exit(0)), CheckStatus::ConfigError);
         assert_eq!(status(vec![at(None)], 1), (CheckStatus::ConfigError, 1, 0));
         assert_eq!(status(vec![at(Some("tsconfig.json"))], 1), (CheckStatus::ConfigError, 0, 1));
     }

@@ -149,28 +149,31 @@ fn changed_tests(ground: &Ground<'_>, chosen: &mut Chosen, project: &Checked<Rea
 /// Which packages of a Cargo workspace are meant, and what of them.
 pub fn cargo_parts(ground: &Ground<'_>, which: &Which, by_package: bool) -> Result<Vec<CargoPart>, TestrunError> {
     let Which::Targets(targets) = which else { return Ok(Vec::new()) };
-    let mut parts = Vec::new();
-    for target in targets {
-        let inside = if target.is_dir { target.path.join("any") } else { target.path.clone() };
-        let Some((package, dir)) = ground.disk().cargo_package(&inside) else {
-            return Err(TestrunError::arguments(format!("`{}` belongs to no package of Cargo", target.path.display())));
-        };
-        let below = inside.strip_prefix(&dir).unwrap_or(Path::new(""));
-        let what = if by_package {
-            CargoTargets::All
-        } else if target.is_dir {
-            match cargo_targets(&below.with_file_name("mod.rs").to_string_lossy()) {
-                // `src` and `tests` themselves.
-                CargoTargets::Module(module) if module == "mod" => CargoTargets::All,
-                CargoTargets::Test(name) if name == "mod" => CargoTargets::All,
-                what => what,
-            }
-        } else {
-            cargo_targets(&below.to_string_lossy())
-        };
-        parts.push(CargoPart { package, what });
-    }
+    let parts = targets.iter().map(|target| cargo_part(ground, target, by_package));
+    let mut parts = parts.collect::<Result<Vec<_>, _>>()?;
     parts.sort();
     parts.dedup();
     Ok(parts)
+}
+
+/// Which package a file or directory belongs to, and what of it it is.
+pub fn cargo_part(ground: &Ground<'_>, target: &Target, by_package: bool) -> Result<CargoPart, TestrunError> {
+    let inside = if target.is_dir { target.path.join("any") } else { target.path.clone() };
+    let Some((package, dir)) = ground.disk().cargo_package(&inside) else {
+        return Err(TestrunError::arguments(format!("`{}` belongs to no package of Cargo", target.path.display())));
+    };
+    let below = inside.strip_prefix(&dir).unwrap_or(Path::new(""));
+    let what = if by_package {
+        CargoTargets::All
+    } else if target.is_dir {
+        match cargo_targets(&below.with_file_name("mod.rs").to_string_lossy()) {
+            // `src` and `tests` themselves.
+            CargoTargets::Module(module) if module == "mod" => CargoTargets::All,
+            CargoTargets::Test(name) if name == "mod" => CargoTargets::All,
+            what => what,
+        }
+    } else {
+        cargo_targets(&below.to_string_lossy())
+    };
+    Ok(CargoPart { package, what })
 }

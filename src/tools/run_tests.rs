@@ -1,4 +1,7 @@
 //! `run_tests`: the tests of a project, whatever its runner, and what became of them.
+//!
+//! What is told comes from reporters that run in the project's own processes: a project that means to deceive can write their
+//! events itself. By accident nothing does: each run has a place of its own with a random name, which the reporter alone is told.
 
 use std::time::Duration;
 

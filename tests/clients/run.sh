@@ -70,6 +70,13 @@ for vitest in vitest3 vitest5; do
         cp "$here/$vitest/package.json" "$place/$vitest/installed.json"
     fi
 done
+runs=$place/runs
+if ! cmp -s "$here/runs/requirements.txt" "$runs/installed.txt"; then
+    mkdir -p "$runs"
+    python3 -m venv --clear "$runs/.venv"
+    "$runs/.venv/bin/pip" install --quiet --disable-pip-version-check -r "$here/runs/requirements.txt"
+    cp "$here/runs/requirements.txt" "$runs/installed.txt"
+fi
 # Imports are looked for beside the script.
 cp "$here/checks.mjs" "$here/ts_client.mjs" "$here/ts_mock.mjs" "$here/vitest.mjs" "$place/"
 
@@ -100,4 +107,5 @@ chromium=$(command -v chromium || command -v chromium-browser || command -v goog
 node "$browser/page.mjs" "$binary" "$walls" "$chromium" || failed=1
 node "$place/vitest.mjs" "$binary" "$walls" "$place/vitest3" 3.2.7 || failed=1
 node "$place/vitest.mjs" "$binary" "$walls" "$place/vitest5" 5.1.1 || failed=1
+"$place/venv/bin/python" "$here/runs.py" "$binary" "$walls" "$runs" || failed=1
 exit "$failed"

@@ -35,6 +35,7 @@ pub fn a_report_is_read(bytes: &[u8]) {
         stderr: if end & 32 == 0 { written } else { b"" },
         root: ["", "/p"][usize::from(end & 64 != 0)],
         go_package: "p",
+        own_harness: &["own".to_owned()],
     };
     match RUNNERS.get(which) {
         Some(runner) => run(*runner, sources, ending),
@@ -48,9 +49,10 @@ fn run(runner: TestRunner, sources: Sources<'_>, ending: Ending) {
     assert_eq!(of.total, of.passed + of.failed + of.errored + of.skipped + of.todo + of.not_run);
     assert!(of.flaky <= of.passed);
     let info = RunnerInfo { name: runner, version: None, command: Vec::new(), cwd: "/p".to_owned() };
-    let report: TestReport = verdict::test_report(info, Scope::default(), parsed, ending, false);
+    let report: TestReport = verdict::test_report(info, Scope::default(), parsed, Vec::new(), ending, false);
     if report.status == TestStatus::Passed {
         assert!(of.ran() > 0 && of.failed + of.errored == 0 && ending.exit_code == Some(0) && !ending.timed_out);
+        assert!(report.unfinished.is_empty() && report.file_errors.is_empty() && report.run_errors.is_empty());
     }
     assert!(serde_json::to_string(&report).unwrap().len() < MAX_REPLY_BYTES);
     let told = text::tests(&report);

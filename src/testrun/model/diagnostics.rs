@@ -53,6 +53,8 @@ pub enum CheckStatus {
     Clean,
     /// It found errors.
     Errors,
+    /// It found no error, but did not look at everything that was asked for (`notChecked`).
+    Incomplete,
     /// It refused its configuration or its arguments, or died, and named no place in the sources.
     ConfigError,
     /// There is no such checker.
@@ -81,11 +83,14 @@ pub struct Diagnostics {
     /// Files that were looked at, if the checker says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files_checked: Option<u64>,
+    /// Files and directories that were asked for and not looked at, where the checker says what it looks at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_checked: Vec<String>,
     /// How many there are.
     pub summary: DiagnosticSummary,
     /// Errors first, then warnings, each in the checker's order.
     pub diagnostics: Vec<Diagnostic>,
-    /// Diagnostics that are counted and not shown.
+    /// Diagnostics that are counted and not shown, and `notChecked`.
     #[serde(skip_serializing_if = "is_zero")]
     pub truncated: u64,
     /// Where the whole output of the checker is.

@@ -56,7 +56,8 @@ fn vitest_gets_its_reporter_and_no_coverage() {
 
 #[test]
 fn jest_is_given_paths_not_patterns() {
-    const START: &str = "x --json --outputFile=/tmp/r/report --testLocationInResults --coverage=false";
+    const START: &str =
+        "x --reporters=/tmp/r/replay-jest.cjs --reporters=default --testLocationInResults --coverage=false";
     let files = Which::Targets(vec![file("/w/a.test.js")]);
     assert_eq!(argv(TestRunner::Jest, &files, None), format!("{START} --runTestsByPath a.test.js"));
     let dir = Which::Targets(vec![Target::whole("/w/a.b".into(), true)]);
@@ -66,7 +67,7 @@ fn jest_is_given_paths_not_patterns() {
 #[test]
 fn pytest_leaves_the_project_as_it_is() {
     const START: &str =
-        "x -p replay_pytest --continue-on-collection-errors --color=no -o cache_dir=/tmp/r/pytest-cache";
+        "x -p replay_pytest --continue-on-collection-errors --color=no -o cache_dir=/tmp/r/pytest-cache --rootdir=/w";
     let part = Which::Targets(vec![Target { part: "::T::test_x".to_owned(), ..file("/w/tests/test_a.py") }]);
     assert_eq!(
         argv(TestRunner::Pytest, &part, Some("not slow")),
@@ -89,7 +90,7 @@ fn pytest_leaves_the_project_as_it_is() {
         line(&plan(&wanted)),
         "exec env REPLAY_TEST_REPORT=/tmp/r/report PYTHONPYCACHEPREFIX=/tmp/python-cache \
          PYTHONPATH=/tmp/r\"${PYTHONPATH:+:$PYTHONPATH}\" python3 -p replay_pytest --continue-on-collection-errors \
-         --color=no -o cache_dir=/tmp/r/pytest-cache '-kit'\\''s'"
+         --color=no -o cache_dir=/tmp/r/pytest-cache --rootdir=/w '-kit'\\''s'"
     );
 }
 
@@ -119,6 +120,9 @@ fn a_file_of_rust_is_a_target_or_a_module() {
         "x test --no-fail-fast --color=never --package=a --test=it --lib --bins"
     );
     let again = Which::Failed(vec![failed("a", &["m", "t"]), failed("a", &["u"])]);
+    // No name of a test is an option.
+    let option = Which::Failed(vec![failed("a", &["--list"]), failed("a", &["u"])]);
+    assert_eq!(argv(TestRunner::CargoTest, &option, None), "x test --no-fail-fast --color=never -- --exact u");
     assert_eq!(argv(TestRunner::CargoTest, &again, None), "x test --no-fail-fast --color=never -- --exact m::t u");
     assert_eq!(
         argv(TestRunner::Nextest, &again, None),

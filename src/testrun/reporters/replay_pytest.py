@@ -3,14 +3,15 @@ REPLAY_TEST_REPORT names: a process that dies leaves what was known until then.
 
     {"ev":"init","version"}                         the run begins
     {"ev":"collected","tests"}                      so many tests will run (under xdist each worker says it)
-    {"ev":"deselected","tests"}                     so many were left out by -k or -m
+    {"ev":"deselected","tests","files"}             so many were left out by -k or -m, of these files
     {"ev":"collect_error","id","message",...}       a file that could not be loaded
     {"ev":"start","id","file","line"}               a test begins; the line counts from 1
     {"ev":"phase","id","when","outcome",...}        its call or tear-down has ended, or its set-up has not passed
     {"ev":"internal","message"}                     pytest itself, or a plugin, failed
     {"ev":"end","exit"}                             the run has ended
 
-Under xdist the processes that run tests write nothing: their reports arrive in the one that controls them.
+Under xdist the processes that run tests write nothing: their reports arrive in the one that controls them. Nor does one
+that a test has forked.
 """
 
 import json
@@ -64,8 +65,11 @@ class Writer:
     def __init__(self, path):
         self.file = open(path, "a", encoding="utf-8", errors="replace")
         self.written = 0
+        self.process = os.getpid()
 
     def write(self, **event):
+        if os.getpid() != self.process:
+            return
         if self.written > MAX_DETAIL_CHARS:
             event = {key: value for key, value in event.items() if key not in ("failure", "compare", "out", "err")}
         line = json.dumps(event) + "\n"
@@ -85,7 +89,13 @@ class Writer:
         self.write(ev="collected", tests=len(ids))
 
     def pytest_deselected(self, items):
-        self.write(ev="deselected", tests=len(items))
+        self.write(ev="deselected", tests=len(items), files=_files(items))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node, error):
+        left_out = getattr(node, "workeroutput", {}).get("replay_deselected")
+        if left_out:
+            self.write(ev="deselected", **left_out)
 
     def pytest_collectreport(self, report):
         if report.failed:
@@ -112,7 +122,9 @@ class Writer:
         if context is not None:
             # A subtest, which has the id of the test around it.
             kwargs = getattr(context, "kwargs", None) or {}
-            named = [str(getattr(context, "msg", None) or "")] + ["{}={!r}".format(*pair) for pair in kwargs.items()]
+            named = [str(getattr(context, "msg", None) or "")]
+            # pytest 9 hands over what values look like, as text.
+            named += ["{}={}".format(*pair) for pair in kwargs.items()]
             event["subtest"] = _cut(" ".join(part for part in named if part))
         if report.failed or report.outcome == "rerun":
             event["failure"] = _failure(report.longrepr)
@@ -130,10 +142,22 @@ class Writer:
         self.write(ev="end", exit=int(exitstatus))
 
 
+def _files(items):
+    return sorted({item.nodeid.split("::")[0] for item in items})
+
+
 class Observer:
     """Adds to the reports what only the process that runs the test knows; strings, so that they travel."""
 
     compare = None
+
+    def __init__(self, config):
+        # Of a worker of xdist.
+        self.output = getattr(config, "workeroutput", None)
+
+    def pytest_deselected(self, items):
+        if self.output is not None:
+            self.output["replay_deselected"] = {"tests": len(items), "files": _files(items)}
 
     def pytest_runtest_protocol(self, item):
         self.compare = None
@@ -158,8 +182,9 @@ class Observer:
 
 
 def pytest_configure(config):
-    config.pluginmanager.register(Observer(), "replay-observer")
-    path = os.environ.get("REPLAY_TEST_REPORT")
+    config.pluginmanager.register(Observer(config), "replay-observer")
+    # What tests start is not to write there.
+    path = os.environ.pop("REPLAY_TEST_REPORT", None)
     if path and not hasattr(config, "workerinput"):
         writer = Writer(path)
         config.pluginmanager.register(writer, "replay-writer")

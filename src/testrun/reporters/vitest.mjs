@@ -39,6 +39,8 @@ export default class {
   onInit(vitest) {
     this.root = vitest.config?.root ?? process.cwd()
     const file = process.env.REPLAY_TEST_REPORT
+    // What tests start is not to write there.
+    delete process.env.REPLAY_TEST_REPORT
     this.fd = file ? fs.openSync(file, 'a') : undefined
     this.write({ ev: 'init', version: vitest.version, root: this.root })
   }
@@ -74,6 +76,11 @@ export default class {
     }
   }
 
+  // Paths are told from Vitest's own root, which need not be the directory that it was started in.
+  path(module) {
+    return path.isAbsolute(module.moduleId) ? module.moduleId : undefined
+  }
+
   file(module) {
     return module.relativeModuleId ?? path.relative(this.root, module.moduleId)
   }
@@ -97,17 +104,18 @@ export default class {
   }
 
   onTestModuleQueued(module) {
-    this.write({ ev: 'file_start', file: this.file(module), project: this.project(module) })
+    this.write({ ev: 'file_start', file: this.file(module), path: this.path(module), project: this.project(module) })
   }
 
   onTestModuleCollected(module) {
     const tests = [...module.children.allTests()].length
-    this.write({ ev: 'collected', file: this.file(module), project: this.project(module), tests })
+    this.write({ ev: 'collected', file: this.file(module), path: this.path(module), project: this.project(module), tests })
   }
 
   onTestCaseReady(test) {
     this.begun.add(test.id)
-    this.write({ ev: 'start', file: this.file(test.module), suite: this.suites(test), name: test.name })
+    const project = this.project(test.module)
+    this.write({ ev: 'start', file: this.file(test.module), project, suite: this.suites(test), name: test.name })
   }
 
   onTestCaseResult(test) {
@@ -148,6 +156,7 @@ export default class {
     this.write({
       ev: 'file_end',
       file: this.file(module),
+      path: this.path(module),
       project: this.project(module),
       state: module.state(),
       errors: errors.slice(0, 10),

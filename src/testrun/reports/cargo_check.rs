@@ -16,6 +16,8 @@ struct Event {
     reason: String,
     message: Option<Told>,
     target: Option<Target>,
+    #[serde(default)]
+    filenames: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -63,6 +65,18 @@ struct Span {
     is_primary: bool,
     label: Option<String>,
     suggested_replacement: Option<String>,
+}
+
+/// The files that were made of sources which are no dependency from elsewhere, absolute, one for each crate.
+pub fn artifacts(stdout: &[u8], bound: Bound<'_>) -> Vec<String> {
+    let own = |event: &Event| {
+        let source = event.target.as_ref().map_or("", |target| target.src_path.as_str());
+        // Where Cargo keeps what it has fetched.
+        event.reason == "compiler-artifact"
+            && !["/registry/src/", "/git/checkouts/"].iter().any(|dir| source.contains(dir))
+    };
+    let found = events::<Event>(stdout, bound).filter(own);
+    found.filter_map(|event| event.filenames.into_iter().next()).take(MAX_KEPT_TESTS).collect()
 }
 
 /// Reads stdout; errors of Cargo itself from stderr.

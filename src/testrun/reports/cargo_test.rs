@@ -50,12 +50,20 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
     collector.parsed.begun = !blocks.is_empty();
     // Every program that Cargo started has told how it ended, and so has Cargo.
     collector.parsed.ended = !blocks.is_empty() && blocks.iter().all(|block| block.ended);
+    let told = Told::of(&programs, &blocks, sources.own_harness);
     let mut at = 0;
     for block in blocks {
-        let program = next_program(&programs, &mut at, &block);
+        let program = next_program(&told.programs, &mut at, &block);
         add(&mut collector, block, program);
     }
-    died(&mut collector, &stderr, &programs);
+    for (program, is_own) in &told.silent {
+        if *is_own {
+            collector.own_harness(program);
+        } else {
+            collector.silent(program);
+        }
+    }
+    died(&mut collector, &stderr, &programs, &told);
     collector.parsed
 }
 
@@ -132,7 +140,8 @@ fn state(said: &str) -> Option<State> {
 fn programs(stderr: &str) -> Vec<(String, bool)> {
     let name = |line: &str| {
         let line = line.trim_start();
-        if let Some(rest) = line.strip_prefix("Running ") {
+        // With `term.verbose` whole commands are told so, those of the compiler too.
+        if let Some(rest) = line.strip_prefix("Running ").filter(|rest| !rest.starts_with('`')) {
             let (source, binary) = rest.split_once(" (").unwrap_or((rest, ""));
             let source = source.strip_prefix("unittests ").unwrap_or(source);
             // The binary is the crate's name and a hash.
@@ -143,6 +152,44 @@ fn programs(stderr: &str) -> Vec<(String, bool)> {
         line.strip_prefix("Doc-tests ").map(|name| (format!("{name} (doc)"), true))
     };
     stderr.lines().filter_map(name).take(MAX_KEPT_TESTS).collect()
+}
+
+/// Which programs have told of their tests.
+struct Told {
+    /// Those of the blocks, in order; none if that is not known.
+    programs: Vec<(String, bool)>,
+    /// Those that have told nothing, and whether they have a harness of their own.
+    silent: Vec<(String, bool)>,
+}
+
+impl Told {
+    /// Each program of libtest tells at least one block, if only `running 0 tests`; one with another harness may.
+    fn of(programs: &[(String, bool)], blocks: &[Block], own_harness: &[String]) -> Self {
+        let own = |name: &str| {
+            let (binary, source) = name.split_once(" (").unwrap_or((name, ""));
+            own_harness.iter().any(|known| known.replace('-', "_") == binary || known == source.trim_end_matches(')'))
+        };
+        let docs = programs.iter().filter(|(_, is_doc)| *is_doc).count();
+        let of_docs = blocks.iter().filter(|block| block.is_doc()).count();
+        // Documentation without examples tells of no tests, and cannot be told from a program without any.
+        let told = blocks.len().saturating_sub(of_docs).saturating_sub(docs.saturating_sub(of_docs));
+        let ran: Vec<&str> = programs.iter().filter(|(_, is_doc)| !is_doc).map(|(name, _)| name.as_str()).collect();
+        if ran.len() <= told {
+            return Self { programs: programs.to_vec(), silent: Vec::new() };
+        }
+        let (other, libtest): (Vec<&str>, Vec<&str>) = ran.iter().partition(|name| own(name));
+        let named = |names: &[&str], is_own| names.iter().map(|name| ((*name).to_owned(), is_own)).collect::<Vec<_>>();
+        if libtest.len() == told {
+            let programs = programs.iter().filter(|(name, is_doc)| *is_doc || !own(name)).cloned().collect();
+            return Self { programs, silent: named(&other, true) };
+        }
+        if told == 0 {
+            let programs = programs.iter().filter(|(_, is_doc)| *is_doc).cloned().collect();
+            return Self { programs, silent: [named(&other, true), named(&libtest, false)].concat() };
+        }
+        let message = format!("{} of the programs {}", ran.len() - told, ran.join(", "));
+        Self { programs: Vec::new(), silent: vec![(message, false)] }
+    }
 }
 
 /// Cargo tells programs on one stream, and they tell their tests on the other, both in order; the tests of a crate's
@@ -213,17 +260,21 @@ fn doc_place(name: &str) -> Option<(&str, u32)> {
 }
 
 /// A program that died: `process didn't exit successfully: ... (signal: 6, SIGABRT: ...)`.
-fn died(collector: &mut Collector<'_>, stderr: &str, programs: &[(String, bool)]) {
+fn died(collector: &mut Collector<'_>, stderr: &str, programs: &[(String, bool)], told: &Told) {
     for line in stderr.lines() {
         let Some(rest) = line.trim_start().strip_prefix("process didn't exit successfully: `") else { continue };
         let Some((command, how)) = rest.rsplit_once("` (") else { continue };
+        let path = command.split(' ').next().unwrap_or_default();
+        let binary = path.rsplit('/').next().unwrap_or_default().rsplit_once('-').map_or(path, |(name, _)| name);
+        let known = programs.iter().find(|(name, _)| name.split(' ').next() == Some(binary));
+        let program = known.map_or(path, |(name, _)| name.as_str());
+        let how = how.trim_end_matches(')');
+        let is_silent = told.silent.iter().any(|(name, _)| name == program);
         if how.starts_with("signal:") {
-            let path = command.split(' ').next().unwrap_or_default();
-            let binary = path.rsplit('/').next().unwrap_or_default().rsplit_once('-').map_or(path, |(name, _)| name);
-            let known = programs.iter().find(|(name, _)| name.split(' ').next() == Some(binary));
-            let program = known.map_or(path, |(name, _)| name.as_str());
-            let message = format!("the test program died: {}", how.trim_end_matches(')'));
+            let message = format!("the test program died: {how}");
             collector.file_error(program, Phase::Hook, &message, None, None);
+        } else if is_silent {
+            collector.file_error(program, Phase::Hook, &format!("failed without telling of a test: {how}"), None, None);
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::clean;
 use super::{Parsed, stack};
 use crate::limits::{
-    MAX_KEPT_FAILURES, MAX_KEPT_TESTS, MAX_RUN_FAULTS, MAX_SLOWEST_TESTS, MAX_TEST_DETAIL_BYTES, MAX_TEST_ERRORS,
-    MAX_TEST_NAME_BYTES, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES, MAX_TEST_TEXT_BYTES,
+    MAX_KEPT_FAILURES, MAX_KEPT_TESTS, MAX_PATH_BYTES, MAX_RUN_FAULTS, MAX_SLOWEST_TESTS, MAX_TEST_DETAIL_BYTES,
+    MAX_TEST_ERRORS, MAX_TEST_NAME_BYTES, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES, MAX_TEST_TEXT_BYTES,
 };
 use crate::testrun::model::{Case, FileError, Frame, Listed, Phase, RunError, Slow, State, TestError};
 
@@ -41,6 +41,15 @@ impl<'a> Collector<'a> {
         let (name, cut) = clean::name(name, MAX_TEST_NAME_BYTES);
         self.parsed.truncated.bytes += cut;
         name
+    }
+
+    /// The runner has taken up a file, by its path as it says it.
+    pub fn seen(&mut self, file: &str) {
+        let file = stack::relative(file, self.root);
+        if !self.parsed.files.contains(file) && self.parsed.files.len() < MAX_KEPT_TESTS && file.len() <= MAX_PATH_BYTES
+        {
+            self.parsed.files.insert(file.to_owned());
+        }
     }
 
     /// Names of suites.
@@ -141,6 +150,24 @@ impl<'a> Collector<'a> {
             stack: self.stack(frames),
         };
         self.parsed.run_errors.push(error);
+    }
+
+    /// A program that ended with success and told of no test.
+    pub fn silent(&mut self, program: &str) {
+        if self.parsed.silent.len() < MAX_RUN_FAULTS {
+            let program = self.name(program);
+            self.parsed.silent.push(program);
+        } else {
+            self.parsed.truncated.others += 1;
+        }
+    }
+
+    /// A program with a harness of its own, which told of no test.
+    pub fn own_harness(&mut self, program: &str) {
+        if self.parsed.own_harness.len() < MAX_RUN_FAULTS {
+            let program = self.name(program);
+            self.parsed.own_harness.push(program);
+        }
     }
 
     /// A test, or a file, that began and never ended.

@@ -43,6 +43,8 @@ struct Package {
     output: String,
     failures: u64,
     ended: bool,
+    /// The test program has said that it is done: an exit of its own before that is none.
+    done: bool,
 }
 
 struct Reader<'a> {
@@ -105,6 +107,7 @@ impl Reader<'_> {
         let Some(package) = self.packages.get_mut(&event.package) else { return };
         match event.action.as_str() {
             "output" => {
+                package.done |= event.output.ends_with("PASS\n");
                 let frame = ["FAIL\t", "FAIL\n", "ok  \t", "PASS\n", "?   \t", "exit status "];
                 if event.output.contains("[build failed]") || event.output.contains("[setup failed]") {
                     self.collector.parsed.build_failed = true;
@@ -129,7 +132,13 @@ impl Reader<'_> {
                     self.collector.file_error(&file, Phase::Hook, message, line, None);
                 }
             }
-            "pass" | "skip" => package.ended = true,
+            "pass" => {
+                package.ended = true;
+                if !package.done {
+                    self.collector.silent(&event.package);
+                }
+            }
+            "skip" => package.ended = true,
             _ => {}
         }
     }

@@ -1,115 +1,195 @@
-//! Jest, by `--json` (best with `--testLocationInResults`); Vitest's JSON reporter speaks the same.
+//! Jest, through the bundled reporter (`reporters/jest.cjs`), which says what its events are.
+
+use std::collections::HashMap;
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::collect::{Collector, joined, milliseconds};
-use super::lines::document;
+use super::lines::events;
 use super::{Parsed, Sources, stack};
 use crate::cancel::Bound;
+use crate::limits::MAX_KEPT_TESTS;
 use crate::testrun::model::{Case, Phase, State, TestError};
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct File {
+struct Event {
+    ev: String,
+    #[serde(default)]
+    file: String,
+    project: Option<String>,
+    #[serde(default)]
+    suite: Vec<String>,
     #[serde(default)]
     name: String,
+    test: Option<Test>,
+    #[serde(default)]
+    broken: bool,
     #[serde(default)]
     message: String,
     #[serde(default)]
-    status: String,
+    tests: Vec<Test>,
     #[serde(default)]
-    assertion_results: Vec<Assertion>,
+    files: u64,
+    #[serde(default)]
+    success: bool,
+    #[serde(default)]
+    errors: Vec<String>,
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Assertion {
+struct Test {
     #[serde(default)]
-    ancestor_titles: Vec<String>,
+    suite: Vec<String>,
     #[serde(default)]
-    title: String,
+    name: String,
     #[serde(default)]
     status: String,
-    duration: Option<f64>,
-    invocations: Option<u64>,
-    location: Option<Location>,
+    ms: Option<f64>,
     #[serde(default)]
-    failure_messages: Vec<String>,
-    #[serde(default)]
-    failure_details: Vec<Value>,
-}
-
-#[derive(Deserialize)]
-struct Location {
+    retries: u64,
     line: Option<u32>,
     column: Option<u32>,
+    #[serde(default)]
+    messages: Vec<String>,
+    #[serde(default)]
+    values: Vec<Option<Values>>,
 }
 
-/// Reads the document; one that is cut off gives the files before the cut.
+#[derive(Deserialize)]
+struct Values {
+    expected: Option<String>,
+    actual: Option<String>,
+}
+
+/// A file that has begun.
+struct Open {
+    order: usize,
+    file: String,
+    /// Tests that have ended, for the case that the file does not.
+    ended: Vec<Test>,
+    /// Ids of tests that have begun, and no more, in order.
+    running: HashMap<String, usize>,
+}
+
+/// Reads the events.
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
     let mut collector = Collector::new(sources.root);
-    let mut passed = None;
-    let mut begun = false;
-    let ended = document::<File>(
-        sources.report,
-        "testResults",
-        bound,
-        |file| add(&mut collector, &file),
-        |key, value| {
-            begun |= key == "numTotalTests";
-            if key == "success" {
-                passed = Some(value == "true");
+    let mut open: HashMap<String, Open> = HashMap::new();
+    let (mut order, mut planned, mut ended) = (0, 0, 0);
+    for event in events::<Event>(sources.report, bound) {
+        order += 1;
+        let key = key(&collector, &event);
+        match event.ev.as_str() {
+            "init" => collector.parsed.begun = true,
+            "file_start" => {
+                collector.seen(&event.file);
+                if open.len() < MAX_KEPT_TESTS {
+                    let begun = Open { order, file: event.file, ended: Vec::new(), running: HashMap::new() };
+                    open.insert(key, begun);
+                }
             }
-        },
-    );
-    collector.parsed.begun = begun || collector.parsed.summary.total > 0;
-    collector.parsed.ended = ended;
-    collector.parsed.passed = passed;
+            "start" => {
+                if let Some(open) = open.get_mut(&key).filter(|open| open.running.len() < MAX_KEPT_TESTS) {
+                    open.running.insert(id(&key, &event.suite, &event.name), order);
+                }
+            }
+            "case" => {
+                let known = open.get_mut(&key).filter(|open| open.ended.len() < MAX_KEPT_TESTS);
+                if let (Some(open), Some(test)) = (known, event.test) {
+                    open.running.remove(&id(&key, &test.suite, &test.name));
+                    // One that is tried again is told each time.
+                    open.ended.retain(|other| (&other.suite, &other.name) != (&test.suite, &test.name));
+                    open.ended.push(test);
+                }
+            }
+            "file" => {
+                open.remove(&key);
+                ended += 1;
+                collector.seen(&event.file);
+                if event.broken {
+                    file_error(&mut collector, &event);
+                }
+                for test in &event.tests {
+                    add(&mut collector, &key, &event.file, test);
+                }
+            }
+            "end" => {
+                collector.parsed.ended = true;
+                collector.parsed.passed = Some(event.success);
+                planned = event.files;
+                for message in &event.errors {
+                    collector.run_error(None, message, Vec::new());
+                }
+            }
+            _ => {}
+        }
+    }
+    if collector.parsed.ended && collector.parsed.passed == Some(true) && ended < planned {
+        let message = format!("only {ended} of {planned} files came to their end");
+        collector.run_error(None, &message, Vec::new());
+    }
+    let mut open: Vec<_> = open.into_iter().collect();
+    open.sort_by_key(|(_, open)| open.order);
+    for (key, open) in open {
+        for test in &open.ended {
+            add(&mut collector, &key, &open.file, test);
+        }
+        if open.running.is_empty() {
+            collector.unfinished(&key);
+        }
+        let mut running: Vec<_> = open.running.into_iter().collect();
+        running.sort_by_key(|(_, order)| *order);
+        collector.not_run(running.len() as u64);
+        for (id, _) in &running {
+            collector.unfinished(id);
+        }
+    }
     collector.parsed
 }
 
-fn add(collector: &mut Collector<'_>, file: &File) {
-    if file.assertion_results.is_empty() && file.status == "failed" {
-        file_error(collector, file);
-    }
-    let path = collector.path(&file.name);
-    for test in &file.assertion_results {
-        let state = match test.status.as_str() {
-            "passed" => State::Passed,
-            "failed" if test.failure_messages.iter().any(|text| text.contains("Exceeded timeout of ")) => {
-                State::TimedOut
-            }
-            "failed" => State::Failed,
-            "todo" => State::Todo,
-            "pending" | "skipped" | "disabled" => State::Skipped,
-            _ => State::NotRun,
-        };
-        let titles = test.ancestor_titles.iter().map(String::as_str);
-        let id = joined([path.as_str()].into_iter().chain(titles).chain([test.title.as_str()]));
-        let mut case = Case::new(collector.name(&id), collector.name(&test.title), state);
-        case.file = Some(path.clone());
-        case.line = test.location.as_ref().and_then(|location| location.line);
-        case.column = test.location.as_ref().and_then(|location| location.column);
-        case.suite = collector.suite(&test.ancestor_titles);
-        case.duration_ms = test.duration.and_then(milliseconds);
-        case.retries = test.invocations.unwrap_or(1).saturating_sub(1);
-        if state.is_failure() {
-            let details = test.failure_details.iter().map(Some).chain(std::iter::repeat(None));
-            let told = test.failure_messages.iter().zip(details).take(crate::limits::MAX_TEST_ERRORS);
-            case.errors = told.map(|(text, detail)| error(collector, text, detail)).collect();
-        }
-        collector.add(case);
+/// A file, once for each project.
+fn key(collector: &Collector<'_>, event: &Event) -> String {
+    let file = stack::relative(&event.file, collector.root());
+    match event.project.as_deref() {
+        Some(project) => format!("|{project}| {file}"),
+        None => file.to_owned(),
     }
 }
 
-/// The text is a stack; values stand in `failureDetails[].matcherResult`.
-fn error(collector: &mut Collector<'_>, text: &str, detail: Option<&Value>) -> TestError {
+fn id(key: &str, suite: &[String], name: &str) -> String {
+    joined([key].into_iter().chain(suite.iter().map(String::as_str)).chain([name]))
+}
+
+fn add(collector: &mut Collector<'_>, key: &str, file: &str, test: &Test) {
+    let state = match test.status.as_str() {
+        "passed" => State::Passed,
+        "failed" if test.messages.iter().any(|text| text.contains("Exceeded timeout of ")) => State::TimedOut,
+        "failed" => State::Failed,
+        "todo" => State::Todo,
+        "pending" | "skipped" | "disabled" => State::Skipped,
+        _ => State::NotRun,
+    };
+    let id = id(key, &test.suite, &test.name);
+    let mut case = Case::new(collector.name(&id), collector.name(&test.name), state);
+    case.file = Some(collector.path(file));
+    (case.line, case.column) = (test.line, test.column);
+    case.suite = collector.suite(&test.suite);
+    case.duration_ms = test.ms.and_then(milliseconds);
+    case.retries = test.retries;
+    if state.is_failure() {
+        let values = test.values.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+        let told = test.messages.iter().zip(values).take(crate::limits::MAX_TEST_ERRORS);
+        case.errors = told.map(|(text, values)| error(collector, text, values)).collect();
+    }
+    collector.add(case);
+}
+
+/// The text is a stack; values stand beside it.
+fn error(collector: &mut Collector<'_>, text: &str, values: Option<&Values>) -> TestError {
     let (text, frames) = stack::of_v8(text);
     let (class, message) = classified(text);
-    let values = detail.and_then(|detail| detail.get("matcherResult"));
-    let value = |key: &str| values.and_then(|values| values.get(key)).map(shown);
-    let (expected, actual) = (value("expected"), value("actual"));
+    let (expected, actual) =
+        values.map(|values| (values.expected.as_deref(), values.actual.as_deref())).unwrap_or_default();
     // Values that are told apart from the message need not stand in it, nor does the difference.
     let (message, diff) = match (message.split_once("\n\n- Expected"), message.split_once("\n\nExpected:")) {
         (Some((message, diff)), _) => (message, Some(format!("- Expected{diff}"))),
@@ -117,8 +197,8 @@ fn error(collector: &mut Collector<'_>, text: &str, detail: Option<&Value>) -> T
         _ => (message, None),
     };
     let mut error = collector.error(class, message);
-    error.expected = expected.map(|text| collector.text(&text));
-    error.actual = actual.map(|text| collector.text(&text));
+    error.expected = expected.map(|text| collector.text(text));
+    error.actual = actual.map(|text| collector.text(text));
     error.diff = diff.map(|text| collector.text(&text));
     error.stack = collector.stack(frames);
     error
@@ -133,12 +213,8 @@ fn classified(text: &str) -> (Option<&str>, &str) {
     class.map_or((None, text), |(class, message)| (Some(class), message))
 }
 
-fn shown(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
 /// A file that did not run: its message is a block with a bullet, the code around the place, and a stack.
-fn file_error(collector: &mut Collector<'_>, file: &File) {
+fn file_error(collector: &mut Collector<'_>, file: &Event) {
     let (text, _) = super::clean::head(&file.message, crate::limits::MAX_TEST_TEXT_BYTES * 4);
     let body =
         text.trim_start().strip_prefix('●').map_or(text.as_str(), |rest| rest.split_once('\n').map_or("", |two| two.1));
@@ -154,7 +230,7 @@ fn file_error(collector: &mut Collector<'_>, file: &File) {
         }
         None => own(body),
     };
-    let base = file.name.rsplit('/').next().unwrap_or_default();
+    let base = file.file.rsplit('/').next().unwrap_or_default();
     // Babel writes the place as `(1:27)`.
     let babel = || {
         let (_, rest) = text.split_once(base)?;
@@ -163,5 +239,6 @@ fn file_error(collector: &mut Collector<'_>, file: &File) {
         Some((line.parse().ok()?, column.parse::<u32>().ok()?.checked_add(1)))
     };
     let (line, column) = stack::place_in(&text, base).or_else(babel).unzip();
-    collector.file_error(&file.name, Phase::Collect, &message, line, column.flatten());
+    let phase = if file.tests.is_empty() { Phase::Collect } else { Phase::Hook };
+    collector.file_error(&file.file, phase, &message, line, column.flatten());
 }

@@ -68,18 +68,75 @@ enum Target {
 /// Reads any `JUnit` XML.
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
     let mut collector = Collector::new(sources.root);
-    let (begun, ended) = cases(sources.report, bound, |element| add(&mut collector, &element));
+    let mut wrong = Vec::new();
+    let (begun, ended) = read(sources.report, bound, |element| add(&mut collector, &element), |text| wrong.push(text));
     (collector.parsed.begun, collector.parsed.ended) = (begun, ended);
+    // What a suite counts is believed, where it is worse than what it holds.
+    for message in wrong {
+        collector.parsed.passed = Some(false);
+        collector.run_error(Some("counts disagree"), &message, Vec::new());
+    }
     collector.parsed
 }
 
+/// What a suite counts in its attributes, and what it holds.
+#[derive(Default)]
+struct Suite {
+    name: String,
+    file: String,
+    said: [u64; 2],
+    held: [u64; 2],
+}
+
+impl Suite {
+    fn of(tag: &BytesStart<'_>) -> Self {
+        let number = |name: &[u8]| attribute(tag, name).trim().parse::<u64>().unwrap_or_default();
+        let left_out = number(b"skipped").saturating_add(number(b"disabled"));
+        let said = [
+            // Some count what was left out, and do not hold it.
+            number(b"tests").saturating_sub(left_out),
+            number(b"failures").saturating_add(number(b"errors")),
+        ];
+        Self { name: attribute(tag, b"name"), file: attribute(tag, b"file"), said, held: [0; 2] }
+    }
+
+    /// Counts a test case.
+    fn hold(&mut self, element: &Element) {
+        self.held[0] += 1;
+        self.held[1] += element.faults.len() as u64;
+    }
+
+    /// How the two disagree. More tests than cases alone say nothing: pytest counts subtests that have no case.
+    fn wrong(&self) -> Option<String> {
+        let [tests, failures] = self.said;
+        let [cases, faults] = self.held;
+        (failures > faults || tests > 0 && cases == 0).then(|| {
+            format!(
+                "the suite `{}` counts {tests} tests that ran and {failures} failures, and holds {cases} tests and \
+                 {faults} failures",
+                self.name
+            )
+        })
+    }
+}
+
 /// Hands over each test case. Returns whether the document has begun, and whether it has its end.
-pub fn cases(bytes: &[u8], bound: Bound<'_>, mut each: impl FnMut(Element)) -> (bool, bool) {
+pub fn cases(bytes: &[u8], bound: Bound<'_>, each: impl FnMut(Element)) -> (bool, bool) {
+    read(bytes, bound, each, |_| {})
+}
+
+/// As [`cases`]; `wrong` gets the suites, as a text of each, whose counts are worse than what they hold.
+fn read(bytes: &[u8], bound: Bound<'_>, mut each: impl FnMut(Element), mut wrong: impl FnMut(String)) -> (bool, bool) {
     let text = String::from_utf8_lossy(bytes);
     let mut reader = Reader::from_str(&text);
     let config = reader.config_mut();
     (config.check_end_names, config.allow_unmatched_ends, config.allow_dangling_amp) = (false, true, true);
-    let mut suites: Vec<(String, String)> = Vec::new();
+    let mut suites: Vec<Suite> = Vec::new();
+    let mut root: Option<Suite> = None;
+    let mut each = |element: Element, suites: &mut [Suite], root: &mut Option<Suite>| {
+        suites.iter_mut().chain(root).for_each(|suite| suite.hold(&element));
+        each(element);
+    };
     let mut begun = false;
     let mut open: Option<Element> = None;
     let mut target = Target::Nothing;
@@ -93,15 +150,21 @@ pub fn cases(bytes: &[u8], bound: Bound<'_>, mut each: impl FnMut(Element)) -> (
         let is_empty = matches!(event, Event::Empty(_));
         match event {
             Event::Start(tag) | Event::Empty(tag) => match (tag.local_name().as_ref(), &mut open) {
-                (b"testsuites", _) => begun = true,
-                (b"testsuite", _) if !is_empty && suites.len() < MAX_TEST_SUITES => {
+                (b"testsuites", _) => {
                     begun = true;
-                    suites.push((attribute(&tag, b"name"), attribute(&tag, b"file")));
+                    let whole = Suite::of(&tag);
+                    if is_empty { whole.wrong().into_iter().for_each(&mut wrong) } else { root = Some(whole) }
+                }
+                (b"testsuite", _) if is_empty => Suite::of(&tag).wrong().into_iter().for_each(&mut wrong),
+                (b"testsuite", _) if suites.len() < MAX_TEST_SUITES => {
+                    begun = true;
+                    suites.push(Suite::of(&tag));
                 }
                 (b"testcase", _) => {
-                    let (suite, file) = suites.last().cloned().unwrap_or_default();
+                    let around = suites.last().map(|suite| (suite.name.clone(), suite.file.clone()));
+                    let (suite, file) = around.unwrap_or_default();
                     let element = element(&tag, suite, file);
-                    if is_empty { each(element) } else { open = Some(element) }
+                    if is_empty { each(element, &mut suites, &mut root) } else { open = Some(element) }
                 }
                 (b"flakyFailure" | b"flakyError" | b"rerunFailure" | b"rerunError", Some(element)) => {
                     element.attempts += 1;
@@ -111,8 +174,13 @@ pub fn cases(bytes: &[u8], bound: Bound<'_>, mut each: impl FnMut(Element)) -> (
                 _ => {}
             },
             Event::End(tag) => match tag.local_name().as_ref() {
-                b"testcase" => open.take().into_iter().for_each(&mut each),
-                b"testsuite" => drop(suites.pop()),
+                b"testcase" => {
+                    if let Some(element) = open.take() {
+                        each(element, &mut suites, &mut root);
+                    }
+                }
+                b"testsuite" => suites.pop().and_then(|suite| suite.wrong()).into_iter().for_each(&mut wrong),
+                b"testsuites" => root.take().and_then(|root| root.wrong()).into_iter().for_each(&mut wrong),
                 b"flakyFailure" | b"flakyError" | b"rerunFailure" | b"rerunError" => {
                     attempt = attempt.saturating_sub(1);
                 }
@@ -129,7 +197,7 @@ pub fn cases(bytes: &[u8], bound: Bound<'_>, mut each: impl FnMut(Element)) -> (
                     append(open.as_mut(), target, text);
                 }
             }
-            Event::Eof => return (begun, begun && open.is_none() && suites.is_empty()),
+            Event::Eof => return (begun, begun && open.is_none() && suites.is_empty() && root.is_none()),
             _ => {}
         }
     }

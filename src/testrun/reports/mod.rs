@@ -22,10 +22,13 @@ mod tests;
 mod tsc;
 mod vitest;
 
+use std::collections::BTreeSet;
+
 use super::model::{Case, Checker, Diagnostic, FileError, Listed, RunError, Slow, Summary, TestRunner, Truncated};
 use crate::cancel::Bound;
 use crate::limits::MAX_TEST_TEXT_BYTES;
 
+pub use cargo_check::artifacts;
 pub use progress::Progress;
 pub use stack::is_library;
 
@@ -42,6 +45,8 @@ pub struct Sources<'a> {
     pub root: &'a str,
     /// For Go, the import path of the package in `root`; empty if it is not known.
     pub go_package: &'a str,
+    /// For Cargo, names and source files of the test targets with `harness = false`.
+    pub own_harness: &'a [String],
 }
 
 /// What was read of a test run.
@@ -63,6 +68,12 @@ pub struct Parsed {
     pub run_errors: Vec<RunError>,
     /// Tests, or files, that began and never ended.
     pub unfinished: Vec<String>,
+    /// Files that the runner took up, as paths below `root` where they lie there, for runners that know files.
+    pub files: BTreeSet<String>,
+    /// Programs or packages that should have told of their tests, ended, and did not.
+    pub silent: Vec<String>,
+    /// Programs with a harness of their own (`harness = false`), which told of no test.
+    pub own_harness: Vec<String>,
     /// Tests that a filter left out before the run, where the runner says it; not in the summary.
     pub deselected: u64,
     /// What the limits left out.
@@ -90,6 +101,8 @@ pub struct Checked {
     pub beyond: [u64; 2],
     /// Files that were looked at, if the checker says it.
     pub files_checked: Option<u64>,
+    /// What was asked for and is not among them; empty if that is not known.
+    pub not_checked: Vec<String>,
     /// The end of what the checker wrote, for checks that no diagnostic explains.
     pub said: String,
 }

@@ -87,6 +87,7 @@ fn add(collector: &mut Collector<'_>, element: &Element) {
         Some(fault) if fault.kind == "test abort" => State::Crashed,
         Some(_) => State::Failed,
         None if element.skipped.is_some() => State::Skipped,
+        None if is_cut_off(&element.out) => State::Crashed,
         None => State::Passed,
     };
     let (modules, name) = element.name.rsplit_once("::").unwrap_or(("", &element.name));
@@ -96,6 +97,9 @@ fn add(collector: &mut Collector<'_>, element: &Element) {
     case.suite = collector.suite(&[element.class.as_str()].into_iter().chain(modules).collect::<Vec<_>>());
     case.duration_ms = element.time.and_then(millis);
     case.retries = element.attempts;
+    if fault.is_none() && state == State::Crashed {
+        case.errors.push(collector.error(None, "the process ended with success before the test did"));
+    }
     if let Some(fault) = fault {
         let (section, out) = own_output(&element.out);
         let message = [element.err.as_str(), section].concat();
@@ -114,6 +118,11 @@ fn add(collector: &mut Collector<'_>, element: &Element) {
         case.stderr = collector.output(err);
     }
     collector.add(case);
+}
+
+/// Whether libtest has announced a test, and never told how it ended: the test has ended the process.
+fn is_cut_off(out: &str) -> bool {
+    out.trim_start().starts_with("running 1 test\n") && !out.contains("\ntest result: ")
 }
 
 /// What libtest says of the failure in a test's stdout, and what the test itself wrote.

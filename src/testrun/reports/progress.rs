@@ -65,13 +65,13 @@ impl Progress {
     fn line(&mut self, line: &[u8]) {
         match self.runner {
             TestRunner::CargoTest => self.text(line),
-            TestRunner::Vitest | TestRunner::Pytest | TestRunner::Go => {
+            TestRunner::Vitest | TestRunner::Jest | TestRunner::Pytest | TestRunner::Go => {
                 let Ok(event) = serde_json::from_slice::<Event>(line) else { return };
                 match (self.runner, event.ev.as_str()) {
                     (TestRunner::Vitest, "collected") => self.total += event.tests,
                     // Every worker of xdist tells the same number.
                     (TestRunner::Pytest, "collected") => self.total = self.total.max(event.tests),
-                    (TestRunner::Vitest, "test") => self.done += 1,
+                    (TestRunner::Vitest, "test") | (TestRunner::Jest, "case") => self.done += 1,
                     (TestRunner::Pytest, "phase") if event.when == "teardown" => self.done += 1,
                     (TestRunner::Go, _) if !event.test.is_empty() => {
                         self.done += u64::from(matches!(event.action.as_str(), "pass" | "fail" | "skip"));
@@ -80,7 +80,7 @@ impl Progress {
                 }
             }
             // Their reports are written at the end.
-            TestRunner::Jest | TestRunner::Junit | TestRunner::Nextest => {}
+            TestRunner::Junit | TestRunner::Nextest => {}
         }
     }
 

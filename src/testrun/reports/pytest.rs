@@ -19,6 +19,8 @@ struct Event {
     tests: u64,
     #[serde(default)]
     id: String,
+    #[serde(default)]
+    files: Vec<String>,
     file: Option<String>,
     line: Option<u32>,
     #[serde(default)]
@@ -79,7 +81,10 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
             }
             // Every worker of xdist collects the same.
             "collected" => reader.collected = reader.collected.max(event.tests),
-            "deselected" => reader.collector.parsed.deselected = reader.collector.parsed.deselected.max(event.tests),
+            "deselected" => {
+                reader.collector.parsed.deselected = reader.collector.parsed.deselected.max(event.tests);
+                event.files.iter().for_each(|file| reader.collector.seen(file));
+            }
             // Every worker of xdist tells it.
             "collect_error" if broken.len() < MAX_KEPT_TESTS && broken.insert(event.id.clone()) => {
                 reader.collect_error(&event);
@@ -110,6 +115,7 @@ impl Reader<'_> {
             return;
         }
         let (file, suite, name) = taken_apart(&event.id);
+        self.collector.seen(file);
         let mut case = Case::new(self.collector.name(&event.id), self.collector.name(name), State::Passed);
         case.file = Some(self.collector.path(event.file.as_deref().unwrap_or(file)));
         case.line = event.line;
@@ -166,6 +172,7 @@ impl Reader<'_> {
 
     fn collect_error(&mut self, event: &Event) {
         let file = event.id.split("::").next().unwrap_or_default();
+        self.collector.seen(file);
         let absolute = format!("{}/{file}", self.collector.root());
         let place = stack::place_in(&event.message, &absolute)
             .or_else(|| stack::place_in(&event.message, file))

@@ -13,6 +13,7 @@ struct Sample {
     report: Vec<u8>,
     stdout: Vec<u8>,
     stderr: Vec<u8>,
+    own_harness: Vec<String>,
     ending: Ending,
 }
 
@@ -27,7 +28,8 @@ impl Sample {
         let timed_out = exit.trim() == "timed out";
         assert!(timed_out || exit_code.is_some(), "{tool}/{name} is not there");
         let ending = Ending { exit_code, timed_out, duration_ms: 1230, ..Ending::default() };
-        Self { report: read("report"), stdout: read("stdout"), stderr: read("stderr"), ending }
+        let own_harness = vec!["own".to_owned()];
+        Self { report: read("report"), stdout: read("stdout"), stderr: read("stderr"), own_harness, ending }
     }
 
     fn sources(&self) -> Sources<'_> {
@@ -37,13 +39,14 @@ impl Sample {
             stderr: &self.stderr,
             root: "/project",
             go_package: "example.com/demo",
+            own_harness: &self.own_harness,
         }
     }
 
     fn run(&self, runner: TestRunner) -> TestReport {
         let parsed = super::tests(runner, self.sources(), Bound::default());
         let info = RunnerInfo { name: runner, version: None, command: Vec::new(), cwd: "/project".to_owned() };
-        verdict::test_report(info, Scope::default(), parsed, self.ending, true)
+        verdict::test_report(info, Scope::default(), parsed, Vec::new(), self.ending, true)
     }
 }
 
@@ -128,8 +131,21 @@ fn vitest() {
 #[test]
 fn pytest() {
     let names = [
-        "mixed_9", "mixed_6", "xdist_9", "xdist_6", "xcrash_9", "xcrash_6", "flaky_9", "exit_9", "hang_9", "none_9",
-        "nofile_9", "badarg_9",
+        "mixed_9",
+        "mixed_6",
+        "xdist_9",
+        "xdist_6",
+        "xcrash_9",
+        "xcrash_6",
+        "flaky_9",
+        "exit_9",
+        "hang_9",
+        "none_9",
+        "nofile_9",
+        "badarg_9",
+        "subtests_9",
+        "deselected_9",
+        "exit0_9",
     ];
     let xdist = (Failed, [3, 5, 2, 1, 1, 0, 0]);
     let expected = [
@@ -147,21 +163,75 @@ fn pytest() {
         (NoTests, [0; 7]),
         (ConfigError, [0; 7]),
         (ConfigError, [0; 7]),
+        // A test of which a subtest failed is one failure.
+        (Failed, [2, 2, 0, 1, 1, 0, 0]),
+        (Passed, [1, 0, 0, 0, 0, 0, 0]),
+        (Crashed, [0; 7]),
     ];
+    let deselected = Sample::of("pytest", "deselected_9");
+    let parsed = super::tests(TestRunner::Pytest, deselected.sources(), Bound::default());
+    assert_eq!(parsed.files.iter().collect::<Vec<_>>(), ["t/test_ok.py", "t/test_sub.py"]);
     assert_eq!(runs(TestRunner::Pytest, &names), expected);
 }
 
 #[test]
 fn jest() {
     // Jest's own words: 5 failed, 1 pending, 1 todo, 5 passed.
-    let expected = [(Failed, [5, 5, 0, 1, 1, 1, 0]), (NoTests, [0; 7]), (NoTests, [0, 0, 0, 1, 0, 0, 0])];
-    assert_eq!(runs(TestRunner::Jest, &["mixed", "no_match", "no_name"]), expected);
+    let names =
+        ["mixed", "no_match", "no_name", "exit", "setup", "global", "teardown", "bail", "after", "hang", "ignored"];
+    let expected = [
+        (Failed, [5, 5, 0, 1, 1, 1, 0]),
+        (NoTests, [0; 7]),
+        (NoTests, [0, 0, 0, 1, 0, 0, 0]),
+        (Crashed, [1, 0, 0, 0, 0, 0, 1]),
+        (Crashed, [0; 7]),
+        (Crashed, [0; 7]),
+        (Failed, [1, 0, 0, 0, 0, 0, 0]),
+        // The next file was on its way, and ended after the end.
+        (Failed, [1, 1, 0, 0, 0, 0, 0]),
+        (Failed, [1, 0, 0, 0, 0, 0, 0]),
+        (TimedOut, [1, 0, 0, 0, 0, 0, 1]),
+        (Passed, [1, 0, 0, 0, 0, 0, 0]),
+    ];
+    assert_eq!(runs(TestRunner::Jest, &names), expected);
 }
 
 #[test]
 fn junit() {
     let expected = [(Failed, [3, 7, 3, 1, 1, 0, 0]), (Failed, [4, 9, 0, 5, 0, 0, 0]), (Failed, [6, 5, 0, 1, 0, 0, 0])];
     assert_eq!(runs(TestRunner::Junit, &["pytest", "vitest", "jest"]), expected);
+}
+
+#[test]
+fn a_suite_that_counts_more_failures_than_it_holds_has_failed() {
+    let status = |xml: &str| {
+        let sources = Sources { report: xml.as_bytes(), ..Sources::default() };
+        let parsed = super::tests(TestRunner::Junit, sources, Bound::default());
+        let told: Vec<_> = parsed.run_errors.iter().map(|error| error.message.clone()).collect();
+        (verdict::of_tests(TestRunner::Junit, &parsed, 0, Ending { exit_code: Some(0), ..Ending::default() }), told)
+    };
+    let counts = |name: &str, counted: &str| vec![format!("the suite `{name}` counts {counted}")];
+    let one = "<testcase name='a'/>";
+    let wrong = format!("<testsuite name='s' tests='3' failures='1' errors='1'>{one}</testsuite>");
+    assert_eq!(
+        status(&wrong),
+        (Failed, counts("s", "3 tests that ran and 2 failures, and holds 1 tests and 0 failures"))
+    );
+    let outer = format!("<testsuites name='w' failures='1'><testsuite name='s'>{one}</testsuite></testsuites>");
+    assert_eq!(
+        status(&outer),
+        (Failed, counts("w", "0 tests that ran and 1 failures, and holds 1 tests and 0 failures"))
+    );
+    let summary = "<testsuites><testsuite name='s' tests='2'/></testsuites>";
+    assert_eq!(
+        status(summary),
+        (Failed, counts("s", "2 tests that ran and 0 failures, and holds 0 tests and 0 failures"))
+    );
+    // Subtests of pytest have no case of their own; what is left out may have none.
+    let subtests = format!("<testsuites><testsuite tests='2' skipped='1' failures='0'>{one}</testsuite></testsuites>");
+    assert_eq!(status(&subtests), (Passed, vec![]));
+    let half = format!("<testsuites><testsuite>{one}</testsuite>");
+    assert_eq!(status(&half), (Crashed, vec![]));
 }
 
 #[test]
@@ -178,7 +248,7 @@ fn nextest() {
 
 #[test]
 fn cargo_test() {
-    let names = ["mixed", "abort", "abort1", "hang", "build", "notarget", "nomatch"];
+    let names = ["mixed", "abort", "abort1", "hang", "build", "notarget", "nomatch", "exit", "own", "own_fails"];
     let expected = [
         (Failed, [7, 8, 0, 2, 0, 0, 0]),
         (Crashed, [1, 0, 0, 0, 0, 0, 2]),
@@ -187,8 +257,20 @@ fn cargo_test() {
         (BuildError, [0; 7]),
         (ConfigError, [0; 7]),
         (NoTests, [0; 7]),
+        (Crashed, [1, 0, 0, 0, 0, 0, 2]),
+        (Passed, [2, 0, 0, 0, 0, 0, 0]),
+        (Failed, [2, 0, 0, 0, 0, 0, 0]),
     ];
     assert_eq!(runs(TestRunner::CargoTest, &names), expected);
+    let own = |own_harness| {
+        let parsed = Sample { own_harness, ..Sample::of("cargo_test", "own") };
+        let parsed = super::tests(TestRunner::CargoTest, parsed.sources(), Bound::default());
+        (parsed.own_harness, parsed.silent)
+    };
+    assert_eq!(own(vec!["tests/own.rs".to_owned()]), (vec!["own (tests/own.rs)".to_owned()], vec![]));
+    // Which of them it was is not told.
+    let (known, silent) = own(vec![]);
+    assert_eq!((known.len(), silent.len(), silent[0].starts_with("1 of the programs ")), (0, 1, true));
 }
 
 #[test]
@@ -199,8 +281,9 @@ fn go() {
         (Failed, [1, 1, 0, 0, 0, 0, 0]),
         (TimedOut, [1, 0, 0, 0, 0, 0, 1]),
         (BuildError, [0; 7]),
+        (Crashed, [1, 0, 0, 0, 0, 0, 0]),
     ];
-    assert_eq!(runs(TestRunner::Go, &["mixed", "none", "timeout", "hang", "old"]), expected);
+    assert_eq!(runs(TestRunner::Go, &["mixed", "none", "timeout", "hang", "old", "exit"]), expected);
 }
 
 #[test]
@@ -277,7 +360,13 @@ fn a_report_that_is_cut_off_gives_what_stands_before() {
         let mut before = 0;
         for part in 0..=20 {
             let cut = |bytes: &[u8]| bytes[..bytes.len() * part / 20].to_vec();
-            let sample = Sample { report: cut(&whole.report), stdout: cut(&whole.stdout), stderr: Vec::new(), ..whole };
+            let sample = Sample {
+                report: cut(&whole.report),
+                stdout: cut(&whole.stdout),
+                stderr: Vec::new(),
+                own_harness: Vec::new(),
+                ..whole
+            };
             let now = ran(&sample);
             assert!(now >= before && now <= all, "{runner:?} at {part}: {now} after {before}, of {all}");
             before = now;

@@ -17,6 +17,7 @@ struct Event {
     version: Option<String>,
     #[serde(default)]
     file: String,
+    path: Option<String>,
     project: Option<String>,
     #[serde(default)]
     tests: u64,
@@ -91,6 +92,9 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
     let mut files: HashMap<String, Open> = HashMap::new();
     let mut begun = 0;
     for event in events::<Event>(sources.report, bound) {
+        if matches!(event.ev.as_str(), "file_start" | "collected" | "test" | "file_end") {
+            collector.seen(event.path.as_deref().unwrap_or(&event.file));
+        }
         match event.ev.as_str() {
             "init" => {
                 collector.parsed.begun = true;

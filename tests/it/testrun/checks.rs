@@ -25,7 +25,7 @@ fn tsc_checks_the_whole_project_and_what_was_asked_for_is_shown() {
     let mut server = open(&tree, &[]);
     let root = tree.text("work");
     tree.file("work/tsconfig.json", "{ // strict\n \"compilerOptions\": {\"strict\": true}, }");
-    tree.file("work/src/a.ts", "").file("work/src/b.ts", "").file("work/other.ts", "");
+    tree.file("work/src/a.ts", "").file("work/src/b.ts", "").file("work/src/c.ts", "").file("work/other.ts", "");
     fake_tsc(
         &tree,
         &format!(
@@ -51,17 +51,29 @@ fn tsc_checks_the_whole_project_and_what_was_asked_for_is_shown() {
     let report = structured(&some);
     assert_eq!(report["summary"], json!({"errors": 1, "warnings": 0, "hiddenOutsideScope": 1}));
     assert_eq!(report["diagnostics"][0]["line"], 1);
-    assert!(
-        some.text().contains("NOT checked, since tsconfig.json does not include them: other.ts"),
-        "{}",
-        some.text()
-    );
+    assert_eq!((&report["status"], &report["notChecked"]), (&json!("errors"), &json!(["other.ts"])));
+    assert!(some.text().contains("\nNOT CHECKED other.ts"), "{}", some.text());
+    let clean = server.call("type_check", json!({"files": ["src/c.ts"]}));
+    assert_eq!(structured(&clean)["status"], "incomplete");
 
     // Without -b a project of references is never looked at, and there is no error.
     tree.file("work/tsconfig.json", "{\"files\": [], \"references\": [{\"path\": \"./src\"}]}");
     server.call("type_check", json!({}));
     let arguments = tree.read("work/arguments");
     assert_eq!(arguments, "-b --force --noEmit --pretty false --listFiles");
+}
+
+#[test]
+fn a_module_that_nothing_declares_is_not_checked() {
+    let tree = Tree::new();
+    let Some(mut server) = super::runners::cargo_server(&tree) else { return };
+    tree.file("work/Cargo.toml", super::runners::CARGO).file("work/src/lib.rs", "mod used;\n");
+    tree.file("work/src/used.rs", "").file("work/src/orphan.rs", "fn broken() -> u8 { \"no\" }\n");
+    let reply = server.call("type_check", json!({"files": ["src/lib.rs", "src/used.rs"]}));
+    assert_eq!(structured(&reply)["status"], "clean", "{}", reply.text());
+    let reply = server.call("type_check", json!({"files": "src/*.rs"}));
+    let report = structured(&reply);
+    assert_eq!((&report["status"], &report["notChecked"]), (&json!("incomplete"), &json!(["src/orphan.rs"])));
 }
 
 #[test]

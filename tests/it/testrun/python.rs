@@ -38,7 +38,8 @@ fn asked(tree: &Tree) -> Vec<String> {
     let text = tree.read("work/arguments");
     let given: Vec<String> = text.lines().map(str::to_owned).collect();
     let cache = given.iter().position(|word| word.starts_with("cache_dir=")).unwrap();
-    given[cache + 1..].to_vec()
+    assert!(given[cache + 1].starts_with("--rootdir="), "{given:?}");
+    given[cache + 2..].to_vec()
 }
 
 #[test]
@@ -102,7 +103,7 @@ fn tests_inside_the_package_are_found() {
 fn the_project_of_a_named_file_is_looked_for_from_the_file() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    let tests = [("test_x.py::test_x", "test_x.py", "passed")];
+    let tests = [("deep/er/test_x.py::test_x", "deep/er/test_x.py", "passed")];
     fake_pytest(&tree, &tests, &[]);
     // Nothing but its name says that it is a test.
     tree.file("work/deep/er/test_x.py", "");

@@ -186,13 +186,13 @@ fn mistakes_are_told() {
     assert_eq!(message(json!({"command": "true"})).code, Some(-32602));
 }
 
-const CARGO: &str = "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n";
+pub const CARGO: &str = "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n";
 
 const LIBRARY: &str = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {}\n    #[test]\n    fn fails() {\n        \
     assert_eq!(1 + 1, 3);\n    }\n    #[test]\n    #[ignore]\n    fn slow() {}\n}\n";
 
 /// Long: what a compiler takes on a machine with much else to do.
-fn cargo_server(tree: &Tree) -> Option<Server> {
+pub fn cargo_server(tree: &Tree) -> Option<Server> {
     let home = std::env::var("HOME").ok()?;
     let cargo = std::path::Path::new(env!("CARGO"));
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", cargo.parent()?.display());
@@ -220,6 +220,15 @@ fn cargo_tests_are_run_and_rerun() {
     assert_eq!(counts(&again), ("failed".to_owned(), [0, 1, 0]));
     let file = server.call("run_tests", json!({"runner": "cargo", "testFiles": "tests/it.rs"}));
     assert_eq!(counts(&file), ("passed".to_owned(), [1, 0, 0]));
+    // A harness of its own tells of no tests; a program that leaves early tells of none either.
+    let own = format!("{CARGO}[[test]]\nname = \"own\"\nharness = false\n");
+    tree.file("work/Cargo.toml", own).file("work/tests/own.rs", "fn main() {}\n");
+    let own = server.call("run_tests", json!({"runner": "cargo", "filter": "outside"}));
+    assert_eq!(counts(&own), ("passed".to_owned(), [1, 0, 0]));
+    assert!(own.text().contains("tell of no tests: own (tests/own.rs)]"), "{}", own.text());
+    tree.file("work/tests/it.rs", "#[test]\nfn outside() {\n    std::process::exit(0)\n}\n");
+    let left = server.call("run_tests", json!({"runner": "cargo", "filter": "outside"}));
+    assert_eq!(counts(&left).0, "crashed");
     tree.file("work/src/lib.rs", "fn broken( {}\n");
     let broken = server.call("run_tests", json!({"runner": "cargo"}));
     assert_eq!(counts(&broken).0, "build_error");

@@ -1,0 +1,117 @@
+// Writes what Jest (24 and newer) does as JSON lines, each as it happens, to the file that REPLAY_TEST_REPORT names: a run
+// that is ended half-way, or whose tear-down fails, leaves what was known until then.
+//
+//   {"ev":"init","files"}                     so many files will run
+//   {"ev":"file_start","file"}                a file is being loaded
+//   {"ev":"start","file","suite","name"}      a test begins
+//   {"ev":"case","file","test"}               it has ended (only jest-circus says so)
+//   {"ev":"file","file","tests",...}          the file has ended, with all of its tests
+//   {"ev":"end","success","files","errors"}   the run has ended; errors belong to no file
+const fs = require('fs')
+
+const MAX_TEXT = 16384
+// Beyond it only names and states are written.
+const MAX_DETAIL_CHARS = 32 * 1024 * 1024
+
+const cut = (text) => (text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text)
+
+function shown(value) {
+  if (value === undefined) return undefined
+  if (typeof value === 'string') return cut(value)
+  try {
+    return cut(JSON.stringify(value) ?? String(value))
+  } catch {
+    return cut(String(value))
+  }
+}
+
+module.exports = class {
+  constructor() {
+    this.written = 0
+    this.ended = new Set()
+    const file = process.env.REPLAY_TEST_REPORT
+    // What tests start is not to write there.
+    delete process.env.REPLAY_TEST_REPORT
+    this.fd = file ? fs.openSync(file, 'a') : undefined
+  }
+
+  write(event) {
+    if (this.fd === undefined) return
+    const line = JSON.stringify(event) + '\n'
+    this.written += line.length
+    fs.writeSync(this.fd, line)
+  }
+
+  test(result) {
+    const failed = result.status === 'failed' && this.written < MAX_DETAIL_CHARS
+    const details = (result.failureDetails ?? []).map((detail) => {
+      const values = detail?.matcherResult
+      return values ? { expected: shown(values.expected), actual: shown(values.actual) } : null
+    })
+    return {
+      suite: result.ancestorTitles,
+      name: result.title,
+      status: result.status,
+      ms: result.duration ?? undefined,
+      retries: result.invocations > 1 ? result.invocations - 1 : undefined,
+      line: result.location?.line,
+      column: result.location?.column,
+      messages: failed ? result.failureMessages.slice(0, 10).map(shown) : undefined,
+      values: failed ? details.slice(0, 10) : undefined,
+    }
+  }
+
+  onRunStart(results) {
+    this.write({ ev: 'init', files: results.numTotalTestSuites })
+  }
+
+  onTestFileStart(test) {
+    this.write({ ev: 'file_start', file: test.path, project: this.project(test) })
+  }
+
+  onTestCaseStart(test, info) {
+    const { ancestorTitles: suite, title: name } = info
+    this.write({ ev: 'start', file: test.path, project: this.project(test), suite, name })
+  }
+
+  onTestCaseResult(test, result) {
+    this.write({ ev: 'case', file: test.path, project: this.project(test), test: this.test(result) })
+  }
+
+  onTestFileResult(test, result) {
+    if (this.ended.has(test)) return
+    this.ended.add(test)
+    const broken = Boolean(result.testExecError)
+    this.write({
+      ev: 'file',
+      file: result.testFilePath ?? test.path,
+      project: this.project(test),
+      broken: broken || undefined,
+      failed: broken || result.numFailingTests > 0,
+      message: broken ? cut(result.failureMessage ?? shown(result.testExecError.message) ?? '') : undefined,
+      tests: (result.testResults ?? []).map((test) => this.test(test)),
+    })
+  }
+
+  // As Jest 24 calls it.
+  onTestResult(test, result) {
+    this.onTestFileResult(test, result)
+  }
+
+  onRunComplete(contexts, results) {
+    const error = results.runExecError
+    this.write({
+      ev: 'end',
+      // `success` itself is set later.
+      success: results.numFailedTests === 0 && results.numRuntimeErrorTestSuites === 0 && !results.wasInterrupted,
+      files: results.numTotalTestSuites,
+      errors: error ? [shown(error.message) ?? 'undefined'] : [],
+    })
+  }
+
+  // Jest runs the same file once for each project.
+  project(test) {
+    const name = test.context?.config?.displayName
+    return name?.name ?? name ?? undefined
+  }
+}

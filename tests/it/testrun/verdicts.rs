@@ -1,0 +1,103 @@
+//! What did not run is never told as passed.
+
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+use super::{counts, fake_vitest, open, structured};
+use crate::harness::Reply;
+use crate::tree::Tree;
+
+fn not_run(reply: &Reply) -> (String, Vec<String>) {
+    let report = structured(reply);
+    let names = report["notRun"].as_array().cloned().unwrap_or_default();
+    let names = names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect();
+    (report["status"].as_str().unwrap_or_default().to_owned(), names)
+}
+
+#[test]
+fn a_file_that_the_runner_leaves_out_is_told() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let file = tree.text("work/src/a.test.ts");
+    let events = [
+        json!({"ev": "init", "version": "5.1.1"}),
+        // Vitest has a root of its own, from which paths are told.
+        json!({"ev": "collected", "file": "a.test.ts", "path": file, "tests": 1}),
+        json!({"ev": "test", "file": "a.test.ts", "name": "adds", "state": "passed", "mode": "run"}),
+        json!({"ev": "file_end", "file": "a.test.ts", "path": file, "errors": []}),
+        json!({"ev": "end", "reason": "passed", "errors": []}),
+    ];
+    fake_vitest(&tree, &events, "exit 0");
+    for name in ["src/a.test.ts", "src/b.test.ts", "src/helper.ts", "e2e/c.test.ts"] {
+        tree.file(format!("work/{name}"), "");
+    }
+    tree.link("src/a.test.ts", "work/linked.test.ts");
+    let mut of = |files: serde_json::Value| not_run(&server.call("run_tests", json!({"testFiles": files})));
+    let incomplete = |names: &[&str]| ("incomplete".to_owned(), names.iter().map(|name| (*name).to_owned()).collect());
+    assert_eq!(of(json!(["src/a.test.ts", "linked.test.ts", "src"])), ("passed".to_owned(), vec![]));
+    assert_eq!(of(json!(["src/a.test.ts", "src/b.test.ts"])), incomplete(&["src/b.test.ts"]));
+    assert_eq!(of(json!(["src/a.test.ts", "src/helper.ts"])), incomplete(&["src/helper.ts"]));
+    // What a glob matches need not be a test.
+    assert_eq!(of(json!("src/*.ts")), incomplete(&["src/b.test.ts"]));
+    assert_eq!(of(json!(["src", "e2e"])), incomplete(&["e2e"]));
+    let told = server.call("run_tests", json!({"testFiles": ["src/a.test.ts", "e2e/c.test.ts"]}));
+    let lines: Vec<_> = told.text().lines().take(3).map(str::to_owned).collect();
+    assert!(lines[0].starts_with("INCOMPLETE: 1 passed, 0 failed (vitest 5.1.1, "), "{lines:?}");
+    assert_eq!(lines[1], "DID NOT RUN e2e/c.test.ts");
+    assert!(lines[2].starts_with("hint: what ran has passed; "), "{lines:?}");
+    assert!(told.result().get("isError").is_none());
+}
+
+#[test]
+fn a_runner_that_ends_well_before_any_test_has_crashed() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    fake_vitest(&tree, &[], "exit 0");
+    let reply = server.call("run_tests", json!({}));
+    assert_eq!(counts(&reply), ("crashed".to_owned(), [0, 0, 0]));
+    assert!(reply.text().contains("look for an exit in its configuration or set-up"), "{}", reply.text());
+}
+
+#[test]
+fn a_report_that_is_no_report_is_a_result() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let mut run = |command: &str| {
+        let reply = server.call("run_tests", json!({"runner": "junit", "command": command, "report": "r.xml"}));
+        let report = structured(&reply);
+        let said = report["runErrors"][0]["message"].as_str().unwrap_or_default().to_owned();
+        (report["status"].as_str().unwrap_or_default().to_owned(), said)
+    };
+    let fault = |(status, said): (String, String), part: &str| {
+        assert_eq!(status, "config_error", "{said}");
+        assert!(said.contains(part), "{said}");
+    };
+    fault(run("true"), "the command wrote no `r.xml`");
+    fault(run("mkfifo r.xml"), "is a named pipe");
+    fault(run("rm r.xml; mkdir r.xml"), "is no regular file");
+    fault(run("rmdir r.xml; truncate -s 65M r.xml"), "at most 67108864 can be read");
+    fault(run("true"), "`r.xml` is as it was before the run");
+    let counted = "<testsuite name='s' tests='2' failures='1'><testcase name='a'/></testsuite>";
+    let (status, said) = run(&format!("echo \"{counted}\" > r.xml"));
+    assert_eq!(status, "failed");
+    assert!(said.starts_with("the suite `s` counts 2 tests that ran and 1 failures"), "{said}");
+    // Where it may not be read, nothing is run.
+    let outside = json!({"runner": "junit", "command": "touch ran", "report": "/etc/r.xml"});
+    assert_eq!(server.call("run_tests", outside).code(), -32001);
+    assert!(!tree.path("work/ran").exists());
+}
+
+#[test]
+fn a_filter_is_no_option_of_a_test_program() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/Cargo.toml", "[package]\nname = \"x\"\n").file("work/src/lib.rs", "");
+    let failed = server.call("run_tests", json!({"runner": "cargo", "filter": "--list"})).failure().unwrap();
+    assert_eq!(
+        (failed.code, failed.message.as_str()),
+        (
+            Some(-32602),
+            "`filter` is `--list`, which the test programs of cargo take for an option; it must be a part of a test's path"
+        )
+    );
+}
