@@ -229,8 +229,8 @@ pub const LAUNCHER_REMOVAL_MS: u64 = 500;
 pub const MAX_COMMANDS: usize = 16;
 /// Background commands that run at the same time.
 pub const MAX_BACKGROUND_COMMANDS: usize = 16;
-/// Programs that stay, such as sessions of an interpreter, at the same time.
-pub const MAX_RESIDENTS: usize = 8;
+/// Programs that stay, for each session that may have one: one that is started anew may still be about to leave its place.
+pub const RESIDENTS_FOR_A_SESSION: usize = 2;
 /// Processes that are counted when it is asked how a program that stays is; more are not looked for.
 pub const MAX_COUNTED_PROCESSES: usize = 1000;
 /// How long they are looked for, in milliseconds: nobody else is served meanwhile.

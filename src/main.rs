@@ -113,7 +113,8 @@ fn run(cli: Cli) -> Result<ExitCode> {
                 mocking::source(&serve)
             );
             let session = Session::new(mock.service);
-            let door = Door::new(session, stdin()?, Writer::new(stdout()?), config::client_limits(&cli.options))?;
+            let door =
+                Door::new(session, stdin()?, Writer::to_descriptor(stdout()?)?, config::client_limits(&cli.options))?;
             door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
             let Some(verifier) = mock.verifier else { return Ok(ExitCode::SUCCESS) };
             let (report, good) = verifier.verdict();
@@ -185,10 +186,14 @@ fn serve(config: &Config, cli: &Cli) -> Result<ExitCode> {
         None => service,
     };
     announce(&server, &own_walls(&server));
-    let door = Door::new(Session::new(service), stdin()?, Writer::new(stdout()?), config.client_limits)?;
+    let door = Door::new(Session::new(service), stdin()?, Writer::to_descriptor(stdout()?)?, config.client_limits)?;
     let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
     let ended = server.services().commands.end_all();
-    tracing::debug!(ended, "{}", if end == End::Served { "stdin has ended" } else { "stopped by a signal" });
+    tracing::debug!(
+        ended,
+        "{}",
+        if end == End::Served { "stdin has ended" } else { "stopped by a signal, or nobody reads any more" }
+    );
     Ok(ExitCode::SUCCESS)
 }
 

@@ -109,6 +109,7 @@ fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
             stdin: false,
             terminal: None,
             announce: false,
+            stays: false,
             intercept: None,
         };
         assert_eq!((&peer.request, peer.streams.len()), (&expected, 2));

@@ -56,6 +56,8 @@ pub const MAX_PYTHON_LATE_BYTES: usize = 8 * 1024;
 pub const MAX_SNAPSHOT_FILES: usize = 50_000;
 /// How long they may be looked at, in milliseconds; twice for each cell.
 pub const SNAPSHOT_MS: u64 = 500;
+/// Where that was not enough they are not looked at again for so many times as long.
+pub const SNAPSHOT_PAUSE_TIMES: u32 = 20;
 /// Files that a reply lists as new, and as modified.
 pub const MAX_CHANGED_FILES: usize = 500;
 /// Processor time is measured over at least so long, in milliseconds: the kernel counts in steps of 10.

@@ -208,6 +208,7 @@ impl Kernel for Driver {
         let id = self.line.next_id();
         let line = Request::Exec { id, code }.line().map_err(|error| self.unanswered(error.to_string()))?;
         let mut cell = Cell::default();
+        let _work = self.line.resident.work();
         let begun = Instant::now();
         {
             let mut shared = self.line.lock();

@@ -82,7 +82,7 @@ impl Tool for RunScript {
         let grace = Duration::from_millis(KILL_GRACE_MS);
         let bounds = Bounds { timeout, grace, output_cap_bytes: services.commands.output_cap_bytes };
         let begun = Instant::now();
-        let (outcome, changes) = session.with_changes(&services.policy, || {
+        let (outcome, changes) = session.with_changes(&services.policy, context.cancel, || {
             exec::run(
                 ground.launcher,
                 &command,

@@ -52,6 +52,8 @@ MAX_SHORT_CHARS = 120
 MAX_SHOWN = 100
 # Frames of a traceback that is made without the module for it.
 MAX_PLAIN_FRAMES = 50
+# To say how a cell has ended.
+MAX_TRIES = 10
 # Below this a cell's recursion limit leaves no room for what is said about the cell.
 MIN_RECURSION = 200
 USUAL_RECURSION = 1000

@@ -302,12 +302,19 @@ class Session(Questions):
         if self.is_child:
             EXIT(1)
         self.running, self.active = None, 0
-        try:
-            if request is not None:
-                self.leave(request, error, 0.0, [])
-        except BaseException:
-            # Nothing more can be said; whoever waits has a time limit.
-            pass
+        if request is None:
+            return
+        for _ in range(MAX_TRIES):
+            try:
+                return self.leave(request, error, 0.0, [])
+            except OSError:
+                # The cell has closed the channel.
+                break
+            except BaseException:
+                # Such a handler may raise again and again.
+                continue
+        # Whoever waits for the cell hears at least that it is over.
+        EXIT(1)
 
 
 class Picture:

@@ -65,7 +65,8 @@ fn what_cells_put_in_the_place_of_python_ends_no_session() {
     ];
     assert_eq!(outcomes(&codes), all(&codes, &Value::Null));
     // The cell's own traceback is then made without what is broken.
-    let code = "import builtins, traceback\ntraceback.TracebackException = builtins.len = None\ndef f():\n    1 / 0\nf()";
+    let code =
+        "import builtins, traceback\ntraceback.TracebackException = builtins.len = None\ndef f():\n    1 / 0\nf()";
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     assert_eq!(
