@@ -209,6 +209,8 @@ pub const DEFAULT_COMMAND_TIMEOUT_SECS: u64 = 30;
 pub const MAX_COMMAND_TIMEOUT_SECS: u64 = 60;
 /// Time between SIGTERM and SIGKILL, in milliseconds.
 pub const KILL_GRACE_MS: u64 = 3000;
+/// Last bytes that are kept of an output that is longer than what is kept of it.
+pub const MAX_OUTPUT_END_BYTES: usize = OUTPUT_CAP_BYTES / 2;
 /// Captured output of a command, in bytes for each of its two streams.
 pub const OUTPUT_CAP_BYTES: usize = 512 * 1024;
 /// How long an ended command may still hold its output pipes before they are given up, in milliseconds.

@@ -10,6 +10,12 @@ pub const MAX_STORED_SESSIONS: usize = 256;
 pub const PYTHON_IDLE_TIMEOUT_SECS: u64 = 3600;
 /// Longest name of a Python session, in characters.
 pub const MAX_SESSION_NAME_CHARS: usize = 64;
+/// Sessions that an error names.
+pub const MAX_SESSIONS_TOLD: usize = 20;
+/// Longest description of a Python session, in characters.
+pub const MAX_SESSION_DESCRIPTION_CHARS: usize = 1000;
+/// What an error repeats of a text that was given to it, in characters.
+pub const MAX_REPEATED_CHARS: usize = 200;
 /// Default time limit of a cell, in seconds.
 pub const DEFAULT_CELL_SECS: u64 = 30;
 /// Largest time limit of a cell, in seconds.

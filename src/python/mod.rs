@@ -19,7 +19,7 @@ mod snapshot;
 mod turn;
 
 pub use driver::Driver;
-pub use error::PythonError;
+pub use error::{PythonError, named};
 pub use health::{Condition, Health};
 pub use kernel::{Bounds, Cell, Kernel, News, Pong, Question};
 pub use output::{Captured, beginning_and_end};

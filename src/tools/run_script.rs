@@ -101,8 +101,9 @@ impl Tool for RunScript {
         };
         let mut notes = Vec::new();
         for (name, stream) in [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)] {
-            if let Captured { truncated: true, bytes, total_bytes } = stream {
-                notes.push(format!("{name} truncated: the first {} of {total_bytes} bytes are shown", bytes.len()));
+            if let Captured { truncated: true, bytes, total_bytes, .. } = stream {
+                let shown = bytes.len();
+                notes.push(format!("{name} truncated: {shown} of {total_bytes} bytes are shown, beginning and end"));
             }
         }
         if outcome.timed_out {
