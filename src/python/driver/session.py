@@ -182,6 +182,7 @@ class Session(Questions):
     def leave(self, request, error, seconds, notes):
         """Says how a cell has ended. Nothing of the cell's is between here and the end of the line."""
         make_headroom(notes)
+        share_streams(True)
         failure = None if error is None or exits_well(error) else told(error)
         flush(BaseException)
         self.send("done", id=request["id"], cell=self.cells, error=failure, seconds=seconds, notes=notes,
@@ -204,6 +205,7 @@ class Session(Questions):
             if SYS.get(name) is not own or is_closed:
                 SYS[name] = SYS[f"__{name}__"] = make_stream(number, name) if is_closed else own
                 notes.append(f"sys.{name} was replaced and is the session's own again")
+        share_streams(has_leftovers())
         if not callable(SYS.get("displayhook")):
             SYS["displayhook"] = self.show_result
             notes.append("sys.displayhook could not be called and is the session's own again")
@@ -337,7 +339,11 @@ SESSION = None
 
 
 class Stream(io.TextIOWrapper):
-    """Standard output or error. What a thread of an earlier cell writes is none of the cell's that runs now."""
+    """Standard output or error while no thread of an earlier cell is there: a line costs no more than elsewhere."""
+
+
+class SharedStream(Stream):
+    """The same while there may be one: what it writes is none of the cell's that runs now."""
 
     def write(self, text):
         if GET_IDENT() != MAIN and SESSION is not None and not SESSION.is_child:
@@ -348,10 +354,23 @@ class Stream(io.TextIOWrapper):
         return super().write(text)
 
 
+def share_streams(is_shared):
+    for stream in STREAMS.values():
+        stream.__class__ = SharedStream if is_shared else Stream
+
+
+def has_leftovers():
+    """Whether threads of earlier cells are there still."""
+    try:
+        return any(getattr(thread, "replay_cell", None) is not None for thread in threading.enumerate())
+    except Exception:
+        return True
+
+
 def make_stream(number, name):
     """By line, whatever it leads to, so that what is printed can be read at once."""
     raw = BUFFERED(FILE(number, "wb", closefd=False), 1 << 16)
-    stream = Stream(raw, encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    stream = SharedStream(raw, encoding="utf-8", errors="backslashreplace", line_buffering=True)
     stream.label = name
     STREAMS[name] = stream
     return stream
