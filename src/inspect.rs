@@ -49,6 +49,7 @@ pub fn run(server: &Server, program: &[OsString], signals: BorrowedFd<'_>) -> Re
         stdin: true,
         terminal: None,
         announce: false,
+        stays: false,
         intercept: None,
     };
     let streams = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];

@@ -210,6 +210,8 @@ pub const DEFAULT_COMMAND_TIMEOUT_SECS: u64 = 30;
 pub const MAX_COMMAND_TIMEOUT_SECS: u64 = 60;
 /// Time between SIGTERM and SIGKILL, in milliseconds.
 pub const KILL_GRACE_MS: u64 = 3000;
+/// Last bytes that are kept of an output that is longer than what is kept of it.
+pub const MAX_OUTPUT_END_BYTES: usize = OUTPUT_CAP_BYTES / 2;
 /// Captured output of a command, in bytes for each of its two streams.
 pub const OUTPUT_CAP_BYTES: usize = 512 * 1024;
 /// How long an ended command may still hold its output pipes before they are given up, in milliseconds.
@@ -230,8 +232,8 @@ pub const LAUNCHER_REMOVAL_MS: u64 = 500;
 pub const MAX_COMMANDS: usize = 16;
 /// Background commands that run at the same time.
 pub const MAX_BACKGROUND_COMMANDS: usize = 16;
-/// Programs that stay, such as sessions of an interpreter, at the same time.
-pub const MAX_RESIDENTS: usize = 8;
+/// Programs that stay, for each session that may have one: one that is started anew may still be about to leave its place.
+pub const RESIDENTS_FOR_A_SESSION: usize = 2;
 /// Processes that are counted when it is asked how a program that stays is; more are not looked for.
 pub const MAX_COUNTED_PROCESSES: usize = 1000;
 /// How long they are looked for, in milliseconds: nobody else is served meanwhile.

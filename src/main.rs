@@ -180,10 +180,11 @@ fn serve(config: &Config, cli: &Cli) -> Result<ExitCode> {
         log.start(&audit::Started { serves: "stdio".to_owned(), servers: vec![("stdio", &*server)], config })?;
     }
     announce(&server, &own_walls(&server));
-    let door = Door::new(Session::new(service), stdin()?, Writer::new(stdout()?), config.client_limits)?;
+    let door = Door::new(Session::new(service), stdin()?, Writer::to_descriptor(stdout()?)?, config.client_limits)?;
     let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
     let ended = server.services().commands.end_all();
-    tracing::debug!(ended, "{}", if end == End::Served { "stdin has ended" } else { "stopped by a signal" });
+    let why = if end == End::Served { "stdin has ended" } else { "stopped by a signal, or nobody reads any more" };
+    tracing::debug!(ended, "{why}");
     log.iter().for_each(|log| log.end());
     Ok(ExitCode::SUCCESS)
 }
@@ -225,7 +226,7 @@ fn serve_mock(serve: &MockServe, options: &Options) -> Result<ExitCode> {
     } else {
         tracing::info!("replay {version} serves the mock {source} on stdin and stdout");
         let session = Session::new(mock.service);
-        let door = Door::new(session, stdin()?, Writer::new(stdout()?), limits)?;
+        let door = Door::new(session, stdin()?, Writer::to_descriptor(stdout()?)?, limits)?;
         door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
     }
     let Some(verifier) = mock.verifier else { return Ok(ExitCode::SUCCESS) };

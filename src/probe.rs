@@ -54,6 +54,7 @@ pub fn probe(mut options: Options, signals: BorrowedFd<'_>) -> Result<(String, b
             stdin: false,
             terminal: None,
             announce: false,
+            stays: false,
             intercept: None,
         };
         output(launcher, &request, signals)

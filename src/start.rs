@@ -13,6 +13,7 @@ use crate::cli::{self, Sandbox};
 use crate::config::{CallsConfig, Config};
 use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;
+use crate::limits;
 use crate::policy::{Policy, Root};
 use crate::python::Sessions;
 use crate::sandbox::explain::{gaps, refusal};
@@ -116,8 +117,7 @@ fn commands(config: &Config, policy: &Policy) -> Result<Commands> {
         max_timeout: config.max_command_timeout,
         output_cap_bytes: config.output_cap_bytes,
         running: Running::new(config.max_commands),
-        // One that is started anew may still be about to leave its place.
-        residents: Running::new(2 * config.max_python_sessions),
+        residents: Running::new(limits::RESIDENTS_FOR_A_SESSION * config.max_python_sessions),
         ..Commands::refused("")
     };
     if let Some(reason) = &config.sandbox.refused {

@@ -205,7 +205,7 @@ impl Servers {
         let door = match stdio {
             Some((input, output)) => {
                 let session = Session::new(self.ledger.over(self.cores[0].clone(), STDIO));
-                let door = Door::new(session, input, Writer::new(output), self.limits)?;
+                let door = Door::new(session, input, Writer::to_descriptor(output)?, self.limits)?;
                 let run = move || door.run(Some(ended.as_fd())).map(drop);
                 Some(thread::Builder::new().name("stdio".to_owned()).spawn(run).context("no thread to be had")?)
             }

@@ -180,9 +180,16 @@ impl Config {
                 limits::MAX_BACKGROUND_COMMANDS,
             ),
             background_output_bytes: background_output_bytes.unwrap_or(limits::BACKGROUND_OUTPUT_BYTES),
-            max_python_sessions: count(options.max_python_sessions, None, limits::MAX_PYTHON_SESSIONS),
+            max_python_sessions: count(
+                options.max_python_sessions,
+                asked.max_python_sessions,
+                limits::MAX_PYTHON_SESSIONS,
+            ),
             python_idle_timeout: Duration::from_secs(
-                options.python_idle_timeout_secs.unwrap_or(limits::PYTHON_IDLE_TIMEOUT_SECS),
+                options
+                    .python_idle_timeout_secs
+                    .or(asked.python_idle_timeout_secs)
+                    .unwrap_or(limits::PYTHON_IDLE_TIMEOUT_SECS),
             ),
             durability: if options.no_fsync { Durability::Kernel } else { Durability::Disk },
             search_memory_bytes: (options.search_memory_mib * 1024 * 1024) as usize,

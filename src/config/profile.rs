@@ -108,6 +108,10 @@ pub(super) struct Limits {
     pub(super) max_command_timeout_secs: Option<u64>,
     /// As --output-cap-bytes
     pub(super) output_cap_bytes: Option<u64>,
+    /// As --max-python-sessions
+    pub(super) max_python_sessions: Option<u64>,
+    /// As --python-idle-timeout-secs
+    pub(super) python_idle_timeout_secs: Option<u64>,
 }
 
 impl Profile {
@@ -159,6 +163,8 @@ impl Limits {
             ("command_timeout_secs", self.command_timeout_secs, cli::TIMEOUT_SECS),
             ("max_command_timeout_secs", self.max_command_timeout_secs, cli::TIMEOUT_SECS),
             ("output_cap_bytes", self.output_cap_bytes, cli::OUTPUT_BYTES),
+            ("max_python_sessions", self.max_python_sessions, cli::COMMANDS),
+            ("python_idle_timeout_secs", self.python_idle_timeout_secs, cli::IDLE_SECS),
         ];
         for (name, value, range) in all {
             if let Some(value) = value
@@ -256,8 +262,8 @@ mod tests {
     fn every_key_says_what_it_means() {
         let keys: Vec<String> = profile_keys().into_iter().map(|(key, _)| key).collect();
         let all = properties::<Profile>().len() + properties::<Env>().len() + properties::<Limits>().len();
-        assert_eq!((keys.len(), all), (30, 30));
-        assert_eq!((keys[0].as_str(), keys[29].as_str()), ("read_only", "limits.output_cap_bytes"));
+        assert_eq!((keys.len(), all), (32, 32));
+        assert_eq!((keys[0].as_str(), keys[31].as_str()), ("read_only", "limits.python_idle_timeout_secs"));
     }
 
     #[test]

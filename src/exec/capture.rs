@@ -2,11 +2,15 @@
 
 use std::borrow::Cow;
 
-/// The beginning of a stream, and how long all of it was.
+use crate::limits::MAX_OUTPUT_END_BYTES;
+
+/// The beginning and the end of a stream, and how long all of it was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
     /// The first bytes, at most the cap.
     pub bytes: Vec<u8>,
+    /// If that is not all, the last bytes: at most half of the cap, and at most [`MAX_OUTPUT_END_BYTES`].
+    pub end: Vec<u8>,
     /// Length of the whole stream as far as it was read, in bytes.
     pub total_bytes: u64,
     /// Whether `bytes` is less than the whole stream.
@@ -14,19 +18,58 @@ pub struct Captured {
 }
 
 impl Captured {
-    /// Adds what was read, keeping no more than `cap` bytes in all.
+    /// Adds what was read, keeping no more than `cap` bytes from the beginning, and no more than two and a half times
+    /// that in all.
     pub(super) fn push(&mut self, chunk: &[u8], cap: usize) {
-        let room = cap.saturating_sub(self.bytes.len()).min(chunk.len());
-        self.bytes.extend_from_slice(&chunk[..room]);
+        let (first, rest) = chunk.split_at(cap.saturating_sub(self.bytes.len()).min(chunk.len()));
+        self.bytes.extend_from_slice(first);
         self.total_bytes += chunk.len() as u64;
-        self.truncated |= room < chunk.len();
+        if rest.is_empty() {
+            return;
+        }
+        let most = self.most_at_end();
+        if !self.truncated {
+            self.truncated = true;
+            self.end.extend_from_slice(&self.bytes[self.bytes.len() - most..]);
+        }
+        self.end.extend_from_slice(&rest[rest.len().saturating_sub(most)..]);
+        // Not each time: however small the pieces are, each byte is moved once.
+        if self.end.len() > 2 * most {
+            self.settle();
+        }
     }
 
-    /// The kept bytes as text: a character that the cap cut in two is left out, bytes that are no
-    /// UTF-8 become U+FFFD.
+    /// Nothing follows any more.
+    pub(super) fn settle(&mut self) {
+        let most = self.most_at_end();
+        self.end.drain(..self.end.len().saturating_sub(most));
+    }
+
+    /// Asked when `bytes` is as long as it may be.
+    fn most_at_end(&self) -> usize {
+        (self.bytes.len() / 2).min(MAX_OUTPUT_END_BYTES)
+    }
+
+    /// As text: all of it, or beginning and end, by lines if there are some, with a line between them that says how much is
+    /// left out. A character that was cut in two is left out, bytes that are no UTF-8 become U+FFFD.
     pub fn text(&self) -> Cow<'_, str> {
-        let kept = if self.truncated { without_partial_character(&self.bytes) } else { &self.bytes };
-        String::from_utf8_lossy(kept)
+        if !self.truncated {
+            return String::from_utf8_lossy(&self.bytes);
+        }
+        let head = &self.bytes[..self.bytes.len() - self.end.len()];
+        let head = head
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .filter(|at| *at >= head.len() / 2)
+            .map_or_else(|| without_partial_character(head), |at| &head[..=at]);
+        let end = self.end.iter().position(|byte| *byte == b'\n').filter(|at| *at < self.end.len() / 2).map_or_else(
+            || &self.end[self.end.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count()..],
+            |at| &self.end[at + 1..],
+        );
+        let left_out = self.total_bytes - (head.len() + end.len()) as u64;
+        let newline = if head.is_empty() || head.ends_with(b"\n") { "" } else { "\n" };
+        let (head, end) = (String::from_utf8_lossy(head), String::from_utf8_lossy(end));
+        Cow::Owned(format!("{head}{newline}[... {left_out} bytes left out ...]\n{end}"))
     }
 }
 
@@ -54,34 +97,61 @@ mod tests {
     fn cut(text: &[u8], cap: usize) -> Captured {
         let mut captured = Captured::default();
         captured.push(text, cap);
+        captured.settle();
         captured
     }
 
     #[test]
-    fn counts_everything_and_keeps_the_beginning() {
+    fn counts_everything_and_keeps_beginning_and_end() {
         let mut captured = Captured::default();
-        captured.push(b"abc", 5);
-        captured.push(b"defg", 5);
-        captured.push(b"h", 5);
-        assert_eq!(captured, Captured { bytes: b"abcde".to_vec(), total_bytes: 8, truncated: true });
-        assert_eq!(cut(b"abc", 3), Captured { bytes: b"abc".to_vec(), total_bytes: 3, truncated: false });
+        for part in [&b"abc"[..], b"defg", b"h"] {
+            captured.push(part, 5);
+        }
+        captured.settle();
+        let expected = Captured { bytes: b"abcde".to_vec(), end: b"gh".to_vec(), total_bytes: 8, truncated: true };
+        assert_eq!(captured, expected);
+        let whole = Captured { bytes: b"abc".to_vec(), end: vec![], total_bytes: 3, truncated: false };
+        assert_eq!(cut(b"abc", 3), whole);
+        assert_eq!(cut(b"abcd", 3).end, b"d");
+    }
+
+    #[test]
+    fn of_more_beginning_and_end_are_told_by_lines() {
+        let lines: String = (0..100).map(|line| format!("line {line:02}\n")).collect();
+        let text = cut(lines.as_bytes(), 60).text().into_owned();
+        assert_eq!(text, "line 00\nline 01\nline 02\n[... 752 bytes left out ...]\nline 97\nline 98\nline 99\n");
+        assert_eq!(cut(b"0123456789abcdef", 8).text(), "0123\n[... 8 bytes left out ...]\ncdef");
     }
 
     #[test]
     fn wrong_bytes_stay_visible_and_a_cut_character_goes() {
-        assert_eq!(cut("a€b".as_bytes(), 3).text(), "a");
-        assert_eq!(cut("a€b".as_bytes(), 4).text(), "a€");
-        assert_eq!(cut(b"a\xffbc", 2).text(), "a\u{fffd}");
+        assert_eq!(cut("a€€€€b".as_bytes(), 6).text(), "a\n[... 12 bytes left out ...]\nb");
+        assert_eq!(cut(b"a\xffbcdefg", 4).text(), "a\u{fffd}\n[... 4 bytes left out ...]\nfg");
         // Nothing was cut here: the program itself wrote half a character.
         assert_eq!(cut(b"a\xe2\x82", 9).text(), "a\u{fffd}");
     }
 
     proptest! {
         #[test]
-        fn a_cut_text_is_a_prefix_of_the_whole(text in any::<String>(), cap in 0_usize..64) {
-            let captured = cut(text.as_bytes(), cap);
-            prop_assert!(text.starts_with(&*captured.text()));
-            prop_assert!(captured.text().len() + 4 > cap.min(text.len()));
+        fn a_cut_text_has_beginning_and_end_of_the_whole(
+            text in any::<String>(), cap in 0_usize..64, pieces in 1_usize..9
+        ) {
+            let mut captured = Captured::default();
+            for part in text.as_bytes().chunks(pieces) {
+                captured.push(part, cap);
+            }
+            captured.settle();
+            prop_assert_eq!(&captured, &cut(text.as_bytes(), cap));
+            let shown = captured.text();
+            if captured.truncated {
+                let left_out = text.len() - captured.bytes.len();
+                let (head, rest) = shown.split_once("[... ").unwrap();
+                let (count, end) = rest.split_once(" bytes left out ...]\n").unwrap();
+                prop_assert!(text.starts_with(head.strip_suffix('\n').unwrap_or(head)) && text.ends_with(end));
+                prop_assert!(head.len() + end.len() <= cap + 1 && count.parse::<usize>().unwrap() >= left_out);
+            } else {
+                prop_assert_eq!(&*shown, text.as_str());
+            }
         }
     }
 }

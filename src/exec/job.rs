@@ -9,9 +9,10 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, Shutdown, send, shutdown};
 
 use super::ExecError;
+use super::works::Mark;
 use crate::limits::KILL_WAIT_MS;
-use crate::sandbox::Event;
 use crate::sandbox::wire::{INTERRUPT, KILL, STATUS, TERMINATE, receive_event};
+use crate::sandbox::{Denied, Event};
 
 /// Ends a command from wherever this was cloned to.
 #[derive(Clone, Debug)]
@@ -33,6 +34,8 @@ impl Control {
 #[derive(Debug)]
 pub struct Job {
     control: Control,
+    /// What programs that stay did when it began.
+    others: Mark,
 }
 
 /// What [`Job::next_event`] finds.
@@ -48,8 +51,8 @@ pub enum News {
 
 impl Job {
     /// Takes the server's end of a command's socket, which must not block.
-    pub(super) fn new(socket: OwnedFd) -> Self {
-        Self { control: Control(Arc::new(socket)) }
+    pub(super) fn new(socket: OwnedFd, others: Mark) -> Self {
+        Self { control: Control(Arc::new(socket)), others }
     }
 
     /// SIGTERM to everything of the command.
@@ -84,7 +87,15 @@ impl Job {
             heard => heard,
         };
         match heard {
-            Ok(Some((event, fd))) => Ok(News::Said(event, fd)),
+            Ok(Some((mut event, fd))) => {
+                if let Event::Ended { denied, .. } = &mut event
+                    && !self.others.is_quiet()
+                {
+                    // Which of them has looked for a network the kernel does not tell.
+                    denied.retain(|denied| *denied != Denied::Network);
+                }
+                Ok(News::Said(event, fd))
+            }
             Ok(None) => Ok(News::Gone),
             Err(error) => match error.kind() {
                 io::ErrorKind::WouldBlock => Ok(News::Nothing),

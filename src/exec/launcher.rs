@@ -20,6 +20,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use thiserror::Error;
 
 use super::wait::readable;
+use super::works::Works;
 use super::{ExecError, Job};
 use crate::limits::{LAUNCHER_END_MS, LAUNCHER_REMOVAL_MS, LAUNCHER_START_MS};
 use crate::sandbox::landlock::public_entries;
@@ -34,6 +35,7 @@ pub struct Launcher {
     child: Mutex<Option<Child>>,
     /// As in the plan.
     environment: Vec<(RawString, RawString)>,
+    works: Works,
 }
 
 /// What the launcher says of the walls it has built.
@@ -99,8 +101,10 @@ impl Launcher {
             .stdout(Stdio::from(null))
             .spawn()
             .map_err(LaunchError::Start)?;
+        let (socket, child) = (Mutex::new(Some(here)), Mutex::new(Some(child)));
+        let works = if plan.tier == Tier::Namespaces { Works::default() } else { Works::apart() };
         let environment = plan.environment.clone();
-        let launcher = Self { socket: Mutex::new(Some(here)), child: Mutex::new(Some(child)), environment };
+        let launcher = Self { socket, child, environment, works };
         // It takes both about as long.
         let public = match plan.tier {
             Tier::Landlock => public_entries(Path::new("/etc")).into_iter().map(Into::into).collect(),
@@ -121,7 +125,8 @@ impl Launcher {
     /// A launcher that is somebody else's process, or none.
     #[cfg(test)]
     pub(super) fn over(socket: OwnedFd, child: Option<Child>) -> Self {
-        Self { socket: Mutex::new(Some(socket)), child: Mutex::new(child), environment: Vec::new() }
+        let (socket, child) = (Mutex::new(Some(socket)), Mutex::new(child));
+        Self { socket, child, environment: Vec::new(), works: Works::default() }
     }
 
     pub(super) fn greet(&self, plan: &Plan) -> Result<Ready, LaunchError> {
@@ -148,11 +153,17 @@ impl Launcher {
         found.map(|(_, value)| value.0.as_os_str())
     }
 
+    /// What programs that stay do.
+    pub(super) fn works(&self) -> Works {
+        self.works.clone()
+    }
+
     /// Has a command started. `streams` are its standard input (if the request has one), output and error, and none for
     /// a terminal. The command may not have begun when this returns.
     pub fn spawn(&self, request: &Request, streams: &[BorrowedFd<'_>]) -> Result<Job, ExecError> {
         let (here, there) = pair(SocketType::SEQPACKET).map_err(ExecError::Follow)?;
         rustix::io::ioctl_fionbio(&here, true).map_err(ExecError::follow)?;
+        let others = self.works.mark();
         let fds: Vec<BorrowedFd<'_>> = [there.as_fd()].into_iter().chain(streams.iter().copied()).collect();
         let mut socket = lock(&self.socket);
         let Some(open) = &*socket else { return Err(ExecError::NoLauncher) };
@@ -165,7 +176,7 @@ impl Launcher {
             tracing::error!("the launcher of commands has ended: {error}");
             return Err(ExecError::NoLauncher);
         }
-        Ok(Job::new(here))
+        Ok(Job::new(here, others))
     }
 
     /// Ends the launcher and reaps it; no command is started from then on. It waits a while for its commands, which end

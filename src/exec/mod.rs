@@ -17,6 +17,7 @@ mod run;
 mod running;
 mod streams;
 mod wait;
+mod works;
 
 #[cfg(test)]
 mod tests;
@@ -46,6 +47,7 @@ pub use ring::Page;
 pub use run::{Intercepted, Stage, run, run_intercepted};
 pub use running::Running;
 pub use wait::{Bell, readable};
+pub use works::Working;
 
 /// One command line for `/bin/sh -c`.
 #[derive(Clone, Debug)]
@@ -222,6 +224,7 @@ impl Command<'_> {
             terminal: self.terminal,
             // A terminal comes back with the announcement.
             announce: announce || self.terminal.is_some(),
+            stays: false,
             intercept: None,
         })
     }

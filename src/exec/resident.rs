@@ -14,6 +14,7 @@ use super::pump::await_start;
 use super::running::Slot;
 use super::streams::output_pipe;
 use super::wait::{Bell, readable};
+use super::works::{Working, Works};
 use super::{Denied, ExecError, Exit, Job, Launcher, News, Running};
 use crate::cancel::CancelToken;
 use crate::policy::{Touch, note};
@@ -46,6 +47,7 @@ pub struct Resident {
     /// The number of the last question about its state.
     asked: AtomicU64,
     heard: Mutex<Heard>,
+    works: Works,
     _slot: Slot,
 }
 
@@ -107,7 +109,8 @@ impl Resident {
             return Err(ExecError::out_of_turn());
         }
         let (asked, heard) = (AtomicU64::new(0), Mutex::default());
-        Ok(Self { job, channel, stdout, stderr, started, asked, heard, _slot: slot })
+        let works = launcher.works();
+        Ok(Self { job, channel, stdout, stderr, started, asked, heard, works, _slot: slot })
     }
 
     /// The other end of the program's standard input: a stream socket (unix(7)) for both ways, which does not block.
@@ -132,6 +135,12 @@ impl Resident {
     /// Readable when there may be news for [`Resident::ended`], and always once there is.
     pub fn supervisor(&self) -> BorrowedFd<'_> {
         self.job.as_fd()
+    }
+
+    /// Says that it does something from now on, until what this returns is dropped. Commands that run meanwhile are not told
+    /// of what only the kernel's counts for all together would tell.
+    pub fn work(&self) -> Working {
+        self.works.begin()
     }
 
     /// SIGINT to everything of it, as a terminal does for a key. It lives on if it minds the signal, and nothing follows.
@@ -290,6 +299,7 @@ impl Program<'_> {
             stdin: true,
             terminal: None,
             announce: true,
+            stays: true,
             intercept: None,
         })
     }

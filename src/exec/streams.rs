@@ -105,6 +105,7 @@ impl Streams {
                 readable(self.waited(), Some(until))?;
             }
         }
+        self.captured.iter_mut().for_each(Captured::settle);
         Ok(self.captured)
     }
 }

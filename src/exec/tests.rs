@@ -109,6 +109,7 @@ fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
             stdin: false,
             terminal: None,
             announce: false,
+            stays: false,
             intercept: None,
         };
         assert_eq!((&peer.request, peer.streams.len()), (&expected, 2));
@@ -119,8 +120,8 @@ fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
     assert_eq!(
         simple(&launcher).unwrap(),
         Outcome {
-            stdout: Captured { bytes: vec![b'x'; 10], total_bytes: 300_000, truncated: true },
-            stderr: Captured { bytes: b"bad".to_vec(), total_bytes: 3, truncated: false },
+            stdout: Captured { bytes: vec![b'x'; 10], end: vec![b'x'; 5], total_bytes: 300_000, truncated: true },
+            stderr: Captured { bytes: b"bad".to_vec(), end: vec![], total_bytes: 3, truncated: false },
             exit: Exit::Code(3),
             timed_out: false,
             cancelled: false,

@@ -10,6 +10,12 @@ pub const MAX_STORED_SESSIONS: usize = 256;
 pub const PYTHON_IDLE_TIMEOUT_SECS: u64 = 3600;
 /// Longest name of a Python session, in characters.
 pub const MAX_SESSION_NAME_CHARS: usize = 64;
+/// Sessions that an error names.
+pub const MAX_SESSIONS_TOLD: usize = 20;
+/// Longest description of a Python session, in characters.
+pub const MAX_SESSION_DESCRIPTION_CHARS: usize = 1000;
+/// What an error repeats of a text that was given to it, in characters.
+pub const MAX_REPEATED_CHARS: usize = 200;
 /// Default time limit of a cell, in seconds.
 pub const DEFAULT_CELL_SECS: u64 = 30;
 /// Largest time limit of a cell, in seconds.
@@ -56,6 +62,8 @@ pub const MAX_PYTHON_LATE_BYTES: usize = 8 * 1024;
 pub const MAX_SNAPSHOT_FILES: usize = 50_000;
 /// How long they may be looked at, in milliseconds; twice for each cell.
 pub const SNAPSHOT_MS: u64 = 500;
+/// Where that was not enough they are not looked at again for so many times as long.
+pub const SNAPSHOT_PAUSE_TIMES: u32 = 20;
 /// Files that a reply lists as new, and as modified.
 pub const MAX_CHANGED_FILES: usize = 500;
 /// Processor time is measured over at least so long, in milliseconds: the kernel counts in steps of 10.

@@ -1,4 +1,4 @@
-//! A running interpreter with `driver.py` inside.
+//! A running interpreter with the driver, `driver/*.py`, inside.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -22,11 +22,14 @@ use crate::limits::{
 };
 use crate::sandbox::{Place, RawString};
 
-const SOURCE: &str = include_str!("driver.py");
-/// Runs the source under the name that it takes its own frames out of tracebacks by.
+/// One text, in this order: what it stands on, what it answers, what it runs.
+const SOURCE: &str =
+    concat!(include_str!("driver/ground.py"), include_str!("driver/questions.py"), include_str!("driver/session.py"));
+/// Runs the source under the name that it takes its own frames out of tracebacks by, with builtins that no cell can change.
 /// An older one, which could not read it, says so in one line.
 const BEGIN: &str = "import sys; sys.version_info < (3, 8) and sys.exit('it is Python ' + sys.version.split()[0] + ', and \
-                     3.8 or newer is needed'); exec(compile(sys.argv[1], \"<replay>\", \"exec\"))";
+                     3.8 or newer is needed'); import builtins; exec(compile(sys.argv[1], \"<replay>\", \"exec\"), \
+                     {\"__name__\": \"<replay>\", \"__builtins__\": dict(vars(builtins))})";
 /// Looks the interpreter up in PATH, as execve(2) does not.
 const SHELL: [&str; 3] = ["/bin/sh", "-c", "exec \"$0\" \"$@\""];
 
@@ -205,6 +208,7 @@ impl Kernel for Driver {
         let id = self.line.next_id();
         let line = Request::Exec { id, code }.line().map_err(|error| self.unanswered(error.to_string()))?;
         let mut cell = Cell::default();
+        let _work = self.line.resident.work();
         let begun = Instant::now();
         {
             let mut shared = self.line.lock();

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use crate::exec::{ExecError, Exit};
 use crate::fs::FsError;
-use crate::limits::{MAX_PYTHON_ASKED_BYTES, MAX_PYTHON_CODE_BYTES, MAX_SESSION_NAME_CHARS};
+use crate::limits::{MAX_PYTHON_ASKED_BYTES, MAX_PYTHON_CODE_BYTES, MAX_REPEATED_CHARS, MAX_SESSION_NAME_CHARS};
 use crate::policy::PolicyError;
 
 /// Why Python sessions could not do what was asked of them.
 #[derive(Debug, thiserror::Error)]
 pub enum PythonError {
     /// There is no session of this name.
-    #[error("session `{name}` not found: {known}")]
+    #[error("session `{}` not found: {known}", named(.name))]
     Unknown {
         /// As it was asked for.
         name: String,
@@ -55,7 +55,7 @@ pub enum PythonError {
         reason: String,
     },
     /// There is no such interpreter.
-    #[error("no Python interpreter: `{python}` cannot be run{}", with(.said))]
+    #[error("no Python interpreter: `{}` cannot be run{}", named(.python), with(.said))]
     NoInterpreter {
         /// What was looked for.
         python: String,
@@ -63,7 +63,7 @@ pub enum PythonError {
         said: String,
     },
     /// The interpreter ended, or said nothing, before it took requests.
-    #[error("the Python interpreter `{python}` does not start: {reason}{}", with(.said))]
+    #[error("the Python interpreter `{}` does not start: {reason}{}", named(.python), with(.said))]
     NotStarted {
         /// What was run.
         python: String,
@@ -89,7 +89,7 @@ pub enum PythonError {
         session: String,
     },
     /// The question cannot be answered.
-    #[error("session `{session}` cannot answer: {reason}")]
+    #[error("session `{session}` cannot answer: {}", named(.reason))]
     Unanswered {
         /// Which one.
         session: String,
@@ -155,5 +155,34 @@ pub(super) fn how(exit: Exit) -> String {
 }
 
 fn with(said: &str) -> String {
-    if said.is_empty() { String::new() } else { format!(": {said}") }
+    if said.is_empty() { String::new() } else { format!(": {}", named(said)) }
+}
+
+/// A text that a caller or a program has given, as an error repeats it: whole, or its beginning and how long it is.
+pub fn named(text: &str) -> Cow<'_, str> {
+    let end = text.char_indices().nth(MAX_REPEATED_CHARS).map(|(at, _)| at);
+    end.map_or(Cow::Borrowed(text), |end| format!("{}... ({} bytes)", &text[..end], text.len()).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn no_error_repeats_much_of_what_was_given() {
+        let long = "é".repeat(100_000);
+        let short = format!("{}... (200000 bytes)", "é".repeat(MAX_REPEATED_CHARS));
+        assert_eq!((named(&long), named("python3")), (short.as_str().into(), "python3".into()));
+        let (python, said, name, session) = (long.clone(), long.clone(), long.clone(), "s".to_owned());
+        let errors = [
+            PythonError::Unknown { name, known: "there are `default`".to_owned() },
+            PythonError::NoInterpreter { python: python.clone(), said: said.clone() },
+            PythonError::NotStarted { python, reason: "exit code 1".to_owned(), said },
+            PythonError::Unanswered { session, reason: long },
+        ];
+        for error in errors {
+            assert!(error.to_string().len() < 1200, "{error}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Python sessions: interpreters that stay, each behind the walls of a command, with state from one cell to the next.
 //!
-//! `driver.py` is the inside of a session, and `protocol` the lines that are spoken with it. A [`Kernel`] is one running
+//! The driver (`driver/*.py`) is the inside of a session, and `protocol` the lines that are spoken with it. A [`Kernel`] is one running
 //! interpreter; [`Driver`] is the one there is, and `pump` the thread that takes in what comes from it at any time, so that
 //! nothing of it ever waits for a call. A [`Session`] has a name and settings and starts a kernel when it needs one;
 //! [`Sessions`] is the table of them.
@@ -19,7 +19,7 @@ mod snapshot;
 mod turn;
 
 pub use driver::Driver;
-pub use error::PythonError;
+pub use error::{PythonError, named};
 pub use health::{Condition, Health};
 pub use kernel::{Bounds, Cell, Kernel, News, Pong, Question};
 pub use output::{Captured, beginning_and_end};

@@ -1,4 +1,4 @@
-//! The lines that are spoken with `driver.py`: JSON, one object each. Pure.
+//! The lines that are spoken with the driver: JSON, one object each. Pure.
 //!
 //! Whoever runs cells can reach the socket and say anything there, so a line that is none of these is no fault of ours and
 //! means nothing; only one that has no end is refused.

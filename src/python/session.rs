@@ -12,7 +12,7 @@ use super::health::{Health, Samples};
 use super::kernel::{Bounds, Cell, Kernel, News};
 use super::output::Captured;
 use super::packages::names_module;
-use super::snapshot::{Changes, Snapshot};
+use super::snapshot::{Changes, Lookout};
 use super::turn::Turn;
 use crate::cancel::CancelToken;
 use crate::exec::{ExecError, Exit, Launcher, Running, place_of};
@@ -59,6 +59,7 @@ pub struct Session {
     created: SystemTime,
     idle: Duration,
     turn: Turn,
+    lookout: Lookout,
     /// Held while the interpreter starts or ends, so that there is never more than one.
     starting: Mutex<()>,
     state: Mutex<State>,
@@ -114,8 +115,9 @@ impl Session {
             samples: Samples::default(),
             is_deleted: false,
         };
-        let (turn, starting, state) = (Turn::default(), Mutex::default(), Mutex::new(state));
-        Self { name, number, settings, created: now, idle, turn, starting, state }
+        let (turn, lookout, starting, state) =
+            (Turn::default(), Lookout::default(), Mutex::default(), Mutex::new(state));
+        Self { name, number, settings, created: now, idle, turn, lookout, starting, state }
     }
 
     /// Its name.
@@ -244,7 +246,10 @@ impl Session {
             return Err(PythonError::Busy { session: self.name.clone(), seconds: running.as_secs_f64() });
         };
         let directory = self.directory(ground.policy)?;
-        let before = Snapshot::take(&directory, &CancelToken::new());
+        let before = self.lookout.look(&directory, cancel);
+        if cancel.is_cancelled() {
+            return Err(PythonError::Cancelled);
+        }
         let mut kernel = self.kernel(ground, cancel)?;
         let mut cell = kernel.execute(code, bounds, cancel, on_news)?;
         let unbegun = cell.ended.filter(|_| !cell.has_begun && !cell.killed && !cell.cancelled);
@@ -272,15 +277,21 @@ impl Session {
         }
         self.lock().last_activity = SystemTime::now();
         let logs = self.keep_logs(ground, &mut cell, &mut notes);
-        let changes = changes_since(before, &directory);
+        let changes = self.lookout.changes_since(before, &directory, cancel);
         Ok(Ran { cell, changes, logs, lost, notes })
     }
 
     /// Does something that is no cell, and looks what files that makes and changes.
-    pub fn with_changes<T>(&self, policy: &Policy, work: impl FnOnce() -> T) -> Result<(T, Changes), PythonError> {
+    pub fn with_changes<T>(
+        &self,
+        policy: &Policy,
+        cancel: &CancelToken,
+        work: impl FnOnce() -> T,
+    ) -> Result<(T, Changes), PythonError> {
         let directory = self.directory(policy)?;
-        let before = Snapshot::take(&directory, &CancelToken::new());
-        Ok((work(), changes_since(before, &directory)))
+        let before = self.lookout.look(&directory, cancel);
+        let done = work();
+        Ok((done, self.lookout.changes_since(before, &directory, cancel)))
     }
 
     /// Puts outputs that are not shown whole into files.
@@ -398,14 +409,6 @@ impl State {
             self.exit = Some(exit);
         }
         is_own
-    }
-}
-
-/// What has changed since.
-fn changes_since(before: Result<Snapshot, FsError>, directory: &Checked<Read>) -> Changes {
-    match (before, Snapshot::take(directory, &CancelToken::new())) {
-        (Ok(before), Ok(after)) => before.until(&after),
-        _ => Changes { partial: Some("the directory could not be looked at"), ..Changes::default() },
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::error::PythonError;
 use super::session::{Session, Settings};
-use crate::limits::{DEFAULT_PYTHON, MAX_SESSION_NAME_CHARS, MAX_STORED_SESSIONS};
+use crate::limits::{DEFAULT_PYTHON, MAX_SESSION_NAME_CHARS, MAX_SESSIONS_TOLD, MAX_STORED_SESSIONS};
 
 /// The session that is always there.
 pub const DEFAULT_SESSION: &str = "default";
@@ -156,8 +156,11 @@ impl Table {
     }
 
     fn unknown(&self, name: &str) -> PythonError {
-        let known: Vec<String> = self.all.iter().map(|session| format!("`{}`", session.name())).collect();
-        PythonError::Unknown { name: name.to_owned(), known: format!("there are {}", known.join(", ")) }
+        let known = self.all.iter().take(MAX_SESSIONS_TOLD).map(|session| format!("`{}`", session.name()));
+        let known = known.collect::<Vec<_>>().join(", ");
+        let more = self.all.len().saturating_sub(MAX_SESSIONS_TOLD);
+        let more = if more > 0 { format!(" and {more} more (list_sessions)") } else { String::new() };
+        PythonError::Unknown { name: name.to_owned(), known: format!("there are {known}{more}") }
     }
 }
 

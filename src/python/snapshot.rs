@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::cancel::CancelToken;
-use crate::fs::{Found, FsError, Order, Visitor, WalkOptions, walk};
-use crate::limits::{MAX_CHANGED_FILES, MAX_SNAPSHOT_FILES, MAX_WALK_DEPTH, SNAPSHOT_MS};
+use crate::cancel::{Bound, CancelToken};
+use crate::fs::{Ended, Found, FsError, Order, Visitor, WalkOptions, walk};
+use crate::limits::{MAX_CHANGED_FILES, MAX_SNAPSHOT_FILES, MAX_WALK_DEPTH, SNAPSHOT_MS, SNAPSHOT_PAUSE_TIMES};
 use crate::policy::{Checked, Kind, Read};
 
 /// Directories whose files are no business of a cell's reader, by name.
@@ -35,27 +37,36 @@ pub struct Changes {
 }
 
 impl Snapshot {
-    /// Looks at the files now.
+    /// Looks at the files now, for so long as may be, or until the call is cancelled.
     pub(super) fn take(dir: &Checked<Read>, cancel: &CancelToken) -> Result<Self, FsError> {
+        let deadline = Instant::now().checked_add(Duration::from_millis(SNAPSHOT_MS));
+        Self::within(dir, Bound { deadline, cancel: Some(cancel) })
+    }
+
+    fn within(dir: &Checked<Read>, bound: Bound<'_>) -> Result<Self, FsError> {
+        let looker = Looker { bound, stop: CancelToken::new(), files: AtomicUsize::new(0) };
         let options = WalkOptions {
             threads: None,
             order: Order::Names,
             max_depth: MAX_WALK_DEPTH,
             respect_gitignore: false,
             above: &[],
-            cancel,
+            cancel: &looker.stop,
         };
-        let until = Instant::now() + Duration::from_millis(SNAPSHOT_MS);
         let mut snapshot = Self::default();
-        walk(dir, &options, &Looker, |found: Vec<(Box<[u8]>, Mark)>| {
-            snapshot.is_partial |= snapshot.files.len() + found.len() > MAX_SNAPSHOT_FILES || Instant::now() >= until;
-            if snapshot.is_partial {
-                return ControlFlow::Break(());
-            }
+        let ended = walk(dir, &options, &looker, |found: Vec<(Box<[u8]>, Mark)>| {
             snapshot.files.extend(found);
             ControlFlow::Continue(())
         })?;
+        if ended == Ended::Stopped || looker.stop.is_cancelled() {
+            return Ok(Self::partial());
+        }
         Ok(snapshot)
+    }
+
+    /// One that says nothing.
+    pub(super) fn partial() -> Self {
+        Self { is_partial: true, ..Self::default() }
     }
 
     /// What has changed from this one to a later one.
@@ -85,9 +96,58 @@ impl Snapshot {
     }
 }
 
-struct Looker;
+/// Looks at the files of one session.
+#[derive(Debug, Default)]
+pub(super) struct Lookout {
+    /// They were too many; not before this moment is that tried again.
+    next: Mutex<Option<Instant>>,
+}
 
-impl Visitor for Looker {
+impl Lookout {
+    /// Looks at the files, unless that took too long a moment ago: cells that run one after the other shall not wait for it
+    /// each.
+    pub(super) fn look(&self, dir: &Checked<Read>, cancel: &CancelToken) -> Result<Snapshot, FsError> {
+        let begun = Instant::now();
+        if self.lock().is_some_and(|next| begun < next) {
+            return Ok(Snapshot::partial());
+        }
+        let snapshot = Snapshot::take(dir, cancel)?;
+        if snapshot.is_partial && !cancel.is_cancelled() {
+            *self.lock() = Instant::now().checked_add(begun.elapsed() * SNAPSHOT_PAUSE_TIMES);
+        }
+        Ok(snapshot)
+    }
+
+    /// What has changed since.
+    pub(super) fn changes_since(
+        &self,
+        before: Result<Snapshot, FsError>,
+        dir: &Checked<Read>,
+        cancel: &CancelToken,
+    ) -> Changes {
+        let after = match &before {
+            Ok(before) if before.is_partial => Ok(Snapshot::partial()),
+            _ => self.look(dir, cancel),
+        };
+        match (before, after) {
+            (Ok(before), Ok(after)) => before.until(&after),
+            _ => Changes { partial: Some("the directory could not be looked at"), ..Changes::default() },
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Looker<'a> {
+    bound: Bound<'a>,
+    /// Ends the walk.
+    stop: CancelToken,
+    files: AtomicUsize,
+}
+
+impl Visitor for Looker<'_> {
     type Local = ();
     type Out = Vec<(Box<[u8]>, Mark)>;
     type Notes = ();
@@ -99,11 +159,19 @@ impl Visitor for Looker {
         !SKIPPED.contains(&name)
     }
 
+    // Directories are asked about too: a tree of nothing but directories is no shorter.
     fn visit(&self, (): &mut (), out: &mut Self::Out, found: &Found<'_>, (): &()) {
+        if self.stop.is_cancelled() {
+            return;
+        }
         if found.kind() == Kind::File
             && let Some(version) = found.version()
         {
             out.push((found.rel().into(), (version.inode, version.size, version.modified)));
+            self.files.fetch_add(1, Ordering::Relaxed);
+        }
+        if self.bound.is_over() || self.files.load(Ordering::Relaxed) > MAX_SNAPSHOT_FILES {
+            self.stop.cancel();
         }
     }
 
@@ -117,6 +185,7 @@ impl Visitor for Looker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::{Access, Grant, Policy};
     use pretty_assertions::assert_eq;
 
     fn snapshot(files: &[(&str, Mark)]) -> Snapshot {
@@ -153,7 +222,26 @@ mod tests {
 
     #[test]
     fn directories_of_tools_are_left_out() {
-        assert!(!Looker.enters(b"a/node_modules") && !Looker.enters(b".git"));
-        assert!(Looker.enters(b"a/src") && Looker.enters(b"targets"));
+        let looker = Looker { bound: Bound::default(), stop: CancelToken::new(), files: AtomicUsize::new(0) };
+        assert!(!looker.enters(b"a/node_modules") && !looker.enters(b".git"));
+        assert!(looker.enters(b"a/src") && looker.enters(b"targets"));
+    }
+
+    #[test]
+    fn looking_ends_in_time_and_with_the_call_also_where_there_are_only_directories() {
+        let tree = tempfile::tempdir().unwrap();
+        for name in ["a", "b", "c"] {
+            std::fs::create_dir_all(tree.path().join(name).join("d")).unwrap();
+        }
+        let grant = Grant { path: tree.path().canonicalize().unwrap(), access: Access::ReadOnly };
+        let policy = Policy::open(&[grant], &[]).unwrap();
+        let dir = policy.read(".").unwrap();
+        let is_partial = |bound| Snapshot::within(&dir, bound).unwrap().is_partial;
+        assert!(!is_partial(Bound::default()));
+        assert!(is_partial(Bound { deadline: Some(Instant::now()), cancel: None }));
+        let cancel = CancelToken::new();
+        assert!(!is_partial(Bound { deadline: None, cancel: Some(&cancel) }));
+        cancel.cancel();
+        assert!(is_partial(Bound { deadline: None, cancel: Some(&cancel) }));
     }
 }

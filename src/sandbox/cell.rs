@@ -188,9 +188,16 @@ impl Cells {
         }
     }
 
-    /// What a command that is about to run gets for itself; these supervisors have not been reaped yet.
-    pub fn prepare(&mut self, supervisors: &HashSet<i32>) -> Result<Berth, Fault> {
-        let entry = self.roll.as_mut().map(|roll| roll.begin(supervisors)).transpose().step("count the commands")?;
+    /// What a command that is about to run gets for itself; these supervisors have not been reaped yet. One that stays is
+    /// not counted as running: the server knows when it does something (`exec/works`).
+    pub fn prepare(&mut self, supervisors: &HashSet<i32>, stays: bool) -> Result<Berth, Fault> {
+        let entry = self
+            .roll
+            .as_mut()
+            .filter(|_| !stays)
+            .map(|roll| roll.begin(supervisors))
+            .transpose()
+            .step("count the commands")?;
         Ok(Berth { group: self.groups.as_mut().map(Groups::make).transpose()?, entry })
     }
 

@@ -96,6 +96,7 @@ impl Launcher {
             stdin: true,
             terminal: None,
             announce: false,
+            stays: false,
             intercept: None,
         };
         let handed = Handed { command: there, channel: None, bundle: None, stdio };
@@ -147,7 +148,7 @@ impl Launcher {
         if self.supervisors.is_empty() {
             self.cells.begin();
         }
-        let berth = null.and_then(|()| self.cells.prepare(&self.supervisors));
+        let berth = null.and_then(|()| self.cells.prepare(&self.supervisors, request.stays));
         let copied = berth.and_then(|berth| match self.cells.copy() {
             Ok(copied) => Ok((copied, berth)),
             Err(fault) => {

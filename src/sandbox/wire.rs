@@ -143,6 +143,8 @@ pub struct Request {
     pub terminal: Option<(u16, u16)>,
     /// Whether the server wants to hear [`Event::Started`].
     pub announce: bool,
+    /// Whether the program stays, and mostly waits: what commands do meanwhile is not its doing.
+    pub stays: bool,
     /// Whether its calls over the network are intercepted, and how.
     pub intercept: Option<Intercept>,
 }
@@ -388,6 +390,7 @@ mod tests {
             stdin: false,
             terminal: Some((24, 80)),
             announce: true,
+            stays: false,
             intercept: Some(Intercept { dial: true, open: false, bundle: true, proxy_only: false }),
         };
         send(&here, &request, &[write.as_fd()]).unwrap();

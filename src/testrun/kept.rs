@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     fn captured(text: &str) -> Captured {
-        Captured { bytes: text.into(), total_bytes: text.len() as u64, truncated: false }
+        Captured { bytes: text.into(), end: vec![], total_bytes: text.len() as u64, truncated: false }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What is said about a cell beside what came of it: what the agent can do about why it failed.
 
-use crate::python::Raised;
+use crate::python::{Raised, named};
 
 /// What surrounds a cell.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,9 @@ pub(super) fn hints(
             hints.push("sessions have no input: put the values into the code instead of input()".to_owned());
         }
         if let Some(module) = missing_module(raised) {
-            hints.push(match owner(module) {
+            let owner = owner(module);
+            let module = named(module);
+            hints.push(match owner {
                 Some(session) => {
                     format!("session `{session}` has `{module}`; install_packages gives it to this one too")
                 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::python::{Open, absolute, ground};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::limits::DEFAULT_PYTHON;
+use crate::limits::{DEFAULT_PYTHON, MAX_SESSION_DESCRIPTION_CHARS};
 use crate::python::Settings;
 use crate::text::escape::show_path;
 
@@ -70,6 +70,12 @@ impl Tool for CreateSession {
         }
         let environment = environment(params.environment.unwrap_or_default())?;
         let description = params.description;
+        let chars = description.as_deref().map_or(0, |text| text.chars().count());
+        if chars > MAX_SESSION_DESCRIPTION_CHARS {
+            return Err(Error::params(format!(
+                "`description` of create_session is {chars} characters long, and at most {MAX_SESSION_DESCRIPTION_CHARS} are allowed"
+            )));
+        }
         let settings = Settings { description: description.clone(), python, directory, environment };
         let session = sessions.create(&params.session_id, settings)?;
         let kernel = session.kernel(&ground, context.cancel).inspect_err(|_| {

@@ -196,6 +196,10 @@ fn reply(outcome: &Outcome, asked: Duration, timeout: Duration, rules: &Commands
 
 fn cut(name: &str, stream: &Captured) -> Option<String> {
     stream.truncated.then(|| {
-        format!("{name} truncated: the first {} of {} bytes are shown", stream.bytes.len(), stream.total_bytes)
+        let (shown, all) = (stream.bytes.len(), stream.total_bytes);
+        format!(
+            "{name} truncated: {shown} of {all} bytes are shown, beginning and end; for all of it redirect it to a file, or use \
+             background: true and follow_command"
+        )
     })
 }

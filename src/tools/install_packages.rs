@@ -12,8 +12,8 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{self, Bounds, ExecError, place_of};
 use crate::limits::{DEFAULT_INSTALL_SECS, KILL_GRACE_MS, MAX_INSTALL_SECS, MAX_PACKAGES};
-use crate::python::PythonError;
 use crate::python::packages::{ALL_THERE, NO_ENVIRONMENT, NO_PIP, NOT_THERE, found, is_path, script};
+use crate::python::{PythonError, named};
 
 /// Installs packages.
 pub struct InstallPackages;
@@ -116,10 +116,11 @@ impl Tool for InstallPackages {
 /// The refusal where names are wanted that are not there, and there is no network.
 fn not_there(wanted: &[String]) -> Error {
     let names: Vec<String> =
-        wanted.iter().filter(|package| !is_path(package)).map(|package| format!("`{package}`")).collect();
+        wanted.iter().filter(|package| !is_path(package)).map(|package| format!("`{}`", named(package))).collect();
+    let names = named(&names.join(", ")).into_owned();
     Error::Refused {
         what: "install_packages",
-        reason: format!("{} would have to be fetched, and programs have no network", names.join(", ")),
+        reason: format!("{names} would have to be fetched, and programs have no network"),
         hint: "name a wheel or a source tree in an allowed directory; the operator can allow more with --network host",
     }
 }
@@ -128,7 +129,10 @@ fn not_there(wanted: &[String]) -> Error {
 fn one(context: &Context<'_>, package: &str) -> Result<String, Error> {
     let package = package.trim();
     if package.is_empty() || package.starts_with('-') || package.chars().any(char::is_control) {
-        return Err(Error::params(format!("`packages` of install_packages has `{package}`, which is no package")));
+        return Err(Error::params(format!(
+            "`packages` of install_packages has `{}`, which is no package",
+            named(package)
+        )));
     }
     if is_path(package) {
         let file = context.services.policy.read(Path::new(package)).map_err(PythonError::Policy)?;

@@ -16,7 +16,7 @@ use crate::limits::{
     CELL_GRACE_MS, DEFAULT_CELL_SECS, MAX_CELL_SECS, PYTHON_OUTPUT_CAP_BYTES, PYTHON_RESULT_CAP_BYTES,
 };
 use crate::protocol::Content;
-use crate::python::{Bounds, News, Ran, Session, Shown, beginning_and_end};
+use crate::python::{Bounds, News, Ran, Session, Shown, beginning_and_end, named};
 
 /// Runs a cell.
 pub struct RunPythonCode;
@@ -32,6 +32,8 @@ pub struct Params {
     /// Session to run it in (default: the active one)
     #[schemars(extend("x-aliases" = ["session"]))]
     session_id: Option<String>,
+    /// Send output as progress while it runs (default true; needs a progress token)
+    stream: Option<bool>,
 }
 
 /// What came of a cell.
@@ -95,11 +97,11 @@ impl Tool for RunPythonCode {
             grace: Duration::from_millis(CELL_GRACE_MS),
             output_cap_bytes: PYTHON_OUTPUT_CAP_BYTES.min(context.services.commands.output_cap_bytes),
         };
-        let progress = context.progress;
+        let (progress, streams) = (context.progress, params.stream.unwrap_or(true));
         let mut on_news = |news: News<'_>| {
             if progress.is_wanted() {
                 let (done, all) = (news.elapsed.as_millis() as u64, timeout.as_millis() as u64);
-                if news.text.is_empty() {
+                if news.text.is_empty() || !streams {
                     let text =
                         format!("running for {:.1} s, {} bytes of output", news.elapsed.as_secs_f64(), news.bytes);
                     progress.report_now(done, Some(all), &text);
@@ -140,7 +142,7 @@ fn reply(
     let mut error = cell.error.take().map(|raised| {
         let [message, traceback] =
             [raised.value, raised.traceback].map(|text| beginning_and_end(text, PYTHON_RESULT_CAP_BYTES));
-        Failure { name: raised.name, message, traceback }
+        Failure { name: named(&raised.name).into_owned(), message, traceback }
     });
     if cell.timed_out {
         let seconds = timeout.as_secs();

@@ -82,7 +82,7 @@ impl Tool for RunScript {
         let grace = Duration::from_millis(KILL_GRACE_MS);
         let bounds = Bounds { timeout, grace, output_cap_bytes: services.commands.output_cap_bytes };
         let begun = Instant::now();
-        let (outcome, changes) = session.with_changes(&services.policy, || {
+        let (outcome, changes) = session.with_changes(&services.policy, context.cancel, || {
             exec::run(
                 ground.launcher,
                 &command,
@@ -101,8 +101,9 @@ impl Tool for RunScript {
         };
         let mut notes = Vec::new();
         for (name, stream) in [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)] {
-            if let Captured { truncated: true, bytes, total_bytes } = stream {
-                notes.push(format!("{name} truncated: the first {} of {total_bytes} bytes are shown", bytes.len()));
+            if let Captured { truncated: true, bytes, total_bytes, .. } = stream {
+                let shown = bytes.len();
+                notes.push(format!("{name} truncated: {shown} of {total_bytes} bytes are shown, beginning and end"));
             }
         }
         if outcome.timed_out {

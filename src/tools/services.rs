@@ -6,7 +6,10 @@ use std::time::Duration;
 use crate::calls::{Isolation, Reach};
 use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;
-use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_COMMAND_TIMEOUT_SECS, MAX_RESIDENTS, OUTPUT_CAP_BYTES};
+use crate::limits::{
+    DEFAULT_COMMAND_TIMEOUT_SECS, MAX_COMMAND_TIMEOUT_SECS, MAX_PYTHON_SESSIONS, OUTPUT_CAP_BYTES,
+    RESIDENTS_FOR_A_SESSION,
+};
 use crate::policy::Policy;
 use crate::python::Sessions;
 use crate::sandbox::{Scratch, Standing, Tier};
@@ -99,7 +102,7 @@ impl Commands {
             max_timeout: Duration::from_secs(MAX_COMMAND_TIMEOUT_SECS),
             output_cap_bytes: OUTPUT_CAP_BYTES,
             running: Running::default(),
-            residents: Running::new(MAX_RESIDENTS),
+            residents: Running::new(RESIDENTS_FOR_A_SESSION * MAX_PYTHON_SESSIONS),
         }
     }
 

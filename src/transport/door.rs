@@ -106,14 +106,20 @@ impl Door {
             let watched = self.watched.load(SeqCst);
             let pause = if watched { Duration::from_millis(TAKEOVER_MS) } else { pace };
             let timeout = Timespec::try_from(pause).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
+            let has_ended = self.ended.load(SeqCst);
             let waits = watched || !self.session.is_idle() || self.session.stuck() > 0;
             let mut fds = vec![PollFd::new(&self.wake, PollFlags::IN)];
             fds.extend(stop.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+            // A client that has only closed its side still reads. One that is gone altogether waits for nothing.
+            let answers = self.writer.watched().filter(|_| has_ended);
+            let at = fds.len();
+            fds.extend(answers.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::empty())));
             match poll(&mut fds, waits.then_some(&timeout)) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
-            if fds.get(1).is_some_and(|fd| !fd.revents().is_empty()) {
+            let is_gone = fds.get(at).is_some_and(|fd| !fd.revents().is_empty());
+            if is_gone || stop.is_some() && fds.get(1).is_some_and(|fd| !fd.revents().is_empty()) {
                 self.session.cancel_all();
                 return Ok(End::Stopped);
             }

@@ -1,6 +1,7 @@
 //! The one writer: a lock, one `write` a message.
 
-use std::io::Write;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -12,12 +13,26 @@ pub struct Writer {
     sink: Mutex<Box<dyn Write + Send>>,
     broken: AtomicBool,
     bell: OnceLock<Wake>,
+    /// Says when nobody reads any more, before anything is written.
+    watched: Option<OwnedFd>,
 }
 
 impl Writer {
     /// Writes to `sink`, which should not buffer.
     pub fn new(sink: impl Write + Send + 'static) -> Self {
-        Self { sink: Mutex::new(Box::new(sink)), broken: AtomicBool::new(false), bell: OnceLock::new() }
+        Self { sink: Mutex::new(Box::new(sink)), broken: AtomicBool::new(false), bell: OnceLock::new(), watched: None }
+    }
+
+    /// The same for a descriptor: that its other end was closed is then known at once, and not only when something is
+    /// written. Fails when there is no descriptor left for that.
+    pub fn to_descriptor(sink: impl Write + AsFd + Send + 'static) -> io::Result<Self> {
+        let watched = Some(sink.as_fd().try_clone_to_owned()?);
+        Ok(Self { watched, ..Self::new(sink) })
+    }
+
+    /// What has an error or a hang-up (poll(2)) once nobody reads any more.
+    pub(super) fn watched(&self) -> Option<BorrowedFd<'_>> {
+        self.watched.as_ref().map(AsFd::as_fd)
     }
 
     /// Rings `bell` when the other side goes away. The first bell is the one that counts.

@@ -60,6 +60,12 @@ if ! cmp -s "$here/http/package-lock.json" "$web/installed-lock.json"; then
     cp "$here/http/package-lock.json" "$web/installed-lock.json"
 fi
 cp "$here/http/clients.mjs" "$here/checks.mjs" "$web/"
+analysis=$place/analysis
+if ! cmp -s "$here/analysis/requirements.txt" "$analysis.txt"; then
+    rm -rf "$analysis"
+    "$place/venv/bin/pip" install --quiet --disable-pip-version-check --target "$analysis" -r "$here/analysis/requirements.txt"
+    cp "$here/analysis/requirements.txt" "$analysis.txt"
+fi
 # What run_tests runs: the oldest Vitest that it knows, and the newest. Without a lock: npm leaves out of one what is
 # for other platforms, and then refuses to install from it.
 for vitest in vitest3 vitest5; do
@@ -78,7 +84,8 @@ if ! cmp -s "$here/runs/requirements.txt" "$runs/installed.txt"; then
     cp "$here/runs/requirements.txt" "$runs/installed.txt"
 fi
 # Imports are looked for beside the script.
-cp "$here/checks.mjs" "$here/ts_client.mjs" "$here/ts_mock.mjs" "$here/vitest.mjs" "$place/"
+cp "$here/checks.mjs" "$here/ts_client.mjs" "$here/ts_mock.mjs" "$here/ts_sessions.mjs" "$here/vitest.mjs" \
+    "$place/"
 
 walls=require
 if [ "${REPLAY_TEST_REQUIRE_SANDBOX:-}" != 1 ] && ! "$binary" sandbox run --allow "$here" -- true; then
@@ -94,6 +101,9 @@ done
 node22=$web/node_modules/node/bin/node
 "$node22" "$web/clients.mjs" "$binary" "$walls" || failed=1
 "$web/venv/bin/python" "$here/http/clients.py" "$binary" "$walls" "$node22" || failed=1
+# With the system's interpreter, which the libraries were installed for.
+"$place/venv/bin/python" "$here/python_sessions.py" "$binary" "$walls" "$analysis" || failed=1
+node "$place/ts_sessions.mjs" "$binary" "$walls" "$analysis" || failed=1
 "$place/venv/bin/python" "$here/python_mock.py" "$binary" "$here/mock.yaml" "$here/mock_expect.yaml" || failed=1
 node "$place/ts_mock.mjs" "$binary" "$here/mock.yaml" "$here/mock_expect.yaml" || failed=1
 if [ "$walls" = require ]; then

@@ -119,7 +119,7 @@ impl Shell {
 }
 
 fn whole(text: &str) -> Captured {
-    Captured { bytes: text.as_bytes().to_vec(), total_bytes: text.len() as u64, truncated: false }
+    Captured { bytes: text.as_bytes().to_vec(), end: vec![], total_bytes: text.len() as u64, truncated: false }
 }
 
 fn done(stdout: &str, stderr: &str, exit: Exit) -> Outcome {
@@ -171,8 +171,14 @@ fn keeps_the_cap_and_counts_the_rest_without_blocking_the_writer() {
     shell.cap = 1000;
     let outcome = shell.run("head -c 10000000 /dev/zero | tr '\\0' x; head -c 3000000 /dev/zero >&2");
     assert_eq!(outcome.exit, Exit::Code(0));
-    assert_eq!(outcome.stdout, Captured { bytes: vec![b'x'; 1000], total_bytes: 10_000_000, truncated: true });
-    assert_eq!(outcome.stderr, Captured { bytes: vec![0; 1000], total_bytes: 3_000_000, truncated: true });
+    assert_eq!(
+        outcome.stdout,
+        Captured { bytes: vec![b'x'; 1000], end: vec![b'x'; 500], total_bytes: 10_000_000, truncated: true }
+    );
+    assert_eq!(
+        outcome.stderr,
+        Captured { bytes: vec![0; 1000], end: vec![0; 500], total_bytes: 3_000_000, truncated: true }
+    );
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod cells;
 mod endings;
+mod hostile;
 mod load;
 mod sessions;
 mod tools;

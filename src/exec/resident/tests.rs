@@ -40,6 +40,7 @@ fn expected() -> Request {
         stdin: true,
         terminal: None,
         announce: true,
+        stays: true,
         intercept: None,
     }
 }

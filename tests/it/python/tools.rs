@@ -140,3 +140,35 @@ fn without_walls_there_is_no_python_and_the_files_live_on() {
     let _ = server.call("run_python_code", json!({"code": "1"}));
     assert_eq!(server.call("read_file", json!({"path": "a"})).text(), "x");
 }
+
+#[test]
+fn no_error_repeats_a_long_parameter() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let long = "x".repeat(100_000);
+    let calls = [
+        ("create_session", json!({"session_id": "a", "python": long})),
+        ("create_session", json!({"session_id": "a", "python": format!("/{long}")})),
+        ("create_session", json!({"session_id": long})),
+        ("create_session", json!({"session_id": "a", "description": long})),
+        ("create_session", json!({"session_id": "a", "environment": [long]})),
+        ("create_session", json!({"session_id": "a", "working_directory": long})),
+        ("switch_session", json!({"session_id": long})),
+        ("run_python_code", json!({"code": "1", "session_id": long})),
+        ("run_python_code", json!({"code": format!("import {long}")})),
+        ("run_python_code", json!({"code": format!("raise type('{long}', (Exception,), {{}})")})),
+        ("run_script", json!({"path": long})),
+        ("install_packages", json!({"packages": [long]})),
+        ("install_packages", json!({"packages": [format!("\t{long}\t-\n{long}")]})),
+        ("inspect_object", json!({"code": "x", "cursor_pos": 1, "session_id": long})),
+        ("list_files", json!({"path": long})),
+    ];
+    for (tool, arguments) in calls {
+        let reply = server.call(tool, arguments);
+        let failure = reply.failure().unwrap_or_else(|| panic!("{tool} has not failed"));
+        // What a cell has raised is its output, which has a cap of its own.
+        let most = if tool == "run_python_code" { 30_000 } else { 2_000 };
+        let beginning: String = failure.message.chars().take(300).collect();
+        assert!(failure.message.len() < most, "{tool}: {} bytes: {beginning}", failure.message.len());
+    }
+}

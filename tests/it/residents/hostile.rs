@@ -98,6 +98,7 @@ fn a_flood_of_questions_keeps_nobody_from_ending_it() {
             stdin: false,
             terminal: None,
             announce: false,
+            stays: true,
             intercept: None,
         };
         let null = fs::File::options().write(true).open("/dev/null").unwrap();

@@ -38,6 +38,31 @@ fn nobody_is_told_of_a_network_that_another_looked_for() {
 }
 
 #[test]
+fn a_python_session_that_only_waits_takes_no_hint_away() {
+    if !installed("bash") || !installed("python3") {
+        return;
+    }
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &["--tools", "files,command,python"], &[]);
+        let mut python = |code: &str| walls.server.call("run_python_code", json!({"code": code}));
+        assert_eq!(python("x = 1").failure(), None, "{setting:?}");
+        let looking = "bash -c 'exec 3<>/dev/udp/192.0.2.1/9' || exit 1";
+        assert!(walls.sh(looking).text.contains(TOLD), "{setting:?}");
+        // While a cell runs, which may look for one itself, it is not known who did.
+        let by_itself = setting.tier == Tier::Landlock;
+        let code = "import os\nos.mkfifo('go') if not os.path.exists('go') else None\nopen('begun', 'w').close()\nopen('go').read()";
+        let id = walls.server.send("tools/call", json!({"name": "run_python_code", "arguments": {"code": code}}));
+        walls.sh("until [ -e begun ]; do :; done");
+        let ran = walls.sh(looking);
+        assert_eq!((ran.code, ran.text.contains(TOLD)), (1, by_itself), "{setting:?}: {}", ran.text);
+        walls.sh("echo > go");
+        assert_eq!(walls.server.reply_to(&id).failure(), None, "{setting:?}");
+        assert!(walls.sh(looking).text.contains(TOLD), "{setting:?}");
+        walls.end();
+    });
+}
+
+#[test]
 fn what_only_namespaces_can_give_is_refused_without_them() {
     everywhere(|setting| {
         for (flag, value) in [("--network", "loopback"), ("--limit-processes", "1000")] {

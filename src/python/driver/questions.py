@@ -1,0 +1,175 @@
+
+
+MISSING = object()
+IMPORTS = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]+([\w., \t]+)", re.MULTILINE)
+MADE = re.compile(r"\b(?:def|class|as|for|import)[ \t]+(\w+)|\b(\w+)[ \t]*=(?!=)")
+# Modules that do something when they are imported.
+EGGS = ("antigravity", "this", "idlelib", "turtledemo")
+
+
+class Questions:
+    """What a session answers while a cell may run, on a thread of its own. Asking an object may run its code."""
+
+    def answer(self, request):
+        asked = request["op"]
+        if asked == "complete":
+            return self.complete(request["code"], request["cursor"])
+        if asked == "inspect":
+            return self.inspect(request["code"], request["cursor"], request.get("detail", 0))
+        if asked == "variables":
+            return self.variables()
+        if asked == "ping":
+            seconds = MONOTONIC() - self.since if self.running is not None else None
+            return {"busy": self.running is not None, "seconds": seconds, "test": 6 * 7}
+        if asked == "packages":
+            import site
+
+            site.addsitedir(request["directory"])
+            # In front of what the system has, as in a session that starts with them.
+            if request["directory"] in sys.path:
+                sys.path.remove(request["directory"])
+            sys.path.insert(1, request["directory"])
+            importlib.invalidate_caches()
+            return {}
+        return {"error": f"unknown op {asked!r}"}
+
+    def complete(self, code, cursor):
+        cursor = max(0, min(cursor, len(code)))
+        matches, start = self.complete_plainly(code, code[:cursor])
+        if matches:
+            return {"matches": matches[:MAX_MATCHES], "cursor_start": start, "cursor_end": cursor}
+        try:
+            # What names lead to is known at once; only the rest is worth the seconds that this may take.
+            import jedi
+
+            lines = code[:cursor].split("\n")
+            found = jedi.Interpreter(code, [dict(self.names)]).complete(len(lines), len(lines[-1]))
+            length = found[0].get_completion_prefix_length() if found else 0
+            matches, start = [one.name for one in found], cursor - length
+        except Exception:
+            # No jedi, or one that fails on this code.
+            pass
+        return {"matches": matches[:MAX_MATCHES], "cursor_start": start, "cursor_end": cursor}
+
+    def complete_plainly(self, code, before):
+        token = re.search(r"[\w.]*$", before).group()
+        start = len(before) - len(token)
+        owner, dot, part = token.rpartition(".")
+        if dot:
+            value = self.look_up(owner, before)
+            names = [] if value is MISSING else dir(value)
+            start += len(owner) + 1
+        elif re.search(r"^\s*(?:import|from)\s+\w*$", before.rpartition("\n")[2]):
+            names = self.modules()
+        else:
+            import keyword
+
+            names = self.names.keys() | set(dir(builtins)) | set(keyword.kwlist)
+            # What the code is about to make.
+            names |= {name for names in MADE.findall(code) for name in names if name and name != token}
+        matches = sorted(name for name in list(names) if name.startswith(part) and "." not in name)
+        # What is private is offered to who begins to spell it.
+        return [name for name in matches if part.startswith("_") or not name.startswith("_")], start
+
+    def modules(self):
+        """Names of what can be imported."""
+        if self.importable is None:
+            import pkgutil
+
+            known = getattr(sys, "stdlib_module_names", None) or sys.builtin_module_names
+            self.importable = set(known) | {found.name for found in pkgutil.iter_modules()}
+        return self.importable | sys.modules.keys()
+
+    def imported(self, name, code):
+        """What a name is that the code itself imports, if that is there already or part of Python."""
+        known = getattr(sys, "stdlib_module_names", sys.builtin_module_names)
+        for line in IMPORTS.finditer(code):
+            package, names = line.groups()
+            for one in names.split(","):
+                words = one.split()
+                # `import a.b` makes the name `a`, and `import a.b as c` the name `c`.
+                is_plain = not package and len(words) == 1
+                if not words or (words[0].partition(".")[0] if is_plain else words[-1]) != name:
+                    continue
+                module = package or (name if is_plain else words[0])
+                if module not in sys.modules and (module.partition(".")[0] not in known or module in EGGS):
+                    continue
+                try:
+                    found = importlib.import_module(module)
+                    return getattr(found, words[0]) if package else found
+                except Exception:
+                    continue
+        return MISSING
+
+    def look_up(self, dotted, code=""):
+        first, *rest = dotted.split(".")
+        value = self.names.get(first, getattr(builtins, first, MISSING))
+        if value is MISSING:
+            value = self.imported(first, code)
+        for name in rest:
+            try:
+                value = getattr(value, name)
+            except Exception:
+                return MISSING
+        return value
+
+    def inspect(self, code, cursor, detail):
+        import inspect
+
+        cursor = max(0, min(cursor, len(code)))
+        before = re.search(r"[\w.]*$", code[:cursor]).group()
+        after = re.match(r"\w*", code[cursor:]).group()
+        name = (before + after).strip(".")
+        # Inside the brackets of a call the function is meant.
+        if not name:
+            called = re.search(r"([\w.]+)\([^()]*$", code[:cursor])
+            name = called.group(1) if called else ""
+        value = self.look_up(name, code) if name else MISSING
+        if value is MISSING:
+            return {"found": False, "data": {}}
+        lines = [f"Name: {name}", f"Type: {class_name(value)}"]
+        try:
+            lines.append(f"Signature: {name}{inspect.signature(value)}")
+        except (TypeError, ValueError):
+            lines.append(f"Value: {brief(value)}")
+        documentation = inspect.getdoc(value)
+        if documentation:
+            lines.append("Docstring:\n" + (documentation if detail else shortened(documentation, 2000)))
+        for title, question in (("File", inspect.getsourcefile), ("Source", inspect.getsource)):
+            if title == "Source" and not detail:
+                continue
+            try:
+                lines.append(f"{title}: {question(value)}")
+            except Exception:
+                pass
+        data = {"text/plain": shortened("\n".join(lines))}
+        method = getattr(type(value), "_repr_html_", None)
+        if method is not None:
+            try:
+                data["text/html"] = shortened(method(value))
+            except Exception:
+                pass
+        return {"found": True, "data": data}
+
+    def variables(self):
+        found = []
+        for name, value in list(self.names.items()):
+            if type(name) is not str or name.startswith("_") or issubclass(type(value), types.ModuleType):
+                continue
+            one = {"name": name, "type": class_name(value)}
+            try:
+                one["value"] = brief(value)
+            except BaseException as error:
+                # It is about this value, and no reason to be silent about the others.
+                one["value"] = f"<its repr() raises {class_name(error)}>"
+            for member in ("shape", "__len__"):
+                try:
+                    size = getattr(value, member)
+                    one["size"] = str(size() if callable(size) else size)
+                    break
+                except BaseException:
+                    continue
+            found.append(one)
+            if len(found) == MAX_VARIABLES:
+                break
+        return {"variables": found}

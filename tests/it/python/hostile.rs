@@ -1,0 +1,119 @@
+//! Cells that break what the session itself stands on: they fail or succeed as they would in a script, and the session goes on.
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use super::{open, result, run, said};
+use crate::tree::Tree;
+
+/// Runs each of these in a session of its own, and each time another cell after it: the name of the error, or nothing.
+fn outcomes<'a>(codes: &[&'a str]) -> Vec<(&'a str, Value, Value)> {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let outcome = |code: &&'a str| {
+        result(&mut server, "kept = 41");
+        let ran = run(&mut server, code);
+        let after = said(&server.call("run_python_code", json!({"code": "kept + 1", "timeout": 20})));
+        server.call("restart_session", json!({}));
+        (*code, ran["error"]["name"].clone(), after["result"].clone())
+    };
+    codes.iter().map(outcome).collect()
+}
+
+fn all<'a>(codes: &[&'a str], name: &Value) -> Vec<(&'a str, Value, Value)> {
+    codes.iter().map(|code| (*code, name.clone(), json!("42"))).collect()
+}
+
+#[test]
+fn exceptions_that_cannot_be_shown_are_told_all_the_same() {
+    let codes = [
+        "class E(Exception):\n    def __str__(self): raise KeyboardInterrupt\nraise E()",
+        "class E(Exception):\n    def __str__(self): raise SystemExit(3)\n    __repr__ = __str__\nraise E()",
+        "class M(type):\n    __name__ = property(lambda self: 1 / 0)\nclass E(Exception, metaclass=M): pass\nraise E()",
+        "class T(str):\n    def __len__(self): raise SystemExit\n    __getitem__ = encode = __len__\n\
+         class E(Exception):\n    def __str__(self): return T('x')\nraise E()",
+        "class E(Exception):\n    __cause__ = __context__ = __traceback__ = property(lambda self: 1 / 0)\nraise E()",
+    ];
+    assert_eq!(outcomes(&codes), all(&codes, &json!("E")));
+    let codes = [
+        "class C:\n    def __bool__(self): raise ValueError\nraise SystemExit(C())",
+        "raise SystemExit('words')",
+        "raise SystemExit(256)",
+        "class R:\n    def __repr__(self): raise SystemExit('from repr')\nR()",
+    ];
+    assert_eq!(outcomes(&codes), all(&codes, &json!("SystemExit")));
+    // No text on the wire can hold half a character.
+    let codes = ["raise ValueError('\\ud800')"];
+    assert_eq!(outcomes(&codes), all(&codes, &json!("ValueError")));
+}
+
+#[test]
+fn what_cells_put_in_the_place_of_python_ends_no_session() {
+    let codes = [
+        "import builtins\nbuiltins.len = builtins.isinstance = builtins.type = builtins.str = builtins.set = None",
+        "import json\njson.dumps = json.loads = json.JSONEncoder = json.encoder.JSONEncoder = None",
+        "import os\nos.read = os.write = os.dup2 = os.fstat = os.path.sameopenfile = os._exit = None",
+        "import ast, linecache, signal, threading, time, traceback\nast.parse = ast.Expr = linecache.cache = None\n\
+         signal.signal = threading.get_ident = time.perf_counter = traceback.TracebackException = None",
+        "import sys\nstream = sys.stdout.detach()",
+        "import sys\ndel sys.stdout, sys.stderr",
+        "import sys\nclass F:\n    def flush(self): raise SystemExit\nsys.stdout = F()",
+        "import sys\nsys.displayhook = None",
+        "import sys\nsys.setrecursionlimit(30)",
+        "import sys\nsys.modules.clear()",
+        "globals()[5] = 6",
+    ];
+    assert_eq!(outcomes(&codes), all(&codes, &Value::Null));
+    // The cell's own traceback is then made without what is broken.
+    let code =
+        "import builtins, traceback\ntraceback.TracebackException = builtins.len = None\ndef f():\n    1 / 0\nf()";
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    assert_eq!(
+        run(&mut server, code)["error"],
+        json!({"name": "ZeroDivisionError", "message": "division by zero", "traceback": "Traceback (most recent call \
+            last):\n  File \"<cell 1>\", line 5, in <module>\n  File \"<cell 1>\", line 4, in f\nZeroDivisionError: \
+            division by zero\n"})
+    );
+}
+
+#[test]
+fn a_signal_handler_of_a_cell_that_raises_between_cells_ends_no_session() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let code = "import os, signal, threading\nkept = 41\ncame = []\ndef handler(*_):\n    came.append(1)\n    raise TimeoutError\n\
+                signal.signal(signal.SIGALRM, handler)\nsignal.setitimer(signal.ITIMER_REAL, 0.02)\nNone";
+    result(&mut server, code);
+    let until = std::time::Instant::now() + crate::harness::DEADLINE;
+    loop {
+        let variables = said(&server.call("list_variables", json!({})));
+        let came = variables["variables"].as_array().unwrap().iter().find(|one| one["name"] == "came").unwrap().clone();
+        if came["value"] == "[1]" {
+            break;
+        }
+        assert!(std::time::Instant::now() < until, "{came}");
+    }
+    assert_eq!(result(&mut server, "kept + 1"), "42");
+}
+
+#[test]
+fn questions_about_objects_that_raise_are_answered() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let code = "class A:\n    def __repr__(self): raise SystemExit\n    def __len__(self): raise KeyboardInterrupt\n\
+                class B:\n    @property\n    def __class__(self): raise OSError('none')\na, b, c = A(), B(), 3\nNone";
+    result(&mut server, code);
+    let variables = said(&server.call("list_variables", json!({})));
+    let told: Vec<(&Value, &Value)> = variables["variables"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (&one["name"], &one["type"]))
+        .filter(|(_, kind)| *kind != "type")
+        .collect();
+    assert_eq!(told, [(&json!("a"), &json!("A")), (&json!("b"), &json!("B")), (&json!("c"), &json!("int"))]);
+    let inspected = server.call("inspect_object", json!({"code": "a", "cursor_pos": 1}));
+    assert!(inspected.failure().is_some() || inspected.result()["structuredContent"]["found"] == true);
+    let ran = said(&server.call("check_kernel_responsiveness", json!({})));
+    assert_eq!((&ran["responsive"], result(&mut server, "c").as_str()), (&json!(true), "3"));
+}
