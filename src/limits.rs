@@ -5,11 +5,13 @@
 mod calls;
 mod http;
 mod python;
+mod telemetry;
 mod testrun;
 
 pub use self::calls::*;
 pub use self::http::*;
 pub use self::python::*;
+pub use self::telemetry::*;
 pub use self::testrun::*;
 
 /// Longest line accepted on stdin, in bytes. A 10 MB `write_file` can be more than 20 MB of escaped JSON.

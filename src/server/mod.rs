@@ -12,13 +12,15 @@ mod service;
 mod session;
 #[cfg(test)]
 mod tests;
+mod traced;
 
 use std::sync::Arc;
 
 pub use level::Level;
 pub use metered::{Families, Metered, Metrics};
 pub use service::{Exchange, ExclusiveWork, Outbox, Service};
-pub use session::{Admission, Session, Ticket, stateless_revisions};
+pub use session::{Admission, ClientInfo, Session, Ticket, stateless_revisions};
+pub use traced::{Traced, Way};
 
 use crate::protocol::Revision;
 use crate::tools::{Registry, Services};

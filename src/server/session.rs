@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -13,7 +13,8 @@ use super::in_flight::{InFlight, Removed};
 use super::level::Level;
 use super::service::{Exchange, Outbox, Service};
 use crate::cancel::CancelToken;
-use crate::protocol::{Body, Code, Id, Meta, Outcome, Request, Response, Revision, RpcError, TraceParent};
+use crate::limits::MAX_SPAN_TEXT_BYTES;
+use crate::protocol::{Body, Code, Id, Meta, Outcome, Request, Response, Revision, RpcError, TraceContext};
 use crate::tools::Weight;
 
 /// One client of a service.
@@ -25,6 +26,20 @@ pub struct Session {
     /// Requests that were given up and still hold a thread.
     stuck: AtomicUsize,
     level: Mutex<Option<Level>>,
+    /// What clients call it, where they do.
+    name: OnceLock<Box<str>>,
+    client: OnceLock<ClientInfo>,
+}
+
+/// What a client says of itself, cut where it is long; nothing of it is checked.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+pub struct ClientInfo {
+    /// Its name.
+    #[serde(default)]
+    pub name: String,
+    /// Its version.
+    #[serde(default)]
+    pub version: String,
 }
 
 /// What becomes of a message at the door.
@@ -65,7 +80,7 @@ pub struct Ticket {
     /// Least severity of the log messages that the client wants with this request.
     pub level: Option<Level>,
     /// Where the client's trace has the request.
-    pub trace: Option<TraceParent>,
+    pub trace: Option<TraceContext>,
 }
 
 impl Session {
@@ -77,6 +92,8 @@ impl Session {
             in_flight: InFlight::default(),
             stuck: AtomicUsize::new(0),
             level: Mutex::new(None),
+            name: OnceLock::new(),
+            client: OnceLock::new(),
         };
         session.negotiate(Revision::NEWEST_HANDSHAKE);
         session
@@ -97,6 +114,21 @@ impl Session {
     fn negotiate(&self, revision: Revision) {
         let index = Revision::ALL.iter().position(|&known| known == revision).unwrap_or_default();
         self.negotiated.store(index as u8, Ordering::Relaxed);
+    }
+
+    /// The name that it has been given; only the first one counts.
+    pub fn call(&self, name: &str) {
+        let _ = self.name.set(name.into());
+    }
+
+    /// What clients call it, if they do.
+    pub fn name(&self) -> Option<&str> {
+        self.name.get().map(AsRef::as_ref)
+    }
+
+    /// What the client said of itself when it opened the session.
+    pub fn client(&self) -> Option<&ClientInfo> {
+        self.client.get()
     }
 
     /// Stops all work; nothing in flight is answered any more.
@@ -128,15 +160,14 @@ impl Session {
         } else {
             *self.level.lock().unwrap_or_else(PoisonError::into_inner)
         };
-        let trace = meta.traceparent.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok());
-        let trace = trace.and_then(|text| TraceParent::parse(&text));
+        let trace = meta.trace();
         let weight = self.service.weight(request);
         Admission::Admitted(Ticket { id, revision, weight, cancel, progress_token: meta.progress_token, level, trace })
     }
 
     /// Serves an admitted request. `None` when it was cancelled, which is answered by silence.
     pub fn serve(&self, ticket: &Ticket, request: &Request<'_>, outbox: &dyn Outbox) -> Option<Outcome> {
-        let trace = ticket.trace.as_ref().map(tracing::field::display);
+        let trace = ticket.trace.as_ref().map(|trace| tracing::field::display(&trace.parent));
         let span = tracing::info_span!("request", id = %ticket.id, method = %request.method, trace);
         let _entered = span.enter();
         let exchange = Exchange { session: self, ticket, request, outbox };
@@ -201,11 +232,19 @@ impl Session {
         struct Params {
             #[serde(rename = "protocolVersion")]
             protocol_version: Value,
+            #[serde(rename = "clientInfo", default)]
+            client_info: Value,
         }
         // A client that gets this wrong is told the truth rather than turned away.
-        let requested = params
-            .and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok())
-            .and_then(|params| Revision::parse(params.protocol_version.as_str()?));
+        let params = params.and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok());
+        let requested = params.and_then(|params| {
+            if let Ok(ClientInfo { mut name, mut version }) = serde_json::from_value(params.client_info) {
+                name.truncate(name.floor_char_boundary(MAX_SPAN_TEXT_BYTES));
+                version.truncate(version.floor_char_boundary(MAX_SPAN_TEXT_BYTES));
+                let _ = self.client.set(ClientInfo { name, version });
+            }
+            Revision::parse(params.protocol_version.as_str()?)
+        });
         let revision = requested.filter(|revision| !revision.is_stateless()).unwrap_or(Revision::NEWEST_HANDSHAKE);
         self.negotiate(revision);
         revision

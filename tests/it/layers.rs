@@ -17,8 +17,8 @@ const LAYERS: [&[&str]; 12] = [
     &["error"],
     &["testrun"],
     &["search", "calls", "python"],
-    &["edit", "fs", "exec", "record"],
-    &["policy", "sandbox", "pattern", "text", "protocol"],
+    &["edit", "fs", "exec", "record", "telemetry"],
+    &["policy", "sandbox", "pattern", "text", "protocol", "outbound"],
     &["cancel"],
     &["limits"],
 ];

@@ -56,6 +56,7 @@ impl Sessions {
             let oldest = idle.min_by_key(|(_, entry)| entry.used).map(|(name, _)| name.clone())?;
             table.remove(&oldest);
         }
+        conversation.session.call(&name);
         table.insert(name.clone(), Entry { conversation, feed: None, used: Instant::now() });
         Some(name)
     }
