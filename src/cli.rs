@@ -2,6 +2,7 @@
 
 mod http;
 mod ranges;
+mod telemetry;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -19,6 +20,7 @@ use crate::mock::{Fault, PRESETS};
 use crate::tools::TOOLS;
 
 pub use http::{BURST, CALLS, HttpArgs, RATE, TokenAction};
+pub use telemetry::{HealthArgs, TelemetryArgs};
 
 /// An MCP server that gives an agent files, search, edits and a shell, held inside the allowed directories.
 ///
@@ -43,6 +45,9 @@ pub struct Cli {
     #[command(flatten)]
     #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
     pub http: HttpArgs,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
+    pub telemetry: TelemetryArgs,
     #[command(subcommand)]
     #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
     pub command: Option<Command>,
@@ -235,6 +240,8 @@ pub enum Command {
         #[command(subcommand)]
         action: TokenAction,
     },
+    /// Ask a server over HTTP whether it is well; the exit status is 1 if it is not
+    Health(HealthArgs),
     /// Print a document that is derived from the declarations
     #[command(hide = true)]
     Generate {

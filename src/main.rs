@@ -18,9 +18,10 @@ use replay::limits::MAX_OPEN_FILES;
 use replay::mock::{Beside, Observed};
 use replay::protocol::Revision;
 use replay::sandbox::{Tier, attack};
-use replay::server::{Server, Service, Session};
+use replay::server::{Server, Service, Session, Traced, Way};
+use replay::telemetry::Tracer;
 use replay::transport::{Door, End, Writer};
-use replay::{bench, caller, docs, inspect, mocking, oneshot, probe, proxy, sandbox, start, web};
+use replay::{bench, caller, docs, health, inspect, mocking, oneshot, probe, proxy, sandbox, start, web};
 
 fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == sandbox::LAUNCHER_ARGUMENT) {
@@ -148,6 +149,17 @@ fn run(cli: Cli) -> Result<ExitCode> {
             std::io::stdout().write_all(web::new_token(&name, &own, &own_tools, operator)?.as_bytes())?;
             Ok(ExitCode::SUCCESS)
         }
+        Some(Command::Health(args)) => Ok(match health::check(&args) {
+            Ok(()) => {
+                std::io::stdout().write_all(b"ok\n")?;
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                report(&error);
+                // 2 means nothing to a container's HEALTHCHECK.
+                ExitCode::FAILURE
+            }
+        }),
         None if cli.http.http.is_some() => serve_http(&Config::resolve(&cli.options)?, &cli),
         None => serve(&Config::resolve(&cli.options)?, &cli),
     }
@@ -160,11 +172,13 @@ fn serve(config: &Config, cli: &Cli) -> Result<ExitCode> {
     // Read before the server's own walls stand: a manifest lies where the operator wants it.
     let mock = cli.mock.as_deref().map(|path| mocking::beside(path, config.errors)).transpose()?;
     let recorder = cli.record.as_deref().map(|path| mocking::recorder(path, &Redact::default())).transpose()?;
+    let tracer = tracer(cli)?;
     let server = start::server(config)?;
     let service: Arc<dyn Service> = match mock {
         Some(mock) => Arc::new(Beside::new(server.clone(), mock).map_err(anyhow::Error::msg)?),
         None => server.clone(),
     };
+    let service = Traced::over(service, tracer.as_ref(), Way::Stdio);
     let service = match recorder {
         Some(recorder) => Arc::new(Observed::new(service, vec![Arc::new(recorder)])),
         None => service,
@@ -174,7 +188,16 @@ fn serve(config: &Config, cli: &Cli) -> Result<ExitCode> {
     let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
     let ended = server.services().commands.end_all();
     tracing::debug!(ended, "{}", if end == End::Served { "stdin has ended" } else { "stopped by a signal" });
+    if let Some(tracer) = tracer {
+        tracer.end();
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Who makes spans of requests, if they are to be exported. Started before the server's own walls, which refuse TCP.
+fn tracer(cli: &Cli) -> Result<Option<Arc<Tracer>>> {
+    let settings = config::telemetry(&cli.telemetry)?;
+    settings.map(|settings| Tracer::start(settings).context("no thread to be had")).transpose()
 }
 
 /// Serves over HTTP, and over stdin and stdout as well if that is asked for.
@@ -182,10 +205,14 @@ fn serve_http(config: &Config, cli: &Cli) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(config.log_level);
     raise_open_files();
-    let servers = web::prepare(cli, config)?;
+    let tracer = tracer(cli)?;
+    let servers = web::prepare(cli, config, tracer.clone())?;
     announce(servers.first(), &servers.wall_in());
     let stdio = if cli.http.stdio { Some((stdin()?, stdout()?)) } else { None };
     servers.serve(stdio, signals.as_fd().try_clone_to_owned()?)?;
+    if let Some(tracer) = tracer {
+        tracer.end();
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -19,8 +19,10 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use crate::cli::{Cli, ToolsetArg};
 use crate::config::{Config, HttpConfig, TokenEntry};
 use crate::limits::{HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS};
-use crate::server::{Server, Service, Session};
+use crate::notify::Notifier;
+use crate::server::{Server, Service, Session, Traced, Way};
 use crate::start;
+use crate::telemetry::Tracer;
 use crate::transport::http::{Offer, Settings, Tenant, TenantLimits, serve};
 use crate::transport::{Door, Limits, Writer};
 
@@ -32,18 +34,24 @@ pub struct Servers {
     /// Each once. The first is the one for stdin and stdout, where they are served.
     cores: Vec<Arc<Server>>,
     limits: Limits,
+    manager: Notifier,
 }
 
 /// Binds the address and starts a server for each token; all that this process could not do any more inside its walls.
-pub fn prepare(cli: &Cli, config: &Config) -> Result<Servers> {
+pub fn prepare(cli: &Cli, config: &Config, tracer: Option<Arc<Tracer>>) -> Result<Servers> {
     let address = cli.http.http.context("--http names no address")?;
-    let HttpConfig { settings, tokens, tenant: limits, .. } = HttpConfig::resolve(address, &cli.http, &cli.options)?;
+    let HttpConfig { mut settings, tokens, tenant: limits, manager, .. } =
+        HttpConfig::resolve(address, &cli.http, &cli.options)?;
+    let offer = |server: &Arc<Server>, token: Option<&str>| {
+        let way = Way::Http(token.map(str::to_owned));
+        Offer { service: Traced::over(server.clone(), tracer.as_ref(), way), ..offer(server) }
+    };
     let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
     let mut tenants = Vec::new();
     let mut cores = Vec::new();
     if tokens.is_empty() {
         let server = start::server(config)?;
-        tenants.push(Tenant::new("anyone".to_owned(), None, true, offer(&server), limits));
+        tenants.push(Tenant::new("anyone".to_owned(), None, true, offer(&server, None), limits));
         cores.push(server);
     } else {
         for entry in &tokens {
@@ -52,14 +60,25 @@ pub fn prepare(cli: &Cli, config: &Config) -> Result<Servers> {
             config.search_memory_bytes /= tokens.len();
             let server = start::server(&config).with_context(|| format!("the token `{}`", entry.name))?;
             let own = entry.limits(limits);
-            tenants.push(Tenant::new(entry.name.clone(), entry.digest(), entry.operator, offer(&server), own));
+            tenants.push(Tenant::new(
+                entry.name.clone(),
+                entry.digest(),
+                entry.operator,
+                offer(&server, Some(&entry.name)),
+                own,
+            ));
             cores.push(server);
         }
         if cli.http.stdio {
             cores.insert(0, start::server(config)?);
         }
     }
-    Ok(Servers { listener, settings, tenants, cores, limits: config.client_limits })
+    let manager = Notifier::connect(manager.as_deref()).unwrap_or_else(|error| {
+        tracing::warn!("nobody listens at NOTIFY_SOCKET: {error}");
+        Notifier::nobody()
+    });
+    settings.tracer = tracer;
+    Ok(Servers { listener, settings, tenants, cores, limits: config.client_limits, manager })
 }
 
 fn offer(server: &Arc<Server>) -> Offer {
@@ -85,9 +104,10 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
     let offer = Offer { service: Arc::clone(service), tools: Vec::new(), commands: Box::new(|| 0) };
     let tenant = Tenant::new("anyone".to_owned(), None, true, offer, held);
     let max_connections = MAX_HTTP_CONNECTIONS as usize;
-    let settings = Settings { limits, hosts: Vec::new(), origins: Vec::new(), max_connections, tls: None };
+    let settings =
+        Settings { limits, hosts: Vec::new(), origins: Vec::new(), max_connections, tls: None, tracer: None };
     tracing::info!("serving at http://{}/mcp", listener.local_addr().context("the address")?);
-    let served = serve(listener, settings, vec![tenant], signals);
+    let served = serve(listener, settings, vec![tenant], signals, &|| ());
     service.ended();
     served.with_context(|| format!("{address} cannot be served"))
 }
@@ -123,14 +143,16 @@ impl Servers {
         let (ended, end) = pipe_with(PipeFlags::CLOEXEC).context("a pipe")?;
         let door = match stdio {
             Some((input, output)) => {
-                let session = Session::new(self.cores[0].clone());
+                let service = Traced::over(self.cores[0].clone(), self.settings.tracer.as_ref(), Way::Stdio);
+                let session = Session::new(service);
                 let door = Door::new(session, input, Writer::new(output), self.limits)?;
                 let run = move || door.run(Some(ended.as_fd())).map(drop);
                 Some(thread::Builder::new().name("stdio".to_owned()).spawn(run).context("no thread to be had")?)
             }
             None => None,
         };
-        let served = serve(self.listener, self.settings, self.tenants, signals);
+        self.manager.ready();
+        let served = serve(self.listener, self.settings, self.tenants, signals, &|| self.manager.stopping());
         drop(end);
         let ended: usize = self.cores.iter().map(|server| server.services().commands.end_all()).sum();
         tracing::debug!(ended, "stopped by a signal");

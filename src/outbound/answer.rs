@@ -149,7 +149,10 @@ mod tests {
     #[test]
     fn what_is_not_http_is_not_waited_for() {
         assert_eq!(read("SSH-2.0-x\r\n\r\n").0, true);
-        assert_eq!(read("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n").1, Err("its body is coded `gzip`".to_owned()));
+        assert_eq!(
+            read("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n").1,
+            Err("its body is coded `gzip`".to_owned())
+        );
         assert!(read("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n").1.is_err());
         assert!(read("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n").1.is_err());
         assert!(Answer::is_whole(&vec![b' '; MAX_OUTBOUND_ANSWER_BYTES]));

@@ -116,7 +116,8 @@ mod tests {
         for url in ["", "h.example:4318", "grpc://h", "//h"] {
             assert_eq!(refused(url), TargetError::Scheme(url.to_owned()));
         }
-        for url in ["http://", "http:///a", "http://:80", "http://[::1", "http://[x]:1", "http://[::1]x", "http://a*b"] {
+        for url in ["http://", "http:///a", "http://:80", "http://[::1", "http://[x]:1", "http://[::1]x", "http://a*b"]
+        {
             assert_eq!(refused(url), TargetError::Host(url.to_owned()));
         }
         for url in ["http://h:0", "http://h:65536", "http://h:", "http://h:x"] {

@@ -72,7 +72,10 @@ fn an_answer_that_breaks_off_is_none() {
     let served = serve(listener, b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok");
     let said = ask(&target, None, QUESTION, Instant::now() + LONG).unwrap_err().to_string();
     let authority = target.authority();
-    assert_eq!(said, format!("`{authority}` answers with something that is not HTTP/1: its body ends after 2 of 3 bytes"));
+    assert_eq!(
+        said,
+        format!("`{authority}` answers with something that is not HTTP/1: its body ends after 2 of 3 bytes")
+    );
     served.join().unwrap();
 }
 

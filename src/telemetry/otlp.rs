@@ -106,8 +106,8 @@ fn encoded(span: &Span) -> Encoded<'_> {
     let mut attributes: Vec<_> = span.attributes.iter().map(|(key, value)| attribute(key, value)).collect();
     attributes.extend(failure.map(|failure| attribute("error.type", &failure.kind)));
     Encoded {
-        trace_id: &span.trace_id,
-        span_id: &span.span_id,
+        trace_id: &span.trace,
+        span_id: &span.id,
         trace_state: context.and_then(|context| context.state.as_deref()),
         parent_span_id: context.map(|context| context.parent.span_id()),
         flags: SAMPLED | if context.is_some() { PARENT_IS_REMOTE } else { PARENT_IS_KNOWN },
@@ -116,7 +116,9 @@ fn encoded(span: &Span) -> Encoded<'_> {
         start_time_unix_nano: span.begun_ns.to_string(),
         end_time_unix_nano: span.ended_ns.to_string(),
         attributes,
-        status: failure.map(|failure| Status { code: Some(STATUS_ERROR), message: &failure.message }).unwrap_or_default(),
+        status: failure
+            .map(|failure| Status { code: Some(STATUS_ERROR), message: &failure.message })
+            .unwrap_or_default(),
     }
 }
 

@@ -24,9 +24,9 @@ pub struct Failure {
 #[derive(Debug)]
 pub struct Span {
     /// 16 bytes as lower-case hexadecimal.
-    pub trace_id: String,
+    pub trace: String,
     /// 8 bytes as lower-case hexadecimal.
-    pub span_id: String,
+    pub id: String,
     /// Who asked, in another process.
     pub context: Option<TraceContext>,
     /// Of few kinds.
@@ -85,8 +85,8 @@ impl Begun {
         }
         let begun_ns = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_nanos() as u64;
         let span = Span {
-            trace_id: hexadecimal(&trace),
-            span_id: hexadecimal(&random::<8>()?),
+            trace: hexadecimal(&trace),
+            id: hexadecimal(&random::<8>()?),
             context: context.cloned(),
             name: String::new(),
             begun_ns,
@@ -114,10 +114,8 @@ impl Begun {
     /// Says whether it went well, in the place of what was said before.
     pub fn went(&mut self, failure: Option<Failure>) {
         if let Some(span) = &mut self.span {
-            span.failure = failure.map(|failure| Failure {
-                kind: cut(failure.kind),
-                message: cut(failure.message.into()).into_owned(),
-            });
+            span.failure = failure
+                .map(|failure| Failure { kind: cut(failure.kind), message: cut(failure.message.into()).into_owned() });
         }
     }
 }

@@ -69,8 +69,7 @@ fn an_export_is_what_the_protocol_says() {
     let (settings, told) = collector(vec![OK]);
     let port = settings.target.port;
     let tracer = Tracer::start(settings).unwrap();
-    let context =
-        TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", Some("a=1")).unwrap();
+    let context = TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", Some("a=1")).unwrap();
     let mut span = tracer.begin(Some(&context)).unwrap();
     span.rename("tools/call x".to_owned());
     span.set("mcp.method.name", "tools/call");

@@ -38,6 +38,7 @@ use super::Limits;
 use crate::limits::{
     HTTP_END_MS, HTTP_LOOK_MS, HTTP_THREADS, MAX_HTTP_CALLS, MAX_STUCK_REQUESTS, MAX_WAITING_REQUESTS,
 };
+use crate::telemetry::Tracer;
 use guard::Guard;
 
 /// How long threads that still run may take when all else has ended.
@@ -58,6 +59,8 @@ pub struct Settings {
     pub max_connections: usize,
     /// Encryption, if there is any.
     pub tls: Option<Arc<ServerConfig>>,
+    /// Who makes the spans of requests, to be counted.
+    pub tracer: Option<Arc<Tracer>>,
 }
 
 /// What all connections share.
@@ -68,13 +71,14 @@ struct Shared {
     anyone: Option<Arc<Tenant>>,
     limits: Limits,
     tls: Option<Arc<ServerConfig>>,
+    tracer: Option<Arc<Tracer>>,
     began: Instant,
     /// Becomes true when the server ends.
     stop: watch::Receiver<bool>,
 }
 
 /// Serves these tenants until `stop` becomes readable; then nothing new is accepted, and what runs is answered. If it becomes
-/// readable again, that is not waited for. A tenant that needs no token is the only one.
+/// readable again, that is not waited for. `ending` is told when that begins. A tenant that needs no token is the only one.
 ///
 /// The listener was bound before: once the process is inside its own walls it can bind nothing.
 pub fn serve(
@@ -82,6 +86,7 @@ pub fn serve(
     settings: Settings,
     tenants: Vec<Arc<Tenant>>,
     stop: OwnedFd,
+    ending: &dyn Fn(),
 ) -> std::io::Result<()> {
     let bound = listener.local_addr()?;
     listener.set_nonblocking(true)?;
@@ -100,11 +105,12 @@ pub fn serve(
         anyone,
         limits: settings.limits,
         tls: settings.tls,
+        tracer: settings.tracer,
         began: Instant::now(),
         stop: stopped,
     });
     let signals = heard(stop)?;
-    let result = runtime.block_on(run(&shared, listener, settings.max_connections, &stopping, signals));
+    let result = runtime.block_on(run(&shared, listener, settings.max_connections, (&stopping, ending), signals));
     for tenant in &shared.tenants {
         tenant.sessions.cancel_all();
     }
@@ -116,7 +122,7 @@ async fn run(
     shared: &Arc<Shared>,
     listener: TcpListener,
     max_connections: usize,
-    stopping: &watch::Sender<bool>,
+    (stopping, ending): (&watch::Sender<bool>, &dyn Fn()),
     mut signals: mpsc::Receiver<()>,
 ) -> std::io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
@@ -139,6 +145,7 @@ async fn run(
         }
     }
     drop(listener);
+    ending();
     tracing::info!("ending: what runs is still answered");
     let _ = stopping.send(true);
     for tenant in &shared.tenants {

@@ -59,6 +59,13 @@ pub fn metrics(shared: &Shared, tenant: &Arc<Tenant>) -> String {
             families.other(name, help, "gauge", &label, value as u64);
         }
     }
+    if let Some(tracer) = shared.tracer.as_ref().filter(|_| tenant.is_operator) {
+        let (exported, dropped) = tracer.counts();
+        let help = "Spans that a collector has taken.";
+        families.other("mcp_spans_exported_total", help, "counter", "", exported);
+        let help = "Spans for which there was no room, or that no collector took.";
+        families.other("mcp_spans_dropped_total", help, "counter", "", dropped);
+    }
     let uptime = shared.began.elapsed().as_secs();
     families.other("mcp_uptime_seconds", "Since the server has begun.", "gauge", "", uptime);
     families.text()
