@@ -14,16 +14,22 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::ValueEnum as _;
 use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Resource, getrlimit};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::cli::{Cli, ToolsetArg};
 use crate::config::{Config, HttpConfig, TokenEntry};
-use crate::limits::{HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS};
+use crate::exec::BackgroundCommands;
+use crate::limits::{
+    HTTP_CLIENT_TIMEOUT_SECS, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS,
+    RESERVED_OPEN_FILES,
+};
 use crate::notify::Notifier;
 use crate::server::{Server, Service, Session, Traced, Way};
 use crate::start;
 use crate::telemetry::Tracer;
-use crate::transport::http::{Offer, Settings, Tenant, TenantLimits, serve};
+use crate::tools::Services;
+use crate::transport::http::{Offer, Settings, Tenant, TenantLimits, Usage, serve};
 use crate::transport::{Door, Limits, Writer};
 
 /// What is ready to be served once the walls stand.
@@ -47,6 +53,7 @@ pub fn prepare(cli: &Cli, config: &Config, tracer: Option<Arc<Tracer>>) -> Resul
         Offer { service: Traced::over(server.clone(), tracer.as_ref(), way), ..offer(server) }
     };
     let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
+    settings.max_connections = connections(settings.max_connections);
     let mut tenants = Vec::new();
     let mut cores = Vec::new();
     if tokens.is_empty() {
@@ -81,11 +88,34 @@ pub fn prepare(cli: &Cli, config: &Config, tracer: Option<Arc<Tracer>>) -> Resul
     Ok(Servers { listener, settings, tenants, cores, limits: config.client_limits, manager })
 }
 
+/// How many connections there may be of those that were asked for: calls need open files as well.
+fn connections(asked: usize) -> usize {
+    let Some(files) = getrlimit(Resource::Nofile).current else { return asked };
+    let most = (files - RESERVED_OPEN_FILES.min(files / 2)) as usize;
+    if most < asked {
+        tracing::warn!("at most {most} connections instead of {asked}: the limit of open files is {files}");
+    }
+    asked.min(most)
+}
+
 fn offer(server: &Arc<Server>) -> Offer {
     let tools = server.names().map(str::to_owned).collect();
     let counted = Arc::clone(server);
-    let commands = Box::new(move || counted.services().commands.running.len());
-    Offer { service: server.clone(), tools, commands }
+    let usage = Box::new(move || {
+        let Services { commands, python, .. } = counted.services();
+        Usage {
+            commands: commands.running.len(),
+            background: commands.background.as_ref().map_or(0, BackgroundCommands::running),
+            python: python
+                .list()
+                .0
+                .iter()
+                .filter(|session| session.was_started())
+                .map(|session| (session.name().to_owned(), session.word()))
+                .collect(),
+        }
+    });
+    Offer { service: server.clone(), tools, usage }
 }
 
 /// Serves a mock to whoever comes, until a signal does. Fails at an address that other machines reach: a mock has no tokens.
@@ -101,11 +131,17 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
         max_sessions: MAX_HTTP_SESSIONS as usize,
         session_idle: Duration::from_secs(HTTP_SESSION_IDLE_SECS),
     };
-    let offer = Offer { service: Arc::clone(service), tools: Vec::new(), commands: Box::new(|| 0) };
+    let offer = Offer { service: Arc::clone(service), tools: Vec::new(), usage: Box::new(Usage::default) };
     let tenant = Tenant::new("anyone".to_owned(), None, true, offer, held);
-    let max_connections = MAX_HTTP_CONNECTIONS as usize;
-    let settings =
-        Settings { limits, hosts: Vec::new(), origins: Vec::new(), max_connections, tls: None, tracer: None };
+    let settings = Settings {
+        limits,
+        hosts: Vec::new(),
+        origins: Vec::new(),
+        max_connections: connections(MAX_HTTP_CONNECTIONS as usize),
+        client_timeout: Duration::from_secs(HTTP_CLIENT_TIMEOUT_SECS),
+        tls: None,
+        tracer: None,
+    };
     tracing::info!("serving at http://{}/mcp", listener.local_addr().context("the address")?);
     let served = serve(listener, settings, vec![tenant], signals, &|| ());
     service.ended();

@@ -67,6 +67,8 @@ pub struct ToolReply {
     pub meta: Vec<(&'static str, Value)>,
     /// The tool ran and failed, in a way the model should see.
     pub is_error: bool,
+    /// Of the error that this result says instead, to clients that get no errors; never sent.
+    pub code: Option<Code>,
 }
 
 /// The result of a request that went well.

@@ -96,7 +96,8 @@ impl Call<'_> {
         };
         if self.revision.is_stateless() || self.server.errors == ErrorStyle::Results {
             let content = vec![Content::Text(message)];
-            return Ok(Body::Tool(ToolReply { content, is_error: true, ..ToolReply::default() }));
+            let code = Some(error.code());
+            return Ok(Body::Tool(ToolReply { content, is_error: true, code, ..ToolReply::default() }));
         }
         Err(RpcError::new(error.code(), message))
     }

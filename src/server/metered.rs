@@ -15,6 +15,8 @@ use crate::tools::Weight;
 
 /// Upper ends of the classes of durations, in milliseconds.
 const BUCKETS_MS: [u64; 14] = [1, 5, 10, 50, 100, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 120_000, 300_000];
+/// How a call went that asked for what is not allowed.
+const DENIED: &str = "denied";
 /// Stands for every tool that does not exist: names that clients make up must not fill the memory.
 const UNKNOWN: &str = "unknown";
 
@@ -43,7 +45,8 @@ struct Durations {
 }
 
 impl Metrics {
-    fn count(&self, tool: &str, outcome: &'static str, time: Duration) {
+    /// A call of this tool went so, and took so long.
+    pub fn count(&self, tool: &str, outcome: &'static str, time: Duration) {
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         *calls.entry((tool.to_owned(), outcome)).or_default() += 1;
         drop(calls);
@@ -54,6 +57,11 @@ impl Metrics {
         if let Some(class) = BUCKETS_MS.iter().position(|most| time <= Duration::from_millis(*most)) {
             durations.classes[class] += 1;
         }
+    }
+
+    fn denials(&self) -> u64 {
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        calls.iter().filter(|((_, outcome), _)| *outcome == DENIED).map(|(_, count)| count).sum()
     }
 
     /// Adds the samples, each with these labels (`name="value",` each) before its own.
@@ -75,12 +83,13 @@ impl Metrics {
         }
         let own = labels.trim_end_matches(',');
         for (name, help, value) in [
-            ("mcp_rate_limited_total", "Requests that came too fast.", &self.rate_limited),
-            ("mcp_turned_away_total", "Requests for which there was no place.", &self.turned_away),
-            ("mcp_received_bytes_total", "Bytes of messages that came.", &self.received_bytes),
-            ("mcp_sent_bytes_total", "Bytes of messages that were answered.", &self.sent_bytes),
+            ("mcp_denials_total", "Calls that asked for what is not allowed.", self.denials()),
+            ("mcp_rate_limited_total", "Requests that came too fast.", self.rate_limited.load(Relaxed)),
+            ("mcp_turned_away_total", "Requests for which there was no place.", self.turned_away.load(Relaxed)),
+            ("mcp_received_bytes_total", "Bytes of messages that came.", self.received_bytes.load(Relaxed)),
+            ("mcp_sent_bytes_total", "Bytes of messages that were answered.", self.sent_bytes.load(Relaxed)),
         ] {
-            families.other(name, help, "counter", own, value.load(Relaxed));
+            families.other(name, help, "counter", own, value);
         }
     }
 }
@@ -184,15 +193,18 @@ impl Service for Metered {
     }
 }
 
-/// The label `outcome`. A result says no more than that it is bad news, so `denied` is known of handshake revisions only.
+/// The label `outcome`, the same for errors and for the results that stand in their place.
 fn word(outcome: Option<&Outcome>) -> &'static str {
-    match outcome {
-        None => "silent",
-        Some(Ok(Body::Tool(reply))) if reply.is_error => "failed",
-        Some(Ok(_)) => "ok",
-        Some(Err(error)) if error.code == Code::NotAllowed => "denied",
-        Some(Err(error)) if error.code == Code::InvalidParams => "invalid",
-        Some(Err(_)) => "failed",
+    let code = match outcome {
+        None => return "silent",
+        Some(Ok(Body::Tool(reply))) if reply.is_error => reply.code,
+        Some(Ok(_)) => return "ok",
+        Some(Err(error)) => Some(error.code),
+    };
+    match code {
+        Some(Code::NotAllowed) => DENIED,
+        Some(Code::InvalidParams) => "invalid",
+        _ => "failed",
     }
 }
 

@@ -272,6 +272,6 @@ impl<T: Tool> Callable for Declared<T> {
             Some(Structured::Written(text)) => Some(text),
             None => None,
         };
-        Ok(ToolReply { content: reply.content, structured, meta: reply.meta, is_error: reply.is_error })
+        Ok(ToolReply { content: reply.content, structured, meta: reply.meta, is_error: reply.is_error, code: None })
     }
 }

@@ -23,6 +23,7 @@ mod websocket;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -31,7 +32,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{interval, sleep, timeout};
 use tokio_rustls::rustls::ServerConfig;
 
-pub use tenant::{Offer, Tenant, TenantLimits};
+pub use tenant::{Offer, Tenant, TenantLimits, Usage};
 pub use tls::{TlsError, server_config};
 
 use super::Limits;
@@ -57,6 +58,8 @@ pub struct Settings {
     pub origins: Vec<String>,
     /// Connections at the same time.
     pub max_connections: usize,
+    /// A client that says nothing of what it has begun, or takes nothing of what is sent to it, for so long is hung up on.
+    pub client_timeout: Duration,
     /// Encryption, if there is any.
     pub tls: Option<Arc<ServerConfig>>,
     /// Who makes the spans of requests, to be counted.
@@ -70,9 +73,12 @@ struct Shared {
     /// Whoever comes, on a server without tokens.
     anyone: Option<Arc<Tenant>>,
     limits: Limits,
+    client_timeout: Duration,
     tls: Option<Arc<ServerConfig>>,
     tracer: Option<Arc<Tracer>>,
     began: Instant,
+    /// Requests without a token that is known.
+    unauthorized: AtomicU64,
     /// Becomes true when the server ends.
     stop: watch::Receiver<bool>,
 }
@@ -104,9 +110,11 @@ pub fn serve(
         tenants,
         anyone,
         limits: settings.limits,
+        client_timeout: settings.client_timeout,
         tls: settings.tls,
         tracer: settings.tracer,
         began: Instant::now(),
+        unauthorized: AtomicU64::new(0),
         stop: stopped,
     });
     let signals = heard(stop)?;

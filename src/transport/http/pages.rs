@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
@@ -25,12 +27,16 @@ pub fn health(shared: &Shared, tenant: &Arc<Tenant>) -> String {
         .iter()
         .map(|tenant| {
             let (running, waiting) = tenant.load();
+            let usage = (tenant.usage)();
+            let python = usage.python.iter().map(|(name, word)| json!({"name": name, "status": word}));
             json!({
                 "name": tenant.name,
                 "sessions": tenant.sessions.len(),
                 "callsRunning": running,
                 "callsWaiting": waiting,
-                "commandsRunning": (tenant.commands)(),
+                "commandsRunning": usage.commands,
+                "backgroundCommandsRunning": usage.background,
+                "pythonSessions": python.collect::<Vec<Value>>(),
             })
         })
         .collect();
@@ -43,31 +49,52 @@ pub fn health(shared: &Shared, tenant: &Arc<Tenant>) -> String {
     health.to_string()
 }
 
+/// What is counted of all tenants together, and only operators hear of.
+#[derive(Clone, Copy)]
+struct Whole {
+    unauthorized: u64,
+    /// Those that were exported, and those that were dropped.
+    spans: Option<(u64, u64)>,
+}
+
 /// `/metrics`, in the text format of Prometheus.
 pub fn metrics(shared: &Shared, tenant: &Arc<Tenant>) -> String {
+    let whole = tenant.is_operator.then(|| Whole {
+        unauthorized: shared.unauthorized.load(Relaxed),
+        spans: shared.tracer.as_ref().map(|tracer| tracer.counts()),
+    });
+    exposition(seen(shared, tenant), whole, shared.began.elapsed())
+}
+
+fn exposition(tenants: &[Arc<Tenant>], whole: Option<Whole>, uptime: Duration) -> String {
     let mut families = Families::default();
-    for tenant in seen(shared, tenant) {
+    for tenant in tenants {
         let label = format!("tenant=\"{}\"", tenant.name);
         tenant.metrics.samples(&format!("{label},"), &mut families);
         let (running, waiting) = tenant.load();
+        let usage = (tenant.usage)();
         for (name, help, value) in [
             ("mcp_sessions", "Sessions that are open.", tenant.sessions.len()),
             ("mcp_calls_running", "Calls that run.", running),
             ("mcp_calls_waiting", "Calls that wait for a place.", waiting),
-            ("mcp_commands_running", "Commands that run.", (tenant.commands)()),
+            ("mcp_commands_running", "Commands that calls wait for.", usage.commands),
+            ("mcp_background_commands_running", "Commands that run on behind their calls.", usage.background),
+            ("mcp_python_sessions", "Python sessions whose interpreter runs.", usage.interpreters()),
         ] {
             families.other(name, help, "gauge", &label, value as u64);
         }
     }
-    if let Some(tracer) = shared.tracer.as_ref().filter(|_| tenant.is_operator) {
-        let (exported, dropped) = tracer.counts();
-        let help = "Spans that a collector has taken.";
-        families.other("mcp_spans_exported_total", help, "counter", "", exported);
-        let help = "Spans for which there was no room, or that no collector took.";
-        families.other("mcp_spans_dropped_total", help, "counter", "", dropped);
+    if let Some(Whole { unauthorized, spans }) = whole {
+        let help = "Requests without a token that is known.";
+        families.other("mcp_unauthorized_total", help, "counter", "", unauthorized);
+        if let Some((exported, dropped)) = spans {
+            let help = "Spans that a collector has taken.";
+            families.other("mcp_spans_exported_total", help, "counter", "", exported);
+            let help = "Spans for which there was no room, or that no collector took.";
+            families.other("mcp_spans_dropped_total", help, "counter", "", dropped);
+        }
     }
-    let uptime = shared.began.elapsed().as_secs();
-    families.other("mcp_uptime_seconds", "Since the server has begun.", "gauge", "", uptime);
+    families.other("mcp_uptime_seconds", "Since the server has begun.", "gauge", "", uptime.as_secs());
     families.text()
 }
 
@@ -263,4 +290,46 @@ fn example(schema: &Value) -> Value {
         (name.to_owned(), value)
     });
     Value::Object(members.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::http::calls::tests::Silent;
+    use crate::transport::http::{Offer, TenantLimits, Usage};
+
+    fn tenant(name: &str, usage: fn() -> Usage) -> Arc<Tenant> {
+        let offer = Offer { service: Arc::new(Silent), tools: Vec::new(), usage: Box::new(usage) };
+        let limits = TenantLimits {
+            per_minute: 0,
+            burst: 1,
+            max_calls: 1,
+            max_sessions: 1,
+            session_idle: Duration::from_secs(1),
+        };
+        Tenant::new(name.to_owned(), None, true, offer, limits)
+    }
+
+    #[test]
+    fn all_that_is_counted() {
+        let alice = tenant("alice", || Usage {
+            commands: 2,
+            background: 1,
+            python: vec![("default".to_owned(), "idle"), ("a".to_owned(), "busy"), ("b".to_owned(), "dead")],
+        });
+        let bob = tenant("bob", Usage::default);
+        alice.metrics.count("read_file", "ok", Duration::from_millis(3));
+        alice.metrics.count("read_file", "denied", Duration::from_micros(500));
+        alice.metrics.count("unknown", "denied", Duration::from_millis(1));
+        bob.metrics.count("run_tests", "failed", Duration::from_secs(301));
+        bob.metrics.rate_limited.store(7, Relaxed);
+        bob.metrics.turned_away.store(1, Relaxed);
+        bob.metrics.received_bytes.store(1024, Relaxed);
+        bob.metrics.sent_bytes.store(u64::MAX, Relaxed);
+        insta::assert_snapshot!(exposition(
+            &[alice, bob],
+            Some(Whole { unauthorized: 3, spans: Some((5, 1)) }),
+            Duration::from_secs(86_400)
+        ));
+    }
 }

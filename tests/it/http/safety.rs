@@ -121,6 +121,20 @@ fn a_server_that_others_reach_needs_a_token() {
 }
 
 #[test]
+fn what_does_not_go_with_http_is_refused() {
+    let tree = Tree::new();
+    tree.file("mock.yaml", "").dir("work");
+    for (flag, value, shown) in
+        [("--mock", "mock.yaml", "--mock <FILE>"), ("--record", "calls.jsonl", "--record <FILE>")]
+    {
+        let output = client::command(&tree, &["--allow", "work", flag, value]).output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        let first = format!("error: the argument '--http <ADDRESS:PORT>' cannot be used with '{shown}'");
+        assert_eq!((output.status.code(), text.lines().next()), (Some(2), Some(first.as_str())));
+    }
+}
+
+#[test]
 fn who_asks_too_fast_is_told_when_to_come_back() {
     let (_tree, server) = stage(&["--rate-limit", "1", "--rate-burst", "3"]);
     let ping = request(1, "ping", &json!({}));

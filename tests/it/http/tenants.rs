@@ -10,7 +10,7 @@ use super::{call, request};
 use crate::tree::Tree;
 
 /// Makes a token, and adds its line to the file.
-fn token(tree: &Tree, arguments: &[&str]) -> String {
+pub fn token(tree: &Tree, arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_replay")).args(["token", "new"]).args(arguments).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let (token, line) = text.split_once('\n').unwrap();
@@ -103,7 +103,9 @@ fn only_an_operator_sees_what_others_do() {
     let mine = page(&pair.bob, "/metrics") + &page(&pair.bob, "/health/detailed");
     assert!(!mine.contains("alice"), "{mine}");
     let health: Value = serde_json::from_str(&page(&pair.alice, "/health/detailed")).unwrap();
-    let idle =
-        |name: &str| json!({"name": name, "sessions": 0, "callsRunning": 0, "callsWaiting": 0, "commandsRunning": 0});
+    let idle = |name: &str| {
+        json!({"name": name, "sessions": 0, "callsRunning": 0, "callsWaiting": 0, "commandsRunning": 0,
+            "backgroundCommandsRunning": 0, "pythonSessions": []})
+    };
     assert_eq!(health["tenants"], json!([idle("alice"), idle("bob")]));
 }
