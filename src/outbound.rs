@@ -22,22 +22,20 @@ pub use target::{Target, TargetError};
 #[derive(Debug, Error)]
 pub enum OutboundError {
     /// The name has no address.
-    #[error("`{host}` cannot be looked up: {source}")]
+    #[error("`{host}` cannot be looked up: {cause}")]
     Name {
         /// The name.
         host: String,
         /// What the system said.
-        #[source]
-        source: io::Error,
+        cause: io::Error,
     },
     /// No connection, or it broke.
-    #[error("`{host}` does not answer: {source}")]
+    #[error("`{host}` does not answer: {cause}")]
     Connection {
         /// Who.
         host: String,
         /// What the system said.
-        #[source]
-        source: io::Error,
+        cause: io::Error,
     },
     /// What came is not HTTP.
     #[error("`{host}` answers with something that is not HTTP/1: {reason}")]
@@ -95,7 +93,7 @@ pub fn ask(
 ) -> Result<Answer, OutboundError> {
     let host = || target.authority();
     let stream = Timed { stream: connect(target, deadline)?, deadline };
-    let broken = |source| OutboundError::Connection { host: host(), source };
+    let broken = |cause| OutboundError::Connection { host: host(), cause };
     let Question { method, headers, body } = question;
     let head = format!(
         "{method} {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n",
@@ -139,8 +137,8 @@ fn exchange(mut stream: impl Read + Write, request: &[u8]) -> io::Result<Vec<u8>
 fn connect(target: &Target, deadline: Instant) -> Result<TcpStream, OutboundError> {
     let host = || target.authority();
     let found = (target.host.as_str(), target.port).to_socket_addrs();
-    let found = found.map_err(|source| OutboundError::Name { host: host(), source })?;
-    let mut source = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    let found = found.map_err(|cause| OutboundError::Name { host: host(), cause })?;
+    let mut cause = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for address in found {
         match left(deadline).and_then(|left| TcpStream::connect_timeout(&address, left)) {
             Ok(stream) => {
@@ -148,10 +146,10 @@ fn connect(target: &Target, deadline: Instant) -> Result<TcpStream, OutboundErro
                 let _ = stream.set_nodelay(true);
                 return Ok(stream);
             }
-            Err(error) => source = error,
+            Err(error) => cause = error,
         }
     }
-    Err(OutboundError::Connection { host: host(), source })
+    Err(OutboundError::Connection { host: host(), cause })
 }
 
 /// What is left of the time.

@@ -70,8 +70,8 @@ pub fn serve(bytes: usize) -> Result<()> {
             let text = Arc::clone(&text);
             tokio::spawn(async move {
                 let service = service_fn(move |request| answer(request, Arc::clone(&text)));
-                let served = http1::Builder::new().timer(TokioTimer::new());
-                drop(served.serve_connection(TokioIo::new(stream), service).await);
+                let mut server = http1::Builder::new();
+                drop(server.timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service).await);
             });
         }
     })

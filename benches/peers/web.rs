@@ -56,19 +56,19 @@ impl WebServer {
         let kind = "Content-Type: application/json\r\n";
         format!("{method} /mcp HTTP/1.1\r\nHost: {}\r\n{kind}{headers}{length}\r\n{body}", self.address).into_bytes()
     }
+}
 
-    /// Sends a request, and reads until `enough` says so of what has come.
-    pub fn ask(&self, stream: &mut TcpStream, request: &[u8], enough: fn(&str) -> bool) -> Result<String> {
-        stream.write_all(request)?;
-        let (mut bytes, mut piece) = (Vec::new(), [0; 16 * 1024]);
-        loop {
-            let count = stream.read(&mut piece)?;
-            ensure!(count > 0, "the server hangs up");
-            bytes.extend_from_slice(&piece[..count]);
-            let text = String::from_utf8_lossy(&bytes);
-            if enough(&text) {
-                return Ok(text.into_owned());
-            }
+/// Sends a request, and reads until `enough` says so of what has come.
+pub fn ask(stream: &mut TcpStream, request: &[u8], enough: fn(&str) -> bool) -> Result<String> {
+    stream.write_all(request)?;
+    let (mut bytes, mut piece) = (Vec::new(), [0; 16 * 1024]);
+    loop {
+        let count = stream.read(&mut piece)?;
+        ensure!(count > 0, "the server hangs up");
+        bytes.extend_from_slice(&piece[..count]);
+        let text = String::from_utf8_lossy(&bytes);
+        if enough(&text) {
+            return Ok(text.into_owned());
         }
     }
 }
@@ -101,7 +101,7 @@ pub struct Seen {
 /// Sends the same request again and again over so many connections, for so long. Fails at the first reply that differs in
 /// length from the one before, or is no success: there are no errors to be counted.
 pub fn load(server: &WebServer, request: &[u8], connections: usize, length: Duration) -> Result<Seen> {
-    let first = server.ask(&mut server.connect()?, request, is_whole)?;
+    let first = ask(&mut server.connect()?, request, is_whole)?;
     ensure!(first.starts_with("HTTP/1.1 200 "), "{}", first.lines().next().unwrap_or_default());
     let reply = first.len();
     let begin = Instant::now();

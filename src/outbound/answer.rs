@@ -127,17 +127,17 @@ mod tests {
         (Answer::is_whole(text.as_bytes()), shown)
     }
 
-    fn ok(body: &str) -> Result<(u16, String), String> {
-        Ok((200, body.to_owned()))
+    fn good(is_whole: bool, body: &str) -> (bool, Result<(u16, String), String>) {
+        (is_whole, Ok((200, body.to_owned())))
     }
 
     #[test]
     fn the_body_is_as_long_as_the_head_says() {
-        assert_eq!(read("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab"), (true, ok("ab")));
-        assert_eq!(read("HTTP/1.1 200 OK\r\n\r\nab"), (false, ok("ab")));
+        assert_eq!(read("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab"), good(true, "ab"));
+        assert_eq!(read("HTTP/1.1 200 OK\r\n\r\nab"), good(false, "ab"));
         assert_eq!(read("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No\r\n\r\n"), (true, Ok((204, String::new()))));
         let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x\r\nab\r\n1\r\nc\r\n0\r\n\r\n";
-        assert_eq!(read(chunked), (true, ok("abc")));
+        assert_eq!(read(chunked), good(true, "abc"));
         for end in 0..chunked.len() - 5 {
             let (is_whole, answer) = read(&chunked[..end]);
             assert!(!is_whole && answer.is_err(), "{end}");
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn what_is_not_http_is_not_waited_for() {
-        assert_eq!(read("SSH-2.0-x\r\n\r\n").0, true);
+        assert!(read("SSH-2.0-x\r\n\r\n").0);
         assert_eq!(
             read("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n").1,
             Err("its body is coded `gzip`".to_owned())

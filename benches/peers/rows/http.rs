@@ -14,7 +14,7 @@ use crate::machine;
 use crate::peers::{ECHO, REPLAY};
 use crate::samples::{Contender, Goal, Row, Spec, Trial, Unit, rounds};
 use crate::trees;
-use crate::web::{WebServer, is_whole, load};
+use crate::web::{WebServer, ask, is_whole, load};
 
 const FILE_BYTES: usize = 1024;
 const CONNECTIONS: usize = 64;
@@ -89,9 +89,9 @@ fn loaded(command: &mut Command, length: Duration) -> Result<Trial> {
     let seen = load(&server, &request, CONNECTIONS, length)?;
     let after = machine::memory(server.pid(), "VmRSS")?;
     ensure!(!seen.times.is_empty(), "no request was answered in time");
-    let place = |part: f64| Some(seen.times[((seen.times.len() - 1) as f64 * part) as usize]);
+    let place = |hundredth: usize| Some(seen.times[(seen.times.len() - 1) * hundredth / 100]);
     let figures =
-        vec![Some(seen.took / seen.times.len() as f64), place(0.5), place(0.99), Some((after - before).max(0.0))];
+        vec![Some(seen.took / seen.times.len() as f64), place(50), place(99), Some((after - before).max(0.0))];
     Ok(Trial { figures, count: CONNECTIONS as u64, bytes: seen.reply as u64 })
 }
 
@@ -108,13 +108,13 @@ fn idle(command: &mut Command, has_sessions: bool) -> Result<Trial> {
         let mut stream = server.connect()?;
         let mut headers = "Accept: text/event-stream\r\n".to_owned();
         if has_sessions {
-            let opened = server.ask(&mut stream, &opening, is_whole)?;
+            let opened = ask(&mut stream, &opening, is_whole)?;
             let name = opened
                 .lines()
                 .find_map(|line| line.to_ascii_lowercase().strip_prefix("mcp-session-id:").map(str::to_owned));
-            headers += &format!("Mcp-Session-Id:{}\r\n", name.context("no session")?);
+            headers.extend(["Mcp-Session-Id:", &name.context("no session")?, "\r\n"]);
         }
-        let begun = server.ask(&mut stream, &server.request("GET", &headers, ""), |text| text.contains("\r\n\r\n"))?;
+        let begun = ask(&mut stream, &server.request("GET", &headers, ""), |text| text.contains("\r\n\r\n"))?;
         ensure!(begun.starts_with("HTTP/1.1 200 "), "{begun}");
         bytes = begun.len() as u64;
         streams.push(stream);
