@@ -19,7 +19,7 @@ const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
 fn request(stream: &mut TcpStream) -> (String, Value) {
     stream.set_read_timeout(Some(LONG)).unwrap();
     let mut bytes = Vec::new();
-    let mut piece = [0; 64 * 1024];
+    let mut piece = [0; 8 * 1024];
     loop {
         let text = String::from_utf8_lossy(&bytes);
         if let Some((head, body)) = text.split_once("\r\n\r\n") {

@@ -51,7 +51,7 @@ impl Collector {
 fn read(stream: &mut TcpStream) -> (String, Value) {
     stream.set_read_timeout(Some(DEADLINE)).unwrap();
     let mut bytes = Vec::new();
-    let mut piece = [0; 64 * 1024];
+    let mut piece = [0; 8 * 1024];
     loop {
         let text = String::from_utf8_lossy(&bytes);
         if let Some((head, body)) = text.split_once("\r\n\r\n") {

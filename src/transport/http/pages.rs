@@ -329,7 +329,7 @@ mod tests {
         insta::assert_snapshot!(exposition(
             &[alice, bob],
             Some(Whole { unauthorized: 3, spans: Some((5, 1)) }),
-            Duration::from_secs(86_400)
+            Duration::from_hours(24)
         ));
     }
 }
