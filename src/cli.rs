@@ -3,6 +3,7 @@
 mod audit;
 mod http;
 mod ranges;
+mod telemetry;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -21,6 +22,7 @@ use crate::tools::TOOLS;
 
 pub use audit::{AuditAction, AuditArgs, Wanted};
 pub use http::{BURST, CALLS, HttpArgs, RATE, TokenAction};
+pub use telemetry::{HealthArgs, TelemetryArgs};
 
 /// An MCP server that gives an agent files, search, edits and a shell, held inside the allowed directories.
 ///
@@ -48,6 +50,9 @@ pub struct Cli {
     #[command(flatten)]
     #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
     pub audit: AuditArgs,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
+    pub telemetry: TelemetryArgs,
     #[command(subcommand)]
     #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
     pub command: Option<Command>,
@@ -243,6 +248,8 @@ pub enum Command {
     /// Read an audit log (--audit)
     #[command(subcommand)]
     Audit(AuditAction),
+    /// Ask a server over HTTP whether it is well; the exit status is 1 if it is not
+    Health(HealthArgs),
     /// Print a document that is derived from the declarations
     #[command(hide = true)]
     Generate {

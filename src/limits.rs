@@ -7,9 +7,10 @@ mod calls;
 mod http;
 mod python;
 mod recent;
+mod telemetry;
 mod testrun;
 
-pub use self::{audit::*, calls::*, http::*, python::*, recent::*, testrun::*};
+pub use self::{audit::*, calls::*, http::*, python::*, recent::*, telemetry::*, testrun::*};
 
 /// Longest line accepted on stdin, in bytes. A 10 MB `write_file` can be more than 20 MB of escaped JSON.
 pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;

@@ -18,9 +18,10 @@ use replay::limits::MAX_OPEN_FILES;
 use replay::mock::{Beside, Observed};
 use replay::protocol::Revision;
 use replay::sandbox::{Tier, attack};
-use replay::server::{Ledger, Observer, Server, Service, Session};
+use replay::server::{Ledger, Observer, Server, Service, Session, Traced, Way};
+use replay::telemetry::Tracer;
 use replay::transport::{Door, End, Writer};
-use replay::{audit, bench, caller, docs, inspect, mocking, oneshot, probe, proxy, sandbox, start, web};
+use replay::{audit, bench, caller, docs, health, inspect, mocking, oneshot, probe, proxy, sandbox, start, web};
 
 fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == sandbox::LAUNCHER_ARGUMENT) {
@@ -152,6 +153,17 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let good = audit::act(&action, &mut std::io::stdout().lock())?;
             Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
+        Some(Command::Health(args)) => Ok(match health::check(&args) {
+            Ok(()) => {
+                std::io::stdout().write_all(b"ok\n")?;
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                report(&error);
+                // 2 means nothing to a container's HEALTHCHECK.
+                ExitCode::FAILURE
+            }
+        }),
         None if cli.http.http.is_some() => serve_http(&Config::resolve(&cli.options)?, &cli),
         None => serve(&Config::resolve(&cli.options)?, &cli),
     }
@@ -166,11 +178,13 @@ fn serve(config: &Config, cli: &Cli) -> Result<ExitCode> {
     let recorder = cli.record.as_deref().map(|path| mocking::recorder(path, &Redact::default())).transpose()?;
     let log = audit::open(&cli.audit)?.map(Arc::new);
     let ledger = Ledger::new(observers(log.as_ref()));
+    let tracer = tracer(cli)?;
     let server = start::server(config)?;
     let service: Arc<dyn Service> = match mock {
         Some(mock) => Arc::new(Beside::new(server.clone(), mock).map_err(anyhow::Error::msg)?),
         None => server.clone(),
     };
+    let service = Traced::over(service, tracer.as_ref(), Way::Stdio);
     let service = match recorder {
         Some(recorder) => Arc::new(Observed::new(service, vec![Arc::new(recorder)])),
         None => service,
@@ -186,6 +200,9 @@ fn serve(config: &Config, cli: &Cli) -> Result<ExitCode> {
     let why = if end == End::Served { "stdin has ended" } else { "stopped by a signal, or nobody reads any more" };
     tracing::debug!(ended, "{why}");
     log.iter().for_each(|log| log.end());
+    if let Some(tracer) = tracer {
+        tracer.end();
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -194,13 +211,20 @@ fn observers(log: Option<&Arc<audit::AuditLog>>) -> Vec<Arc<dyn Observer>> {
     log.cloned().into_iter().map(|log| log as Arc<dyn Observer>).collect()
 }
 
+/// Who makes spans of requests, if they are to be exported. Started before the server's own walls, which refuse TCP.
+fn tracer(cli: &Cli) -> Result<Option<Arc<Tracer>>> {
+    let settings = config::telemetry(&cli.telemetry)?;
+    settings.map(|settings| Tracer::start(settings).context("no thread to be had")).transpose()
+}
+
 /// Serves over HTTP, and over stdin and stdout as well if that is asked for.
 fn serve_http(config: &Config, cli: &Cli) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(config.log_level);
     raise_open_files();
+    let tracer = tracer(cli)?;
     let log = audit::open(&cli.audit)?.map(Arc::new);
-    let servers = web::prepare(cli, config, observers(log.as_ref()))?;
+    let servers = web::prepare(cli, config, observers(log.as_ref()), tracer.clone())?;
     if let Some(log) = &log {
         log.start(&audit::Started { serves: servers.address()?, servers: servers.named(), config })?;
     }
@@ -208,6 +232,9 @@ fn serve_http(config: &Config, cli: &Cli) -> Result<ExitCode> {
     let stdio = if cli.http.stdio { Some((stdin()?, stdout()?)) } else { None };
     let served = servers.serve(stdio, signals.as_fd().try_clone_to_owned()?);
     log.iter().for_each(|log| log.end());
+    if let Some(tracer) = tracer {
+        tracer.end();
+    }
     served?;
     Ok(ExitCode::SUCCESS)
 }

@@ -25,8 +25,10 @@ use crate::limits::{
     HTTP_BACKLOG, HTTP_CLIENT_TIMEOUT_SECS, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS,
     MAX_HTTP_SESSIONS, RESERVED_OPEN_FILES,
 };
-use crate::server::{Ledger, Observer, Recent, Server, Service, Session};
+use crate::notify::Notifier;
+use crate::server::{Ledger, Observer, Recent, Server, Service, Session, Traced, Way};
 use crate::start;
+use crate::telemetry::Tracer;
 use crate::tools::Services;
 use crate::transport::http::{Offer, Settings, Tenant, TenantLimits, Usage, serve};
 use crate::transport::{Door, Limits, Writer};
@@ -46,13 +48,19 @@ pub struct Servers {
     /// Each once. The first is the one for stdin and stdout, where they are served.
     cores: Vec<Arc<Server>>,
     limits: Limits,
+    manager: Notifier,
 }
 
 /// Binds the address and starts a server for each token; all that this process could not do any more inside its walls. Calls
-/// are told to these observers, and then to who looks on over HTTP.
-pub fn prepare(cli: &Cli, config: &Config, mut observers: Vec<Arc<dyn Observer>>) -> Result<Servers> {
+/// are told to these observers, and then to who looks on over HTTP; spans of requests are made by `tracer`.
+pub fn prepare(
+    cli: &Cli,
+    config: &Config,
+    mut observers: Vec<Arc<dyn Observer>>,
+    tracer: Option<Arc<Tracer>>,
+) -> Result<Servers> {
     let address = cli.http.http.context("--http names no address")?;
-    let HttpConfig { mut settings, tokens, tenant: limits, .. } =
+    let HttpConfig { mut settings, tokens, tenant: limits, manager, .. } =
         HttpConfig::resolve(address, &cli.http, &cli.options)?;
     let listener = listen(address)?;
     settings.max_connections = connections(settings.max_connections);
@@ -60,10 +68,15 @@ pub fn prepare(cli: &Cli, config: &Config, mut observers: Vec<Arc<dyn Observer>>
     let recent = Recent::new(random_number()?);
     observers.push(Arc::clone(&recent) as Arc<dyn Observer>);
     let ledger = Ledger::new(observers);
+    let offer = |server: &Arc<Server>, name: &str, token: Option<&str>| {
+        let offer = offer(server, &ledger, name);
+        let way = Way::Http(token.map(str::to_owned));
+        Offer { service: Traced::over(offer.service.clone(), tracer.as_ref(), way), ..offer }
+    };
     let mut cores = Vec::new();
     if tokens.is_empty() {
         let server = start::server(config)?;
-        tenants.push(Tenant::new(ANYONE.to_owned(), None, true, offer(&server, &ledger, ANYONE), limits));
+        tenants.push(Tenant::new(ANYONE.to_owned(), None, true, offer(&server, ANYONE, None), limits));
         cores.push(server);
     } else {
         for entry in &tokens {
@@ -72,7 +85,7 @@ pub fn prepare(cli: &Cli, config: &Config, mut observers: Vec<Arc<dyn Observer>>
             config.search_memory_bytes /= tokens.len();
             let server = start::server(&config).with_context(|| format!("the token `{}`", entry.name))?;
             let own = entry.limits(limits);
-            let offer = offer(&server, &ledger, &entry.name);
+            let offer = offer(&server, &entry.name, Some(&entry.name));
             tenants.push(Tenant::new(entry.name.clone(), entry.digest(), entry.operator, offer, own));
             cores.push(server);
         }
@@ -80,7 +93,13 @@ pub fn prepare(cli: &Cli, config: &Config, mut observers: Vec<Arc<dyn Observer>>
             cores.insert(0, start::server(config)?);
         }
     }
-    Ok(Servers { listener, settings, tenants, recent, ledger, cores, limits: config.client_limits })
+    let manager = Notifier::connect(manager.as_deref()).unwrap_or_else(|error| {
+        tracing::warn!("nobody listens at NOTIFY_SOCKET: {error}");
+        Notifier::nobody()
+    });
+    settings.tracer = tracer;
+    let limits = config.client_limits;
+    Ok(Servers { listener, settings, tenants, recent, ledger, cores, limits, manager })
 }
 
 /// A listener with room for a crowd: beyond those that wait the system drops who comes, and a client tries again a second later.
@@ -151,9 +170,10 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
         max_connections: connections(MAX_HTTP_CONNECTIONS as usize),
         client_timeout: Duration::from_secs(HTTP_CLIENT_TIMEOUT_SECS),
         tls: None,
+        tracer: None,
     };
     tracing::info!("serving at http://{}/mcp", listener.local_addr().context("the address")?);
-    let served = serve(listener, settings, ledger, vec![tenant], recent, signals);
+    let served = serve(listener, settings, ledger, vec![tenant], recent, signals, &|| ());
     service.ended();
     served.with_context(|| format!("{address} cannot be served"))
 }
@@ -204,14 +224,17 @@ impl Servers {
         let (ended, end) = pipe_with(PipeFlags::CLOEXEC).context("a pipe")?;
         let door = match stdio {
             Some((input, output)) => {
-                let session = Session::new(self.ledger.over(self.cores[0].clone(), STDIO));
+                let service = self.ledger.over(self.cores[0].clone(), STDIO);
+                let session = Session::new(Traced::over(service, self.settings.tracer.as_ref(), Way::Stdio));
                 let door = Door::new(session, input, Writer::to_descriptor(output)?, self.limits)?;
                 let run = move || door.run(Some(ended.as_fd())).map(drop);
                 Some(thread::Builder::new().name("stdio".to_owned()).spawn(run).context("no thread to be had")?)
             }
             None => None,
         };
-        let served = serve(self.listener, self.settings, self.ledger, self.tenants, self.recent, signals);
+        self.manager.ready();
+        let ending = || self.manager.stopping();
+        let served = serve(self.listener, self.settings, self.ledger, self.tenants, self.recent, signals, &ending);
         drop(end);
         let ended: usize = self.cores.iter().map(|server| server.services().commands.end_all()).sum();
         tracing::debug!(ended, "stopped by a signal");

@@ -8,8 +8,9 @@ pub const USAGE: &str = "\
 usage: cargo bench --bench peers -- [--only NAME]... [--rounds N] [--tree DIR] [--json FILE] [--save DIR]
   --only NAME   rows of this name: start, read, read10, edit50, edit1000, memory, tree, names, grep,
                 first500, sizes, cold (as root alone), walls, walled-start, walled-work, mock, calls,
-                python (repeatable)
+                python, http (repeatable)
   --rounds N    interleaved rounds after the warm-up (default 9; quick rows take three times as many, slow contenders fewer)
+  --seconds N   how long the rows of http load a server each time (default 5)
   --survivors N instead of all that: commands that leave processes behind, N rounds of each, and whether any lives on
   --tree DIR    the source tree for the rows from tree to sizes (default target/bench/linux-source-6.1)
   --json FILE   the figures as JSON
@@ -20,6 +21,8 @@ pub struct Args {
     /// Names of rows; empty means all.
     pub only: Vec<String>,
     pub rounds: usize,
+    /// How long a server over HTTP is loaded.
+    pub seconds: u64,
     pub survivors: Option<usize>,
     pub tree: PathBuf,
     pub json: Option<PathBuf>,
@@ -35,6 +38,7 @@ impl Args {
         let mut args = Self {
             only: Vec::new(),
             rounds: 9,
+            seconds: 5,
             survivors: None,
             tree: crate::trees::home().join("linux-source-6.1"),
             json: None,
@@ -48,6 +52,9 @@ impl Args {
                 "--only" => args.only.push(value()?),
                 "--rounds" => {
                     args.rounds = value()?.parse().context("--rounds takes a number")?;
+                }
+                "--seconds" => {
+                    args.seconds = value()?.parse().context("--seconds takes a number")?;
                 }
                 "--survivors" => {
                     args.survivors = Some(value()?.parse().context("--survivors takes a number")?);

@@ -10,6 +10,7 @@
 
 mod args;
 mod client;
+mod echo;
 mod escape;
 mod floor;
 mod machine;
@@ -20,6 +21,7 @@ mod rows;
 mod samples;
 mod survivors;
 mod trees;
+mod web;
 
 use std::fs;
 
@@ -30,6 +32,9 @@ fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     if words.iter().any(|word| word == "--floor") {
         return floor::serve();
+    }
+    if let Some(at) = words.iter().position(|word| word == "--echo") {
+        return echo::serve(words.get(at + 1).and_then(|bytes| bytes.parse().ok()).unwrap_or(1024));
     }
     if words.first().is_some_and(|word| word == LAUNCHER_ARGUMENT) {
         // Rows that use the library's launcher without a server start this very program as one.

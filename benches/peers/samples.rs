@@ -18,6 +18,7 @@ impl Unit {
             Self::Seconds if value < 1e-3 => format!("{:.1} us", value * 1e6),
             Self::Seconds if value < 1.0 => format!("{:.2} ms", value * 1e3),
             Self::Seconds => format!("{value:.2} s"),
+            Self::Bytes if value < 1024.0 * 1024.0 => format!("{:.1} KiB", value / 1024.0),
             Self::Bytes => format!("{:.1} MiB", value / 1024.0 / 1024.0),
         }
     }

@@ -1,6 +1,7 @@
 //! A server over HTTP: its address, its certificate, and who may ask it.
 #![expect(clippy::disallowed_methods, reason = "start-up reads the operator's own files and the environment")]
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -37,6 +38,8 @@ pub struct HttpConfig {
     pub tokens: Vec<TokenEntry>,
     /// What whoever has no limits of its own is held to.
     pub tenant: TenantLimits,
+    /// Where a service manager wants to hear how far the server is (`NOTIFY_SOCKET`, `sd_notify(3)`).
+    pub manager: Option<OsString>,
 }
 
 /// A line of the file of tokens.
@@ -169,6 +172,7 @@ impl HttpConfig {
             max_connections: args.max_connections as usize,
             client_timeout: Duration::from_secs(args.client_timeout_secs),
             tls,
+            tracer: None,
         };
         let tenant = TenantLimits {
             per_minute: args.rate_limit,
@@ -177,7 +181,7 @@ impl HttpConfig {
             max_sessions: args.max_sessions as usize,
             session_idle: Duration::from_secs(args.session_idle_secs),
         };
-        Ok(Self { address, settings, tokens, tenant })
+        Ok(Self { address, settings, tokens, tenant, manager: std::env::var_os("NOTIFY_SOCKET") })
     }
 }
 

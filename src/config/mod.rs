@@ -4,6 +4,7 @@
 mod commands;
 mod http;
 mod profile;
+mod telemetry;
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -16,6 +17,7 @@ use tracing::level_filters::LevelFilter;
 pub use commands::SandboxConfig;
 pub use http::{HttpConfig, TokenEntry};
 pub use profile::profile_keys;
+pub use telemetry::{telemetry, trust};
 
 use commands::World;
 use profile::Profile;
@@ -88,20 +90,12 @@ pub struct CallsConfig {
 }
 
 impl CallsConfig {
-    /// For a server. Where OpenSSL and the distributions keep their authorities is what is looked at.
+    /// For a server.
     fn resolve(toolsets: &[Toolset], isolation: Option<Isolation>) -> Self {
-        const PLACES: [&str; 4] = [
-            "/etc/ssl/certs/ca-certificates.crt",
-            "/etc/pki/tls/certs/ca-bundle.crt",
-            "/etc/ssl/ca-bundle.pem",
-            "/etc/ssl/cert.pem",
-        ];
         if !toolsets.contains(&Toolset::Calls) {
             return Self::default();
         }
-        let named = std::env::var_os("SSL_CERT_FILE").map(PathBuf::from);
-        let mut places = named.into_iter().chain(PLACES.map(PathBuf::from));
-        let roots = places.find_map(|place| std::fs::read(place).ok()).unwrap_or_default();
+        let roots = telemetry::authorities();
         Self { roots, isolation, ..Self::default() }
     }
 }

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::message::Id;
+use super::trace::TraceContext;
 
 /// Key under which every stateless result names the server (2026-07-28, basic/index.mdx).
 pub const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";
@@ -23,6 +24,12 @@ pub struct Meta<'a> {
     /// Where the request stands in a trace of its client's (2026-07-28, as in W3C Trace Context).
     #[serde(borrow, default)]
     pub traceparent: Option<&'a RawValue>,
+    /// What those who made the trace said of it.
+    #[serde(borrow, default)]
+    pub tracestate: Option<&'a RawValue>,
+    /// What a stateless client says of itself.
+    #[serde(rename = "io.modelcontextprotocol/clientInfo", borrow, default)]
+    pub client_info: Option<&'a RawValue>,
     /// Least severity of log messages wanted for this request (2026-07-28).
     #[serde(rename = "io.modelcontextprotocol/logLevel", borrow, default)]
     pub log_level: Option<&'a RawValue>,
@@ -35,6 +42,12 @@ struct Holder<'a> {
 }
 
 impl<'a> Meta<'a> {
+    /// Where the request stands in a trace, if that can be read; what cannot is ignored, as W3C Trace Context wants it.
+    pub fn trace(&self) -> Option<TraceContext> {
+        let text = |raw: Option<&RawValue>| serde_json::from_str::<String>(raw?.get()).ok();
+        TraceContext::parse(&text(self.traceparent)?, text(self.tracestate).as_deref())
+    }
+
     /// Reads `_meta` out of `params`. Fails, with the reason, when it is there and is not what the specification says.
     pub fn of(params: Option<&'a RawValue>) -> Result<Self, String> {
         let Some(params) = params else { return Ok(Self::default()) };

@@ -18,4 +18,4 @@ pub use meta::{Meta, SERVER_INFO_KEY};
 pub use render::{notification, render};
 pub use reply::{Body, Content, Outcome, RpcError, ToolReply};
 pub use revision::Revision;
-pub use trace::TraceParent;
+pub use trace::{TraceContext, TraceParent};

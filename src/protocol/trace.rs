@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::limits::MAX_TRACE_STATE_BYTES;
+
 /// A `traceparent` of version 00: a trace and the span in it that asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceParent(Box<str>);
@@ -21,12 +23,41 @@ impl TraceParent {
         let is_known = *version != "ff" && !(*version == "00" && has_more);
         (fits && is_known && !is_zero(trace) && !is_zero(parent)).then(|| Self(found.join("-").into()))
     }
+
+    /// The trace: 16 bytes as lower-case hexadecimal.
+    pub fn trace_id(&self) -> &str {
+        self.0.get(3..35).unwrap_or_default()
+    }
+
+    /// The span that asks: 8 bytes as lower-case hexadecimal.
+    pub fn span_id(&self) -> &str {
+        self.0.get(36..52).unwrap_or_default()
+    }
+
+    /// The flags, of which the lowest says that the client records its trace (section 3.2.2.5).
+    pub fn flags(&self) -> u8 {
+        self.0.get(53..55).and_then(|flags| u8::from_str_radix(flags, 16).ok()).unwrap_or_default()
+    }
 }
 
-impl TraceParent {
-    /// The trace, 32 hexadecimal digits.
-    pub fn trace_id(&self) -> &str {
-        &self.0[3..35]
+/// A parent, and what those who made the trace said of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceContext {
+    /// The span that asks.
+    pub parent: TraceParent,
+    /// `tracestate`, as it came.
+    pub state: Option<Box<str>>,
+}
+
+impl TraceContext {
+    /// Reads both fields. A state that is too long, or is no printable ASCII, is left out (section 3.3); without a parent it
+    /// means nothing.
+    pub fn parse(parent: &str, state: Option<&str>) -> Option<Self> {
+        let parent = TraceParent::parse(parent)?;
+        let fits = |state: &&str| {
+            (1..=MAX_TRACE_STATE_BYTES).contains(&state.len()) && state.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+        };
+        Some(Self { parent, state: state.filter(fits).map(Into::into) })
     }
 }
 
@@ -58,5 +89,20 @@ mod tests {
         ] {
             assert_eq!(TraceParent::parse(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn a_parent_has_parts_and_may_have_a_state() {
+        let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-03";
+        let context = TraceContext::parse(text, Some("a=1,b=2")).unwrap();
+        let parent = &context.parent;
+        let parts = (parent.trace_id(), parent.span_id(), parent.flags());
+        assert_eq!(parts, ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", 3));
+        assert_eq!(context.state.as_deref(), Some("a=1,b=2"));
+        let long = "x".repeat(MAX_TRACE_STATE_BYTES + 1);
+        for odd in ["", "a=\u{e9}", "a\nb", &long] {
+            assert_eq!(TraceContext::parse(text, Some(odd)).unwrap().state, None, "{odd}");
+        }
+        assert_eq!(TraceContext::parse("", Some("a=1")), None);
     }
 }

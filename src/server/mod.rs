@@ -15,6 +15,7 @@ mod service;
 mod session;
 #[cfg(test)]
 mod tests;
+mod traced;
 
 use std::sync::Arc;
 
@@ -23,7 +24,8 @@ pub use level::Level;
 pub use metered::{Families, Metered, Metrics};
 pub use recent::{Follower, News, Recent, View};
 pub use service::{Exchange, ExclusiveWork, Outbox, Service};
-pub use session::{Admission, Session, Ticket, stateless_revisions};
+pub use session::{Admission, ClientInfo, Session, Ticket, stateless_revisions};
+pub use traced::{Traced, Way};
 
 use crate::protocol::Revision;
 use crate::tools::{Registry, Services};

@@ -13,7 +13,8 @@ use super::in_flight::{GivenUp, InFlight, Removed};
 use super::level::Level;
 use super::service::{Exchange, Outbox, Service};
 use crate::cancel::CancelToken;
-use crate::protocol::{Body, Code, Id, Meta, Outcome, Request, Response, Revision, RpcError, TraceParent};
+use crate::limits::MAX_SPAN_TEXT_BYTES;
+use crate::protocol::{Body, Code, Id, Meta, Outcome, Request, Response, Revision, RpcError, TraceContext};
 use crate::tools::Weight;
 
 /// One client of a service.
@@ -26,6 +27,18 @@ pub struct Session {
     stuck: AtomicUsize,
     level: Mutex<Option<Level>>,
     name: OnceLock<Arc<str>>,
+    client: OnceLock<ClientInfo>,
+}
+
+/// What a client says of itself, cut where it is long; nothing of it is checked.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+pub struct ClientInfo {
+    /// Its name.
+    #[serde(default)]
+    pub name: String,
+    /// Its version.
+    #[serde(default)]
+    pub version: String,
 }
 
 /// What becomes of a message at the door.
@@ -66,7 +79,7 @@ pub struct Ticket {
     /// Least severity of the log messages that the client wants with this request.
     pub level: Option<Level>,
     /// Where the client's trace has the request.
-    pub trace: Option<TraceParent>,
+    pub trace: Option<TraceContext>,
 }
 
 impl Session {
@@ -79,6 +92,7 @@ impl Session {
             stuck: AtomicUsize::new(0),
             level: Mutex::new(None),
             name: OnceLock::new(),
+            client: OnceLock::new(),
         };
         session.negotiate(Revision::NEWEST_HANDSHAKE);
         session
@@ -111,6 +125,11 @@ impl Session {
         self.negotiated.store(index as u8, Ordering::Relaxed);
     }
 
+    /// What the client said of itself when it opened the session.
+    pub fn client(&self) -> Option<&ClientInfo> {
+        self.client.get()
+    }
+
     /// Stops all work; nothing in flight is answered any more.
     pub fn cancel_all(&self) {
         self.in_flight.cancel_all();
@@ -140,15 +159,14 @@ impl Session {
         } else {
             *self.level.lock().unwrap_or_else(PoisonError::into_inner)
         };
-        let trace = meta.traceparent.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok());
-        let trace = trace.and_then(|text| TraceParent::parse(&text));
+        let trace = meta.trace();
         let weight = self.service.weight(request);
         Admission::Admitted(Ticket { id, revision, weight, cancel, progress_token: meta.progress_token, level, trace })
     }
 
     /// Serves an admitted request. `None` when it was cancelled, which is answered by silence.
     pub fn serve(&self, ticket: &Ticket, request: &Request<'_>, outbox: &dyn Outbox) -> Option<Outcome> {
-        let trace = ticket.trace.as_ref().map(tracing::field::display);
+        let trace = ticket.trace.as_ref().map(|trace| tracing::field::display(&trace.parent));
         let span = tracing::info_span!("request", id = %ticket.id, method = %request.method, trace);
         let _entered = span.enter();
         let exchange = Exchange { session: self, ticket, request, outbox };
@@ -214,11 +232,19 @@ impl Session {
         struct Params {
             #[serde(rename = "protocolVersion")]
             protocol_version: Value,
+            #[serde(rename = "clientInfo", default)]
+            client_info: Value,
         }
         // A client that gets this wrong is told the truth rather than turned away.
-        let requested = params
-            .and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok())
-            .and_then(|params| Revision::parse(params.protocol_version.as_str()?));
+        let params = params.and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok());
+        let requested = params.and_then(|params| {
+            if let Ok(ClientInfo { mut name, mut version }) = serde_json::from_value(params.client_info) {
+                name.truncate(name.floor_char_boundary(MAX_SPAN_TEXT_BYTES));
+                version.truncate(version.floor_char_boundary(MAX_SPAN_TEXT_BYTES));
+                let _ = self.client.set(ClientInfo { name, version });
+            }
+            Revision::parse(params.protocol_version.as_str()?)
+        });
         let revision = requested.filter(|revision| !revision.is_stateless()).unwrap_or(Revision::NEWEST_HANDSHAKE);
         self.negotiate(revision);
         revision

@@ -2,9 +2,10 @@
 
 mod activity;
 mod audit;
-mod client;
+pub mod client;
 mod differential;
 mod floods;
+mod operating;
 mod owned;
 mod pages;
 mod revisions;
@@ -39,7 +40,7 @@ fn call(id: u64, tool: &str, arguments: &Value) -> Value {
 }
 
 /// The same as a message of 2026-07-28, with the headers that belong to it.
-fn stateless(message: &Value) -> (Value, Vec<(String, String)>) {
+pub fn stateless(message: &Value) -> (Value, Vec<(String, String)>) {
     let mut message = message.clone();
     message["params"]["_meta"] = stateless_meta();
     let header = |name: &str, value: &Value| (name.to_owned(), value.as_str().unwrap_or_default().to_owned());

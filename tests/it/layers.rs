@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 /// The layers from the top; a file imports only from layers below its own, or from its own module.
 const LAYERS: [&[&str]; 12] = [
     &[
-        "main", "audit", "caller", "cli", "config", "docs", "oneshot", "probe", "bench", "start", "inspect", "mocking",
-        "proxy", "watch", "web",
+        "main", "audit", "caller", "cli", "config", "docs", "health", "oneshot", "probe", "bench", "start", "inspect",
+        "mocking", "notify", "proxy", "watch", "web",
     ],
     &["transport"],
     &["mock"],
@@ -17,8 +17,8 @@ const LAYERS: [&[&str]; 12] = [
     &["error"],
     &["testrun"],
     &["search", "calls", "python"],
-    &["edit", "fs", "exec", "record"],
-    &["policy", "sandbox", "pattern", "text", "protocol"],
+    &["edit", "fs", "exec", "record", "telemetry"],
+    &["policy", "sandbox", "pattern", "text", "protocol", "outbound"],
     &["cancel"],
     &["limits"],
 ];

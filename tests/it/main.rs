@@ -18,6 +18,7 @@
 //! | `mock` | servers from manifests and cassettes |
 //! | `python` | Python sessions |
 //! | `laws` | property tests over arbitrary input; their bodies are in `tests/laws`, which `fuzz/` shares |
+//! | `telemetry` | spans of requests, as a collector gets them |
 //! | `testrun` | running tests and checking types: which runner, how it is run, what it says, its log |
 //! | `wire` | the protocol, per revision: what is answered, with which code, and what never is |
 //! | `escapes` | the escape catalogue: one test per attempt, named after its number |
@@ -42,6 +43,7 @@ mod mock;
 mod python;
 mod residents;
 mod schema;
+mod telemetry;
 mod testrun;
 mod tree;
 mod walls;

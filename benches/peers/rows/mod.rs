@@ -4,6 +4,7 @@ mod calls;
 mod cold;
 mod edits;
 mod grep;
+mod http;
 mod memory;
 mod mock;
 mod python;
@@ -21,7 +22,7 @@ use crate::samples::Row;
 /// Runs what is wanted, in the order of the table.
 pub fn all(args: &Args) -> Result<Vec<Row>> {
     type Part = (&'static str, fn(&Args) -> Result<Vec<Row>>);
-    const PARTS: [Part; 18] = [
+    const PARTS: [Part; 19] = [
         ("start", start::rows),
         ("read", reads::small),
         ("read10", reads::large),
@@ -40,6 +41,7 @@ pub fn all(args: &Args) -> Result<Vec<Row>> {
         ("walled-work", walled::rows),
         ("mock", mock::rows),
         ("python", python::rows),
+        ("http", http::rows),
     ];
     let mut rows = Vec::new();
     for (name, part) in PARTS {

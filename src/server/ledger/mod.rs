@@ -169,7 +169,7 @@ impl Entered {
             arguments,
             excerpts,
             request_bytes: raw.len() as u64,
-            trace_id: exchange.ticket.trace.as_ref().map(|trace| trace.trace_id().to_owned()),
+            trace_id: exchange.ticket.trace.as_ref().map(|trace| trace.parent.trace_id().to_owned()),
         }
     }
 

@@ -25,7 +25,7 @@ use super::tenant::Tenant;
 use super::upload::{self, Message};
 use crate::cancel::CancelToken;
 use crate::limits::EVENTS_BEGIN_MS;
-use crate::protocol::{Code, Id, Incoming, Meta, Mirrored, Request, Revision, RpcError, TraceParent, parse};
+use crate::protocol::{Code, Id, Incoming, Meta, Mirrored, Request, Revision, RpcError, TraceContext, parse};
 use crate::server::{Admission, Outbox, Session, Ticket};
 use crate::transport::batch;
 
@@ -128,8 +128,9 @@ fn look(tenant: &Arc<Tenant>, head: &Parts, bytes: &[u8]) -> Step {
         Incoming::Refused(refusal) => bad(refusal.id.as_ref(), RpcError::new(refusal.code, refusal.message)),
         Incoming::Request(request) => match conversation(tenant, &head.headers, Some(&request)) {
             Ok((conversation, stays)) => {
-                let trace = single(&head.headers, &HeaderName::from_static("traceparent"));
-                admit(tenant, conversation, stays, &request, trace.and_then(TraceParent::parse))
+                let header = |name| single(&head.headers, &HeaderName::from_static(name));
+                let trace = header("traceparent").and_then(|it| TraceContext::parse(it, header("tracestate")));
+                admit(tenant, conversation, stays, &request, trace)
             }
             Err(step) => step,
         },
@@ -207,7 +208,7 @@ fn admit(
     conversation: Arc<Conversation>,
     stays: bool,
     request: &Request<'_>,
-    trace: Option<TraceParent>,
+    trace: Option<TraceContext>,
 ) -> Step {
     if let Some(id) = &request.id
         && let Err(step) = charge(tenant, Some(id), 1)

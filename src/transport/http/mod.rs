@@ -41,6 +41,7 @@ use crate::limits::{
     HTTP_END_MS, HTTP_LOOK_MS, HTTP_THREADS, MAX_HTTP_CALLS, MAX_STUCK_REQUESTS, MAX_WAITING_REQUESTS,
 };
 use crate::server::{Ledger, Recent};
+use crate::telemetry::Tracer;
 use guard::Guard;
 use watching::Page;
 
@@ -64,6 +65,8 @@ pub struct Settings {
     pub client_timeout: Duration,
     /// Encryption, if there is any.
     pub tls: Option<Arc<ServerConfig>>,
+    /// Who makes the spans of requests, to be counted.
+    pub tracer: Option<Arc<Tracer>>,
 }
 
 /// What all connections share.
@@ -80,6 +83,7 @@ struct Shared {
     page: Page,
     /// Where calls are entered.
     ledger: Arc<Ledger>,
+    tracer: Option<Arc<Tracer>>,
     began: Instant,
     /// Requests without a token that is known.
     unauthorized: AtomicU64,
@@ -88,8 +92,8 @@ struct Shared {
 }
 
 /// Serves these tenants, whose calls are entered in the ledger and remembered in `recent`, until `stop` becomes readable;
-/// then nothing new is accepted, and what runs is answered. If it becomes readable again, that is not waited for. A tenant
-/// that needs no token is the only one.
+/// then nothing new is accepted, and what runs is answered. If it becomes readable again, that is not waited for. `ending` is
+/// told when that begins. A tenant that needs no token is the only one.
 ///
 /// The listener was bound before: once the process is inside its own walls it can bind nothing.
 pub fn serve(
@@ -99,6 +103,7 @@ pub fn serve(
     tenants: Vec<Arc<Tenant>>,
     recent: Arc<Recent>,
     stop: OwnedFd,
+    ending: &dyn Fn(),
 ) -> std::io::Result<()> {
     let bound = listener.local_addr()?;
     listener.set_nonblocking(true)?;
@@ -121,12 +126,13 @@ pub fn serve(
         tls: settings.tls,
         recent,
         ledger,
+        tracer: settings.tracer,
         began: Instant::now(),
         unauthorized: AtomicU64::new(0),
         stop: stopped,
     });
     let signals = heard(stop)?;
-    let result = runtime.block_on(run(&shared, listener, settings.max_connections, &stopping, signals));
+    let result = runtime.block_on(run(&shared, listener, settings.max_connections, (&stopping, ending), signals));
     for tenant in &shared.tenants {
         tenant.sessions.cancel_all();
     }
@@ -138,7 +144,7 @@ async fn run(
     shared: &Arc<Shared>,
     listener: TcpListener,
     max_connections: usize,
-    stopping: &watch::Sender<bool>,
+    (stopping, ending): (&watch::Sender<bool>, &dyn Fn()),
     mut signals: mpsc::Receiver<()>,
 ) -> std::io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
@@ -161,6 +167,7 @@ async fn run(
         }
     }
     drop(listener);
+    ending();
     tracing::info!("ending: what runs is still answered");
     let _ = stopping.send(true);
     shared.recent.hang_up();

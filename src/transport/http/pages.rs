@@ -55,13 +55,24 @@ pub fn health(shared: &Shared, tenant: &Arc<Tenant>) -> String {
     health.to_string()
 }
 
-/// `/metrics`, in the text format of Prometheus.
-pub fn metrics(shared: &Shared, tenant: &Arc<Tenant>) -> String {
-    let unauthorized = tenant.is_operator.then(|| shared.unauthorized.load(Relaxed));
-    exposition(seen(shared, tenant), unauthorized, shared.began.elapsed())
+/// What is counted of all tenants together, and only operators hear of.
+#[derive(Clone, Copy)]
+struct Whole {
+    unauthorized: u64,
+    /// Those that were exported, and those that were dropped.
+    spans: Option<(u64, u64)>,
 }
 
-fn exposition(tenants: &[Arc<Tenant>], unauthorized: Option<u64>, uptime: Duration) -> String {
+/// `/metrics`, in the text format of Prometheus.
+pub fn metrics(shared: &Shared, tenant: &Arc<Tenant>) -> String {
+    let whole = tenant.is_operator.then(|| Whole {
+        unauthorized: shared.unauthorized.load(Relaxed),
+        spans: shared.tracer.as_ref().map(|tracer| tracer.counts()),
+    });
+    exposition(seen(shared, tenant), whole, shared.began.elapsed())
+}
+
+fn exposition(tenants: &[Arc<Tenant>], whole: Option<Whole>, uptime: Duration) -> String {
     let mut families = Families::default();
     for tenant in tenants {
         let label = format!("tenant=\"{}\"", tenant.name);
@@ -79,9 +90,15 @@ fn exposition(tenants: &[Arc<Tenant>], unauthorized: Option<u64>, uptime: Durati
             families.other(name, help, "gauge", &label, value as u64);
         }
     }
-    if let Some(unauthorized) = unauthorized {
+    if let Some(Whole { unauthorized, spans }) = whole {
         let help = "Requests without a token that is known.";
         families.other("mcp_unauthorized_total", help, "counter", "", unauthorized);
+        if let Some((exported, dropped)) = spans {
+            let help = "Spans that a collector has taken.";
+            families.other("mcp_spans_exported_total", help, "counter", "", exported);
+            let help = "Spans for which there was no room, or that no collector took.";
+            families.other("mcp_spans_dropped_total", help, "counter", "", dropped);
+        }
     }
     families.other("mcp_uptime_seconds", "Since the server has begun.", "gauge", "", uptime.as_secs());
     families.text()
@@ -330,6 +347,10 @@ mod tests {
         bob.metrics.turned_away.store(1, Relaxed);
         bob.metrics.received_bytes.store(1024, Relaxed);
         bob.metrics.sent_bytes.store(u64::MAX, Relaxed);
-        insta::assert_snapshot!(exposition(&[alice, bob], Some(3), Duration::from_hours(24)));
+        insta::assert_snapshot!(exposition(
+            &[alice, bob],
+            Some(Whole { unauthorized: 3, spans: Some((5, 1)) }),
+            Duration::from_hours(24)
+        ));
     }
 }

@@ -1,0 +1,128 @@
+//! The server over HTTP: many connections that read a small file, beside an echo, and many streams that nothing is said in.
+
+use std::env;
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::json;
+
+use crate::args::Args;
+use crate::machine;
+use crate::peers::{ECHO, REPLAY};
+use crate::samples::{Contender, Goal, Row, Spec, Trial, Unit, rounds};
+use crate::trees;
+use crate::web::{WebServer, ask, is_whole, load};
+
+const FILE_BYTES: usize = 1024;
+const CONNECTIONS: usize = 64;
+const STREAMS: usize = 1000;
+const KIB: f64 = 1024.0;
+
+pub fn rows(args: &Args) -> Result<Vec<Row>> {
+    let files = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: files.maximum, maximum: files.maximum })?;
+    let dir = trees::fresh("http")?;
+    fs::write(dir.join("small.txt"), trees::text(FILE_BYTES))?;
+    let spec = |title: String, unit, counted, goals| Spec {
+        name: "http",
+        title,
+        unit,
+        counted,
+        base: None,
+        goals,
+        note: "the echo (benches/peers/echo.rs) answers from memory; both run with two threads for bytes, beside the load.",
+    };
+    let title = |what: &str| format!("read_file of 1 KB over HTTP, {CONNECTIONS} connections, {what}");
+    let twice = || vec![Goal::Ratio { of: ECHO, must: 2.0, excellent: 1.5 }];
+    let specs = vec![
+        spec(title("time for each request (its inverse is requests/s)"), Unit::Seconds, "connections", twice()),
+        spec(title("p50"), Unit::Seconds, "connections", Vec::new()),
+        spec(title("p99"), Unit::Seconds, "connections", Vec::new()),
+        spec(title("memory that it takes more than idle"), Unit::Bytes, "connections", Vec::new()),
+    ];
+    let length = Duration::from_secs(args.seconds);
+    let contenders = [REPLAY, ECHO].map(|who| {
+        let dir = dir.clone();
+        Contender::new(who, how(who), move || loaded(&mut command(who, &dir)?, length))
+    });
+    let mut rows = rounds(specs, contenders.into(), args.rounds)?;
+    let goal = vec![Goal::Absolute { must: 64.0 * KIB, excellent: 32.0 * KIB }];
+    let title = format!("memory of one of {STREAMS} idle streams, with its session");
+    let spec = spec(title, Unit::Bytes, "streams", goal);
+    let contenders = [REPLAY, ECHO].map(|who| {
+        let dir = dir.clone();
+        Contender::new(who, how(who), move || idle(&mut command(who, &dir)?, who == REPLAY)).at_most(3)
+    });
+    rows.extend(rounds(vec![spec], contenders.into(), args.rounds)?);
+    Ok(rows)
+}
+
+fn how(who: &str) -> &'static str {
+    match who {
+        REPLAY => "replay --mcp-server --http 127.0.0.1:0 --allow DIR --sandbox off --rate-limit 0",
+        _ => "hyper that parses a message and answers from memory (benches/peers/echo.rs)",
+    }
+}
+
+fn command(who: &str, dir: &std::path::Path) -> Result<Command> {
+    if who != REPLAY {
+        let mut command = Command::new(env::current_exe().context("its own program is not to be found")?);
+        command.args(["--echo", &FILE_BYTES.to_string()]);
+        return Ok(command);
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_replay"));
+    command
+        .args(["--mcp-server", "--http", "127.0.0.1:0", "--sandbox", "off", "--rate-limit", "0", "--allow"])
+        .arg(dir);
+    Ok(command)
+}
+
+fn loaded(command: &mut Command, length: Duration) -> Result<Trial> {
+    let server = WebServer::start(command)?;
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "read_file", "arguments": {"path": "small.txt"}}});
+    let request = server.request("POST", "", &body.to_string());
+    let before = machine::memory(server.pid(), "VmRSS")?;
+    let seen = load(&server, &request, CONNECTIONS, length)?;
+    let after = machine::memory(server.pid(), "VmRSS")?;
+    ensure!(!seen.times.is_empty(), "no request was answered in time");
+    let place = |hundredth: usize| Some(seen.times[(seen.times.len() - 1) * hundredth / 100]);
+    let figures =
+        vec![Some(seen.took / seen.times.len() as f64), place(50), place(99), Some((after - before).max(0.0))];
+    Ok(Trial { figures, count: CONNECTIONS as u64, bytes: seen.reply as u64 })
+}
+
+/// Opens streams, each of a session of its own where there are sessions.
+fn idle(command: &mut Command, has_sessions: bool) -> Result<Trial> {
+    let server = WebServer::start(command)?;
+    let opening = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params":
+        {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "0"}}});
+    let opening = server.request("POST", "", &opening.to_string());
+    let mut streams = Vec::with_capacity(STREAMS);
+    let mut before = 0.0;
+    let (mut first, mut bytes) = (true, 0);
+    for _ in 0..=STREAMS {
+        let mut stream = server.connect()?;
+        let mut headers = "Accept: text/event-stream\r\n".to_owned();
+        if has_sessions {
+            let opened = ask(&mut stream, &opening, is_whole)?;
+            let name = opened
+                .lines()
+                .find_map(|line| line.to_ascii_lowercase().strip_prefix("mcp-session-id:").map(str::to_owned));
+            headers.extend(["Mcp-Session-Id:", &name.context("no session")?, "\r\n"]);
+        }
+        let begun = ask(&mut stream, &server.request("GET", &headers, ""), |text| text.contains("\r\n\r\n"))?;
+        ensure!(begun.starts_with("HTTP/1.1 200 "), "{begun}");
+        bytes = begun.len() as u64;
+        streams.push(stream);
+        // What the first one needs is not counted.
+        if std::mem::take(&mut first) {
+            before = machine::memory(server.pid(), "VmRSS")?;
+        }
+    }
+    let after = machine::memory(server.pid(), "VmRSS")?;
+    Ok(Trial::of((after - before).max(0.0) / STREAMS as f64, STREAMS as u64, bytes))
+}

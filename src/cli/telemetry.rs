@@ -1,0 +1,31 @@
+//! Flags of what a server tells others about itself, and what asks whether one is well.
+
+use clap::Args;
+
+use super::Range;
+use crate::limits::HEALTH_TIMEOUT_SECS;
+
+/// Spans of requests.
+#[derive(Clone, Debug, Args)]
+pub struct TelemetryArgs {
+    /// Export a span of each request to the OpenTelemetry collector at this URL, over OTLP/HTTP as JSON; spans go to
+    /// /v1/traces below it. The variables `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`,
+    /// `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and `OTEL_TRACES_SAMPLER` are heeded
+    #[arg(long, value_name = "URL", value_hint = clap::ValueHint::Url)]
+    pub otlp_endpoint: Option<String>,
+}
+
+/// `replay health`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Example: replay health http://127.0.0.1:8000")]
+pub struct HealthArgs {
+    /// Where the server is; without a path, its /health is asked
+    #[arg(value_name = "URL", value_hint = clap::ValueHint::Url)]
+    pub url: String,
+    /// How long it may take, in seconds
+    #[arg(long, value_name = "SECS", default_value_t = HEALTH_TIMEOUT_SECS, value_parser = HEALTH_SECS.parser())]
+    pub timeout_secs: u64,
+}
+
+/// Up to an hour.
+const HEALTH_SECS: Range = Range { min: 1, max: 3600 };

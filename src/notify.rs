@@ -1,0 +1,85 @@
+//! Says to the one that started this program how far it is: the datagrams of `sd_notify(3)`, which systemd and others read.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+/// A way to say it; none where nobody asked.
+#[derive(Debug)]
+pub struct Notifier(Option<UnixDatagram>);
+
+impl Notifier {
+    /// To the socket of this name, as `NOTIFY_SOCKET` has it: a path, or `@` and an abstract name. Connected at once: from
+    /// within the server's own domain it could not be. Fails when nobody is there.
+    pub fn connect(name: Option<&OsStr>) -> io::Result<Self> {
+        let Some(name) = name else { return Ok(Self::nobody()) };
+        let address = match name.as_bytes().strip_prefix(b"@") {
+            Some(name) => SocketAddr::from_abstract_name(name)?,
+            None => SocketAddr::from_pathname(name)?,
+        };
+        let socket = UnixDatagram::unbound()?;
+        socket.connect_addr(&address)?;
+        // Whoever takes nothing must not hold up the server.
+        socket.set_nonblocking(true)?;
+        Ok(Self(Some(socket)))
+    }
+
+    /// To nobody.
+    pub fn nobody() -> Self {
+        Self(None)
+    }
+
+    /// The server answers.
+    pub fn ready(&self) {
+        self.say("READY=1");
+    }
+
+    /// The server ends, and answers what runs.
+    pub fn stopping(&self) {
+        self.say("STOPPING=1");
+    }
+
+    fn say(&self, state: &str) {
+        if let Some(socket) = &self.0
+            && let Err(error) = socket.send(state.as_bytes())
+        {
+            tracing::warn!("the service manager does not hear `{state}`: {error}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(name: &OsStr, manager: &UnixDatagram) -> [String; 2] {
+        let notifier = Notifier::connect(Some(name)).unwrap();
+        notifier.ready();
+        notifier.stopping();
+        let mut piece = [0; 64];
+        [(); 2].map(|()| {
+            let count = manager.recv(&mut piece).unwrap();
+            String::from_utf8(piece[..count].to_vec()).unwrap()
+        })
+    }
+
+    #[test]
+    fn a_manager_hears_of_the_beginning_and_the_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("notify");
+        let manager = UnixDatagram::bind(&path).unwrap();
+        let said = ["READY=1", "STOPPING=1"].map(str::to_owned);
+        assert_eq!(heard(path.as_os_str(), &manager), said);
+        let name = format!("replay-notify-{}", std::process::id());
+        let manager = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+        assert_eq!(heard(OsStr::new(&format!("@{name}")), &manager), said);
+    }
+
+    #[test]
+    fn where_nobody_listens_nothing_is_said() {
+        Notifier::connect(None).unwrap().ready();
+        assert!(Notifier::connect(Some(OsStr::new("/nowhere/notify"))).is_err());
+    }
+}

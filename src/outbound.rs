@@ -1,0 +1,195 @@
+//! Requests of this program's own over HTTP/1.1 (RFC 9112): to whoever collects spans, and to a server that is asked how it is.
+//! Each has a connection of its own and one deadline for all of it, on the thread of the caller.
+
+mod answer;
+mod target;
+
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs as _};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, ServerName};
+use thiserror::Error;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+pub use answer::Answer;
+pub use target::{Target, TargetError};
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub enum OutboundError {
+    /// The name has no address.
+    #[error("`{host}` cannot be looked up: {cause}")]
+    Name {
+        /// The name.
+        host: String,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// No connection, or it broke.
+    #[error("`{host}` does not answer: {cause}")]
+    Connection {
+        /// Who.
+        host: String,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// What came is not HTTP.
+    #[error("`{host}` answers with something that is not HTTP/1: {reason}")]
+    Answer {
+        /// Who.
+        host: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Encryption is not to be had.
+    #[error("`{host}` cannot be reached over TLS: {reason}")]
+    Tls {
+        /// Who.
+        host: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Whom connections over TLS trust.
+#[derive(Clone, Debug)]
+pub struct Trust(Arc<ClientConfig>);
+
+impl Trust {
+    /// These authorities, as PEM; what is no certificate is left out. With none, nobody is trusted.
+    pub fn of(authorities: &[u8]) -> Result<Self, String> {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(CertificateDer::pem_slice_iter(authorities).filter_map(Result::ok));
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?;
+        Ok(Self(Arc::new(config.with_root_certificates(roots).with_no_client_auth())))
+    }
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// Such as `POST`.
+    pub method: &'a str,
+    /// Whole lines of the head, each with its line end.
+    pub headers: &'a str,
+    /// The body, which may be empty.
+    pub body: &'a [u8],
+}
+
+/// Asks, and waits for the answer until the deadline. Without `trust` nothing is asked over TLS.
+///
+/// Looking up a name takes as long as the system's resolver lets it: there is no way to stop that.
+pub fn ask(
+    target: &Target,
+    trust: Option<&Trust>,
+    question: Question<'_>,
+    deadline: Instant,
+) -> Result<Answer, OutboundError> {
+    let host = || target.authority();
+    let stream = Timed { stream: connect(target, deadline)?, deadline };
+    let broken = |cause| OutboundError::Connection { host: host(), cause };
+    let Question { method, headers, body } = question;
+    let head = format!(
+        "{method} {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n",
+        target.path,
+        target.authority(),
+        body.len()
+    );
+    let request = [head.as_bytes(), body].concat();
+    let bytes = if target.is_encrypted {
+        let fault = |reason: String| OutboundError::Tls { host: host(), reason };
+        let trust = trust.ok_or_else(|| fault("no authorities are known".to_owned()))?;
+        let name = ServerName::try_from(target.host.clone()).map_err(|error| fault(error.to_string()))?;
+        let session = ClientConnection::new(Arc::clone(&trust.0), name).map_err(|error| fault(error.to_string()))?;
+        exchange(StreamOwned::new(session, stream), &request)
+    } else {
+        exchange(stream, &request)
+    };
+    Answer::read(&bytes.map_err(broken)?).map_err(|reason| OutboundError::Answer { host: host(), reason })
+}
+
+/// Sends the request, and reads until the answer is whole or the other side hangs up.
+fn exchange(mut stream: impl Read + Write, request: &[u8]) -> io::Result<Vec<u8>> {
+    stream.write_all(request)?;
+    stream.flush()?;
+    let mut bytes = Vec::new();
+    let mut piece = [0; 8 * 1024];
+    while !Answer::is_whole(&bytes) {
+        match stream.read(&mut piece) {
+            Ok(0) => break,
+            Ok(count) => bytes.extend_from_slice(&piece[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // Not everybody says goodbye over TLS; whether the answer is whole is looked at either way.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(bytes)
+}
+
+/// Tries the addresses of the name in their order.
+fn connect(target: &Target, deadline: Instant) -> Result<TcpStream, OutboundError> {
+    let host = || target.authority();
+    let found = (target.host.as_str(), target.port).to_socket_addrs();
+    let found = found.map_err(|cause| OutboundError::Name { host: host(), cause })?;
+    let mut cause = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in found {
+        match left(deadline).and_then(|left| TcpStream::connect_timeout(&address, left)) {
+            Ok(stream) => {
+                // Small requests must not wait for more.
+                let _ = stream.set_nodelay(true);
+                return Ok(stream);
+            }
+            Err(error) => cause = error,
+        }
+    }
+    Err(OutboundError::Connection { host: host(), cause })
+}
+
+/// What is left of the time.
+fn left(deadline: Instant) -> io::Result<Duration> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(late()) } else { Ok(left) }
+}
+
+fn late() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "it took too long")
+}
+
+/// A connection on which each step may take what is left of the time.
+struct Timed {
+    stream: TcpStream,
+    deadline: Instant,
+}
+
+/// The timeouts of sockets end with EAGAIN (socket(7)).
+fn in_words(error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::WouldBlock { late() } else { error }
+}
+
+impl Read for Timed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(Some(left(self.deadline)?))?;
+        self.stream.read(buffer).map_err(in_words)
+    }
+}
+
+impl Write for Timed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(Some(left(self.deadline)?))?;
+        self.stream.write(bytes).map_err(in_words)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! The thread that sends spans away, and tries again where that may help (OTLP 1.x, "OTLP/HTTP Response").
+
+use std::time::Duration;
+
+use super::queue::Queue;
+use super::span::Span;
+use super::{Settings, otlp};
+use crate::limits::{EXPORT_PAUSE_MS, EXPORT_TRIES, MAX_EXPORT_PAUSE_MS};
+use crate::outbound::{Question, ask};
+
+/// What became of one try.
+enum Try {
+    /// The collector took all but so many.
+    Taken(u64),
+    /// It may be worth while to try again, after a pause that the collector may have asked for.
+    Later(String, Option<Duration>),
+    /// The collector will never take it.
+    Never(String),
+}
+
+/// Exports until the queue ends.
+pub fn run(settings: &Settings, queue: &Queue) {
+    let headers = format!("Content-Type: application/json\r\n{}", settings.headers);
+    let mut fails = false;
+    while let Some(spans) = queue.take() {
+        match export(settings, queue, &headers, &spans) {
+            Ok(rejected) => {
+                let lost = spans.len().min(usize::try_from(rejected).unwrap_or(usize::MAX));
+                queue.arrived(spans.len() - lost);
+                queue.lost(lost);
+                if std::mem::take(&mut fails) {
+                    tracing::info!("spans are exported again");
+                }
+            }
+            Err(reason) => {
+                queue.lost(spans.len());
+                // Said once: a collector that is away for a day is no news every five seconds.
+                if !std::mem::replace(&mut fails, true) {
+                    tracing::warn!("spans cannot be exported, and are dropped until they can: {reason}");
+                }
+            }
+        }
+    }
+    queue.over();
+}
+
+/// How many of them the collector has not taken, or why it has taken none.
+fn export(settings: &Settings, queue: &Queue, headers: &str, spans: &[Span]) -> Result<u64, String> {
+    let body = otlp::encode(&settings.resource, spans);
+    let mut pause = Duration::from_millis(EXPORT_PAUSE_MS);
+    let mut tries = 1;
+    loop {
+        let (reason, asked) = match attempt(settings, queue, headers, &body) {
+            Try::Taken(rejected) => return Ok(rejected),
+            Try::Never(reason) => return Err(reason),
+            Try::Later(reason, asked) => (reason, asked),
+        };
+        let wait = asked.unwrap_or(pause).min(Duration::from_millis(MAX_EXPORT_PAUSE_MS));
+        if tries == EXPORT_TRIES || queue.pause(wait) {
+            return Err(reason);
+        }
+        tries += 1;
+        pause *= 2;
+    }
+}
+
+fn attempt(settings: &Settings, queue: &Queue, headers: &str, body: &[u8]) -> Try {
+    let question = Question { method: "POST", headers, body };
+    let answer = ask(&settings.target, settings.trust.as_ref(), question, queue.deadline(settings.timeout));
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(error) => return Try::Later(error.to_string(), None),
+    };
+    let status = answer.status;
+    match status {
+        200..=299 => Try::Taken(match otlp::rejected(&answer.body) {
+            Some((count, message)) => {
+                tracing::debug!(count, "spans were rejected: {}", message.escape_debug());
+                count
+            }
+            None => 0,
+        }),
+        429 | 502..=504 => Try::Later(format!("the collector answers with {status}"), answer.retry_after),
+        _ => Try::Never(format!("the collector answers with {status}")),
+    }
+}

@@ -1,0 +1,123 @@
+//! Spans on their way to the thread that exports them: as many as there is room for, and nobody waits for room.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::span::Span;
+use crate::limits::{EXPORT_DELAY_MS, SPANS_PER_EXPORT};
+
+/// The queue.
+#[derive(Debug)]
+pub struct Queue {
+    most: usize,
+    inner: Mutex<Inner>,
+    /// Told when the first span comes, when enough for an export are there, and at the end.
+    filled: Condvar,
+    /// Told when nothing is left after the end.
+    emptied: Condvar,
+    exported: AtomicU64,
+    dropped: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    waiting: VecDeque<Span>,
+    /// When all must be over.
+    end: Option<Instant>,
+    is_over: bool,
+}
+
+impl Queue {
+    /// An empty one with room for `most`.
+    pub fn new(most: usize) -> Self {
+        Self {
+            most,
+            inner: Mutex::default(),
+            filled: Condvar::new(),
+            emptied: Condvar::new(),
+            exported: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
+        }
+    }
+
+    /// Adds a span, or drops it.
+    pub fn push(&self, span: Span) {
+        let mut inner = self.lock();
+        if inner.waiting.len() >= self.most || inner.is_over {
+            drop(inner);
+            self.lost(1);
+            return;
+        }
+        inner.waiting.push_back(span);
+        let length = inner.waiting.len();
+        drop(inner);
+        // Nobody is woken for those in between.
+        if length == 1 || length == SPANS_PER_EXPORT {
+            self.filled.notify_one();
+        }
+    }
+
+    /// Waits until there are enough spans, or the first of them has waited for long enough, or all is to end; `None` when
+    /// nothing is left then.
+    pub fn take(&self) -> Option<Vec<Span>> {
+        let mut inner = self.lock();
+        while inner.waiting.is_empty() && inner.end.is_none() {
+            inner = self.filled.wait(inner).unwrap_or_else(PoisonError::into_inner);
+        }
+        let delay = Duration::from_millis(EXPORT_DELAY_MS);
+        let is_short = |inner: &mut Inner| inner.waiting.len() < SPANS_PER_EXPORT && inner.end.is_none();
+        let waited = self.filled.wait_timeout_while(inner, delay, is_short);
+        let (mut inner, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let count = inner.waiting.len().min(SPANS_PER_EXPORT);
+        (count > 0).then(|| inner.waiting.drain(..count).collect())
+    }
+
+    /// Waits for so long, or until all is to end; whether it is.
+    pub fn pause(&self, length: Duration) -> bool {
+        let waited = self.filled.wait_timeout_while(self.lock(), length, |inner| inner.end.is_none());
+        waited.unwrap_or_else(PoisonError::into_inner).0.end.is_some()
+    }
+
+    /// When an export must be over that may take so long.
+    pub fn deadline(&self, timeout: Duration) -> Instant {
+        let deadline = Instant::now() + timeout;
+        self.lock().end.map_or(deadline, |end| end.min(deadline))
+    }
+
+    /// So many have arrived.
+    pub fn arrived(&self, count: usize) {
+        self.exported.fetch_add(count as u64, Relaxed);
+    }
+
+    /// So many are dropped.
+    pub fn lost(&self, count: usize) {
+        self.dropped.fetch_add(count as u64, Relaxed);
+    }
+
+    /// Spans that have arrived, and spans that were dropped.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.exported.load(Relaxed), self.dropped.load(Relaxed))
+    }
+
+    /// The thread that exports has done what it could.
+    pub fn over(&self) {
+        self.lock().is_over = true;
+        self.emptied.notify_all();
+    }
+
+    /// Lets what waits be exported, and waits for that, but no longer than `limit`. An export that began before keeps its own
+    /// limit, and is not waited for beyond this one.
+    pub fn end(&self, limit: Duration) {
+        let mut inner = self.lock();
+        inner.end.get_or_insert(Instant::now() + limit);
+        self.filled.notify_one();
+        let waited = self.emptied.wait_timeout_while(inner, limit, |inner| !inner.is_over);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
