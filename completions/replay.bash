@@ -236,7 +236,7 @@ _replay() {
 
     case "${cmd}" in
         replay)
-            opts="-h -V --mcp-server --mock --record --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --http --stdio --token-file --tls-cert --tls-key --allow-origin --allow-host --max-connections --max-sessions --session-idle-secs --rate-limit --rate-burst --max-calls --help --version call tools bench mock calls sandbox token generate help"
+            opts="-h -V --mcp-server --mock --record --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --http --stdio --token-file --tls-cert --tls-key --allow-origin --allow-host --max-connections --client-timeout-secs --max-sessions --session-idle-secs --rate-limit --rate-burst --max-calls --help --version call tools bench mock calls sandbox token generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -477,6 +477,10 @@ _replay() {
                     return 0
                     ;;
                 --max-connections)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --client-timeout-secs)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

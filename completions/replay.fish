@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= sandbox= network= allow-network isolation= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= max-commands= max-background-commands= background-output-bytes= max-python-sessions= python-idle-timeout-secs= tools= errors= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= no-fsync search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= h/help V/version
+    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= sandbox= network= allow-network isolation= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= max-commands= max-background-commands= background-output-bytes= max-python-sessions= python-idle-timeout-secs= tools= errors= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= no-fsync search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -76,13 +76,14 @@ warn\t'What an operator should know'
 info\t'The start-up line'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
-complete -c replay -n "__fish_replay_needs_command" -l http -d 'Serve over HTTP at this address instead of stdin and stdout: /mcp, /mcp/ws, /health, /docs, /openapi.json and /metrics, and at / a page on which a person sees what agents do. Any address but one of loopback needs tokens. Port 0 takes a free one, which the log names' -r
+complete -c replay -n "__fish_replay_needs_command" -l http -d 'Serve over HTTP at this address instead of stdin and stdout: /mcp, /mcp/ws, /health, /docs, /openapi.json and /metrics. Any address but one of loopback needs tokens. Port 0 takes a free one, which the log names' -r
 complete -c replay -n "__fish_replay_needs_command" -l token-file -d 'Who may ask: one JSON object a line, as `replay token new` prints them. Without a file the token in the variable `REPLAY_TOKEN` is the only one; without both, whoever reaches the address may' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l tls-cert -d 'Certificates to be known by, the own one first, as PEM; with them only TLS is spoken' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l tls-key -d 'The key of the certificate, as PEM' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l allow-origin -d 'Let pages of this origin ask, such as `https://app.example`. Repeatable; others are refused' -r
 complete -c replay -n "__fish_replay_needs_command" -l allow-host -d 'Answer to this name, beside those of loopback. Repeatable; at an address that other machines reach any name will do unless some are given' -r
-complete -c replay -n "__fish_replay_needs_command" -l max-connections -d 'Connections at the same time' -r
+complete -c replay -n "__fish_replay_needs_command" -l max-connections -d 'Connections at the same time; never more than the limit of open files leaves room for' -r
+complete -c replay -n "__fish_replay_needs_command" -l client-timeout-secs -d 'Hang up on a client that for so many seconds says nothing of what it has begun, asks nothing, or takes nothing of what is sent to it' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-sessions -d 'Sessions of each token at the same time' -r
 complete -c replay -n "__fish_replay_needs_command" -l session-idle-secs -d 'A session that nobody uses for so many seconds ends' -r
 complete -c replay -n "__fish_replay_needs_command" -l rate-limit -d 'Requests of each token in a minute; 0 for any number' -r
@@ -1378,7 +1379,7 @@ warn\t'What an operator should know'
 info\t'The start-up line'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l operator -d 'Let it see what all tokens do: on the page at /, in /activity, /metrics and /health/detailed'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l operator -d 'Let it see in /metrics and /health/detailed what all tokens do'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'

@@ -1,5 +1,6 @@
 //! argv as it was typed: the one declaration of flags, from which help, man page and completions are derived.
 
+mod audit;
 mod http;
 mod ranges;
 
@@ -18,13 +19,14 @@ use crate::limits;
 use crate::mock::{Fault, PRESETS};
 use crate::tools::TOOLS;
 
+pub use audit::{AuditAction, AuditArgs, Wanted};
 pub use http::{BURST, CALLS, HttpArgs, RATE, TokenAction};
 
 /// An MCP server that gives an agent files, search, edits and a shell, held inside the allowed directories.
 ///
 /// An agent's client starts `replay --mcp-server --allow DIR:rw` and talks to it over stdin and stdout, or over HTTP where
-/// it is told so. Nothing outside
-/// the allowed directories is read or written, whatever links, races or spellings an agent comes up with.
+/// it is told so. Nothing outside the allowed directories is read or written, whatever links, races or spellings an agent
+/// comes up with.
 #[derive(Debug, Parser)]
 #[command(name = "replay", version, arg_required_else_help = true, subcommand_negates_reqs = true)]
 pub struct Cli {
@@ -43,6 +45,9 @@ pub struct Cli {
     #[command(flatten)]
     #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
     pub http: HttpArgs,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
+    pub audit: AuditArgs,
     #[command(subcommand)]
     #[expect(missing_docs, reason = "a doc comment here would replace the program's own")]
     pub command: Option<Command>,
@@ -235,6 +240,9 @@ pub enum Command {
         #[command(subcommand)]
         action: TokenAction,
     },
+    /// Read an audit log (--audit)
+    #[command(subcommand)]
+    Audit(AuditAction),
     /// Print a document that is derived from the declarations
     #[command(hide = true)]
     Generate {

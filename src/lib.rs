@@ -2,6 +2,7 @@
 //!
 //! Folders are layers; a file imports only from layers below its own (ARCHITECTURE.md shows the map).
 
+pub mod audit;
 pub mod bench;
 pub mod caller;
 pub mod calls;

@@ -18,9 +18,9 @@ use replay::limits::MAX_OPEN_FILES;
 use replay::mock::{Beside, Observed};
 use replay::protocol::Revision;
 use replay::sandbox::{Tier, attack};
-use replay::server::{Server, Service, Session};
+use replay::server::{Observer, Server, Service, Session};
 use replay::transport::{Door, End, Writer};
-use replay::{bench, caller, docs, inspect, mocking, oneshot, probe, proxy, sandbox, start, web};
+use replay::{audit, bench, caller, docs, inspect, mocking, oneshot, probe, proxy, sandbox, start, web};
 
 fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == sandbox::LAUNCHER_ARGUMENT) {
@@ -148,6 +148,10 @@ fn run(cli: Cli) -> Result<ExitCode> {
             std::io::stdout().write_all(web::new_token(&name, &own, &own_tools, operator)?.as_bytes())?;
             Ok(ExitCode::SUCCESS)
         }
+        Some(Command::Audit(action)) => {
+            let good = audit::act(&action, &mut std::io::stdout().lock())?;
+            Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
         None if cli.http.http.is_some() => serve_http(&Config::resolve(&cli.options)?, &cli),
         None => serve(&Config::resolve(&cli.options)?, &cli),
     }
@@ -160,6 +164,8 @@ fn serve(config: &Config, cli: &Cli) -> Result<ExitCode> {
     // Read before the server's own walls stand: a manifest lies where the operator wants it.
     let mock = cli.mock.as_deref().map(|path| mocking::beside(path, config.errors)).transpose()?;
     let recorder = cli.record.as_deref().map(|path| mocking::recorder(path, &Redact::default())).transpose()?;
+    let log = audit::open(&cli.audit)?.map(Arc::new);
+    let ledger = Ledger::new(observers(log.as_ref()));
     let server = start::server(config)?;
     let service: Arc<dyn Service> = match mock {
         Some(mock) => Arc::new(Beside::new(server.clone(), mock).map_err(anyhow::Error::msg)?),
@@ -169,12 +175,22 @@ fn serve(config: &Config, cli: &Cli) -> Result<ExitCode> {
         Some(recorder) => Arc::new(Observed::new(service, vec![Arc::new(recorder)])),
         None => service,
     };
+    let service = ledger.over(service, "stdio");
+    if let Some(log) = &log {
+        log.start(&audit::Started { serves: "stdio".to_owned(), servers: vec![("stdio", &*server)], config })?;
+    }
     announce(&server, &own_walls(&server));
     let door = Door::new(Session::new(service), stdin()?, Writer::new(stdout()?), config.client_limits)?;
     let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
     let ended = server.services().commands.end_all();
     tracing::debug!(ended, "{}", if end == End::Served { "stdin has ended" } else { "stopped by a signal" });
+    log.iter().for_each(|log| log.end());
     Ok(ExitCode::SUCCESS)
+}
+
+/// Who looks on at calls.
+fn observers(log: Option<&Arc<audit::AuditLog>>) -> Vec<Arc<dyn Observer>> {
+    log.cloned().into_iter().map(|log| log as Arc<dyn Observer>).collect()
 }
 
 /// Serves over HTTP, and over stdin and stdout as well if that is asked for.
@@ -182,10 +198,16 @@ fn serve_http(config: &Config, cli: &Cli) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(config.log_level);
     raise_open_files();
-    let servers = web::prepare(cli, config, Vec::new())?;
+    let log = audit::open(&cli.audit)?.map(Arc::new);
+    let servers = web::prepare(cli, config, observers(log.as_ref()))?;
+    if let Some(log) = &log {
+        log.start(&audit::Started { serves: servers.address()?, servers: servers.named(), config })?;
+    }
     announce(servers.first(), &servers.wall_in());
     let stdio = if cli.http.stdio { Some((stdin()?, stdout()?)) } else { None };
-    servers.serve(stdio, signals.as_fd().try_clone_to_owned()?)?;
+    let served = servers.serve(stdio, signals.as_fd().try_clone_to_owned()?);
+    log.iter().for_each(|log| log.end());
+    served?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -287,6 +309,8 @@ fn logging(level: LevelFilter) {
         .with_max_level(level)
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
+        // It says so on stderr, and panics if that is what is broken: whoever reads the log may go before its server.
+        .log_internal_errors(false)
         .init();
 }
 

@@ -14,15 +14,21 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::ValueEnum as _;
 use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Resource, getrlimit};
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde_json::Value;
 
 use crate::cli::{Cli, ToolsetArg};
 use crate::config::{Config, HttpConfig, TokenEntry};
-use crate::limits::{HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS};
+use crate::exec::BackgroundCommands;
+use crate::limits::{
+    HTTP_BACKLOG, HTTP_CLIENT_TIMEOUT_SECS, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS,
+    MAX_HTTP_SESSIONS, RESERVED_OPEN_FILES,
+};
 use crate::server::{Ledger, Observer, Recent, Server, Service, Session};
 use crate::start;
-use crate::transport::http::{Offer, Settings, Tenant, TenantLimits, serve};
+use crate::tools::Services;
+use crate::transport::http::{Offer, Settings, Tenant, TenantLimits, Usage, serve};
 use crate::transport::{Door, Limits, Writer};
 
 /// Whoever comes to a server without tokens.
@@ -46,8 +52,10 @@ pub struct Servers {
 /// are told to these observers, and then to who looks on over HTTP.
 pub fn prepare(cli: &Cli, config: &Config, mut observers: Vec<Arc<dyn Observer>>) -> Result<Servers> {
     let address = cli.http.http.context("--http names no address")?;
-    let HttpConfig { settings, tokens, tenant: limits, .. } = HttpConfig::resolve(address, &cli.http, &cli.options)?;
-    let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
+    let HttpConfig { mut settings, tokens, tenant: limits, .. } =
+        HttpConfig::resolve(address, &cli.http, &cli.options)?;
+    let listener = listen(address)?;
+    settings.max_connections = connections(settings.max_connections);
     let mut tenants = Vec::new();
     let recent = Recent::new(random_number()?);
     observers.push(Arc::clone(&recent) as Arc<dyn Observer>);
@@ -75,13 +83,43 @@ pub fn prepare(cli: &Cli, config: &Config, mut observers: Vec<Arc<dyn Observer>>
     Ok(Servers { listener, settings, tenants, recent, ledger, cores, limits: config.client_limits })
 }
 
-fn offer(server: &Arc<Server>, ledger: &Arc<Ledger>, name: &str) -> Offer {
+/// A listener with room for a crowd: beyond those that wait the system drops who comes, and a client tries again a second later.
+fn listen(address: SocketAddr) -> Result<TcpListener> {
+    let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
+    rustix::net::listen(&listener, HTTP_BACKLOG).with_context(|| format!("{address} cannot be listened at"))?;
+    Ok(listener)
+}
+
+/// How many connections there may be of those that were asked for: calls need open files as well.
+fn connections(asked: usize) -> usize {
+    let Some(files) = getrlimit(Resource::Nofile).current else { return asked };
+    let most = (files - RESERVED_OPEN_FILES.min(files / 2)) as usize;
+    if most < asked {
+        tracing::warn!("at most {most} connections instead of {asked}: the limit of open files is {files}");
+    }
+    asked.min(most)
+}
+
+fn offer(server: &Arc<Server>, ledger: &Arc<Ledger>, client: &str) -> Offer {
     let tools = server.names().map(str::to_owned).collect();
     let counted = Arc::clone(server);
-    let commands = Box::new(move || counted.services().commands.running.len());
+    let usage = Box::new(move || {
+        let Services { commands, python, .. } = counted.services();
+        Usage {
+            commands: commands.running.len(),
+            background: commands.background.as_ref().map_or(0, BackgroundCommands::running),
+            python: python
+                .list()
+                .0
+                .iter()
+                .filter(|session| session.was_started())
+                .map(|session| (session.name().to_owned(), session.word()))
+                .collect(),
+        }
+    });
     let described = Arc::clone(server);
     let place = Box::new(move || described.place());
-    Offer { service: ledger.over(server.clone(), name), tools, commands, place }
+    Offer { service: ledger.over(server.clone(), client), tools, usage, place }
 }
 
 /// Serves a mock to whoever comes, until a signal does. Fails at an address that other machines reach: a mock has no tokens.
@@ -89,7 +127,7 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
     if !address.ip().is_loopback() {
         bail!("--http {address} can be reached by other machines, and a mock has no tokens; listen at 127.0.0.1");
     }
-    let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
+    let listener = listen(address)?;
     let held = TenantLimits {
         per_minute: 0,
         burst: 1,
@@ -102,19 +140,37 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
     let offer = Offer {
         service: ledger.over(Arc::clone(service), ANYONE),
         tools: Vec::new(),
-        commands: Box::new(|| 0),
+        usage: Box::new(Usage::default),
         place: Box::new(|| Value::Null),
     };
     let tenant = Tenant::new(ANYONE.to_owned(), None, true, offer, held);
-    let max_connections = MAX_HTTP_CONNECTIONS as usize;
-    let settings = Settings { limits, hosts: Vec::new(), origins: Vec::new(), max_connections, tls: None };
+    let settings = Settings {
+        limits,
+        hosts: Vec::new(),
+        origins: Vec::new(),
+        max_connections: connections(MAX_HTTP_CONNECTIONS as usize),
+        client_timeout: Duration::from_secs(HTTP_CLIENT_TIMEOUT_SECS),
+        tls: None,
+    };
     tracing::info!("serving at http://{}/mcp", listener.local_addr().context("the address")?);
-    let served = serve(listener, settings, vec![tenant], recent, signals);
+    let served = serve(listener, settings, ledger, vec![tenant], recent, signals);
     service.ended();
     served.with_context(|| format!("{address} cannot be served"))
 }
 
 impl Servers {
+    /// Where it is reached.
+    pub fn address(&self) -> Result<String> {
+        Ok(self.listener.local_addr().context("the address")?.to_string())
+    }
+
+    /// Each server, with the name of who is served by it.
+    pub fn named(&self) -> Vec<(&str, &Server)> {
+        let apart = self.cores.len() - self.tenants.len();
+        let names = std::iter::repeat_n("stdio", apart).chain(self.tenants.iter().map(|tenant| tenant.name.as_str()));
+        names.zip(self.cores.iter().map(|server| &**server)).collect()
+    }
+
     /// What the start-up line is about.
     pub fn first(&self) -> &Server {
         &self.cores[0]
@@ -155,7 +211,7 @@ impl Servers {
             }
             None => None,
         };
-        let served = serve(self.listener, self.settings, self.tenants, self.recent, signals);
+        let served = serve(self.listener, self.settings, self.ledger, self.tenants, self.recent, signals);
         drop(end);
         let ended: usize = self.cores.iter().map(|server| server.services().commands.end_all()).sum();
         tracing::debug!(ended, "stopped by a signal");

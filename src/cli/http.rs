@@ -36,10 +36,15 @@ pub struct HttpArgs {
     /// unless some are given
     #[arg(long, requires = "http", value_name = "NAME")]
     pub allow_host: Vec<String>,
-    /// Connections at the same time
+    /// Connections at the same time; never more than the limit of open files leaves room for
     #[arg(long, requires = "http", value_name = "COUNT", default_value_t = limits::MAX_HTTP_CONNECTIONS,
         value_parser = CONNECTIONS.parser())]
     pub max_connections: u64,
+    /// Hang up on a client that for so many seconds says nothing of what it has begun, asks nothing, or takes nothing of
+    /// what is sent to it
+    #[arg(long, requires = "http", value_name = "SECS", default_value_t = limits::HTTP_CLIENT_TIMEOUT_SECS,
+        value_parser = CLIENT_SECS.parser())]
+    pub client_timeout_secs: u64,
     /// Sessions of each token at the same time
     #[arg(long, requires = "http", value_name = "COUNT", default_value_t = limits::MAX_HTTP_SESSIONS,
         value_parser = CONNECTIONS.parser())]
@@ -64,6 +69,8 @@ pub struct HttpArgs {
 
 /// Connections, and sessions.
 const CONNECTIONS: Range = Range { min: 1, max: 1_000_000 };
+/// Up to an hour.
+const CLIENT_SECS: Range = Range { min: 1, max: 3600 };
 /// Up to a month.
 const IDLE_SECS: Range = Range { min: 1, max: 31 * 86_400 };
 /// Requests in a minute.

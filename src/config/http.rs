@@ -167,6 +167,7 @@ impl HttpConfig {
             hosts: args.allow_host.clone(),
             origins: args.allow_origin.clone(),
             max_connections: args.max_connections as usize,
+            client_timeout: Duration::from_secs(args.client_timeout_secs),
             tls,
         };
         let tenant = TenantLimits {

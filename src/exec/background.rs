@@ -105,6 +105,11 @@ impl BackgroundCommands {
         lock(&self.table).all.iter().cloned().collect()
     }
 
+    /// How many run.
+    pub fn running(&self) -> usize {
+        lock(&self.table).running().count()
+    }
+
     /// Ends every command with SIGKILL and lets no new one start. Returns how many there were.
     pub fn end_all(&self) -> usize {
         let mut table = lock(&self.table);

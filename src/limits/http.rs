@@ -2,6 +2,10 @@
 
 /// Connections over HTTP at the same time, unless the operator says otherwise; more wait to be accepted.
 pub const MAX_HTTP_CONNECTIONS: u64 = 2048;
+/// Connections that may wait to be accepted (listen(2); the system allows no more than `net.core.somaxconn`).
+pub const HTTP_BACKLOG: i32 = 4096;
+/// Open files that connections leave to calls, or half of those that the system allows if that is less.
+pub const RESERVED_OPEN_FILES: u64 = 1024;
 /// Sessions of one tenant, unless the operator says otherwise.
 pub const MAX_HTTP_SESSIONS: u64 = 1024;
 /// A session that nobody uses for so many seconds ends, unless the operator says otherwise.
@@ -20,14 +24,13 @@ pub const MAX_HTTP_TENANTS: usize = 64;
 pub const MAX_TOKEN_FILE_BYTES: u64 = 1024 * 1024;
 /// Largest head of a request, in bytes.
 pub const MAX_HTTP_HEADER_BYTES: usize = 64 * 1024;
-/// How long the head of a request may take, and how long an HTTP/1 connection may be idle, in milliseconds.
-pub const HTTP_HEAD_MS: u64 = 30_000;
+/// How long the head of a request may take, how long an HTTP/1 connection may be idle, how long nothing of a body may come,
+/// and how long a client may take nothing of what is sent to it, in seconds, unless the operator says otherwise.
+pub const HTTP_CLIENT_TIMEOUT_SECS: u64 = 30;
 /// How long a TLS handshake of a client may take, in milliseconds.
 pub const HTTP_TLS_MS: u64 = 10_000;
-/// How long the body of a request may take, in milliseconds.
+/// How long the whole body of a request may take, in milliseconds.
 pub const HTTP_BODY_MS: u64 = 120_000;
-/// A client that takes nothing of what is sent to it for so many milliseconds is hung up on.
-pub const HTTP_WRITE_STALL_MS: u64 = 30_000;
 /// How long an HTTP/2 connection may have no request, in milliseconds.
 pub const HTTP2_IDLE_MS: u64 = 120_000;
 /// Time between two looks at a connection that should end by itself, in milliseconds.

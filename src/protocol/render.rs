@@ -158,8 +158,7 @@ mod tests {
             ],
             structured: Some("{\"n\":1}".into()),
             meta: vec![("size", json!(3))],
-            is_error: false,
-            code: None,
+            ..ToolReply::default()
         }));
         let old = json!({"jsonrpc": "2.0", "id": null, "result": {
             "content": [

@@ -67,7 +67,7 @@ pub struct ToolReply {
     pub meta: Vec<(&'static str, Value)>,
     /// The tool ran and failed, in a way the model should see.
     pub is_error: bool,
-    /// The code that its error has where errors have codes. For those who look on; no revision sends it.
+    /// Of the error that this result says instead, to clients that get no errors; never sent.
     pub code: Option<Code>,
 }
 

@@ -17,6 +17,8 @@ use crate::tools::Weight;
 
 /// Upper ends of the classes of durations, in milliseconds.
 const BUCKETS_MS: [u64; 14] = [1, 5, 10, 50, 100, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 120_000, 300_000];
+/// How a call went that asked for what is not allowed.
+const DENIED: &str = Ending::Denied.as_str();
 /// Stands for every tool that does not exist: names that clients make up must not fill the memory.
 const UNKNOWN: &str = "unknown";
 
@@ -45,7 +47,8 @@ struct Durations {
 }
 
 impl Metrics {
-    fn count(&self, tool: &str, outcome: &'static str, time: Duration) {
+    /// A call of this tool went so, and took so long.
+    pub fn count(&self, tool: &str, outcome: &'static str, time: Duration) {
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         *calls.entry((tool.to_owned(), outcome)).or_default() += 1;
         drop(calls);
@@ -67,6 +70,11 @@ impl Metrics {
         outcomes
     }
 
+    fn denials(&self) -> u64 {
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        calls.iter().filter(|((_, outcome), _)| *outcome == DENIED).map(|(_, count)| count).sum()
+    }
+
     /// Adds the samples, each with these labels (`name="value",` each) before its own.
     pub fn samples(&self, labels: &str, families: &mut Families) {
         for ((tool, outcome), count) in self.calls.lock().unwrap_or_else(PoisonError::into_inner).iter() {
@@ -86,12 +94,13 @@ impl Metrics {
         }
         let own = labels.trim_end_matches(',');
         for (name, help, value) in [
-            ("mcp_rate_limited_total", "Requests that came too fast.", &self.rate_limited),
-            ("mcp_turned_away_total", "Requests for which there was no place.", &self.turned_away),
-            ("mcp_received_bytes_total", "Bytes of messages that came.", &self.received_bytes),
-            ("mcp_sent_bytes_total", "Bytes of messages that were answered.", &self.sent_bytes),
+            ("mcp_denials_total", "Calls that asked for what is not allowed.", self.denials()),
+            ("mcp_rate_limited_total", "Requests that came too fast.", self.rate_limited.load(Relaxed)),
+            ("mcp_turned_away_total", "Requests for which there was no place.", self.turned_away.load(Relaxed)),
+            ("mcp_received_bytes_total", "Bytes of messages that came.", self.received_bytes.load(Relaxed)),
+            ("mcp_sent_bytes_total", "Bytes of messages that were answered.", self.sent_bytes.load(Relaxed)),
         ] {
-            families.other(name, help, "counter", own, value.load(Relaxed));
+            families.other(name, help, "counter", own, value);
         }
     }
 }

@@ -18,7 +18,7 @@ mod tests;
 
 use std::sync::Arc;
 
-pub use ledger::{Begun, Ending, Entry, Ledger, Observer};
+pub use ledger::{Begun, Ending, Entry, Ledger, Observer, hex};
 pub use level::Level;
 pub use metered::{Families, Metered, Metrics};
 pub use recent::{Follower, News, Recent, View};

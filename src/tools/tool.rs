@@ -272,7 +272,6 @@ impl<T: Tool> Callable for Declared<T> {
             Some(Structured::Written(text)) => Some(text),
             None => None,
         };
-        let (content, meta, is_error) = (reply.content, reply.meta, reply.is_error);
-        Ok(ToolReply { content, structured, meta, is_error, code: None })
+        Ok(ToolReply { content: reply.content, structured, meta: reply.meta, is_error: reply.is_error, code: None })
     }
 }

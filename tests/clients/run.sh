@@ -1,10 +1,10 @@
 #!/bin/sh
-# Drives the built program with the official Python and TypeScript SDKs.
+# Drives the built program with the official Python and TypeScript SDKs, the Inspector, FastMCP and raw HTTP.
 #
 # usage: tests/clients/run.sh BINARY
 #
-# Installs both SDKs below target/clients, pinned by requirements.txt and package-lock.json, the service and the
-# libraries of the programs whose calls are recorded and replayed, and what drives a browser, which must be there.
+# Installs them below target/clients, pinned by requirements.txt and package-lock.json, the service and the libraries of
+# the programs whose calls are recorded and replayed, and what drives a browser, which must be there.
 set -eu
 
 binary=$(realpath "$1")
@@ -46,6 +46,20 @@ if ! cmp -s "$here/programs/requirements.txt" "$libraries.txt"; then
     "$place/venv/bin/pip" install --quiet --disable-pip-version-check --target "$libraries" -r "$here/programs/requirements.txt"
     cp "$here/programs/requirements.txt" "$libraries.txt"
 fi
+# Clients over HTTP that need packages, and a Node.js, of their own.
+web=$place/http
+mkdir -p "$web"
+if ! cmp -s "$here/http/requirements.txt" "$web/requirements.txt"; then
+    python3 -m venv --clear "$web/venv"
+    "$web/venv/bin/pip" install --quiet --disable-pip-version-check -r "$here/http/requirements.txt"
+    cp "$here/http/requirements.txt" "$web/requirements.txt"
+fi
+if ! cmp -s "$here/http/package-lock.json" "$web/installed-lock.json"; then
+    cp "$here/http/package.json" "$here/http/package-lock.json" "$web/"
+    npm ci --prefix "$web" --no-audit --no-fund --silent
+    cp "$here/http/package-lock.json" "$web/installed-lock.json"
+fi
+cp "$here/http/clients.mjs" "$here/checks.mjs" "$web/"
 # What run_tests runs: the oldest Vitest that it knows, and the newest. Without a lock: npm leaves out of one what is
 # for other platforms, and then refuses to install from it.
 for vitest in vitest3 vitest5; do
@@ -70,6 +84,9 @@ failed=0
 for way in stdio http; do
     node "$place/ts_client.mjs" "$binary" "$walls" "$way" || failed=1
 done
+node22=$web/node_modules/node/bin/node
+"$node22" "$web/clients.mjs" "$binary" "$walls" || failed=1
+"$web/venv/bin/python" "$here/http/clients.py" "$binary" "$walls" "$node22" || failed=1
 "$place/venv/bin/python" "$here/python_mock.py" "$binary" "$here/mock.yaml" "$here/mock_expect.yaml" || failed=1
 node "$place/ts_mock.mjs" "$binary" "$here/mock.yaml" "$here/mock_expect.yaml" || failed=1
 if [ "$walls" = require ]; then

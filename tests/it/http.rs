@@ -1,11 +1,15 @@
 //! The server over HTTP, as clients have it: a hand-written client over TCP, so that nothing is mended on the way.
 
 mod activity;
+mod audit;
 mod client;
+mod differential;
 mod floods;
+mod owned;
 mod pages;
 mod revisions;
 mod safety;
+mod slow;
 mod tenants;
 mod websocket;
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 /// The layers from the top; a file imports only from layers below its own, or from its own module.
 const LAYERS: [&[&str]; 12] = [
     &[
-        "main", "caller", "cli", "config", "docs", "oneshot", "probe", "bench", "start", "inspect", "mocking", "proxy",
-        "watch", "web",
+        "main", "audit", "caller", "cli", "config", "docs", "oneshot", "probe", "bench", "start", "inspect", "mocking",
+        "proxy", "watch", "web",
     ],
     &["transport"],
     &["mock"],

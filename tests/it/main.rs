@@ -6,6 +6,7 @@
 //! | `tree` | laying out directories, and fingerprints of what must not change |
 //! | `schema` | the check of every line the program writes against the official schema of its revision |
 //! | `layers` | rules about the sources: imports, lengths, doors, words |
+//! | `audit` | the log of calls: what is in it, what happens where it cannot be written |
 //! | `calls` | recording what programs call, and answering it |
 //! | `cli` | what a person types |
 //! | `commands` | shells without walls: time limits, what is left behind, background commands |
@@ -25,6 +26,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests lay out trees and start the program")]
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail by panicking, also in a helper")]
 
+mod audit;
 mod calls;
 mod cli;
 mod commands;

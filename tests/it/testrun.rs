@@ -38,16 +38,22 @@ fn counts(reply: &Reply) -> (String, [u64; 3]) {
 
 /// A Vitest that writes these events, runs `more` and exits: the reporter is not asked.
 fn fake_vitest(tree: &Tree, events: &[Value], more: &str) {
+    fake_vitest_in(tree, "work", events, more);
+}
+
+/// The same in another directory.
+pub fn fake_vitest_in(tree: &Tree, project: &str, events: &[Value], more: &str) {
     let lines = events.iter().map(Value::to_string).collect::<Vec<_>>().join("\n") + "\n";
-    tree.file("work/package.json", json!({"devDependencies": {"vitest": "5"}}).to_string());
-    tree.file("work/node_modules/vitest/events", lines);
+    tree.file(format!("{project}/package.json"), json!({"devDependencies": {"vitest": "5"}}).to_string());
+    tree.file(format!("{project}/node_modules/vitest/events"), lines);
+    let program = format!("{project}/node_modules/.bin/vitest");
     tree.file(
-        "work/node_modules/.bin/vitest",
+        &program,
         format!(
             "#!/bin/sh\nhere=$(dirname \"$0\")\nprintf '%s\\n' \"$@\" >\"$here/../arguments\"\n\
              cat \"$here/../vitest/events\" >>\"$REPLAY_TEST_REPORT\"\necho some output\n{more}\n"
         ),
     );
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(tree.path("work/node_modules/.bin/vitest"), mode).unwrap();
+    std::fs::set_permissions(tree.path(program), mode).unwrap();
 }

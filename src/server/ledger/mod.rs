@@ -18,6 +18,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+pub use arguments::hex;
 pub use ending::Ending;
 
 use super::service::{Exchange, ExclusiveWork, Outbox, Service};
@@ -81,6 +82,10 @@ pub trait Observer: Send + Sync {
     fn wants_excerpts(&self) -> bool {
         false
     }
+    /// How it is itself, for whoever watches over the server: under which name, and what.
+    fn health(&self) -> Option<(&'static str, Value)> {
+        None
+    }
     /// A call begins. An error refuses it: nothing of it is done, observers behind this one never hear of it, those before
     /// hear how it ended.
     fn begun(&self, _call: &Arc<Begun>) -> Result<(), RpcError> {
@@ -106,6 +111,11 @@ impl Ledger {
     pub fn new(observers: Vec<Arc<dyn Observer>>) -> Arc<Self> {
         let wants_excerpts = observers.iter().any(|observer| observer.wants_excerpts());
         Arc::new(Self { observers, wants_excerpts, last: AtomicU64::new(0) })
+    }
+
+    /// How those who look on are.
+    pub fn health(&self) -> impl Iterator<Item = (&'static str, Value)> {
+        self.observers.iter().filter_map(|observer| observer.health())
     }
 
     /// A service whose calls, which `client` makes, are entered here. Where nobody looks on it is the service itself.

@@ -230,7 +230,8 @@ pub mod tests {
     use crate::protocol::{Body, Outcome, Request};
     use crate::server::{Exchange, Service};
 
-    struct Silent;
+    /// A service that has nothing to say.
+    pub struct Silent;
 
     impl Service for Silent {
         fn weight(&self, _request: &Request<'_>) -> Weight {

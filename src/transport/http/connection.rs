@@ -18,16 +18,12 @@ use tokio_rustls::TlsAcceptor;
 use super::activity::{Activity, State};
 use super::io::{Duplex, Guarded};
 use super::{Shared, router};
-use crate::limits::{
-    HTTP_END_MS, HTTP_HEAD_MS, HTTP_LOOK_MS, HTTP_TLS_MS, HTTP_WRITE_STALL_MS, HTTP2_IDLE_MS, MAX_HTTP_HEADER_BYTES,
-    MAX_HTTP2_REQUESTS,
-};
+use crate::limits::{HTTP_END_MS, HTTP_LOOK_MS, HTTP_TLS_MS, HTTP2_IDLE_MS, MAX_HTTP_HEADER_BYTES, MAX_HTTP2_REQUESTS};
 
 /// What a client of HTTP/2 says first (RFC 9113, 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// What HTTP/1 holds of a request or a reply that it has not passed on, in bytes; a head must fit.
 const BUFFER_BYTES: usize = 2 * MAX_HTTP_HEADER_BYTES;
-const STALL: Duration = Duration::from_millis(HTTP_WRITE_STALL_MS);
 
 /// Serves a connection until either side ends it. `place` is given back when nobody needs the connection any more.
 pub async fn serve(shared: Arc<Shared>, stream: TcpStream, place: OwnedSemaphorePermit) {
@@ -45,7 +41,7 @@ pub async fn serve(shared: Arc<Shared>, stream: TcpStream, place: OwnedSemaphore
                 Err(_) => Err("the handshake took too long".to_owned()),
             }
         }
-        None => match timeout(Duration::from_millis(HTTP_HEAD_MS), sniff(stream)).await {
+        None => match timeout(shared.client_timeout, sniff(stream)).await {
             Ok(Ok((stream, ahead, is_second))) => speak(shared, Box::new(stream), ahead, is_second, place).await,
             Ok(Err(error)) => Err(error.to_string()),
             Err(_) => Err("it said nothing".to_owned()),
@@ -78,7 +74,7 @@ async fn speak(
     is_second: bool,
     place: OwnedSemaphorePermit,
 ) -> Result<(), String> {
-    let io = TokioIo::new(Guarded::new(stream, ahead, STALL));
+    let io = TokioIo::new(Guarded::new(stream, ahead, shared.client_timeout));
     let activity = Activity::new(place);
     let service = {
         let (shared, activity) = (Arc::clone(&shared), Arc::clone(&activity));
@@ -89,14 +85,14 @@ async fn speak(
             .timer(TokioTimer::new())
             .max_concurrent_streams(MAX_HTTP2_REQUESTS)
             .max_header_list_size(MAX_HTTP_HEADER_BYTES as u32)
-            .keep_alive_interval(Duration::from_millis(HTTP_HEAD_MS))
-            .keep_alive_timeout(Duration::from_millis(HTTP_HEAD_MS))
+            .keep_alive_interval(shared.client_timeout)
+            .keep_alive_timeout(shared.client_timeout)
             .serve_connection(io, service);
         watch(&shared, &activity, pin!(connection), http2::Connection::graceful_shutdown).await
     } else {
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(Duration::from_millis(HTTP_HEAD_MS))
+            .header_read_timeout(shared.client_timeout)
             .max_buf_size(BUFFER_BYTES)
             .max_header_size(MAX_HTTP_HEADER_BYTES)
             .serve_connection(io, service)
@@ -124,7 +120,7 @@ where
                 finish(connection.as_mut());
                 break;
             }
-            _ = look.tick() => match activity.state(Duration::from_millis(HTTP2_IDLE_MS), STALL) {
+            _ = look.tick() => match activity.state(Duration::from_millis(HTTP2_IDLE_MS), shared.client_timeout) {
                 State::Good => {}
                 State::Idle => {
                     finish(connection.as_mut());

@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use tokio::task::block_in_place;
 use tokio::time::sleep;
 
+use super::Shared;
 use super::accept::Accept;
 use super::body::ReplyBody;
 use super::calls::{Answer, Conversation, Hangup, Queue, Stage, Work};
@@ -26,7 +27,7 @@ use crate::cancel::CancelToken;
 use crate::limits::EVENTS_BEGIN_MS;
 use crate::protocol::{Code, Id, Incoming, Meta, Mirrored, Request, Revision, RpcError, TraceParent, parse};
 use crate::server::{Admission, Outbox, Session, Ticket};
-use crate::transport::{Limits, batch};
+use crate::transport::batch;
 
 /// Messages from this length on are looked at on a thread that nobody else needs, in bytes.
 const LARGE_BYTES: usize = 256 * 1024;
@@ -82,7 +83,8 @@ fn accept(headers: &HeaderMap) -> Accept {
 }
 
 /// A message of a client's.
-pub async fn post(tenant: &Arc<Tenant>, limits: Limits, request: HttpRequest<Body>) -> Reply {
+pub async fn post(shared: &Shared, tenant: &Arc<Tenant>, request: HttpRequest<Body>) -> Reply {
+    let limits = shared.limits;
     let (head, body) = request.into_parts();
     if !is_json(&head.headers) {
         let text = "the body must be JSON, and say so: `Content-Type: application/json`";
@@ -92,7 +94,7 @@ pub async fn post(tenant: &Arc<Tenant>, limits: Limits, request: HttpRequest<Bod
     if accept.is_nothing() {
         return not_acceptable("application/json or text/event-stream");
     }
-    let message = match upload::read(tenant, body, limits.max_line_bytes).await {
+    let message = match upload::read(tenant, body, limits.max_line_bytes, shared.client_timeout).await {
         Ok(message) => message,
         Err(refusal) => return *refusal,
     };

@@ -24,6 +24,7 @@ mod websocket;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -32,14 +33,14 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{interval, sleep, timeout};
 use tokio_rustls::rustls::ServerConfig;
 
-pub use tenant::{Offer, Tenant, TenantLimits};
+pub use tenant::{Offer, Tenant, TenantLimits, Usage};
 pub use tls::{TlsError, server_config};
 
 use super::Limits;
 use crate::limits::{
     HTTP_END_MS, HTTP_LOOK_MS, HTTP_THREADS, MAX_HTTP_CALLS, MAX_STUCK_REQUESTS, MAX_WAITING_REQUESTS,
 };
-use crate::server::Recent;
+use crate::server::{Ledger, Recent};
 use guard::Guard;
 use watching::Page;
 
@@ -59,6 +60,8 @@ pub struct Settings {
     pub origins: Vec<String>,
     /// Connections at the same time.
     pub max_connections: usize,
+    /// A client that says nothing of what it has begun, or takes nothing of what is sent to it, for so long is hung up on.
+    pub client_timeout: Duration,
     /// Encryption, if there is any.
     pub tls: Option<Arc<ServerConfig>>,
 }
@@ -70,23 +73,29 @@ struct Shared {
     /// Whoever comes, on a server without tokens.
     anyone: Option<Arc<Tenant>>,
     limits: Limits,
+    client_timeout: Duration,
     tls: Option<Arc<ServerConfig>>,
+    /// Where calls are entered.
+    ledger: Arc<Ledger>,
     /// The calls of all tenants, for whoever looks on.
     recent: Arc<Recent>,
     page: Page,
     began: Instant,
+    /// Requests without a token that is known.
+    unauthorized: AtomicU64,
     /// Becomes true when the server ends.
     stop: watch::Receiver<bool>,
 }
 
-/// Serves these tenants until `stop` becomes readable; then nothing new is accepted, and what runs is answered. If it becomes
-/// readable again, that is not waited for. A tenant that needs no token is the only one. `recent` is what they were made
-/// with.
+/// Serves these tenants, whose calls are entered in the ledger, until `stop` becomes readable; then nothing new is accepted,
+/// and what runs is answered. If it becomes readable again, that is not waited for. A tenant that needs no token is the only
+/// one. `recent` is what they were made with.
 ///
 /// The listener was bound before: once the process is inside its own walls it can bind nothing.
 pub fn serve(
     listener: TcpListener,
     settings: Settings,
+    ledger: Arc<Ledger>,
     tenants: Vec<Arc<Tenant>>,
     recent: Arc<Recent>,
     stop: OwnedFd,
@@ -108,9 +117,12 @@ pub fn serve(
         page: Page::new(anyone.is_none()),
         anyone,
         limits: settings.limits,
+        client_timeout: settings.client_timeout,
         tls: settings.tls,
+        ledger,
         recent,
         began: Instant::now(),
+        unauthorized: AtomicU64::new(0),
         stop: stopped,
     });
     let signals = heard(stop)?;

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
@@ -26,42 +28,62 @@ pub fn health(shared: &Shared, tenant: &Arc<Tenant>) -> String {
         .iter()
         .map(|tenant| {
             let (running, waiting) = tenant.load();
+            let usage = (tenant.usage)();
+            let python = usage.python.iter().map(|(name, word)| json!({"name": name, "status": word}));
             json!({
                 "name": tenant.name,
                 "sessions": tenant.sessions.len(),
                 "callsRunning": running,
                 "callsWaiting": waiting,
-                "commandsRunning": (tenant.commands)(),
+                "commandsRunning": usage.commands,
+                "backgroundCommandsRunning": usage.background,
+                "pythonSessions": python.collect::<Vec<Value>>(),
             })
         })
         .collect();
-    let health = json!({
+    let mut health = json!({
         "status": "ok",
         "version": env!("CARGO_PKG_VERSION"),
         "uptimeSeconds": shared.began.elapsed().as_secs(),
         "tenants": tenants,
     });
+    if tenant.is_operator {
+        for (name, standing) in shared.ledger.health() {
+            health[name] = standing;
+        }
+    }
     health.to_string()
 }
 
 /// `/metrics`, in the text format of Prometheus.
 pub fn metrics(shared: &Shared, tenant: &Arc<Tenant>) -> String {
+    let unauthorized = tenant.is_operator.then(|| shared.unauthorized.load(Relaxed));
+    exposition(seen(shared, tenant), unauthorized, shared.began.elapsed())
+}
+
+fn exposition(tenants: &[Arc<Tenant>], unauthorized: Option<u64>, uptime: Duration) -> String {
     let mut families = Families::default();
-    for tenant in seen(shared, tenant) {
+    for tenant in tenants {
         let label = format!("tenant=\"{}\"", tenant.name);
         tenant.metrics.samples(&format!("{label},"), &mut families);
         let (running, waiting) = tenant.load();
+        let usage = (tenant.usage)();
         for (name, help, value) in [
             ("mcp_sessions", "Sessions that are open.", tenant.sessions.len()),
             ("mcp_calls_running", "Calls that run.", running),
             ("mcp_calls_waiting", "Calls that wait for a place.", waiting),
-            ("mcp_commands_running", "Commands that run.", (tenant.commands)()),
+            ("mcp_commands_running", "Commands that calls wait for.", usage.commands),
+            ("mcp_background_commands_running", "Commands that run on behind their calls.", usage.background),
+            ("mcp_python_sessions", "Python sessions whose interpreter runs.", usage.interpreters()),
         ] {
             families.other(name, help, "gauge", &label, value as u64);
         }
     }
-    let uptime = shared.began.elapsed().as_secs();
-    families.other("mcp_uptime_seconds", "Since the server has begun.", "gauge", "", uptime);
+    if let Some(unauthorized) = unauthorized {
+        let help = "Requests without a token that is known.";
+        families.other("mcp_unauthorized_total", help, "counter", "", unauthorized);
+    }
+    families.other("mcp_uptime_seconds", "Since the server has begun.", "gauge", "", uptime.as_secs());
     families.text()
 }
 
@@ -271,4 +293,42 @@ fn example(schema: &Value) -> Value {
         (name.to_owned(), value)
     });
     Value::Object(members.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::http::calls::tests::Silent;
+    use crate::transport::http::{Offer, TenantLimits, Usage};
+
+    fn tenant(name: &str, usage: fn() -> Usage) -> Arc<Tenant> {
+        let offer = Offer { service: Arc::new(Silent), tools: Vec::new(), usage: Box::new(usage) };
+        let limits = TenantLimits {
+            per_minute: 0,
+            burst: 1,
+            max_calls: 1,
+            max_sessions: 1,
+            session_idle: Duration::from_secs(1),
+        };
+        Tenant::new(name.to_owned(), None, true, offer, limits)
+    }
+
+    #[test]
+    fn all_that_is_counted() {
+        let alice = tenant("alice", || Usage {
+            commands: 2,
+            background: 1,
+            python: vec![("default".to_owned(), "idle"), ("a".to_owned(), "busy"), ("b".to_owned(), "dead")],
+        });
+        let bob = tenant("bob", Usage::default);
+        alice.metrics.count("read_file", "ok", Duration::from_millis(3));
+        alice.metrics.count("read_file", "denied", Duration::from_micros(500));
+        alice.metrics.count("unknown", "denied", Duration::from_millis(1));
+        bob.metrics.count("run_tests", "failed", Duration::from_secs(301));
+        bob.metrics.rate_limited.store(7, Relaxed);
+        bob.metrics.turned_away.store(1, Relaxed);
+        bob.metrics.received_bytes.store(1024, Relaxed);
+        bob.metrics.sent_bytes.store(u64::MAX, Relaxed);
+        insta::assert_snapshot!(exposition(&[alice, bob], Some(3), Duration::from_hours(24)));
+    }
 }

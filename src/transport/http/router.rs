@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use hyper::body::Incoming;
 use hyper::header::{
@@ -114,7 +115,10 @@ fn tenant(shared: &Arc<Shared>, headers: &HeaderMap) -> Result<Arc<Tenant>, Box<
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
     let found = token.and_then(|token| by_token(&shared.tenants, token));
-    found.cloned().ok_or_else(|| Box::new(unauthorized(given.is_some())))
+    found.cloned().ok_or_else(|| {
+        shared.unauthorized.fetch_add(1, Relaxed);
+        Box::new(unauthorized(given.is_some()))
+    })
 }
 
 async fn route(shared: &Arc<Shared>, tenant: Arc<Tenant>, request: Request<Incoming>) -> Reply {
@@ -123,7 +127,7 @@ async fn route(shared: &Arc<Shared>, tenant: Arc<Tenant>, request: Request<Incom
     let is_told = path == "/activity" || path.starts_with("/activity/");
     match &*path {
         "/mcp" => match *request.method() {
-            Method::POST => mcp::post(&tenant, shared.limits, request).await,
+            Method::POST => mcp::post(shared, &tenant, request).await,
             Method::GET => mcp::listen(&tenant, request.headers()),
             Method::DELETE => mcp::end(&tenant, request.headers()),
             _ => only("GET, POST, DELETE"),

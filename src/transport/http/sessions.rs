@@ -104,7 +104,8 @@ impl Sessions {
         }
     }
 
-    /// Ends a session, and all that it has in flight. Whether there was one.
+    /// Ends a session, and all that it has in flight. Whether there was one. What calls have left behind stays its tenant's:
+    /// background commands, logs, Python sessions with their variables. A client that lost its session finds them in the next.
     pub fn close(&self, name: &str) -> bool {
         let entry = self.lock().remove(name);
         if let Some(entry) = &entry {

@@ -34,14 +34,32 @@ pub struct TenantLimits {
     pub session_idle: Duration,
 }
 
+/// What of a tenant's runs now, beside its calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Commands whose call waits for them.
+    pub commands: usize,
+    /// Commands that run on behind their call.
+    pub background: usize,
+    /// Its Python sessions that have had an interpreter, each with one word on how it is.
+    pub python: Vec<(String, &'static str)>,
+}
+
+impl Usage {
+    /// How many Python interpreters there are.
+    pub fn interpreters(&self) -> usize {
+        self.python.iter().filter(|(_, word)| matches!(*word, "idle" | "busy")).count()
+    }
+}
+
 /// What a tenant is served.
 pub struct Offer {
     /// What answers it.
     pub service: Arc<dyn Service>,
     /// The names of its tools, as far as they are to be counted by name.
     pub tools: Vec<String>,
-    /// How many of its commands run now.
-    pub commands: Box<dyn Fn() -> usize + Send + Sync>,
+    /// What of it runs now.
+    pub usage: Box<dyn Fn() -> Usage + Send + Sync>,
     /// What it may reach, and what goes on there, as `Server::place` has it.
     pub place: Box<dyn Fn() -> Value + Send + Sync>,
 }
@@ -56,8 +74,8 @@ pub struct Tenant {
     pub is_operator: bool,
     /// What answers it, counted.
     pub service: Arc<dyn Service>,
-    /// How many of its commands run now.
-    pub commands: Box<dyn Fn() -> usize + Send + Sync>,
+    /// What of it runs now.
+    pub usage: Box<dyn Fn() -> Usage + Send + Sync>,
     /// What it may reach, and what goes on there.
     pub place: Box<dyn Fn() -> Value + Send + Sync>,
     /// The counts.
@@ -111,7 +129,7 @@ impl Tenant {
             digest,
             is_operator,
             service,
-            commands: offer.commands,
+            usage: offer.usage,
             place: offer.place,
             metrics,
             sessions: Sessions::new(limits.max_sessions, limits.session_idle),

@@ -38,21 +38,34 @@ impl Message {
     }
 }
 
-/// Reads a body of at most `max_bytes`, or says why not.
-pub async fn read(tenant: &Arc<Tenant>, body: Incoming, max_bytes: usize) -> Result<Message, Box<Reply>> {
+/// Reads a body of at most `max_bytes`, of which some comes every `silence`, or says why not.
+pub async fn read(
+    tenant: &Arc<Tenant>,
+    body: Incoming,
+    max_bytes: usize,
+    silence: Duration,
+) -> Result<Message, Box<Reply>> {
     if body.size_hint().lower() > max_bytes as u64 {
         return Err(Box::new(too_large(max_bytes)));
     }
-    let reading = timeout(Duration::from_millis(HTTP_BODY_MS), read_all(tenant, body, max_bytes));
-    reading.await.unwrap_or_else(|_| {
-        let text = format!("the body has not come within {} s", HTTP_BODY_MS / 1000);
-        Err(Box::new(refuse(StatusCode::REQUEST_TIMEOUT, Code::InvalidRequest, text)))
-    })
+    let reading = timeout(Duration::from_millis(HTTP_BODY_MS), read_all(tenant, body, max_bytes, silence));
+    reading.await.unwrap_or_else(|_| Err(too_slow(&format!("the body has not come within {} s", HTTP_BODY_MS / 1000))))
 }
 
-async fn read_all(tenant: &Arc<Tenant>, mut body: Incoming, max_bytes: usize) -> Result<Message, Box<Reply>> {
+async fn read_all(
+    tenant: &Arc<Tenant>,
+    mut body: Incoming,
+    max_bytes: usize,
+    silence: Duration,
+) -> Result<Message, Box<Reply>> {
     let mut message = Message::default();
-    while let Some(frame) = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+    loop {
+        let next = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx));
+        let Ok(next) = timeout(silence, next).await else {
+            let text = format!("nothing more of the body has come for {} s (--client-timeout-secs)", silence.as_secs());
+            return Err(too_slow(&text));
+        };
+        let Some(frame) = next else { break };
         let Ok(frame) = frame else {
             let text = "the body has ended before its end";
             return Err(Box::new(refuse(StatusCode::BAD_REQUEST, Code::InvalidRequest, text)));
@@ -69,6 +82,10 @@ async fn read_all(tenant: &Arc<Tenant>, mut body: Incoming, max_bytes: usize) ->
     }
     tenant.metrics.received_bytes.fetch_add(message.bytes.len() as u64, Relaxed);
     Ok(message)
+}
+
+fn too_slow(text: &str) -> Box<Reply> {
+    Box::new(refuse(StatusCode::REQUEST_TIMEOUT, Code::InvalidRequest, text))
 }
 
 fn too_large(max_bytes: usize) -> Reply {

@@ -105,7 +105,7 @@ fn describe(tenant: &Tenant) -> Value {
         "sessions": tenant.sessions.describe(),
         "callsRunning": running,
         "callsWaiting": waiting,
-        "commandsRunning": (tenant.commands)(),
+        "commandsRunning": (tenant.usage)().commands,
         "outcomes": outcomes,
     })
 }

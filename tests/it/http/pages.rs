@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::{call, request, stage};
+use super::{call, request, stage, stateless};
 
 #[test]
 fn openapi_has_a_schema_for_every_tool() {
@@ -57,6 +57,10 @@ fn calls_are_counted_by_tool_and_outcome() {
     {
         server.post(&call(1, "read_file", &arguments));
     }
+    // A result stands in the place of an error, and is counted like one.
+    let (message, headers) = stateless(&call(1, "read_file", &json!({"path": "/etc/hostname"})));
+    let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    assert_eq!(server.post_with(&message, &headers).json()["result"]["isError"], true);
     server.post(&call(1, "made_up_1", &json!({})));
     server.post(&call(1, "made_up_2", &json!({})));
     server.post(&call(1, "execute_command", &json!({"command": "exit 3"})));
@@ -71,14 +75,16 @@ fn calls_are_counted_by_tool_and_outcome() {
         calls,
         [
             line("execute_command", "failed", 1),
-            line("read_file", "denied", 1),
+            line("read_file", "denied", 2),
             line("read_file", "invalid", 1),
             line("read_file", "ok", 2),
             line("unknown", "invalid", 2),
         ]
     );
-    let count = "mcp_execution_seconds_count{tenant=\"anyone\",tool_name=\"read_file\"} 4";
-    assert!(text.lines().any(|line| line == count), "{text}");
+    let count = "mcp_execution_seconds_count{tenant=\"anyone\",tool_name=\"read_file\"} 5";
+    for line in [count, "mcp_denials_total{tenant=\"anyone\"} 2", "mcp_unauthorized_total 0"] {
+        assert!(text.lines().any(|known| known == line), "{line} is not in\n{text}");
+    }
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let (_, value) = line.rsplit_once(' ').unwrap();
         assert!(value.parse::<f64>().is_ok(), "{line}");
@@ -92,7 +98,8 @@ fn health_says_how_the_server_does() {
     assert_eq!(server.post(&initialize).status, 200);
     let mut health = server.ask("GET", "/health/detailed", &[], b"").json();
     assert!(health["uptimeSeconds"].take().is_u64());
-    let tenant = json!({"name": "anyone", "sessions": 1, "callsRunning": 0, "callsWaiting": 0, "commandsRunning": 0});
+    let tenant = json!({"name": "anyone", "sessions": 1, "callsRunning": 0, "callsWaiting": 0, "commandsRunning": 0,
+        "backgroundCommandsRunning": 0, "pythonSessions": []});
     let expected =
         json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "uptimeSeconds": null, "tenants": [tenant]});
     assert_eq!(health, expected);

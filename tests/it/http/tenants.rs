@@ -10,7 +10,7 @@ use super::{call, request};
 use crate::tree::Tree;
 
 /// Makes a token, and adds its line to the file.
-fn token(tree: &Tree, arguments: &[&str]) -> String {
+pub fn token(tree: &Tree, arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_replay")).args(["token", "new"]).args(arguments).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let (token, line) = text.split_once('\n').unwrap();
@@ -35,14 +35,18 @@ pub struct Pair {
 
 /// Starts it with more flags.
 pub fn pair(flags: &[&str]) -> Pair {
-    let tree = Tree::new();
+    pair_on(Tree::new(), &[&["--sandbox", "off"], flags].concat())
+}
+
+/// On a tree that was laid out before.
+pub fn pair_on(tree: Tree, flags: &[&str]) -> Pair {
     tree.file("alice/a.txt", "of alice\n").file("bob/b.txt", "of bob\n").file("common/c.txt", "common\n");
     let own = format!("{}:rw", tree.text("alice"));
     let alice = token(&tree, &["alice", "--own", &own, "--operator"]);
     let bob = token(&tree, &["bob", "--own", &tree.text("bob"), "--own-tools", "files"]);
     let file = tree.text("tokens.jsonl");
     let common = tree.text("common");
-    let usual = ["--token-file", &file, "--allow", &common, "--sandbox", "off"];
+    let usual = ["--token-file", &file, "--allow", &common];
     let server = Server::start(&tree, &[&usual, flags].concat());
     Pair { tree, server, alice, bob }
 }
@@ -110,7 +114,9 @@ fn only_an_operator_sees_what_others_do() {
     let mine = page(&pair.bob, "/metrics") + &page(&pair.bob, "/health/detailed");
     assert!(!mine.contains("alice"), "{mine}");
     let health: Value = serde_json::from_str(&page(&pair.alice, "/health/detailed")).unwrap();
-    let idle =
-        |name: &str| json!({"name": name, "sessions": 0, "callsRunning": 0, "callsWaiting": 0, "commandsRunning": 0});
+    let idle = |name: &str| {
+        json!({"name": name, "sessions": 0, "callsRunning": 0, "callsWaiting": 0, "commandsRunning": 0,
+            "backgroundCommandsRunning": 0, "pythonSessions": []})
+    };
     assert_eq!(health["tenants"], json!([idle("alice"), idle("bob")]));
 }

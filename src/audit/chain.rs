@@ -1,0 +1,148 @@
+//! The lines of an audit log: each holds the hash of the one before it, so none can be changed, left out, put in or moved
+//! without the rest being written anew.
+//!
+//! A line is one JSON object. Its first members are `seq`, which counts from 1, and `prev`, the hash of the line before
+//! (64 zeros in the first one); its last is `hash`: SHA-256 over the bytes of the object as they would be without that
+//! member. With a key it is HMAC-SHA256 (RFC 2104), which nobody can compute who does not have the key; without one,
+//! whoever can write the file can write all of it anew.
+
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+
+use crate::server::hex;
+
+/// What the first line names as its predecessor.
+pub const NOTHING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+/// How a line ends, around its hash.
+const BEFORE_HASH: &str = ",\"hash\":\"";
+const AFTER_HASH: &str = "\"}";
+/// Hexadecimal digits of a hash.
+const DIGITS: usize = 64;
+/// Bytes that SHA-256 takes at a time, to which RFC 2104 pads a key.
+const BLOCK_BYTES: usize = 64;
+
+/// How lines are hashed.
+#[derive(Clone)]
+pub struct Hasher(Option<[u8; BLOCK_BYTES]>);
+
+impl Hasher {
+    /// SHA-256, or with a key HMAC-SHA256.
+    pub fn new(key: Option<&[u8]>) -> Self {
+        Self(key.map(|key| {
+            let mut block = [0; BLOCK_BYTES];
+            if key.len() > BLOCK_BYTES {
+                block[..32].copy_from_slice(&Sha256::digest(key));
+            } else {
+                block[..key.len()].copy_from_slice(key);
+            }
+            block
+        }))
+    }
+
+    /// The name of the function.
+    pub fn name(&self) -> &'static str {
+        if self.0.is_some() { "hmac-sha256" } else { "sha256" }
+    }
+
+    /// Of these pieces one behind the other, in lower-case hexadecimal digits.
+    pub fn hash(&self, pieces: &[&[u8]]) -> String {
+        let mut inner = Sha256::new();
+        if let Some(key) = &self.0 {
+            inner.update(key.map(|byte| byte ^ 0x36));
+        }
+        pieces.iter().for_each(|piece| inner.update(piece));
+        let digest = inner.finalize();
+        let Some(key) = &self.0 else { return hex(&digest) };
+        hex(&Sha256::new().chain_update(key.map(|byte| byte ^ 0x5c)).chain_update(digest).finalize())
+    }
+}
+
+/// Where a chain has got to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The number of the last line; 0 before the first.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: String,
+}
+
+impl Default for Head {
+    fn default() -> Self {
+        Self { seq: 0, hash: NOTHING.to_owned() }
+    }
+}
+
+impl Head {
+    /// The next line, with its newline, and the head behind it. `members` are the others of the object as JSON, without
+    /// braces.
+    pub fn line(&self, members: &str, hasher: &Hasher) -> (String, Self) {
+        let seq = self.seq + 1;
+        let open = format!("{{\"seq\":{seq},\"prev\":\"{}\",{members}", self.hash);
+        let hash = hasher.hash(&[open.as_bytes(), b"}"]);
+        (format!("{open}{BEFORE_HASH}{hash}{AFTER_HASH}\n"), Self { seq, hash })
+    }
+}
+
+/// What a line says of its place.
+#[derive(Debug, Deserialize, PartialEq, Eq)]
+pub struct Link {
+    /// Its number.
+    pub seq: u64,
+    /// The hash of the line before.
+    pub prev: String,
+    /// Its own.
+    pub hash: String,
+}
+
+/// Whether it is a line at all, and whether its hash is that of its bytes. `line` is without its newline. The error says what is
+/// wrong in a few words.
+pub fn check(line: &[u8], hasher: &Hasher) -> Result<Link, &'static str> {
+    let tail = BEFORE_HASH.len() + DIGITS + AFTER_HASH.len();
+    let link: Link = serde_json::from_slice(line).map_err(|_| "it is no line of an audit log")?;
+    let (open, close) = line.split_at(line.len().checked_sub(tail).ok_or("it is no line of an audit log")?);
+    let hash = hasher.hash(&[open, b"}"]);
+    if close != format!("{BEFORE_HASH}{hash}{AFTER_HASH}").as_bytes() || link.hash != hash {
+        return Err("its hash is not that of its content");
+    }
+    Ok(link)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn the_keyed_hash_is_the_published_one() {
+        // RFC 4231, test cases 2 and 6.
+        let of = |key: &[u8], text: &[u8]| Hasher::new(Some(key)).hash(&[text]);
+        assert_eq!(
+            of(b"Jefe", b"what do ya want for nothing?"),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+        );
+        assert_eq!(
+            of(&[0xaa; 131], b"Test Using Larger Than Block-Size Key - Hash Key First"),
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
+        );
+    }
+
+    #[test]
+    fn a_line_names_the_one_before_and_is_hashed_as_it_stands() {
+        let hasher = Hasher::new(None);
+        let (first, head) = Head::default().line("\"event\":\"start\"", &hasher);
+        let content = format!("{{\"seq\":1,\"prev\":\"{NOTHING}\",\"event\":\"start\"}}");
+        let hash = hex(&Sha256::digest(content));
+        assert_eq!(first, format!("{{\"seq\":1,\"prev\":\"{NOTHING}\",\"event\":\"start\",\"hash\":\"{hash}\"}}\n"));
+        assert_eq!(head, Head { seq: 1, hash: hash.clone() });
+        let (second, _) = head.line("\"event\":\"end\"", &hasher);
+        let link = check(second.trim_end().as_bytes(), &hasher).unwrap();
+        assert_eq!((link.seq, link.prev), (2, hash));
+        assert_eq!(
+            check(second.trim_end().as_bytes(), &Hasher::new(Some(b"key"))).unwrap_err(),
+            "its hash is not that of its content"
+        );
+        for broken in ["", "{}", "{\"seq\":1,\"prev\":\"\",\"hash\":\"\"}"] {
+            assert_eq!(check(broken.as_bytes(), &hasher).unwrap_err(), "it is no line of an audit log", "{broken}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The line of one call, as JSON without braces.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::limits::MAX_AUDIT_PATH_BYTES;
+use crate::policy::TouchedPath;
+use crate::server::{Entry, hex};
+use crate::text::escape::show_path;
+
+#[derive(Serialize)]
+struct Line<'a> {
+    at: String,
+    event: &'static str,
+    call: u64,
+    client: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
+    revision: &'static str,
+    tool: &'a str,
+    arguments: &'a Value,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<i64>,
+    duration_us: u64,
+    request_bytes: u64,
+    reply_bytes: u64,
+    paths: Vec<Value>,
+    #[serde(skip_serializing_if = "is_zero")]
+    paths_more: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_id: Option<&'a str>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// The members of the line of a call. Fails for nothing that a call can bring about.
+pub fn call(entry: &Entry) -> serde_json::Result<String> {
+    let call = &entry.call;
+    members(&Line {
+        at: time(call.at),
+        event: "call",
+        call: call.id,
+        client: &call.client,
+        session: call.session.as_deref(),
+        revision: call.revision.as_str(),
+        tool: &call.tool,
+        arguments: &call.arguments,
+        outcome: entry.outcome.as_str(),
+        code: entry.code,
+        duration_us: u64::try_from(entry.duration.as_micros()).unwrap_or(u64::MAX),
+        request_bytes: call.request_bytes,
+        reply_bytes: entry.reply_bytes,
+        paths: entry.paths.iter().map(touched).collect(),
+        paths_more: entry.paths_more,
+        trace_id: call.trace_id.as_deref(),
+    })
+}
+
+/// An object as JSON without its braces.
+pub fn members(object: &impl Serialize) -> serde_json::Result<String> {
+    let mut text = serde_json::to_string(object)?;
+    text.pop();
+    text.remove(0);
+    Ok(text)
+}
+
+/// RFC 3339 in UTC, with microseconds.
+pub fn time(at: SystemTime) -> String {
+    humantime::format_rfc3339_micros(at).to_string()
+}
+
+/// A path as the log has it: as the tools show it, or its hash and length if it is very long.
+pub fn path(path: &Path) -> Value {
+    let shown = show_path(path);
+    if shown.len() <= MAX_AUDIT_PATH_BYTES {
+        return shown.into();
+    }
+    json!({"sha256": hex(&Sha256::digest(path.as_os_str().as_encoded_bytes())), "bytes": path.as_os_str().len()})
+}
+
+fn touched(touched: &TouchedPath) -> Value {
+    let mut value = json!({"path": path(&touched.path), "access": touched.touch.as_str()});
+    if let Some(real) = &touched.real {
+        value["real"] = path(real);
+    }
+    value
+}

@@ -1,0 +1,42 @@
+//! The lines of a log as they stand, one at a time, so that a log of any size is read in little memory.
+
+use std::io::{BufRead, Read as _};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::limits::MAX_AUDIT_LINE_BYTES;
+
+/// One line.
+pub struct Line {
+    /// Without its newline.
+    pub bytes: Vec<u8>,
+    /// Whether it had one.
+    pub is_whole: bool,
+}
+
+/// What reads them.
+pub struct Lines<'a, R>(&'a mut R);
+
+impl<'a, R: BufRead> Lines<'a, R> {
+    /// Of this log.
+    pub fn new(input: &'a mut R) -> Self {
+        Self(input)
+    }
+
+    /// The next one; `None` at the end. Fails for one that is longer than any that is written.
+    pub fn read(&mut self) -> Result<Option<Line>> {
+        let mut bytes = Vec::new();
+        let most = 2 * MAX_AUDIT_LINE_BYTES as u64;
+        self.0.take(most).read_until(b'\n', &mut bytes).context("the log cannot be read")?;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let is_whole = bytes.last() == Some(&b'\n');
+        if is_whole {
+            bytes.pop();
+        } else if bytes.len() as u64 == most {
+            bail!("this is no audit log: it has a line of more than {most} bytes");
+        }
+        Ok(Some(Line { bytes, is_whole }))
+    }
+}

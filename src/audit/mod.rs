@@ -1,0 +1,83 @@
+//! `--audit` and `replay audit`: one line for each call in a file whose lines are chained by hashes, and what reads it.
+//!
+//! `chain` is the format; `entry` makes lines of calls; `log` writes them and is an observer of the ledger; `place` sees to
+//! it that no agent reaches the file; `verify` and `show` read it.
+
+mod chain;
+mod entry;
+mod lines;
+mod log;
+mod place;
+mod show;
+mod start;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+use std::fs::File;
+use std::io::{BufReader, Read as _, Write};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+
+use chain::Hasher;
+pub use log::AuditLog;
+pub use start::Started;
+
+use crate::cli::{AuditAction, AuditArgs};
+use crate::limits::{MAX_AUDIT_KEY_BYTES, MIN_AUDIT_KEY_BYTES};
+
+/// Opens the log that the command line asks for, and takes its lock. Nothing is written yet but what makes up for a line
+/// that was torn when its server was ended.
+pub fn open(args: &AuditArgs) -> Result<Option<AuditLog>> {
+    let Some(path) = &args.audit else { return Ok(None) };
+    let key = args.audit_key.as_deref();
+    let hasher = hasher(key)?;
+    let log = AuditLog::open(path, key, hasher).with_context(|| format!("--audit `{}`", path.display()))?;
+    Ok(Some(log))
+}
+
+/// Carries out `replay audit`; whether all was as it should be.
+pub fn act(action: &AuditAction, out: &mut impl Write) -> Result<bool> {
+    match action {
+        AuditAction::Verify { file, key, head } => {
+            let hasher = hasher(key.as_deref())?;
+            let (text, good) = verify::report(&mut reader(file)?, &hasher, head.as_deref())?;
+            out.write_all(text.as_bytes())?;
+            Ok(good)
+        }
+        AuditAction::Show { file, wanted } => {
+            show::show(&mut reader(file)?, wanted, out)?;
+            Ok(true)
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "an audit log is the operator's file, named on the command line")]
+fn reader(path: &Path) -> Result<BufReader<File>> {
+    let file = File::open(path).with_context(|| format!("`{}` cannot be opened", path.display()))?;
+    Ok(BufReader::with_capacity(1 << 16, file))
+}
+
+/// The function that lines are hashed with. Fails for a key that others could read, or guess.
+#[expect(clippy::disallowed_methods, reason = "a key is the operator's file, named on the command line")]
+fn hasher(key: Option<&Path>) -> Result<Hasher> {
+    let Some(path) = key else { return Ok(Hasher::new(None)) };
+    let name = path.display();
+    let file = File::open(path).with_context(|| format!("the key `{name}` cannot be opened"))?;
+    let known = file.metadata().with_context(|| format!("the key `{name}` cannot be looked at"))?;
+    if known.is_file() && known.mode() & 0o077 != 0 {
+        bail!("others may use the key `{name}` (mode {:04o}); take that away with chmod 600", known.mode() & 0o7777);
+    }
+    let mut key = Vec::new();
+    file.take(MAX_AUDIT_KEY_BYTES + 1)
+        .read_to_end(&mut key)
+        .with_context(|| format!("the key `{name}` cannot be read"))?;
+    // As an editor leaves it, and as `openssl rand -hex 32` prints it.
+    let key = key.strip_suffix(b"\n").unwrap_or(&key);
+    if key.len() < MIN_AUDIT_KEY_BYTES || key.len() as u64 > MAX_AUDIT_KEY_BYTES {
+        bail!("the key `{name}` has {} bytes; it must have {MIN_AUDIT_KEY_BYTES} to {MAX_AUDIT_KEY_BYTES}", key.len());
+    }
+    Ok(Hasher::new(Some(key)))
+}

@@ -1,0 +1,77 @@
+//! What the log says about a server that starts: what it is, who started it, what it serves.
+
+use std::time::SystemTime;
+
+use anyhow::Result;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::entry::{path, time};
+use super::log::AuditLog;
+use super::place::Reach;
+use crate::config::Config;
+use crate::limits::MAX_AUDIT_GRANTS;
+use crate::server::Server;
+
+/// What is served.
+pub struct Started<'a> {
+    /// `stdio`, or the address of HTTP.
+    pub serves: String,
+    /// Each server with the name of its client.
+    pub servers: Vec<(&'a str, &'a Server)>,
+    /// What the operator asked for.
+    pub config: &'a Config,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    at: String,
+    event: &'static str,
+    version: &'static str,
+    chain: &'static str,
+    serves: &'a str,
+    pid: i32,
+    uid: u32,
+    host: String,
+    walls: Vec<Value>,
+    grants: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grants_more: Option<usize>,
+}
+
+impl AuditLog {
+    /// Writes the line about the start. Fails, with the way out, where an agent could reach the log or its key.
+    pub fn start(&self, started: &Started<'_>) -> Result<()> {
+        let services = started.servers.iter().map(|(_, server)| server.services());
+        let reach = Reach::of(services, started.config.sandbox.system.iter().map(|seen| seen.path.clone()));
+        for (flag, path) in self.paths() {
+            reach.keeps_out(flag, path)?;
+        }
+        let walls = started.servers.iter().map(|(client, server)| {
+            let standing = &server.services().commands.standing;
+            json!({"client": client, "commands": standing.word(), "network": standing.effective_network().as_str()})
+        });
+        let grants = started.servers.iter().flat_map(|(client, server)| {
+            let roots = server.services().policy.roots().iter();
+            roots.map(move |root| {
+                let access = if root.writable() { "read-write" } else { "read-only" };
+                json!({"client": client, "path": path(root.path()), "access": access})
+            })
+        });
+        let (walls, grants): (Vec<_>, Vec<_>) = (walls.take(MAX_AUDIT_GRANTS).collect(), grants.collect());
+        let more = grants.len().saturating_sub(MAX_AUDIT_GRANTS);
+        self.write(&Line {
+            at: time(SystemTime::now()),
+            event: "start",
+            version: env!("CARGO_PKG_VERSION"),
+            chain: self.chain(),
+            serves: &started.serves,
+            pid: rustix::process::getpid().as_raw_nonzero().get(),
+            uid: rustix::process::getuid().as_raw(),
+            host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            walls,
+            grants: grants.into_iter().take(MAX_AUDIT_GRANTS).collect(),
+            grants_more: (more > 0).then_some(more),
+        })
+    }
+}

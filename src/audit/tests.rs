@@ -1,0 +1,243 @@
+//! Chains that were tampered with, files that were torn.
+#![expect(clippy::disallowed_methods, reason = "tests lay out files")]
+
+use std::path::PathBuf;
+
+use pretty_assertions::assert_eq;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::chain::Head;
+use super::verify::{Fault, Whole, verify};
+use super::*;
+use crate::cli::Wanted;
+
+fn plain() -> Hasher {
+    Hasher::new(None)
+}
+
+/// A log of this many lines.
+fn log(lines: usize, hasher: &Hasher) -> Vec<String> {
+    let mut head = Head::default();
+    let mut all = Vec::new();
+    for number in 0..lines {
+        let members = match number {
+            0 => r#""at":"2026-01-01T00:00:00.000000Z","event":"start""#.to_owned(),
+            _ => format!(
+                r#""at":"2026-01-01T00:00:{number:02}.000000Z","event":"call","client":"c{}","tool":"t","outcome":"ok","duration_us":1500,"arguments":{{"n":{number}}},"paths":[{{"path":"/w/d{number}/f","access":"read"}}]"#,
+                number % 2
+            ),
+        };
+        let (line, next) = head.line(&members, hasher);
+        all.push(line);
+        head = next;
+    }
+    all
+}
+
+fn look(text: &str, head: Option<&str>) -> Result<Whole, Fault> {
+    verify(&mut text.as_bytes(), &plain(), head).unwrap()
+}
+
+fn fault(lines: &[String]) -> (u64, String) {
+    let Fault { line, what } = look(&lines.concat(), None).unwrap_err();
+    (line, what)
+}
+
+#[test]
+fn a_log_that_is_whole_is_counted() {
+    let lines = log(4, &plain());
+    let whole = look(&lines.concat(), None).unwrap();
+    let hash = |line: &str| line[line.len() - 67..line.len() - 3].to_owned();
+    let head = Head { seq: 4, hash: hash(&lines[3]) };
+    let span = Some(("2026-01-01T00:00:00.000000Z".to_owned(), "2026-01-01T00:00:03.000000Z".to_owned()));
+    assert_eq!(whole, Whole { lines: 4, calls: 3, starts: 1, torn: 0, span, head, known: None });
+    assert_eq!(look(&lines.concat(), Some(&hash(&lines[2]))).unwrap().known, Some(3));
+    let cut = look(&lines[..3].concat(), Some(&hash(&lines[3]))).unwrap_err();
+    assert_eq!(cut.line, 4);
+    let keyed = Hasher::new(Some(b"0123456789abcdef"));
+    let lines = log(2, &keyed).concat();
+    assert!(verify(&mut lines.as_bytes(), &keyed, None).unwrap().is_ok());
+    assert_eq!(look(&lines, None).unwrap_err().line, 1);
+}
+
+#[test]
+fn each_kind_of_tampering_has_its_words() {
+    let lines = log(6, &plain());
+    let with = |change: &dyn Fn(&mut Vec<String>)| {
+        let mut lines = lines.clone();
+        change(&mut lines);
+        fault(&lines)
+    };
+    let told = [
+        with(&|lines| lines[2] = lines[2].replace("\"n\":2", "\"n\":3")),
+        with(&|lines| drop(lines.remove(3))),
+        with(&|lines| drop(lines.drain(2..4))),
+        with(&|lines| drop(lines.remove(0))),
+        with(&|lines| lines.swap(2, 3)),
+        with(&|lines| lines.insert(3, lines[1].clone())),
+        with(&|lines| lines.insert(3, "{\"event\":\"call\"}\n".to_owned())),
+        with(&|lines| {
+            lines[2] = Head { seq: 2, hash: link(&lines[1]) }.line("\"at\":\"\",\"event\":\"call\"", &plain()).0;
+        }),
+        with(&|lines| lines[5].truncate(20)),
+    ];
+    let told =
+        told.map(|(line, what)| (line, what.split_once(':').map_or(what.clone(), |(start, _)| start.to_owned())));
+    let expected = [
+        (3, "its hash is not that of its content"),
+        (4, "it is number 5"),
+        (3, "it is number 5"),
+        (1, "it is number 2"),
+        (3, "it is number 4, where 3 was to come, which stands further down"),
+        (4, "it is number 2 again, where 4 was to come"),
+        (4, "it is no line of an audit log"),
+        (4, "number 4 follows another line than the one before it"),
+        (6, "it is torn"),
+    ];
+    assert_eq!(told, expected.map(|(line, what)| (line, what.to_owned())));
+}
+
+/// The hash of a line.
+fn link(line: &str) -> String {
+    line[line.len() - 67..line.len() - 3].to_owned()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn any_single_change_is_found(lines in 2_usize..9, kind in 0..5, one in 0_usize..64, other in 0_usize..64, byte in 0_usize..4096, new in any::<u8>()) {
+        let whole = log(lines, &plain());
+        let (one, other) = (one % lines, other % lines);
+        let mut changed = whole.clone();
+        match kind {
+            0 => {
+                let mut bytes = changed.concat().into_bytes();
+                let at = byte % bytes.len();
+                prop_assume!(bytes[at] != new);
+                bytes[at] = new;
+                prop_assert!(verify(&mut &bytes[..], &plain(), Some(&link(&whole[lines - 1]))).unwrap().is_err());
+                return Ok(());
+            }
+            1 => drop(changed.remove(one)),
+            2 => changed.swap(one, other),
+            3 => changed.insert(one, whole[other].clone()),
+            _ => changed[one] = whole[other].clone(),
+        }
+        prop_assume!(changed != whole);
+        prop_assert!(look(&changed.concat(), Some(&link(&whole[lines - 1]))).is_err());
+    }
+}
+
+fn opened(path: &Path) -> Result<AuditLog> {
+    AuditLog::open(path, None, plain())
+}
+
+#[test]
+fn a_log_goes_on_after_a_torn_line_which_is_told_from_a_changed_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let path: PathBuf = dir.path().join("log");
+    let write = |count: usize| {
+        let log = opened(&path).unwrap();
+        (0..count).for_each(|n| log.write(&json!({"at": "2026-01-01T00:00:00Z", "event": "call", "n": n})).unwrap());
+        log.standing()
+    };
+    let before = write(2);
+    assert_eq!((before.lines, before.bytes), (2, std::fs::metadata(&path).unwrap().len()));
+    let text = std::fs::read_to_string(&path).unwrap();
+    for (cut, lines) in [(text.len() - 1, 1), (text.len() - 30, 1), (text.len() / 2 + 5, 1), (10, 0)] {
+        std::fs::write(&path, &text[..cut]).unwrap();
+        write(1);
+        let whole = look(&std::fs::read_to_string(&path).unwrap(), None).unwrap();
+        assert_eq!((whole.torn, whole.lines, whole.calls), (1, lines + 2, lines + 1), "{cut}");
+        let again = std::fs::read_to_string(&path).unwrap().replacen("\"seq\":1", "\"seq\":9", 1);
+        assert!(look(&again, None).is_err());
+    }
+    std::fs::write(&path, text.replace("\"n\":1", "\"n\":7")).unwrap();
+    let refused = format!("{:#}", opened(&path).err().unwrap());
+    assert!(
+        refused.starts_with("its last line cannot be gone on with: its hash is not that of its content"),
+        "{refused}"
+    );
+    std::fs::write(&path, "something else\n").unwrap();
+    assert!(opened(&path).is_err());
+    std::fs::write(&path, "no newline").unwrap();
+    assert!(opened(&path).is_err());
+}
+
+#[test]
+fn one_server_writes_to_one_plain_file_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let first = opened(&at("log")).unwrap();
+    let said = |path: &Path| format!("{:#}", opened(path).err().unwrap());
+    assert_eq!(said(&at("log")), "another server writes to it; give each server a file of its own");
+    drop(first);
+    opened(&at("log")).unwrap();
+    std::os::unix::fs::symlink(at("log"), at("link")).unwrap();
+    assert_eq!(said(&at("link")), "it is a symbolic link, and must be the file itself");
+    std::fs::hard_link(at("log"), at("name")).unwrap();
+    assert!(said(&at("log")).starts_with("it has 2 names (hard links)"));
+    std::fs::create_dir(at("dir")).unwrap();
+    assert!(said(&at("dir")).starts_with("it cannot be opened"));
+    let mode = std::fs::metadata(at("log")).unwrap().mode() & 0o7777;
+    assert_eq!(mode, 0o600);
+}
+
+#[test]
+fn a_log_that_others_change_or_delete_is_not_written_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log");
+    let log = opened(&path).unwrap();
+    let event = json!({"at": "", "event": "call"});
+    log.write(&event).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, format!("{text}more")).unwrap();
+    assert!(format!("{:#}", log.write(&event).unwrap_err()).ends_with("another program has changed it"));
+    // What could not be written then follows as soon as it can.
+    std::fs::write(&path, &text).unwrap();
+    log.write(&event).unwrap();
+    assert_eq!(log.standing().lines, 3);
+    std::fs::remove_file(&path).unwrap();
+    assert!(format!("{:#}", log.write(&event).unwrap_err()).ends_with("it was deleted"));
+}
+
+#[test]
+fn a_table_shows_what_is_wanted_and_steers_no_terminal() {
+    let hasher = plain();
+    let mut lines = log(4, &hasher);
+    let evil = json!({"at": "2026-01-01T00:00:09.000000Z", "event": "call", "client": "c", "tool": "\u{1b}[2J", "outcome": "denied",
+        "duration_us": 12, "arguments": {"a": "\u{202e}x"}, "paths": []});
+    lines.push(Head::default().line(&entry::members(&evil).unwrap(), &hasher).0);
+    lines.push("rubbish\n".to_owned());
+    let text = lines.concat();
+    let shown = |wanted: Wanted| {
+        let mut out = Vec::new();
+        show::show(&mut text.as_bytes(), &wanted, &mut out).map(|()| String::from_utf8(out).unwrap())
+    };
+    assert_eq!(
+        shown(Wanted::default()).unwrap(),
+        "2026-01-01 00:00:00  -- start\n\
+         2026-01-01 00:00:01  c1       t                ok              1.5 ms  read /w/d1/f\n\
+         2026-01-01 00:00:02  c0       t                ok              1.5 ms  read /w/d2/f\n\
+         2026-01-01 00:00:03  c1       t                ok              1.5 ms  read /w/d3/f\n\
+         2026-01-01 00:00:09  c        $'\\033[2J'       denied          0.0 ms  $'{\"a\":\"\\u202ex\"}'\n\
+         (line 6 cannot be read)\n"
+    );
+    let count = |wanted: Wanted| shown(Wanted { json: true, ..wanted }).unwrap().lines().count();
+    let some = |text: &str| Some(text.to_owned());
+    let counts = [
+        count(Wanted::default()),
+        count(Wanted { client: some("c1"), ..Wanted::default() }),
+        count(Wanted { outcome: some("denied"), ..Wanted::default() }),
+        count(Wanted { tool: some("t"), last: Some(2), ..Wanted::default() }),
+        count(Wanted { path: Some("/w/d2".into()), ..Wanted::default() }),
+        count(Wanted { path: Some("d3/f".into()), ..Wanted::default() }),
+        count(Wanted { path: Some("/w/d".into()), ..Wanted::default() }),
+        count(Wanted { since: some("2026-01-01T00:00:02Z"), ..Wanted::default() }),
+        count(Wanted { since: some("1s"), ..Wanted::default() }),
+    ];
+    assert_eq!(counts, [5, 2, 1, 2, 1, 1, 0, 3, 0]);
+    assert!(shown(Wanted { since: some("soon"), ..Wanted::default() }).is_err());
+}

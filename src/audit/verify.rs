@@ -1,0 +1,181 @@
+//! `replay audit verify`: goes through a log line by line and says where its chain breaks, and how.
+
+use std::fmt::Write as _;
+use std::io::BufRead;
+
+use anyhow::Result;
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+
+use super::chain::{Hasher, Head, Link, check};
+use super::lines::{Line, Lines};
+use crate::server::hex;
+use crate::text::count::counted;
+use crate::text::escape::show;
+
+/// What is wrong, and in which line (from 1).
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The first line that is not as it was written.
+    pub line: u64,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+/// A log that is whole.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Whole {
+    /// Lines that say something: all but the torn ones.
+    pub lines: u64,
+    /// Those about calls.
+    pub calls: u64,
+    /// Starts of servers.
+    pub starts: u64,
+    /// Lines that were torn and made up for.
+    pub torn: u64,
+    /// When the first and the last were written.
+    pub span: Option<(String, String)>,
+    /// The last line.
+    pub head: Head,
+    /// The number of the line with the hash that was asked about.
+    pub known: Option<u64>,
+}
+
+/// What is read of a line beside its place in the chain.
+#[derive(Deserialize)]
+struct Event {
+    at: String,
+    event: String,
+    torn_bytes: Option<u64>,
+    torn_sha256: Option<String>,
+}
+
+/// The outcome in words for a person, and whether the log is whole. Fails if it cannot be read.
+pub fn report(input: &mut impl BufRead, hasher: &Hasher, head: Option<&str>) -> Result<(String, bool)> {
+    let whole = match verify(input, hasher, head)? {
+        Ok(whole) => whole,
+        Err(Fault { line, what }) => return Ok((format!("line {line}: {what}\n"), false)),
+    };
+    let mut text = format!(
+        "ok: {} in {}, {}",
+        counted(whole.calls, "call", "calls"),
+        counted(whole.lines, "line", "lines"),
+        counted(whole.starts, "start of a server", "starts of servers")
+    );
+    // Writing to a String cannot fail.
+    if whole.torn > 0 {
+        let _ = write!(text, ", {} torn and made up for", counted(whole.torn, "line", "lines"));
+    }
+    if let Some((first, last)) = &whole.span {
+        let _ = write!(text, "\nfrom {} to {}", show(first.as_bytes()), show(last.as_bytes()));
+    }
+    if let Some(seq) = whole.known {
+        let _ = write!(text, "\nthe hash that was given is that of line {seq} of the chain");
+    }
+    let _ = writeln!(text, "\nhead {} ({})", whole.head.hash, hasher.name());
+    Ok((text, true))
+}
+
+/// Goes through the log; `head` is a hash that some line must have. Fails if it cannot be read.
+pub fn verify(input: &mut impl BufRead, hasher: &Hasher, head: Option<&str>) -> Result<Result<Whole, Fault>> {
+    let mut lines = Lines::new(input);
+    let mut whole = Whole::default();
+    let mut number = 0;
+    while let Some(line) = lines.read()? {
+        number += 1;
+        let fault = |what: String| Ok(Err(Fault { line: number, what }));
+        let mut line = line;
+        let mut link = match check(&line.bytes, hasher) {
+            Ok(_) if !line.is_whole => return fault(torn(&line)),
+            Ok(link) => link,
+            Err(what) => {
+                let Some(next) = lines.read()? else {
+                    return fault(if line.is_whole { what.to_owned() } else { torn(&line) });
+                };
+                match makes_up(&next, &line, &whole.head, hasher) {
+                    Some(link) => {
+                        (number, line) = (number + 1, next);
+                        whole.torn += 1;
+                        link
+                    }
+                    None => return fault(what.to_owned()),
+                }
+            }
+        };
+        let fault = |what: String| Ok(Err(Fault { line: number, what }));
+        let expected = whole.head.seq + 1;
+        if link.seq != expected || link.prev != whole.head.hash {
+            return fault(broken(&link, expected, &mut lines)?);
+        }
+        let Ok(event) = serde_json::from_slice::<Event>(&line.bytes) else {
+            return fault("it is no line of an audit log".to_owned());
+        };
+        match event.event.as_str() {
+            "call" => whole.calls += 1,
+            "start" => whole.starts += 1,
+            _ => {}
+        }
+        whole.lines += 1;
+        match &mut whole.span {
+            Some((_, last)) => *last = event.at,
+            None => whole.span = Some((event.at.clone(), event.at)),
+        }
+        if head.is_some_and(|head| head.eq_ignore_ascii_case(&link.hash)) {
+            whole.known = Some(link.seq);
+        }
+        whole.head = Head { seq: link.seq, hash: std::mem::take(&mut link.hash) };
+    }
+    if head.is_some() && whole.known.is_none() {
+        let what = "the log ends before it, and no line has the hash that was given: its end was cut off, or all of it was \
+                    written anew";
+        return Ok(Err(Fault { line: number + 1, what: what.to_owned() }));
+    }
+    if number == 0 {
+        return Ok(Err(Fault { line: 1, what: "the log is empty".to_owned() }));
+    }
+    Ok(Ok(whole))
+}
+
+fn torn(line: &Line) -> String {
+    format!(
+        "it is torn: {} without an end. Its server was ended while it wrote, or somebody cut the log; the next start says \
+         so in the log",
+        counted(line.bytes.len() as u64, "byte", "bytes")
+    )
+}
+
+/// The link of a line that says that the one before it was torn, if that is what it says, and true.
+fn makes_up(line: &Line, torn: &Line, head: &Head, hasher: &Hasher) -> Option<Link> {
+    let link = check(&line.bytes, hasher).ok()?;
+    let event: Event = serde_json::from_slice(&line.bytes).ok()?;
+    let is_it = line.is_whole
+        && event.event == "recovered"
+        && event.torn_bytes == Some(torn.bytes.len() as u64)
+        && event.torn_sha256 == Some(hex(&Sha256::digest(&torn.bytes)))
+        && (link.seq, &link.prev) == (head.seq + 1, &head.hash);
+    is_it.then_some(link)
+}
+
+/// What has happened where a line, good in itself, does not follow the one before it.
+fn broken(link: &Link, expected: u64, lines: &mut Lines<'_, impl BufRead>) -> Result<String> {
+    let seq = link.seq;
+    if seq < expected {
+        return Ok(format!("it is number {seq} again, where {expected} was to come: it was put in, or moved"));
+    }
+    if seq == expected {
+        return Ok(format!(
+            "number {seq} follows another line than the one before it: that one was changed and hashed anew, or this one is \
+             of another log"
+        ));
+    }
+    while let Some(later) = lines.read()? {
+        let later = serde_json::from_slice::<Link>(&later.bytes);
+        if later.is_ok_and(|later| later.seq == expected) {
+            return Ok(format!(
+                "it is number {seq}, where {expected} was to come, which stands further down: lines were moved"
+            ));
+        }
+    }
+    let missing = if seq == expected + 1 { format!("{expected} is") } else { format!("{expected} to {} are", seq - 1) };
+    Ok(format!("it is number {seq}: {missing} missing"))
+}

@@ -1,0 +1,226 @@
+//! `--audit` over stdio, and what reads the log.
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Output};
+
+use pretty_assertions::assert_eq;
+use rustix::process::{Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::harness::Server;
+use crate::schema::{NEWEST_HANDSHAKE, STATELESS};
+use crate::tree::Tree;
+
+/// A tree with a writable directory, and a place for logs outside of it.
+fn tree() -> Tree {
+    let tree = Tree::new();
+    tree.file("work/f", "one\n").dir("work/ro").dir("logs");
+    tree
+}
+
+fn flags(tree: &Tree, more: &[&str]) -> Vec<String> {
+    let own = [format!("{}:rw", tree.text("work")), tree.text("logs/audit.jsonl")];
+    let mut all: Vec<String> = ["--tools", "files", "--allow", &own[0], "--audit", &own[1]].map(str::to_owned).into();
+    all.extend(more.iter().map(|flag| (*flag).to_owned()));
+    all
+}
+
+fn open(tree: &Tree, revision: &str, more: &[&str]) -> Server {
+    let flags = flags(tree, more);
+    Server::open(tree, revision, &flags.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// The lines of the log.
+pub fn lines(tree: &Tree) -> Vec<Value> {
+    let text = std::fs::read_to_string(tree.path("logs/audit.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// `replay audit ARGS`.
+pub fn audit(tree: &Tree, args: &[&str]) -> (i32, String) {
+    let program = Command::new(env!("CARGO_BIN_EXE_replay")).arg("audit").args(args).current_dir(tree.root()).output();
+    let Output { status, stdout, stderr } = program.unwrap();
+    (status.code().unwrap(), String::from_utf8(stdout).unwrap() + &String::from_utf8(stderr).unwrap())
+}
+
+fn owners_only(tree: &Tree, path: &str) {
+    std::fs::set_permissions(tree.path(path), PermissionsExt::from_mode(0o600)).unwrap();
+}
+
+/// Of each line these members.
+fn members(lines: &[Value], names: &[&str]) -> Vec<Value> {
+    lines.iter().map(|line| names.iter().map(|name| line[*name].clone()).collect()).collect()
+}
+
+#[test]
+fn each_call_is_a_line_before_it_is_answered() {
+    for revision in [NEWEST_HANDSHAKE, STATELESS] {
+        let tree = tree();
+        let mut server = open(&tree, revision, &[]);
+        server.settle();
+        assert_eq!(members(&lines(&tree), &["event", "serves"]), [json!(["start", "stdio"])]);
+        let secret = "x".repeat(2000);
+        for (tool, arguments) in [
+            ("read_file", json!({"path": tree.text("work/f")})),
+            ("write_file", json!({"path": tree.text("work/new"), "content": secret})),
+            ("read_file", json!({"path": "/etc/passwd"})),
+            ("read_file", json!({"path": tree.text("work/none")})),
+            ("read_file", json!({"paht": "x"})),
+            ("no_such_tool", json!({})),
+            ("search_files", json!({"path": tree.text("work"), "pattern": "one"})),
+        ] {
+            let before = lines(&tree).len();
+            server.call(tool, arguments);
+            assert_eq!(lines(&tree).len(), before + 1, "{tool}");
+        }
+        let found = lines(&tree);
+        assert_eq!(
+            members(&found[1..], &["event", "call", "client", "revision", "tool", "outcome", "code"]),
+            [
+                json!(["call", 1, "stdio", revision, "read_file", "ok", null]),
+                json!(["call", 2, "stdio", revision, "write_file", "ok", null]),
+                json!(["call", 3, "stdio", revision, "read_file", "denied", -32001]),
+                json!(["call", 4, "stdio", revision, "read_file", "failed", -32002]),
+                json!(["call", 5, "stdio", revision, "read_file", "invalid", -32602]),
+                json!(["call", 6, "stdio", revision, "no_such_tool", "invalid", -32602]),
+                json!(["call", 7, "stdio", revision, "search_files", "ok", null]),
+            ]
+        );
+        let path = |path: &str, access: &str| json!([{"path": tree.text(path), "access": access}]);
+        assert_eq!(
+            found[1..].iter().map(|line| line["paths"].clone()).collect::<Vec<_>>(),
+            [
+                path("work/f", "read"),
+                path("work/new", "write"),
+                json!([{"path": "/etc/passwd", "access": "denied"}]),
+                json!([]),
+                json!([]),
+                json!([]),
+                path("work", "list"),
+            ]
+        );
+        assert_eq!(found[2]["arguments"]["content"]["bytes"], 2000);
+        server.close_stdin();
+        server.wait_exit();
+        assert_eq!(lines(&tree).last().unwrap()["event"], "end");
+        let (status, text) = audit(&tree, &["verify", "logs/audit.jsonl"]);
+        assert!(status == 0 && text.starts_with("ok: 7 calls in 9 lines, 1 start of a server\n"), "{text}");
+    }
+}
+
+#[test]
+fn a_log_goes_on_after_kill_and_restart() {
+    let tree = tree();
+    for round in 1..=2 {
+        let mut server = open(&tree, NEWEST_HANDSHAKE, &[]);
+        server.call("read_file", json!({"path": tree.text("work/f")})).texts();
+        kill_process(server.pid(), Signal::KILL).unwrap();
+        server.wait_exit();
+        assert_eq!(lines(&tree).len(), 2 * round);
+    }
+    // As a crash in the middle of a write leaves it.
+    let path = tree.path("logs/audit.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, &text[..text.len() - 40]).unwrap();
+    drop(open(&tree, NEWEST_HANDSHAKE, &[]));
+    let (status, text) = audit(&tree, &["verify", "logs/audit.jsonl"]);
+    assert!(status == 0 && text.contains("3 starts of servers, 1 line torn and made up for\n"), "{text}");
+    let head = text.lines().last().unwrap().split(' ').nth(1).unwrap().to_owned();
+    let good = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, good.replacen("read_file", "list_file", 1)).unwrap();
+    let (status, text) = audit(&tree, &["verify", "logs/audit.jsonl"]);
+    assert_eq!((status, text.as_str()), (1, "line 2: its hash is not that of its content\n"));
+    let cut = good.trim_end().rfind('\n').unwrap() + 1;
+    std::fs::write(&path, &good[..cut]).unwrap();
+    assert_eq!(audit(&tree, &["verify", "logs/audit.jsonl"]).0, 0);
+    assert_eq!(audit(&tree, &["verify", "logs/audit.jsonl", "--head", &head]).0, 1);
+}
+
+#[test]
+fn a_key_keeps_others_from_writing_the_log_anew() {
+    let tree = tree();
+    tree.file("logs/key", "0123456789abcdef0123456789abcdef\n");
+    let key = tree.text("logs/key");
+    let refused = |flags: &[&str]| {
+        let all = self::flags(&tree, flags);
+        let mut server = Server::start(&tree, &all.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(server.wait_exit().code(), Some(2));
+        server.stderr()
+    };
+    assert!(refused(&["--audit-key", &key]).contains("others may use the key"));
+    owners_only(&tree, "logs/key");
+    drop(open(&tree, NEWEST_HANDSHAKE, &["--audit-key", &key]));
+    assert_eq!(audit(&tree, &["verify", "logs/audit.jsonl", "--key", "logs/key"]).0, 0);
+    assert_eq!(audit(&tree, &["verify", "logs/audit.jsonl"]).0, 1);
+    assert!(refused(&[]).contains("its last line cannot be gone on with"));
+}
+
+#[test]
+fn one_server_has_one_log_out_of_reach() {
+    let tree = tree();
+    tree.link(tree.path("work"), "logs/inside").file("logs/linked", "").file("work/key", "k".repeat(20));
+    tree.hard_link("logs/linked", "work/name");
+    owners_only(&tree, "work/key");
+    let first = open(&tree, NEWEST_HANDSHAKE, &[]);
+    let work = format!("{}:rw", tree.text("work"));
+    let refused = |flags: &[&str]| {
+        let mut server = Server::start(&tree, &[&["--allow", &work], flags].concat());
+        assert_eq!(server.wait_exit().code(), Some(2));
+        server.stderr()
+    };
+    assert!(refused(&["--audit", "logs/audit.jsonl"]).contains("another server writes to it"));
+    for inside in ["work/log", "logs/inside/log"] {
+        let said = refused(&["--tools", "files", "--audit", inside]);
+        assert!(said.contains("lies where an agent could reach it") && said.contains("an allowed directory"), "{said}");
+    }
+    assert!(refused(&["--audit", "logs/linked"]).contains("it has 2 names"));
+    assert!(refused(&["--audit", "logs/new", "--sandbox", "off"]).contains("commands that run without walls"));
+    let said = refused(&["--tools", "files", "--audit", "logs/new", "--audit-key", "work/key"]);
+    assert!(said.contains("--audit-key `work/key` lies where an agent could reach it"), "{said}");
+    drop(first);
+}
+
+#[test]
+fn no_call_is_served_that_cannot_be_written_down() {
+    let probe = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "none", "/tmp"]).output();
+    if !probe.is_ok_and(|output| output.status.success()) {
+        assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "private mounts are required");
+        return;
+    }
+    let tree = tree();
+    let logs = tree.text("logs");
+    let script = format!("mount -t tmpfs -o size=16k none '{logs}'; exec \"$@\"");
+    let flags = flags(&tree, &[]);
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let mut server =
+        Server::start_under(&tree, &["unshare", "-m", "sh", "-c", &script, "sh"], &flags).opened(NEWEST_HANDSHAKE);
+    let write = |server: &mut Server, name: &str| {
+        let path = tree.text(&format!("work/{name}"));
+        server.call("write_file", json!({"path": path, "content": "new"})).failure().map(|failure| failure.message)
+    };
+    // The first whose line has no room is done and not answered, the next one is not done.
+    let mut number = 0;
+    let said = loop {
+        number += 1;
+        if let Some(said) = write(&mut server, &number.to_string()) {
+            break said;
+        }
+        assert!(number < 100, "16 KiB hold 100 lines");
+    };
+    assert!(said.contains("No space left on device") && said.contains("what it did stands"), "{said}");
+    assert!(!said.contains(&logs), "{said}");
+    assert!(tree.path(&format!("work/{number}")).exists());
+    let refused = write(&mut server, "not").unwrap();
+    assert!(refused.contains("nothing of this call was done"), "{refused}");
+    assert!(!tree.path("work/not").exists());
+    // Room is made: the mount is found through the server's own view, and made larger there.
+    let inside = format!("--mount=/proc/{}/ns/mnt", server.pid().as_raw_nonzero());
+    let grown = Command::new("nsenter").args([&inside, "mount", "-o", "remount,size=1m", &logs]).status().unwrap();
+    assert!(grown.success());
+    assert_eq!(write(&mut server, "again"), None);
+    let pid = server.pid().as_raw_nonzero();
+    let text = std::fs::read_to_string(format!("/proc/{pid}/root{logs}/audit.jsonl")).unwrap();
+    tree.file("copy", &text);
+    let (status, said) = audit(&tree, &["verify", "copy"]);
+    assert!(status == 0 && said.starts_with(&format!("ok: {} calls", number + 1)), "{said}");
+}

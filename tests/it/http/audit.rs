@@ -1,0 +1,41 @@
+//! `--audit` over HTTP: one log, with the name of who called.
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use super::tenants::pair_on;
+use super::{call, request};
+use crate::tree::Tree;
+
+#[test]
+fn a_line_names_whose_token_it_was() {
+    let tree = Tree::new();
+    tree.dir("logs");
+    let log = tree.text("logs/audit.jsonl");
+    let pair = pair_on(tree, &["--tools", "files", "--audit", &log]);
+    let read = |token: &str, path: &str, more: &[(&str, &str)]| {
+        pair.ask(token, &call(1, "read_file", &json!({"path": pair.tree.text(path)})), more)
+    };
+    let opened = pair.ask(&pair.alice, &request(1, "initialize", &json!({"protocolVersion": "2025-11-25"})), &[]);
+    let session = opened.header("mcp-session-id").unwrap();
+    read(&pair.alice, "alice/a.txt", &[("mcp-session-id", session)]);
+    read(&pair.bob, "alice/a.txt", &[]);
+    let text = std::fs::read_to_string(&log).unwrap();
+    assert!(!text.contains(session));
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 3);
+    assert_eq!(lines[0]["serves"], pair.server.address.to_string());
+    let grants: Vec<_> = lines[0]["grants"].as_array().unwrap().iter().map(|grant| grant["client"].clone()).collect();
+    assert_eq!(grants, ["alice", "bob"]);
+    let of = |line: &Value| ["client", "call", "outcome"].map(|name| line[name].clone());
+    assert_eq!(of(&lines[1]), [json!("alice"), json!(1), json!("ok")]);
+    assert_eq!(of(&lines[2]), [json!("bob"), json!(2), json!("denied")]);
+    assert_eq!(lines[1]["session"].as_str().map(str::len), Some(16));
+    assert_eq!(lines[2]["session"], Value::Null);
+    let health = |token: &str| {
+        let page = pair.server.ask("GET", "/health/detailed", &[("Authorization", token)], b"").text();
+        serde_json::from_str::<Value>(&page).unwrap()["audit"].clone()
+    };
+    assert_eq!(health(&pair.alice), json!({"bytes": text.len(), "lines": 3, "head": lines[2]["hash"]}));
+    assert_eq!(health(&pair.bob), Value::Null);
+}

@@ -1,0 +1,243 @@
+//! What calls leave behind belongs to the token: Python sessions, logs of tests, recordings. No other token finds it, and it
+//! outlives the session of the protocol in which it was made.
+
+use pretty_assertions::assert_eq;
+use rustix::process::Pid;
+use serde_json::{Value, json};
+
+use super::client::{Client, Server};
+use super::tenants::token;
+use super::{call, request};
+use crate::calls::{Upstream, client};
+use crate::harness::{DEADLINE, ends_within};
+use crate::testrun::fake_vitest_in;
+use crate::tree::Tree;
+
+/// Two tokens with a directory each.
+struct Two {
+    tree: Tree,
+    server: Server,
+    alice: String,
+    bob: String,
+}
+
+fn two(flags: &[&str]) -> Two {
+    let tree = Tree::new();
+    tree.dir("alice").dir("bob");
+    let [alice, bob] = ["alice", "bob"].map(|name| {
+        let own = format!("{}:rw", tree.text(name));
+        token(&tree, &[name, "--own", &own, "--own-tools", "files,command,calls,python,tests"])
+    });
+    let file = tree.text("tokens.jsonl");
+    let usual = ["--token-file", &file, "--allow", &tree.text("alice"), "--rate-limit", "0"];
+    let server = Server::start(&tree, &[&usual, flags].concat());
+    Two { tree, server, alice, bob }
+}
+
+impl Two {
+    fn ask(&self, token: &str, message: &Value) -> Value {
+        self.server.post_with(message, &[("Authorization", token)]).json()
+    }
+
+    fn call(&self, token: &str, tool: &str, arguments: &Value) -> Value {
+        self.ask(token, &call(1, tool, arguments))
+    }
+
+    /// What a tool says.
+    #[track_caller]
+    fn said(&self, token: &str, tool: &str, arguments: &Value) -> Value {
+        let reply = self.call(token, tool, arguments);
+        assert!(reply["result"].is_object(), "{reply}");
+        reply["result"]["structuredContent"].clone()
+    }
+
+    /// Code and message of an error.
+    #[track_caller]
+    fn refused(&self, token: &str, tool: &str, arguments: &Value) -> String {
+        let reply = self.call(token, tool, arguments);
+        reply["error"]["message"].as_str().unwrap_or_else(|| panic!("no error: {reply}")).to_owned()
+    }
+
+    /// The result of a cell.
+    #[track_caller]
+    fn cell(&self, token: &str, code: &str) -> Value {
+        let ran = self.said(token, "run_python_code", &json!({"code": code}));
+        assert_eq!(ran["error"], Value::Null, "{ran}");
+        ran["result"].clone()
+    }
+
+    /// Sends a call, and gives the connection that its reply will come on.
+    fn send(&self, message: &Value, headers: &[(&str, &str)]) -> Client {
+        let mut client = self.server.connect();
+        client.send_message(message, headers);
+        client
+    }
+
+    /// Waits until the session runs a cell.
+    fn until_busy(&self, token: &str, session: &str) {
+        let until = std::time::Instant::now() + DEADLINE;
+        let health = json!({"session_id": session});
+        while self.said(token, "get_kernel_health", &health)["busy"] != true {
+            assert!(std::time::Instant::now() < until, "no cell runs");
+        }
+    }
+}
+
+#[test]
+fn python_sessions_of_one_are_nothing_to_another() {
+    for tier in ["namespaces", "landlock", "off"] {
+        let two = two(&["--sandbox", tier]);
+        let (alice, bob) = (two.alice.as_str(), two.bob.as_str());
+        let here = two.call(alice, "run_python_code", &json!({"code": "1"}));
+        if here["error"].is_object() {
+            assert!(tier != "off", "{here}");
+            continue;
+        }
+        let work = json!({"session_id": "work"});
+        two.said(alice, "create_session", &work);
+        two.said(alice, "switch_session", &work);
+        two.cell(alice, "secret = 41");
+        // To the other there is none of this name, and nothing else either.
+        let listed = two.said(bob, "list_sessions", &json!({}));
+        let names: Vec<&str> = listed["sessions"].as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!((names, &listed["active_session"]), (vec!["default"], &json!("default")), "{tier}");
+        let unknown = "session `work` not found: there are `default`";
+        for (tool, arguments) in [
+            ("switch_session", work.clone()),
+            ("interrupt_session", work.clone()),
+            ("restart_session", work.clone()),
+            ("delete_session", work.clone()),
+            ("get_kernel_health", work.clone()),
+            ("list_variables", work.clone()),
+            ("run_python_code", json!({"code": "secret", "session_id": "work"})),
+        ] {
+            let message = two.refused(bob, tool, &arguments);
+            assert!(message.starts_with(unknown), "{tier}: {tool}: {message}");
+        }
+        // One of the same name is another one.
+        two.said(bob, "create_session", &work);
+        two.said(bob, "switch_session", &work);
+        assert_eq!(two.cell(bob, "'secret' in globals()"), "False", "{tier}");
+        two.tree.fifo("alice/gate");
+        let waits = call(7, "run_python_code", &json!({"code": "open('gate').read()\nsecret + 1", "timeout": 60}));
+        let mut waiting = two.send(&waits, &[("Authorization", alice)]);
+        two.until_busy(alice, "work");
+        assert_eq!(two.said(bob, "get_kernel_health", &work)["busy"], false, "{tier}");
+        two.said(bob, "interrupt_session", &work);
+        two.said(bob, "restart_session", &work);
+        two.said(bob, "delete_session", &work);
+        if tier != "off" {
+            let path = format!("open({:?}).read()", two.tree.text("tokens.jsonl"));
+            let ran = two.said(bob, "run_python_code", &json!({"code": path}));
+            assert_ne!(ran["error"], Value::Null, "{tier}: {ran}");
+            let gate = format!("open({:?}, 'w')", two.tree.text("alice/gate"));
+            let ran = two.said(bob, "run_python_code", &json!({"code": gate}));
+            assert_ne!(ran["error"], Value::Null, "{tier}: {ran}");
+        }
+        std::fs::write(two.tree.path("alice/gate"), "go").unwrap();
+        let reply = waiting.response().json();
+        assert_eq!(reply["result"]["structuredContent"]["result"], "42", "{tier}: {reply}");
+    }
+}
+
+#[test]
+fn python_sessions_outlive_the_session_of_the_protocol() {
+    let two = two(&["--sandbox", "off"]);
+    let alice = ("Authorization", two.alice.as_str());
+    let opened = || {
+        let reply =
+            two.server.post_with(&request(1, "initialize", &json!({"protocolVersion": "2025-11-25"})), &[alice]);
+        reply.header("mcp-session-id").unwrap().to_owned()
+    };
+    let session = opened();
+    let own = [alice, ("Mcp-Session-Id", session.as_str())];
+    let run = |id: u64, code: &str| call(id, "run_python_code", &json!({"code": code, "timeout": 60}));
+    assert_eq!(two.server.post_with(&run(2, "x = 41"), &own).status, 200);
+    // Its end stops what it has in flight, and no more.
+    let mut waiting = two.send(&run(3, "import time\nx = 42\ntime.sleep(600)\nx = 43"), &own);
+    two.until_busy(&two.alice, "default");
+    assert_eq!(two.server.ask("DELETE", "/mcp", &own, b"").status, 204);
+    let silence = waiting.response();
+    assert_eq!((silence.status, silence.body), (202, Vec::new()));
+    let session = opened();
+    let own = [alice, ("Mcp-Session-Id", session.as_str())];
+    let reply = two.server.post_with(&run(2, "x"), &own).json();
+    assert_eq!(reply["result"]["structuredContent"]["result"], "42", "{reply}");
+    let health = two.server.ask("GET", "/health/detailed", &[alice], b"").json();
+    let session = json!([{"name": "default", "status": "idle"}]);
+    assert_eq!((&health["tenants"][0]["pythonSessions"], &health["tenants"][0]["sessions"]), (&session, &json!(1)));
+    let metrics = two.server.ask("GET", "/metrics", &[alice], b"").text();
+    assert!(metrics.contains("mcp_python_sessions{tenant=\"alice\"} 1\n"), "{metrics}");
+}
+
+#[test]
+fn a_cell_is_interrupted_when_its_client_hangs_up() {
+    let two = two(&["--sandbox", "off"]);
+    let code = json!({"code": "import time\nx = 1\ntime.sleep(600)\nx = 2", "timeout": 60});
+    let client = two.send(&call(1, "run_python_code", &code), &[("Authorization", &two.alice)]);
+    two.until_busy(&two.alice, "default");
+    drop(client);
+    assert_eq!(two.cell(&two.alice, "x"), "1");
+}
+
+#[test]
+fn no_interpreter_outlives_the_server() {
+    let mut two = two(&["--sandbox", "off"]);
+    let pids = [&two.alice, &two.bob].map(|token| {
+        two.said(token, "create_session", &json!({"session_id": "other"}));
+        let pid = |session: &str| {
+            let code = json!({"code": "import os; os.getpid()", "session_id": session});
+            let ran = two.said(token, "run_python_code", &code);
+            Pid::from_raw(ran["result"].as_str().unwrap().parse().unwrap()).unwrap()
+        };
+        [pid("default"), pid("other")]
+    });
+    let stuck = json!({"code": "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)", "timeout": 60});
+    two.said(&two.alice, "run_python_code", &stuck);
+    two.server.terminate();
+    assert_eq!(two.server.wait().code(), Some(0));
+    for pid in pids.concat() {
+        assert!(ends_within(pid, DEADLINE), "{pid:?} is still there");
+    }
+}
+
+#[test]
+fn logs_of_one_are_nothing_to_another() {
+    let two = two(&["--sandbox", "off"]);
+    let (alice, bob) = (two.alice.as_str(), two.bob.as_str());
+    for name in ["alice", "bob"] {
+        fake_vitest_in(&two.tree, name, &[], &format!("echo of {name}; exit 1"));
+    }
+    let uri = "replay://logs/run_tests-1.log";
+    let list = |token: &str| two.ask(token, &request(1, "resources/list", &json!({})))["result"]["resources"].clone();
+    let read = |token: &str| two.ask(token, &request(1, "resources/read", &json!({"uri": uri})));
+    assert_eq!(two.said(alice, "run_tests", &json!({}))["logUri"], uri);
+    assert_eq!((list(bob), &read(bob)["error"]["code"]), (json!([]), &json!(-32002)));
+    assert_eq!(two.said(bob, "run_tests", &json!({}))["logUri"], uri);
+    for (token, own, other) in [(alice, "of alice\n", "of bob"), (bob, "of bob\n", "of alice")] {
+        assert_eq!(list(token).as_array().unwrap().len(), 1);
+        let text = read(token)["result"]["contents"][0]["text"].as_str().unwrap().to_owned();
+        assert!(text.contains(own) && !text.contains(other), "{text}");
+    }
+}
+
+#[test]
+fn recordings_of_one_are_nothing_to_another() {
+    let two = two(&["--network", "host"]);
+    let (alice, bob) = (two.alice.as_str(), two.bob.as_str());
+    let upstream = Upstream::start();
+    two.tree.file("alice/order.py", client(&[upstream.url() + "/a"]));
+    let recorded =
+        two.said(alice, "keploy_mock_record", &json!({"command": "python3 order.py", "path": "./keploy/deep"}));
+    assert_eq!(recorded["message"], "Recorded 1 mocks (HTTP)", "{recorded}");
+    // Where the last recording went is known to whoever made it.
+    let replay = json!({"command": "python3 order.py"});
+    let tested = two.said(alice, "keploy_mock_test", &replay);
+    assert_eq!(tested["configuration"]["path"], "./keploy/deep", "{tested}");
+    let other = two.call(bob, "keploy_mock_test", &replay);
+    assert!(!other.to_string().contains("deep") && other.to_string().contains("./keploy"), "{other}");
+    for path in ["./keploy", &two.tree.text("alice/keploy/deep")] {
+        let listed = two.call(bob, "keploy_list_mocks", &json!({"path": path})).to_string();
+        assert!(!listed.contains("order-http"), "{listed}");
+    }
+}
