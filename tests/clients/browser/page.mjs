@@ -158,6 +158,7 @@ try {
     await body.locator(".line.add").first().waitFor();
     await page.screenshot({ path: picture });
     await page.keyboard.press("Escape");
+    await page.keyboard.press("1");
   }
   fs.writeFileSync(go, "");
   await running;
@@ -244,6 +245,6 @@ try {
   await browser.close();
   server.kill();
   clearTimeout(timer);
-  fs.rmSync(root, { recursive: true, force: true });
+  if (!place) fs.rmSync(root, { recursive: true, force: true });
 }
 process.exitCode = status();
