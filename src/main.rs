@@ -314,6 +314,8 @@ fn logging(level: LevelFilter) {
         .with_max_level(level)
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
+        // It says so on stderr, and panics if that is what is broken: whoever reads the log may go before its server.
+        .log_internal_errors(false)
         .init();
 }
 

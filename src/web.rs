@@ -21,8 +21,8 @@ use crate::cli::{Cli, ToolsetArg};
 use crate::config::{Config, HttpConfig, TokenEntry};
 use crate::exec::BackgroundCommands;
 use crate::limits::{
-    HTTP_CLIENT_TIMEOUT_SECS, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS,
-    RESERVED_OPEN_FILES,
+    HTTP_BACKLOG, HTTP_CLIENT_TIMEOUT_SECS, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS,
+    MAX_HTTP_SESSIONS, RESERVED_OPEN_FILES,
 };
 use crate::notify::Notifier;
 use crate::server::{Server, Service, Session, Traced, Way};
@@ -52,7 +52,7 @@ pub fn prepare(cli: &Cli, config: &Config, tracer: Option<Arc<Tracer>>) -> Resul
         let way = Way::Http(token.map(str::to_owned));
         Offer { service: Traced::over(server.clone(), tracer.as_ref(), way), ..offer(server) }
     };
-    let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
+    let listener = listen(address)?;
     settings.max_connections = connections(settings.max_connections);
     let mut tenants = Vec::new();
     let mut cores = Vec::new();
@@ -86,6 +86,13 @@ pub fn prepare(cli: &Cli, config: &Config, tracer: Option<Arc<Tracer>>) -> Resul
     });
     settings.tracer = tracer;
     Ok(Servers { listener, settings, tenants, cores, limits: config.client_limits, manager })
+}
+
+/// A listener with room for a crowd: beyond those that wait the system drops who comes, and a client tries again a second later.
+fn listen(address: SocketAddr) -> Result<TcpListener> {
+    let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
+    rustix::net::listen(&listener, HTTP_BACKLOG).with_context(|| format!("{address} cannot be listened at"))?;
+    Ok(listener)
 }
 
 /// How many connections there may be of those that were asked for: calls need open files as well.
@@ -123,7 +130,7 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
     if !address.ip().is_loopback() {
         bail!("--http {address} can be reached by other machines, and a mock has no tokens; listen at 127.0.0.1");
     }
-    let listener = TcpListener::bind(address).with_context(|| format!("--http {address} cannot be listened at"))?;
+    let listener = listen(address)?;
     let held = TenantLimits {
         per_minute: 0,
         burst: 1,

@@ -2,6 +2,8 @@
 
 /// Connections over HTTP at the same time, unless the operator says otherwise; more wait to be accepted.
 pub const MAX_HTTP_CONNECTIONS: u64 = 2048;
+/// Connections that may wait to be accepted (listen(2); the system allows no more than `net.core.somaxconn`).
+pub const HTTP_BACKLOG: i32 = 4096;
 /// Open files that connections leave to calls, or half of those that the system allows if that is less.
 pub const RESERVED_OPEN_FILES: u64 = 1024;
 /// Sessions of one tenant, unless the operator says otherwise.

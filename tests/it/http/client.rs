@@ -180,6 +180,12 @@ pub struct Client {
 }
 
 impl Client {
+    /// Waits longer than usual for what is large.
+    pub fn patient(self) -> Self {
+        self.stream.set_read_timeout(Some(6 * DEADLINE)).unwrap();
+        self
+    }
+
     /// Sends a request and reads its reply.
     pub fn ask(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
         self.send(method, path, headers, body);

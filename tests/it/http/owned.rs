@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::client::{Client, Server};
 use super::tenants::token;
 use super::{call, request};
+use crate::calls::{Upstream, client};
 use crate::harness::{DEADLINE, ends_within};
 use crate::testrun::fake_vitest_in;
 use crate::tree::Tree;
@@ -25,7 +26,7 @@ fn two(flags: &[&str]) -> Two {
     tree.dir("alice").dir("bob");
     let [alice, bob] = ["alice", "bob"].map(|name| {
         let own = format!("{}:rw", tree.text(name));
-        token(&tree, &[name, "--own", &own, "--own-tools", "files,python,tests"])
+        token(&tree, &[name, "--own", &own, "--own-tools", "files,command,calls,python,tests"])
     });
     let file = tree.text("tokens.jsonl");
     let usual = ["--token-file", &file, "--allow", &tree.text("alice"), "--rate-limit", "0"];
@@ -217,5 +218,26 @@ fn logs_of_one_are_nothing_to_another() {
         assert_eq!(list(token).as_array().unwrap().len(), 1);
         let text = read(token)["result"]["contents"][0]["text"].as_str().unwrap().to_owned();
         assert!(text.contains(own) && !text.contains(other), "{text}");
+    }
+}
+
+#[test]
+fn recordings_of_one_are_nothing_to_another() {
+    let two = two(&["--network", "host"]);
+    let (alice, bob) = (two.alice.as_str(), two.bob.as_str());
+    let upstream = Upstream::start();
+    two.tree.file("alice/order.py", client(&[upstream.url() + "/a"]));
+    let recorded =
+        two.said(alice, "keploy_mock_record", &json!({"command": "python3 order.py", "path": "./keploy/deep"}));
+    assert_eq!(recorded["message"], "Recorded 1 mocks (HTTP)", "{recorded}");
+    // Where the last recording went is known to whoever made it.
+    let replay = json!({"command": "python3 order.py"});
+    let tested = two.said(alice, "keploy_mock_test", &replay);
+    assert_eq!(tested["configuration"]["path"], "./keploy/deep", "{tested}");
+    let other = two.call(bob, "keploy_mock_test", &replay);
+    assert!(!other.to_string().contains("deep") && other.to_string().contains("./keploy"), "{other}");
+    for path in ["./keploy", &two.tree.text("alice/keploy/deep")] {
+        let listed = two.call(bob, "keploy_list_mocks", &json!({"path": path})).to_string();
+        assert!(!listed.contains("order-http"), "{listed}");
     }
 }

@@ -1,11 +1,12 @@
 //! Who is let in, and how fast.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::Command;
 use std::sync::Arc;
 
 use pretty_assertions::assert_eq;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
@@ -13,7 +14,7 @@ use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, Stream
 
 use super::client::{self, Server};
 use super::{call, request, stage};
-use crate::harness::DEADLINE;
+use crate::harness::{DEADLINE, ends_within};
 use crate::tree::Tree;
 
 #[test]
@@ -125,7 +126,7 @@ fn what_does_not_go_with_http_is_refused() {
     let tree = Tree::new();
     tree.file("mock.yaml", "").dir("work");
     for (flag, value, shown) in
-        [("--mock", "mock.yaml", "--mock <FILE>"), ("--record", "calls.jsonl", "--record <FILE>")]
+        [("--mock", "mock.yaml", "--mock <MANIFEST>"), ("--record", "calls.jsonl", "--record <CASSETTE>")]
     {
         let output = client::command(&tree, &["--allow", "work", flag, value]).output().unwrap();
         let text = String::from_utf8(output.stderr).unwrap();
@@ -171,8 +172,39 @@ fn the_end_waits_for_what_runs() {
 }
 
 #[test]
+fn nobody_has_to_read_the_log() {
+    let tree = Tree::new();
+    tree.dir("work");
+    let flags = ["--allow", &tree.text("work"), "--tools", "files", "--log-level", "debug"];
+    let mut command = client::command(&tree, &flags);
+    let mut child = command.spawn().unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("serving at http://") {
+        line.clear();
+        assert!(log.read_line(&mut line).unwrap() > 0);
+    }
+    let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
+    drop(log);
+    let mut stream = TcpStream::connect(&address).unwrap();
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
+    let ping = request(1, "ping", &json!({})).to_string();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}",
+        ping.len()
+    );
+    stream.write_all(format!("{head}\r\n\r\n{ping}").as_bytes()).unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    assert!(reply.ends_with("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"), "{reply}");
+    let pid = Pid::from_child(&child);
+    kill_process(pid, Signal::TERM).unwrap();
+    assert!(ends_within(pid, DEADLINE), "it does not end");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
 fn stdin_can_be_served_as_well() {
-    use std::io::{BufRead as _, BufReader};
     let tree = Tree::new();
     tree.file("work/hello.txt", "hello\n");
     let mut command = client::command(&tree, &["--allow", &tree.text("work"), "--tools", "files", "--stdio"]);
