@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::spawn_blocking;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
 use super::tenant::{Place, Tenant};
 use super::upload::Message;
@@ -175,7 +175,8 @@ impl Stage {
         let served = self.conversation.clone();
         let outbox = self.outbox.clone();
         let mut done = spawn_blocking(move || perform(&served, &*outbox, work));
-        let mut look = interval(self.stall / 4);
+        // The first look comes later: most calls are done by then.
+        let mut look = interval_at(Instant::now() + self.stall / 4, self.stall / 4);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let answer = loop {
             tokio::select! {
