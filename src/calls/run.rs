@@ -69,6 +69,8 @@ pub struct Run<'a> {
     pub output_cap_bytes: usize,
     /// Its streams, if they are not to be captured.
     pub streams: Option<[BorrowedFd<'a>; 3]>,
+    /// Signals for this process that are passed on to it ([`Intercepted::signals`]).
+    pub signals: Option<BorrowedFd<'a>>,
     /// Whether its own servers can be reached from other machines, where its network is that of the system.
     pub open: bool,
     /// How far it is held.
@@ -145,6 +147,7 @@ pub fn run(
         open: run.open,
         ask: true,
         streams: run.streams,
+        signals: run.signals,
         proxy_only,
     };
     let bounds = Bounds {
