@@ -19,7 +19,7 @@ use crate::exec::{
 };
 use crate::limits::{KILL_GRACE_MS, TURN_QUIET_MS};
 use crate::record::ca::{Authority, TrustFiles, environment};
-use crate::record::proxy::{Mode, OnMiss, Proxy, Recorded, Replay, Sockets, Wires, Wish};
+use crate::record::proxy::{Dialed, Mode, OnMiss, Proxy, Recorded, Replay, Sockets, Wires, Wish};
 use crate::record::{Book, Noise, Outline, Recording, Report};
 use crate::sandbox::Scratch;
 
@@ -242,15 +242,11 @@ impl Wires for Ways {
         let _ = self.interception.decide(Mark::of_key(key), errno);
     }
 
-    fn dial_waits(&self) -> bool {
-        self.reach == Reach::AsCommands
-    }
-
-    fn dial(&self, to: SocketAddr) -> io::Result<OwnedFd> {
+    fn dial(&self, to: SocketAddr, done: Dialed) {
         match self.reach {
-            Reach::Nothing => Err(io::ErrorKind::PermissionDenied.into()),
-            Reach::AsCommands => self.interception.dial(to),
-            Reach::AsServer => connecting(to),
+            Reach::Nothing => done(Err(io::ErrorKind::PermissionDenied.into())),
+            Reach::AsCommands => self.interception.dial(to, done),
+            Reach::AsServer => done(connecting(to)),
         }
     }
 
