@@ -170,8 +170,11 @@ impl Interception {
         let sent =
             if is_over { Err(io::ErrorKind::NotConnected.into()) } else { self.say(&Wanted::Dial { token, to }) };
         if let Err(error) = sent {
+            // Unless it was told of the end meanwhile.
             let done = self.shared.lock().dialed.remove(&token);
-            done.into_iter().for_each(|done| done(Err(io::Error::new(error.kind(), error.to_string()))));
+            if let Some(done) = done {
+                done(Err(error));
+            }
         }
     }
 
