@@ -7,10 +7,8 @@ use std::io::{self, Write as _};
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
-use std::thread;
 
 use anyhow::{Context as _, Result, bail};
-use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::calls::{CallsError, Kept, Loaded, NotKept, Play, Ran, add_noise, keep, load, page, sets, table};
 use crate::cancel::CancelToken;
@@ -27,7 +25,7 @@ use crate::tools::calling::{Wanted, did_not_run, folder, left_out, notes, run_co
 /// What of this process it needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Here<'a> {
-    /// Readable when a signal ends this process.
+    /// Signals for this process (signalfd(2)), for the program that it runs.
     pub signals: BorrowedFd<'a>,
     /// Where temporary files are.
     pub temporary: &'a Path,
@@ -281,44 +279,17 @@ fn advised(error: CallsError) -> anyhow::Error {
     }
 }
 
-/// Runs the program with the streams of this process. A signal for this process ends it, and what it has called is kept.
+/// Runs the program with the streams of this process. A signal for this process is passed on, and what it has called is kept.
 fn run_here(services: &Services, line: &str, run: &CallsRun, play: Play, signals: BorrowedFd<'_>) -> Result<Ran> {
     let streams = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
-    let wanted = Wanted { line, timeout_secs: Some(run.timeout_secs), streams: Some(streams) };
-    let cancel = CancelToken::new();
-    let over = CancelToken::new();
-    thread::scope(|scope| {
-        let ended = over.wake_fd().context("the program cannot be waited for")?;
-        let cancel = &cancel;
-        let waiter = scope.spawn(move || {
-            let mut fds =
-                [PollFd::from_borrowed_fd(signals, PollFlags::IN), PollFd::from_borrowed_fd(ended, PollFlags::IN)];
-            while matches!(poll(&mut fds, None), Err(rustix::io::Errno::INTR)) {}
-            if fds[0].revents().is_empty() {
-                return None;
-            }
-            cancel.cancel();
-            received(signals)
-        });
-        let ran = run_command(services, &wanted, play, cancel, &mut |_, _, _| {});
-        over.cancel();
-        let signal = waiter.join().ok().flatten();
-        let mut ran = ran.map_err(advised)?;
-        // Whoever interrupted this program finds the signal of their own, whatever it was passed on as.
-        if let (Some(signal), Exit::Signal(_)) = (signal, ran.outcome.exit) {
-            ran.outcome.exit = Exit::Signal(signal);
-        }
-        Ok(ran)
-    })
-}
-
-/// The number of the signal that came (signalfd(2): the first word of what is read).
-fn received(signals: BorrowedFd<'_>) -> Option<i32> {
-    /// Bytes of `struct signalfd_siginfo`.
-    const RECORD_BYTES: usize = 128;
-    let mut record = [0; RECORD_BYTES];
-    let length = rustix::io::read(signals, &mut record).ok()?;
-    record[..length].first_chunk().map(|word| i32::from_ne_bytes(*word))
+    let timeout_secs = Some(run.timeout_secs);
+    let wanted = Wanted { line, timeout_secs, streams: Some(streams), signals: Some(signals) };
+    let mut ran = run_command(services, &wanted, play, &CancelToken::new(), &mut |_, _, _| {}).map_err(advised)?;
+    // Whoever interrupted this program finds the signal of their own, whatever ended it then.
+    if let (Some(signal), Exit::Signal(_)) = (ran.outcome.asked_by, ran.outcome.exit) {
+        ran.outcome.exit = Exit::Signal(signal);
+    }
+    Ok(ran)
 }
 
 /// One word is a line for the shell already.

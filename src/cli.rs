@@ -1,6 +1,7 @@
 //! argv as it was typed: the one declaration of flags, from which help, man page and completions are derived.
 
 mod audit;
+pub mod help;
 mod http;
 mod ranges;
 mod telemetry;
@@ -391,7 +392,7 @@ pub enum SandboxAction {
     },
 }
 
-const CALLS_HELP: &str = "The program has the environment of the shell, a HOME of its own, and the allowed directories: the working directory unless another one may be written to. The exit status is the program's own; 1 when it was 0 and a call was missed; 130 or 143 when Ctrl-C or SIGTERM ended it, which it gets as SIGTERM: what it called until then is kept; 2 when nothing could be run.\n\nExamples: replay calls record -- npm start, replay calls test -- npm test";
+const CALLS_HELP: &str = "The program has the environment of the shell, a HOME of its own, and the allowed directories: the working directory unless another one may be written to. The exit status is the program's own; 1 when it was 0 and a call was missed; 130 or 143 when Ctrl-C or SIGTERM ended it: the program gets the signal itself, and SIGKILL 3 s later, or at once when a second one comes; what it called until then is kept; 2 when nothing could be run.\n\nExamples: replay calls record -- npm start, replay calls test -- npm test";
 
 /// `replay calls`.
 #[derive(Clone, Debug, Subcommand)]

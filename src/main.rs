@@ -11,8 +11,8 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use tracing::level_filters::LevelFilter;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{Arg, CommandFactory as _, FromArgMatches as _};
-use replay::cli::{Cli, Command, MockAction, MockServe, Options, Redact, SandboxAction, TokenAction};
+use clap::{CommandFactory as _, FromArgMatches as _};
+use replay::cli::{Cli, Command, MockAction, MockServe, Options, Redact, SandboxAction, TokenAction, help};
 use replay::config::{self, Config};
 use replay::limits::MAX_OPEN_FILES;
 use replay::mock::{Beside, Observed};
@@ -44,17 +44,9 @@ fn main() -> ExitCode {
     })
 }
 
-/// Flags of every mode that mean something to a mock.
-const OF_MOCKS: [&str; 4] = ["errors", "max_line_bytes", "stall_timeout_secs", "log_level"];
-
-/// The command line of this process; a wrong one ends it, as does a wish for help. Mocks accept every flag, and their help
-/// shows those that mean something to them.
+/// The command line of this process; a wrong one ends it, as does a wish for help.
 fn parse() -> Cli {
-    let command = Cli::command();
-    let others =
-        command.get_arguments().filter(|arg| arg.is_global_set() && !OF_MOCKS.contains(&arg.get_id().as_str()));
-    let hidden: Vec<Arg> = others.map(|arg| arg.clone().hide(true)).collect();
-    let command = command.mut_subcommand("mock", |mock| mock.args(hidden));
+    let command = help::with_what_matters(Cli::command());
     let parsed = command.try_get_matches().and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
     parsed.unwrap_or_else(|mut error| {
         let typed =
@@ -116,7 +108,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
             Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Some(Command::Calls { action }) => {
-            let signals = catch_signals()?;
+            let signals = catch(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT])?;
             let config = Config::for_calls(cli.options, &action)?;
             logging(config.log_level);
             let server = start::server(&config)?;
@@ -267,10 +259,11 @@ fn serve_mock(serve: &MockServe, options: &Options) -> Result<ExitCode> {
 
 /// The signals that end this process, as a descriptor. Before any thread starts, so that all leave them to it.
 fn catch_signals() -> Result<SignalFd> {
-    let mut signals = SigSet::empty();
-    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
-        signals.add(signal);
-    }
+    catch(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP])
+}
+
+fn catch(caught: &[Signal]) -> Result<SignalFd> {
+    let signals: SigSet = caught.iter().copied().collect();
     signals.thread_block().context("signals cannot be blocked")?;
     SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).context("signals cannot be received")
 }

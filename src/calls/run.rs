@@ -19,7 +19,7 @@ use crate::exec::{
 };
 use crate::limits::{KILL_GRACE_MS, TURN_QUIET_MS};
 use crate::record::ca::{Authority, TrustFiles, environment};
-use crate::record::proxy::{Mode, OnMiss, Proxy, Recorded, Replay, Sockets, Wires, Wish};
+use crate::record::proxy::{Dialed, Mode, OnMiss, Proxy, Recorded, Replay, Sockets, Wires, Wish};
 use crate::record::{Book, Noise, Outline, Recording, Report};
 use crate::sandbox::Scratch;
 
@@ -69,6 +69,8 @@ pub struct Run<'a> {
     pub output_cap_bytes: usize,
     /// Its streams, if they are not to be captured.
     pub streams: Option<[BorrowedFd<'a>; 3]>,
+    /// Signals for this process that are passed on to it ([`Intercepted::signals`]).
+    pub signals: Option<BorrowedFd<'a>>,
     /// Whether its own servers can be reached from other machines, where its network is that of the system.
     pub open: bool,
     /// How far it is held.
@@ -145,6 +147,7 @@ pub fn run(
         dial: dial && ground.reach == Reach::AsCommands,
         open: run.open,
         streams: run.streams,
+        signals: run.signals,
         proxy_only,
     };
     let bounds = Bounds {
@@ -239,15 +242,11 @@ impl Wires for Ways {
         let _ = self.interception.decide(Mark::of_key(key), errno);
     }
 
-    fn dial_waits(&self) -> bool {
-        self.reach == Reach::AsCommands
-    }
-
-    fn dial(&self, to: SocketAddr) -> io::Result<OwnedFd> {
+    fn dial(&self, to: SocketAddr, done: Dialed) {
         match self.reach {
-            Reach::Nothing => Err(io::ErrorKind::PermissionDenied.into()),
-            Reach::AsCommands => self.interception.dial(to),
-            Reach::AsServer => connecting(to),
+            Reach::Nothing => done(Err(io::ErrorKind::PermissionDenied.into())),
+            Reach::AsCommands => self.interception.dial(to, done),
+            Reach::AsServer => done(connecting(to)),
         }
     }
 

@@ -3,9 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{fmt, io};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -13,7 +13,7 @@ use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, so
 
 use super::ExecError;
 use super::wait::readable;
-use crate::limits::{DIAL_MS, MAX_INTERCEPTED_SOCKETS};
+use crate::limits::{MAX_INTERCEPTED_SOCKETS, SUPERVISOR_TAKES_MS};
 use crate::sandbox::intercept::{Told, Wanted};
 use crate::sandbox::wire::{receive_packet, send_packet};
 
@@ -45,7 +45,6 @@ pub struct Interception {
 struct Shared {
     channel: OwnedFd,
     heard: Mutex<Heard>,
-    news: Condvar,
     /// Who decides about connections.
     on_flow: OnceLock<Box<dyn Fn(Flow) + Send + Sync>>,
 }
@@ -56,7 +55,10 @@ impl fmt::Debug for Shared {
     }
 }
 
-#[derive(Debug, Default)]
+/// Who is told what came of a connection.
+type Done = Box<dyn FnOnce(io::Result<OwnedFd>) + Send>;
+
+#[derive(Default)]
 struct Heard {
     flows: HashMap<Mark, SocketAddr>,
     order: VecDeque<Mark>,
@@ -64,8 +66,10 @@ struct Heard {
     unasked: Vec<Flow>,
     counts: Counts,
     last_token: u64,
-    /// Who waits for a connection, and what came of it.
-    dialed: HashMap<u64, Option<io::Result<OwnedFd>>>,
+    /// Who waits for a connection.
+    dialed: HashMap<u64, Done>,
+    /// What came of those that nobody was told of yet.
+    untold: Vec<(Done, io::Result<OwnedFd>)>,
     is_over: bool,
 }
 
@@ -95,12 +99,7 @@ impl Listening {
         let mut next = |there: bool| if there { sockets.next() } else { None };
         let (tcp_4, tcp_6, udp_4, udp_6) = (next(true), next(version_6), next(true), next(version_6));
         let (Some(tcp_4), Some(udp_4)) = (tcp_4, udp_4) else { return Err(ExecError::out_of_turn()) };
-        let shared = Arc::new(Shared {
-            channel: self.0,
-            heard: Mutex::default(),
-            news: Condvar::new(),
-            on_flow: OnceLock::new(),
-        });
+        let shared = Arc::new(Shared { channel: self.0, heard: Mutex::default(), on_flow: OnceLock::new() });
         let listener = Arc::clone(&shared);
         thread::Builder::new()
             .name("interception".to_owned())
@@ -152,48 +151,46 @@ impl Interception {
         if errno.is_some() {
             self.shared.lock().flows.remove(&mark);
         }
-        let decided = Wanted::Decide { mark, errno };
+        self.say(&Wanted::Decide { mark, errno })
+    }
+
+    /// Has `done` be told a TCP connection from where the command is, which may still be on its way: it does not block, and is
+    /// writable once that is decided (connect(2), `EINPROGRESS`). It is called from threads of this program, also before this
+    /// returns, and has to return soon.
+    ///
+    /// It fails as connect(2) does; with `EACCES` where the interception was not begun for that, or commands have no network;
+    /// with `NotConnected` once the command is over.
+    pub fn dial(&self, to: SocketAddr, done: impl FnOnce(io::Result<OwnedFd>) + Send + 'static) {
+        let mut heard = self.shared.lock();
+        heard.last_token += 1;
+        let token = heard.last_token;
+        heard.dialed.insert(token, Box::new(done));
+        let is_over = heard.is_over;
+        drop(heard);
+        let sent =
+            if is_over { Err(io::ErrorKind::NotConnected.into()) } else { self.say(&Wanted::Dial { token, to }) };
+        if let Err(error) = sent {
+            // Unless it was told of the end meanwhile.
+            let done = self.shared.lock().dialed.remove(&token);
+            if let Some(done) = done {
+                done(Err(error));
+            }
+        }
+    }
+
+    /// Says this, and waits for room if there is none.
+    fn say(&self, wanted: &Wanted) -> io::Result<()> {
         loop {
-            match send_packet(&self.shared.channel, &decided, &[]) {
+            match send_packet(&self.shared.channel, wanted, &[]) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 done => return done,
             }
             // A supervisor that takes nothing for so long is stopped, or gone.
             let mut full = [PollFd::new(&self.shared.channel, PollFlags::OUT)];
-            let patience = Timespec::try_from(Duration::from_millis(DIAL_MS)).unwrap_or_default();
+            let patience = Timespec::try_from(Duration::from_millis(SUPERVISOR_TAKES_MS)).unwrap_or_default();
             if poll(&mut full, Some(&patience))? == 0 {
                 return Err(io::ErrorKind::TimedOut.into());
             }
-        }
-    }
-
-    /// A TCP connection from where the command is, which may still be on its way: it does not block, and is writable once
-    /// that is decided (connect(2), `EINPROGRESS`).
-    ///
-    /// Fails as connect(2) does; with `EACCES` where the interception was not begun for that, or commands have no network.
-    /// Waits for the supervisor, which answers at once unless it is gone.
-    pub fn dial(&self, to: SocketAddr) -> io::Result<OwnedFd> {
-        let mut heard = self.shared.lock();
-        heard.last_token += 1;
-        let token = heard.last_token;
-        if heard.is_over {
-            return Err(io::ErrorKind::NotConnected.into());
-        }
-        send_packet(&self.shared.channel, &Wanted::Dial { token, to }, &[])?;
-        heard.dialed.insert(token, None);
-        let until = Instant::now() + Duration::from_millis(DIAL_MS);
-        loop {
-            if let Some(Some(_)) = heard.dialed.get(&token)
-                && let Some(Some(dialed)) = heard.dialed.remove(&token)
-            {
-                return dialed;
-            }
-            let left = until.saturating_duration_since(Instant::now());
-            if heard.is_over || left.is_zero() {
-                heard.dialed.remove(&token);
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            heard = self.shared.news.wait_timeout(heard, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
@@ -235,8 +232,13 @@ impl Shared {
         }
     }
 
-    /// Tells who decides what connections there are, without the lock: the answer may come at once.
+    /// Tells who decides what connections there are, and who waits what came of it, without the lock: the answer may come at
+    /// once.
     fn ask(&self) {
+        let untold = std::mem::take(&mut self.lock().untold);
+        for (done, dialed) in untold {
+            done(dialed);
+        }
         let Some(on_flow) = self.on_flow.get() else { return };
         let unasked = std::mem::take(&mut self.lock().unasked);
         for flow in unasked {
@@ -250,14 +252,20 @@ impl Shared {
             match receive_packet::<Told>(&self.channel) {
                 Ok(Some((told, sockets))) => heard.take(&told, sockets),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Ok(None) | Err(_) => heard.is_over = true,
+                Ok(None) | Err(_) => heard.end(),
             }
         }
-        self.news.notify_all();
     }
 }
 
 impl Heard {
+    /// Nothing more comes.
+    fn end(&mut self) {
+        self.is_over = true;
+        let waiting = std::mem::take(&mut self.dialed).into_values();
+        self.untold.extend(waiting.map(|done| (done, Err(io::ErrorKind::NotConnected.into()))));
+    }
+
     fn take(&mut self, told: &Told, mut sockets: Vec<OwnedFd>) {
         match *told {
             Told::Ready { .. } => {}
@@ -281,9 +289,8 @@ impl Heard {
                     (Some(errno), _) => Err(io::Error::from_raw_os_error(errno)),
                     (None, None) => Err(io::ErrorKind::InvalidData.into()),
                 };
-                // Who does not wait any more has taken the place away.
-                if let Some(place) = self.dialed.get_mut(&token) {
-                    *place = Some(dialed);
+                if let Some(done) = self.dialed.remove(&token) {
+                    self.untold.push((done, dialed));
                 }
             }
             Told::Counts(counts) => self.counts = counts,

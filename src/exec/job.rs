@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::Signal;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, Shutdown, send, shutdown};
 
@@ -55,10 +56,10 @@ impl Job {
         Self { control: Control(Arc::new(socket)), others }
     }
 
-    /// SIGTERM to everything of the command.
-    pub fn terminate(&self) {
+    /// A signal to everything of the command that asks it to end: SIGTERM, or SIGINT, SIGHUP or SIGQUIT.
+    pub fn terminate(&self, signal: Signal) {
         // As with `Control::kill`.
-        let _ = self.control.say(&[TERMINATE]);
+        let _ = self.control.say(&[TERMINATE, signal as u8]);
     }
 
     /// SIGINT to everything of the command, which may live on. Fails when nobody hears it.
@@ -165,7 +166,7 @@ impl Countdown {
         }
         match self.step {
             Step::Running => {
-                self.terminate(job);
+                self.terminate(job, Signal::SIGTERM);
                 return Ok(true);
             }
             Step::Terminated => self.kill(job),
@@ -174,12 +175,21 @@ impl Countdown {
         Ok(false)
     }
 
-    /// SIGTERM now, if it was not sent yet: to some programs a second one means that they shall drop everything.
-    pub(super) fn terminate(&mut self, job: &Job) {
+    /// This signal now, if none was sent yet: to some programs a second one means that they shall drop everything.
+    pub(super) fn terminate(&mut self, job: &Job, signal: Signal) {
         if self.step == Step::Running {
-            job.terminate();
+            job.terminate(signal);
             self.step = Step::Terminated;
             self.next = Instant::now().checked_add(self.grace);
+        }
+    }
+
+    /// The signal of somebody who wants it to end is passed on; a second one means SIGKILL.
+    pub(super) fn pass_on(&mut self, job: &Job, signal: Signal) {
+        match self.step {
+            Step::Running => self.terminate(job, signal),
+            Step::Terminated => self.kill(job),
+            Step::Killed => {}
         }
     }
 

@@ -84,6 +84,9 @@ pub struct Outcome {
     pub timed_out: bool,
     /// The call was cancelled before the shell was done.
     pub cancelled: bool,
+    /// The number of the signal that asked it to end in the name of whoever runs this process, if one did
+    /// ([`Intercepted::signals`]).
+    pub asked_by: Option<i32>,
     /// Processes that were still there when the shell ended, and were ended with it.
     pub left: u32,
     /// What the walls refused to it, each thing once.

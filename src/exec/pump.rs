@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::Signal;
+
 use super::background::{Background, Ending, State};
 use super::job::Countdown;
 use super::streams::{Chunk, output_pipe, read_some};
@@ -85,7 +87,7 @@ impl Pump {
         let mut buffer = vec![0; PIPE_READ_BYTES];
         loop {
             if self.background.ending.load(Ordering::SeqCst) {
-                self.countdown.terminate(&self.job);
+                self.countdown.terminate(&self.job, Signal::SIGTERM);
             }
             self.timed_out |= self.countdown.tick(&self.job)?;
             let output = self.output.as_ref().map(AsFd::as_fd);

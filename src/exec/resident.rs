@@ -152,7 +152,7 @@ impl Resident {
 
     /// SIGTERM to everything of it. What of it does not mind the signal goes on, until [`Resident::kill`].
     pub fn terminate(&self) {
-        self.job.terminate();
+        self.job.terminate(Signal::SIGTERM);
     }
 
     /// SIGKILL to everything of it.

@@ -4,12 +4,13 @@ use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::Signal;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::interception::{Interception, Listening};
 use super::job::Countdown;
 use super::streams::{Streams, output_pipe};
-use super::wait::readable;
+use super::wait::{readable, received};
 use super::{Bounds, Command, Denied, ExecError, Launcher, News, Outcome, Running};
 use crate::cancel::CancelToken;
 use crate::limits::COMMAND_PROGRESS_MS;
@@ -59,6 +60,9 @@ pub struct Intercepted<'a> {
     pub open: bool,
     /// Its standard input, output and error, which then nobody captures.
     pub streams: Option<[BorrowedFd<'a>; 3]>,
+    /// Signals for this process that are passed on to everything of the command (signalfd(2); SIGTERM, SIGINT, SIGHUP, SIGQUIT).
+    /// It has the grace after the first one; a second one means SIGKILL at once.
+    pub signals: Option<BorrowedFd<'a>>,
     /// Nothing is led anywhere: [`Sockets::tcp_4`](super::Sockets::tcp_4) is a proxy on 127.0.0.1, whose port takes the
     /// place of [`PROXY_PORT`](super::PROXY_PORT) in the variables.
     pub proxy_only: bool,
@@ -93,7 +97,7 @@ pub fn run_intercepted(
     });
     let (waiting, channel) = Listening::new()?;
     let bundle = how.certificates.map(in_memory).transpose()?;
-    let with = With { channel, bundle, waiting, on_start };
+    let with = With { channel, bundle, waiting, signals: how.signals, on_start };
     follow(launcher, &request, how.streams, Some(with), bounds, running, cancel, on_progress)
 }
 
@@ -102,6 +106,7 @@ struct With<'a> {
     channel: OwnedFd,
     bundle: Option<OwnedFd>,
     waiting: Listening,
+    signals: Option<BorrowedFd<'a>>,
     on_start: &'a mut dyn FnMut(Interception),
 }
 
@@ -128,6 +133,7 @@ fn follow(
 ) -> Result<Outcome, ExecError> {
     // What it has called until then is wanted.
     let gently = with.is_some();
+    let signals = with.as_ref().and_then(|with| with.signals);
     let begun = Instant::now();
     let mut pace = Pace { begun, next: begun };
     let slot =
@@ -159,11 +165,11 @@ fn follow(
 
     let wake = cancel.wake_fd().map_err(ExecError::follow)?;
     let mut countdown = Countdown::new(Some(bounds.timeout), bounds.grace);
-    let (mut timed_out, mut cancelled) = (false, false);
+    let (mut timed_out, mut cancelled, mut asked_by) = (false, false, None);
     loop {
         if !cancelled && cancel.is_cancelled() {
             if gently {
-                countdown.terminate(&job);
+                countdown.terminate(&job, Signal::SIGTERM);
             } else {
                 countdown.kill(&job);
             }
@@ -174,8 +180,13 @@ fn follow(
         let until = countdown.next().map_or(next, |due| due.min(next));
         let [stdout, stderr] = streams.waited();
         let heard = listening.as_ref().map(|(listening, _)| listening.as_fd());
-        let [said, stdout, stderr, _, heard] =
-            readable([Some(job.as_fd()), stdout, stderr, (!cancelled).then_some(wake), heard], Some(until))?;
+        let wake = (!cancelled).then_some(wake);
+        let [said, stdout, stderr, _, heard, asked] =
+            readable([Some(job.as_fd()), stdout, stderr, wake, heard, signals], Some(until))?;
+        if asked && let Some(signal) = signals.and_then(received) {
+            countdown.pass_on(&job, signal);
+            asked_by = asked_by.or(Some(signal as i32));
+        }
         if heard && let Some((ready, on_start)) = listening.take() {
             // Else the supervisor is gone, and says why on the other socket.
             if let Some(interception) = ready.begin()? {
@@ -208,7 +219,7 @@ fn follow(
                         note(path.as_path(), None, Touch::Denied);
                     }
                 }
-                return Ok(Outcome { stdout, stderr, exit, timed_out, cancelled, left, denied });
+                return Ok(Outcome { stdout, stderr, exit, timed_out, cancelled, asked_by, left, denied });
             }
             News::Gone => return Err(ExecError::Vanished),
         }

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::Signal;
 use pretty_assertions::assert_eq;
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair};
 
@@ -94,6 +95,7 @@ fn done(exit: Exit) -> Outcome {
         exit,
         timed_out: false,
         cancelled: false,
+        asked_by: None,
         left: 0,
         denied: vec![],
     }
@@ -125,6 +127,7 @@ fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
             exit: Exit::Code(3),
             timed_out: false,
             cancelled: false,
+            asked_by: None,
             left: 2,
             denied: vec![Denied::Network],
         }
@@ -167,6 +170,56 @@ fn cancelling_means_kill_at_once() {
     });
     let outcome = run_it(&launcher, LONG, &Running::new(1), &cancel).unwrap();
     assert_eq!(outcome, Outcome { cancelled: true, ..done(Exit::Signal(9)) });
+}
+
+/// What signalfd(2) has for each of these signals.
+fn signalled(signals: &[Signal]) -> OwnedFd {
+    let (read, write) = rustix::pipe::pipe().unwrap();
+    for signal in signals {
+        let mut record = [0_u8; 128];
+        record[..4].copy_from_slice(&(*signal as i32).to_ne_bytes());
+        assert_eq!(rustix::io::write(&write, &record), Ok(128));
+    }
+    // The end of a pipe would be news; a signalfd has none.
+    std::mem::forget(write);
+    read
+}
+
+#[test]
+fn a_signal_is_passed_on_and_a_second_one_means_kill() {
+    for (signals, words) in [
+        (vec![Signal::SIGINT], vec![vec![b'T', 2]]),
+        (vec![Signal::SIGHUP, Signal::SIGINT], vec![vec![b'T', 1], vec![b'K']]),
+        (vec![Signal::SIGINT, Signal::SIGINT, Signal::SIGQUIT], vec![vec![b'T', 2], vec![b'K']]),
+    ] {
+        let (sender, receiver) = channel();
+        let count = words.len();
+        let launcher = launcher(move |peer| {
+            let hear = || {
+                let mut word = [0; 8];
+                let (got, _) = recv(&peer.control, &mut word[..], RecvFlags::empty()).unwrap();
+                word[..got].to_vec()
+            };
+            sender.send((0..count).map(|_| hear()).collect::<Vec<_>>()).unwrap();
+            peer.end(Exit::Signal(9));
+        });
+        let come = signalled(&signals);
+        let how = Intercepted { signals: Some(come.as_fd()), ..Intercepted::default() };
+        let bounds = Bounds { grace: LONG, ..bounds(LONG) };
+        let (running, cancel) = (Running::new(1), CancelToken::new());
+        let outcome = run_intercepted(
+            &launcher,
+            &command("a line"),
+            &how,
+            bounds,
+            &running,
+            &cancel,
+            &mut |_| {},
+            &mut |_, _| {},
+        );
+        assert_eq!(receiver.recv().unwrap(), words);
+        assert_eq!(outcome.unwrap(), Outcome { asked_by: Some(signals[0] as i32), ..done(Exit::Signal(9)) });
+    }
 }
 
 #[test]

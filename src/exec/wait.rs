@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
+use nix::sys::signal::Signal;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 
@@ -41,6 +42,16 @@ fn wait(asked: &mut [PollFd<'_>], until: Option<Instant>) -> Result<bool, ExecEr
         Err(Errno::INTR) => Ok(false),
         Err(errno) => Err(ExecError::follow(errno)),
     }
+}
+
+/// The signal that came (signalfd(2): the first word of what is read).
+pub(super) fn received(signals: BorrowedFd<'_>) -> Option<Signal> {
+    /// Bytes of `struct signalfd_siginfo`.
+    const RECORD_BYTES: usize = 128;
+    let mut record = [0; RECORD_BYTES];
+    let length = rustix::io::read(signals, &mut record).ok()?;
+    let number = record[..length].first_chunk().map(|word| i32::from_ne_bytes(*word))?;
+    Signal::try_from(number).ok()
 }
 
 /// Wakes a thread that waits in [`readable`].

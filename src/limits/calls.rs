@@ -17,8 +17,8 @@ pub const SERVER_HEARS_MS: u64 = 5_000;
 /// How long a connection of a socket that does not block is held until it is known whether its server is there, in
 /// milliseconds: long enough for one that is near, short for an event loop that stands still meanwhile.
 pub const CONNECT_HELD_MS: u64 = 100;
-/// How long the server waits for a socket from a supervisor, in milliseconds.
-pub const DIAL_MS: u64 = 5_000;
+/// How long a supervisor may take nothing of what the server has to say, in milliseconds.
+pub const SUPERVISOR_TAKES_MS: u64 = 5_000;
 /// Calls that a supervisor answers before it looks at anything else again.
 pub const CALLS_AT_ONCE: usize = 32;
 /// Answers to the server that may wait at a supervisor.
@@ -91,10 +91,12 @@ pub const MAX_HTTP2_STREAMS: u32 = 1000;
 pub const HTTP2_WINDOW_BYTES: u32 = 1024 * 1024;
 /// What is read at once from a recorded connection, in bytes.
 pub const RELAY_BUFFER_BYTES: usize = 64 * 1024;
-/// What is read at once of a body that passes unseen, in bytes; a shorter one is read like anything else.
-pub const RELAY_BULK_BYTES: usize = 256 * 1024;
+/// Shortest piece of a body that passes unseen, in bytes; a shorter one is read like anything else.
+pub const MIN_RELAY_BULK_BYTES: usize = 256 * 1024;
+/// What is read at once of a body that passes unseen, in bytes.
+pub const RELAY_BULK_READ_BYTES: usize = 1024 * 1024;
 /// How much of a body passes before other connections have their turn, in reads.
-pub const RELAY_BULK_READS: u32 = 32;
+pub const RELAY_BULK_READS: u32 = 8;
 /// What may wait in each direction of a recorded connection before its source is no longer read, in bytes.
 pub const MAX_RELAY_WAITING_BYTES: usize = 256 * 1024;
 /// How long the real server may take to accept a recorded connection, in milliseconds.
@@ -128,8 +130,11 @@ pub const RESOLVED_MS: u64 = 30_000;
 pub const MAX_QUESTION_BYTES: usize = 4096;
 /// Most things that a recording tells beside its calls, such as targets that it could not look into.
 pub const MAX_RECORDING_NOTES: usize = 256;
-/// Threads that resolve names and make sockets for recorded connections.
-pub const MAX_DIAL_THREADS: usize = 64;
+/// Threads that resolve names for recorded connections.
+pub const MAX_RESOLVE_THREADS: usize = 64;
+/// Sockets for recorded connections that a supervisor is asked for at the same time: each is on its way in a message, of which
+/// the kernel takes so many (`RLIMIT_NOFILE`, unix(7)).
+pub const MAX_SOCKETS_ASKED_FOR: usize = 64;
 /// What a message about a call shows of its bytes.
 pub const MAX_SHOWN_CALL_BYTES: usize = 4096;
 /// How long a program runs whose calls are looked at and which asks for no time, in seconds.

@@ -49,7 +49,7 @@ pub use lent::Lent;
 pub use plan::{Limits, Network, Place, Plan, PlannedRoot, Tier};
 pub use scratch::Scratch;
 pub use standing::Standing;
-pub use sys::pages::unwritten_pages;
+pub use sys::pages::{back_with_pages, unwritten_pages};
 pub use toolchains::Visible;
 pub use vitals::Vitals;
 pub use walls::{hold_server, is_inside};

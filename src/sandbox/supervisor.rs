@@ -139,15 +139,15 @@ impl Supervisor<'_> {
                 while children.read_signal().is_ok_and(|signal| signal.is_some()) {}
                 reap(life);
             }
-            // After SIGTERM the program is often gone before what it has started, which keeps its grace: SIGKILL is next.
+            // Asked to end, the program is often gone before what it has started, which keeps its grace: SIGKILL is next.
             if life.exit.is_some() && life.birth.is_none() && (!life.terminated || is_childless()) {
                 return Ok(());
             }
             match if server { self.obey() } else { Order::Nothing } {
                 Order::Nothing => {}
-                Order::Terminate => {
+                Order::Terminate(signal) => {
                     life.terminated = true;
-                    self.reach.signal(Signal::SIGTERM);
+                    self.reach.signal(signal);
                 }
                 Order::Kill => {
                     life.terminated = false;
@@ -229,7 +229,7 @@ impl Supervisor<'_> {
         let mut order = [0; 16];
         match rustix::io::read(&self.server, &mut order) {
             Ok(0) => Order::Gone,
-            Ok(_) if order[0] == TERMINATE => Order::Terminate,
+            Ok(_) if order[0] == TERMINATE => Order::Terminate(asking(order[1])),
             Ok(_) if order[0] == KILL => Order::Kill,
             Ok(_) if order[0] == INTERRUPT => Order::Interrupt,
             Ok(_) if order[0] == STATUS => Order::Tell(u64::from_le_bytes(order[1..9].try_into().unwrap_or_default())),
@@ -271,13 +271,20 @@ impl Supervisor<'_> {
 /// What the server wants of a command.
 enum Order {
     Nothing,
-    Terminate,
+    /// To be asked to end, by this signal.
+    Terminate(Signal),
     Kill,
     Interrupt,
     /// How the program is, under this number.
     Tell(u64),
     /// There is no server any more.
     Gone,
+}
+
+/// The signal of this number, if it is one that asks to end.
+fn asking(number: u8) -> Signal {
+    let asking = [Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT];
+    asking.into_iter().find(|signal| *signal as i32 == i32::from(number)).unwrap_or(Signal::SIGTERM)
 }
 
 /// Whether nobody is left; reaps who has ended. Everything that a command starts comes back to this process when its parent ends.
@@ -299,7 +306,7 @@ struct Life {
     /// The server's side of the terminal, until it is sent.
     master: Option<OwnedFd>,
     exit: Option<Exit>,
-    /// SIGTERM was asked for, and SIGKILL was not.
+    /// It was asked to end, and SIGKILL was not.
     terminated: bool,
     over: Option<Denied>,
 }

@@ -27,7 +27,8 @@ use super::sys::seccomp::send_marked;
 use super::vitals::Vitals;
 use crate::limits::{MAX_FRAME_BYTES, MAX_PACKET_BYTES};
 
-/// Server to supervisor: SIGTERM to everything of the command.
+/// Server to supervisor: a signal that asks everything of the command to end. Its number follows, one byte: SIGTERM, SIGINT,
+/// SIGHUP or SIGQUIT.
 pub const TERMINATE: u8 = b'T';
 /// Server to supervisor: SIGKILL to everything of the command.
 pub const KILL: u8 = b'K';

@@ -23,6 +23,8 @@ pub struct Wanted<'a> {
     pub timeout_secs: Option<u64>,
     /// Its streams, if they are not to be captured.
     pub streams: Option<[BorrowedFd<'a>; 3]>,
+    /// Signals for this process that are passed on to it.
+    pub signals: Option<BorrowedFd<'a>>,
 }
 
 /// Runs the command. `on_progress` is told how long it runs, of how long.
@@ -56,6 +58,7 @@ pub fn run_command(
         timeout,
         output_cap_bytes: CALLS_OUTPUT_BYTES,
         streams: wanted.streams,
+        signals: wanted.signals,
         open: services.calls.open,
         isolation: isolation(services)?,
     };

@@ -106,7 +106,7 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
     let services = context.services;
     // Before a program runs for minutes.
     sets::prepare(&services.policy, &services.writer, path)?;
-    let wanted = Wanted { line: command, timeout_secs: timeout, streams: None };
+    let wanted = Wanted { line: command, timeout_secs: timeout, streams: None, signals: None };
     let mut ran = match run_command(services, &wanted, Play::Record, context.cancel, &mut |done, all, stage| {
         context.progress.stage(done, all, stage);
     }) {

@@ -124,7 +124,7 @@ fn whole(text: &str) -> Captured {
 
 fn done(stdout: &str, stderr: &str, exit: Exit) -> Outcome {
     let (stdout, stderr) = (whole(stdout), whole(stderr));
-    Outcome { stdout, stderr, exit, timed_out: false, cancelled: false, left: 0, denied: vec![] }
+    Outcome { stdout, stderr, exit, timed_out: false, cancelled: false, asked_by: None, left: 0, denied: vec![] }
 }
 
 /// Whether the process with this number has ended within ten seconds.

@@ -134,6 +134,7 @@ fn direct(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'stat
             environment: Vec::new(),
             stdin: false,
             terminal: None,
+            stays: false,
             announce: false,
             intercept: None,
         };

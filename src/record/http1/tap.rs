@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-use crate::limits::{MAX_HTTP_PIPELINED, MAX_RECORDED_BODY_BYTES, MAX_RECORDING_NOTES, RELAY_BULK_BYTES};
+use crate::limits::{MAX_HTTP_PIPELINED, MAX_RECORDED_BODY_BYTES, MAX_RECORDING_NOTES, MIN_RELAY_BULK_BYTES};
 use crate::record::exchange::{Content, Exchange, Http, HttpRequest, HttpResponse, Side, Target};
 use crate::record::link::Link;
 
@@ -96,7 +96,7 @@ impl Tap {
             Some((body, room)) => (most.min(room as u64), Some(body)),
             None => (most, None),
         };
-        (most >= RELAY_BULK_BYTES as u64).then_some(Bulk { most, kept })
+        (most >= MIN_RELAY_BULK_BYTES as u64).then_some(Bulk { most, kept })
     }
 
     /// So many bytes have passed unseen from this side.

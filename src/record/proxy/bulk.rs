@@ -6,8 +6,9 @@ use bytes::BufMut as _;
 use tokio::net::TcpStream;
 
 use super::shared::Context;
-use crate::limits::{RELAY_BULK_BYTES, RELAY_BULK_READS};
+use crate::limits::{RELAY_BULK_READ_BYTES, RELAY_BULK_READS};
 use crate::record::http1::Bulk;
+use crate::sandbox::back_with_pages;
 
 /// Why no more passes this way.
 #[derive(Debug)]
@@ -44,6 +45,8 @@ pub async fn pass(context: &Context, from: &TcpStream, to: &TcpStream, bulk: Bul
     let mut reads = 0;
     // What was written of what was read.
     let mut written = into.len();
+    // Up to where its memory has pages.
+    let mut backed = 0;
     let stop = loop {
         let left = bulk.most - count;
         if left == 0 {
@@ -53,7 +56,7 @@ pub async fn pass(context: &Context, from: &TcpStream, to: &TcpStream, bulk: Bul
             into.clear();
             written = 0;
         }
-        match read(context, from, to, into, left, hears).await {
+        match read(context, from, to, (into, &mut backed), left, hears).await {
             Ok(read) => count += read as u64,
             Err(stop) => break stop,
         }
@@ -74,12 +77,16 @@ async fn read(
     context: &Context,
     from: &TcpStream,
     to: &TcpStream,
-    into: &mut Vec<u8>,
+    (into, backed): (&mut Vec<u8>, &mut usize),
     left: u64,
     hears: bool,
 ) -> Result<usize, Stop> {
-    let most = usize::try_from(left).unwrap_or(usize::MAX).min(RELAY_BULK_BYTES);
+    let most = usize::try_from(left).unwrap_or(usize::MAX).min(RELAY_BULK_READ_BYTES);
     into.reserve(most);
+    if into.len() >= *backed {
+        back_with_pages(&mut into.spare_capacity_mut()[..most]);
+        *backed = into.len() + most;
+    }
     loop {
         match from.try_read_buf(&mut (&mut *into).limit(most)) {
             Ok(0) => return Err(Stop::Ended),

@@ -43,7 +43,7 @@ use super::book::Book;
 use super::ca::{Authority, certificates};
 use super::exchange::{Exchange, Target};
 use super::outline::Outline;
-use crate::limits::{MAX_DIAL_THREADS, MAX_RECORDED_CONNECTIONS, PROXY_END_MS};
+use crate::limits::{MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS};
 
 /// A connection that a program wants to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,9 @@ pub struct Wish {
     pub to: SocketAddr,
 }
 
+/// What is told of a connection, see [`Wires::dial`]; dropped if there is nobody to tell of it.
+pub type Dialed = Box<dyn FnOnce(io::Result<OwnedFd>) + Send>;
+
 /// Who knows where connections were going, and who may call whom. Called from threads that may wait a little.
 pub trait Wires: Send + Sync + 'static {
     /// Where the connection was going that was accepted at this local address from this peer; `None` if nobody knows it.
@@ -63,12 +66,9 @@ pub trait Wires: Send + Sync + 'static {
     fn on_wish(&self, _told: Box<dyn Fn(Wish) + Send + Sync>) {}
     /// The connection of this number may be made, or fails with this number of errno(3).
     fn decide(&self, _key: u64, _errno: Option<i32>) {}
-    /// Whether [`Self::dial`] waits for somebody else.
-    fn dial_waits(&self) -> bool {
-        true
-    }
-    /// A TCP connection to there, which may still be on its way; or why nobody may call there.
-    fn dial(&self, to: SocketAddr) -> io::Result<OwnedFd>;
+    /// Has `done` be told a TCP connection to there, which may still be on its way; or why nobody may call there. At once, or
+    /// from another thread.
+    fn dial(&self, to: SocketAddr, done: Dialed);
     /// The real addresses of a name. `NotFound` says that there is no such name.
     fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
@@ -245,7 +245,7 @@ impl Proxy {
     ) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
-            .max_blocking_threads(MAX_DIAL_THREADS)
+            .max_blocking_threads(MAX_RESOLVE_THREADS)
             .thread_name("calls")
             .enable_io()
             .enable_time()

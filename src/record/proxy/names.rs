@@ -12,14 +12,14 @@ use tokio::sync::Semaphore;
 use super::Mode;
 use super::shared::Shared;
 use super::stream::Stream;
-use crate::limits::{FAKE_ADDRESS_SECS, MAX_DIAL_THREADS, MAX_QUESTION_BYTES};
+use crate::limits::{FAKE_ADDRESS_SECS, MAX_QUESTION_BYTES, MAX_RESOLVE_THREADS};
 use crate::record::dns::{NOERROR, NXDOMAIN, Question, SERVFAIL};
 use crate::record::exchange::{Content, Dns, Exchange, Target};
 
 /// Answers datagrams until all is to end.
 pub async fn serve_udp(shared: Arc<Shared>, socket: UdpSocket) {
     let socket = Arc::new(socket);
-    let places = Arc::new(Semaphore::new(MAX_DIAL_THREADS));
+    let places = Arc::new(Semaphore::new(MAX_RESOLVE_THREADS));
     let mut stop = shared.stop.clone();
     let mut buffer = vec![0; MAX_QUESTION_BYTES];
     loop {

@@ -8,14 +8,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use tokio::net::TcpStream;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::time::timeout;
 
 use super::verify::Verifier;
 use super::wishes::Wishes;
 use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
 use crate::limits::{
-    MAX_RECORDED_BODY_BYTES, MAX_RECORDING_BYTES, MAX_RECORDING_NOTES, RESOLVED_MS, UPSTREAM_CONNECT_MS,
+    MAX_RECORDED_BODY_BYTES, MAX_RECORDING_BYTES, MAX_RECORDING_NOTES, MAX_SOCKETS_ASKED_FOR, RESOLVED_MS,
+    UPSTREAM_CONNECT_MS,
 };
 use crate::record::book::describe;
 use crate::record::ca::Authority;
@@ -43,6 +44,8 @@ pub struct Shared {
     /// Turns true when all is to end.
     pub stop: watch::Receiver<bool>,
     connections: AtomicU64,
+    /// Places for sockets that are asked for.
+    dialing: Semaphore,
     kept: Mutex<Kept>,
     resolved: Mutex<HashMap<String, (Instant, Vec<IpAddr>)>>,
     /// Connections that were decided about and have not come yet.
@@ -81,6 +84,7 @@ impl Shared {
             names: Names::default(),
             stop,
             connections: AtomicU64::new(0),
+            dialing: Semaphore::new(MAX_SOCKETS_ASKED_FOR),
             kept: Mutex::default(),
             resolved: Mutex::default(),
             wishes: Wishes::default(),
@@ -229,12 +233,12 @@ impl Shared {
     }
 
     async fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
-        let socket = if self.wires.dial_waits() {
-            let wires = Arc::clone(&self.wires);
-            tokio::task::spawn_blocking(move || wires.dial(to)).await.map_err(io::Error::other)??
-        } else {
-            self.wires.dial(to)?
-        };
+        let place = self.dialing.acquire().await.map_err(io::Error::other)?;
+        let (tell, told) = oneshot::channel();
+        // Who does not wait any more is told nothing.
+        self.wires.dial(to, Box::new(move |dialed| drop(tell.send(dialed))));
+        let socket = told.await.map_err(|_| io::Error::from(io::ErrorKind::NotConnected))??;
+        drop(place);
         let socket = std::net::TcpStream::from(socket);
         socket.set_nonblocking(true)?;
         let stream = TcpStream::from_std(socket)?;

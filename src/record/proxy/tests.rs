@@ -28,18 +28,23 @@ pub struct Net {
     hosts: HashMap<&'static str, Vec<IpAddr>>,
 }
 
+/// A connection on its way.
+fn connecting(to: SocketAddr) -> io::Result<OwnedFd> {
+    let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
+    match rustix::net::connect(&socket, &to) {
+        Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(socket),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
 impl Wires for Net {
     fn destination(&self, accepted_local: SocketAddr, _peer: SocketAddr) -> Option<Wish> {
         self.routes.lock().unwrap().get(&accepted_local).map(|to| Wish { key: 0, to: *to })
     }
 
-    fn dial(&self, to: SocketAddr) -> io::Result<OwnedFd> {
-        let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
-        match rustix::net::connect(&socket, &to) {
-            Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(socket),
-            Err(errno) => Err(errno.into()),
-        }
+    fn dial(&self, to: SocketAddr, done: Dialed) {
+        done(connecting(to));
     }
 
     fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {

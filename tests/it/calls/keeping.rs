@@ -104,24 +104,59 @@ fn the_signal_that_ended_a_program_is_in_the_status() {
     }
 }
 
+/// A program that asks once, writes to `asked`, waits, and does what `on_signal` says with the number `s` of a signal.
+fn patient(url: &str, on_signal: &str) -> String {
+    format!(
+        "{}
+import os, signal
+def heard(s, _):
+    open('got', 'a').write(signal.Signals(s).name)
+    {on_signal}
+for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+    signal.signal(s, heard)
+open('asked', 'w').write('x')
+while True:
+    signal.pause()
+",
+        client(&[format!("{url}/a")])
+    )
+}
+
+/// Records a program, and sends `signal` once it has asked.
+fn interrupted(tree: &Tree, signal: Signal) -> super::Ended {
+    run(tree, &[REPLAY, "calls", "record", "--", "python3", "shop.py"], |process| {
+        let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NONBLOCK;
+        let asked = rustix::fs::open(tree.path("asked"), flags, rustix::fs::Mode::empty()).unwrap();
+        let mut asked = [PollFd::new(&asked, PollFlags::IN)];
+        let deadline = Timespec::try_from(DEADLINE).unwrap();
+        assert_eq!(poll(&mut asked, Some(&deadline)), Ok(1), "the program asked nothing");
+        kill_process(process, signal).unwrap();
+    })
+}
+
 #[test]
-fn who_interrupts_a_recording_gets_what_was_called_and_their_signal() {
-    for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+fn who_interrupts_a_recording_gets_what_was_called_and_their_signal_as_the_program_does() {
+    let die = "signal.signal(s, signal.SIG_DFL); os.kill(os.getpid(), s)";
+    for (signal, name, status) in [
+        (Signal::INT, "SIGINT", 130),
+        (Signal::TERM, "SIGTERM", 143),
+        (Signal::HUP, "SIGHUP", 129),
+        (Signal::QUIT, "SIGQUIT", 131),
+    ] {
         let (tree, upstream) = (Tree::new(), Upstream::start());
-        let program =
-            client(&[upstream.url() + "/a"]) + "open('asked', 'w').write('x')\nimport time\ntime.sleep(100)\n";
-        tree.file("shop.py", program).fifo("asked");
-        let ended = run(&tree, &[REPLAY, "calls", "record", "--", "python3", "shop.py"], |process| {
-            let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NONBLOCK;
-            let asked = rustix::fs::open(tree.path("asked"), flags, rustix::fs::Mode::empty()).unwrap();
-            let mut asked = [PollFd::new(&asked, PollFlags::IN)];
-            let deadline = Timespec::try_from(DEADLINE).unwrap();
-            assert_eq!(poll(&mut asked, Some(&deadline)), Ok(1), "the program asked nothing");
-            kill_process(process, signal).unwrap();
-        });
-        assert_eq!(ended.status, status, "{}", ended.err);
+        tree.file("shop.py", patient(&upstream.url(), die)).fifo("asked");
+        let ended = interrupted(&tree, signal);
+        assert_eq!((ended.status, tree.read("got").as_str()), (status, name), "{}", ended.err);
         assert!(ended.err.starts_with("replay: recorded 1 call (HTTP) as shop-http: "), "{}", ended.err);
     }
+}
+
+#[test]
+fn a_program_ends_by_an_interrupt_as_it_likes() {
+    let (tree, upstream) = (Tree::new(), Upstream::start());
+    tree.file("shop.py", patient(&upstream.url(), "os._exit(7)")).fifo("asked");
+    let ended = interrupted(&tree, Signal::INT);
+    assert_eq!((ended.status, tree.read("got").as_str()), (7, "SIGINT"), "{}", ended.err);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 
 use pretty_assertions::assert_eq;
 use replay::exec::{Exit, Intercepted};
@@ -11,6 +12,7 @@ use replay::sandbox::{Network, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{NAMED, Proxy, Setting, everywhere, installed, let_all, variable};
+use crate::harness::DEADLINE;
 
 const PYTHON: &str = "/usr/bin/python3";
 const NODE: &str = "/usr/bin/node";
@@ -216,7 +218,9 @@ fn the_server_dials_as_far_as_commands_may_reach() {
             let mut dialed = None;
             let how = Intercepted { dial, ..Intercepted::default() };
             let (outcome, _) = net.run("sleep 0.3", &how, &mut |interception| {
-                dialed = Some(interception.dial(at).and_then(|socket| {
+                let (tell, told) = channel();
+                interception.dial(at, move |socket| tell.send(socket).unwrap());
+                dialed = Some(told.recv_timeout(DEADLINE).unwrap().and_then(|socket| {
                     let mut ready = [PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::OUT)];
                     poll(&mut ready, Some(&Timespec { tv_sec: 20, tv_nsec: 0 })).unwrap();
                     TcpStream::from(socket).take_error().unwrap().map_or(Ok(()), Err)

@@ -197,8 +197,8 @@ fn a_panic_costs_one_connection() {
             assert!(self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst) > 0, "the first one fails");
             Some(Wish { key: 0, to: self.1 })
         }
-        fn dial(&self, to: SocketAddr) -> io::Result<OwnedFd> {
-            Net::default().dial(to)
+        fn dial(&self, to: SocketAddr, done: Dialed) {
+            Net::default().dial(to, done);
         }
         fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
             Net::default().resolve(name)
