@@ -283,7 +283,8 @@ fn advised(error: CallsError) -> anyhow::Error {
 fn run_here(services: &Services, line: &str, run: &CallsRun, play: Play, signals: BorrowedFd<'_>) -> Result<Ran> {
     let streams = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
     let timeout_secs = Some(run.timeout_secs);
-    let wanted = Wanted { line, timeout_secs, streams: Some(streams), signals: Some(signals) };
+    let line = in_the_shells_place(&run.program, line);
+    let wanted = Wanted { line: &line, timeout_secs, streams: Some(streams), signals: Some(signals) };
     let mut ran = run_command(services, &wanted, play, &CancelToken::new(), &mut |_, _, _| {}).map_err(advised)?;
     // Whoever interrupted this program finds the signal of their own, whatever ended it then.
     if let (Some(signal), Exit::Signal(_)) = (ran.outcome.asked_by, ran.outcome.exit) {
@@ -300,6 +301,13 @@ fn shell_line(program: &[OsString]) -> Result<String> {
         [line] => (*line).to_owned(),
         words => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
     })
+}
+
+/// A program with its arguments takes the place of the shell: what it makes of a signal is the end of all, and no shell that
+/// the same signal ends stands between. A line may be more than one program, and `NAME=VALUE` is the shell's.
+fn in_the_shells_place(program: &[OsString], line: &str) -> String {
+    let is_program = matches!(program, [first, _, ..] if !first.to_string_lossy().contains('='));
+    if is_program { format!("exec {line}") } else { line.to_owned() }
 }
 
 fn quoted(word: &str) -> String {
