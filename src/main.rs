@@ -184,7 +184,9 @@ fn serve(config: &Config, cli: &Cli) -> Result<ExitCode> {
     let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
     let ended = server.services().commands.end_all();
     tracing::debug!(ended, "{}", if end == End::Served { "stdin has ended" } else { "stopped by a signal" });
-    log.iter().for_each(|log| log.end());
+    if let Some(log) = &log {
+        log.end();
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -206,7 +208,9 @@ fn serve_http(config: &Config, cli: &Cli) -> Result<ExitCode> {
     announce(servers.first(), &servers.wall_in());
     let stdio = if cli.http.stdio { Some((stdin()?, stdout()?)) } else { None };
     let served = servers.serve(stdio, signals.as_fd().try_clone_to_owned()?);
-    log.iter().for_each(|log| log.end());
+    if let Some(log) = &log {
+        log.end();
+    }
     served?;
     Ok(ExitCode::SUCCESS)
 }
