@@ -191,7 +191,9 @@ fn serve(config: &Config, cli: &Cli) -> Result<ExitCode> {
     let ended = server.services().commands.end_all();
     let why = if end == End::Served { "stdin has ended" } else { "stopped by a signal, or nobody reads any more" };
     tracing::debug!(ended, "{why}");
-    log.iter().for_each(|log| log.end());
+    if let Some(log) = &log {
+        log.end();
+    }
     if let Some(tracer) = tracer {
         tracer.end();
     }
@@ -223,7 +225,9 @@ fn serve_http(config: &Config, cli: &Cli) -> Result<ExitCode> {
     announce(servers.first(), &servers.wall_in());
     let stdio = if cli.http.stdio { Some((stdin()?, stdout()?)) } else { None };
     let served = servers.serve(stdio, signals.as_fd().try_clone_to_owned()?);
-    log.iter().for_each(|log| log.end());
+    if let Some(log) = &log {
+        log.end();
+    }
     if let Some(tracer) = tracer {
         tracer.end();
     }

@@ -50,7 +50,9 @@ impl Hasher {
         if let Some(key) = &self.0 {
             inner.update(key.map(|byte| byte ^ 0x36));
         }
-        pieces.iter().for_each(|piece| inner.update(piece));
+        for piece in pieces {
+            inner.update(piece);
+        }
         let digest = inner.finalize();
         let Some(key) = &self.0 else { return hex(&digest) };
         hex(&Sha256::new().chain_update(key.map(|byte| byte ^ 0x5c)).chain_update(digest).finalize())

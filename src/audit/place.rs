@@ -93,16 +93,9 @@ fn unescaped(field: &[u8]) -> PathBuf {
     let mut rest = field;
     while let Some((&first, behind)) = rest.split_first() {
         let digits = behind.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()).filter(|_| first == b'\\') {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &behind[3..];
-            }
-            None => {
-                bytes.push(first);
-                rest = behind;
-            }
-        }
+        let escaped = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()).filter(|_| first == b'\\');
+        bytes.push(escaped.unwrap_or(first));
+        rest = if escaped.is_some() { &behind[3..] } else { behind };
     }
     OsString::from_vec(bytes).into()
 }

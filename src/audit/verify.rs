@@ -43,7 +43,7 @@ pub struct Whole {
 
 /// What is read of a line beside its place in the chain.
 #[derive(Deserialize)]
-struct Event {
+struct Said {
     at: String,
     event: String,
     torn_bytes: Option<u64>,
@@ -107,7 +107,7 @@ pub fn verify(input: &mut impl BufRead, hasher: &Hasher, head: Option<&str>) -> 
         if link.seq != expected || link.prev != whole.head.hash {
             return fault(broken(&link, expected, &mut lines)?);
         }
-        let Ok(event) = serde_json::from_slice::<Event>(&line.bytes) else {
+        let Ok(event) = serde_json::from_slice::<Said>(&line.bytes) else {
             return fault("it is no line of an audit log".to_owned());
         };
         match event.event.as_str() {
@@ -147,7 +147,7 @@ fn torn(line: &Line) -> String {
 /// The link of a line that says that the one before it was torn, if that is what it says, and true.
 fn makes_up(line: &Line, torn: &Line, head: &Head, hasher: &Hasher) -> Option<Link> {
     let link = check(&line.bytes, hasher).ok()?;
-    let event: Event = serde_json::from_slice(&line.bytes).ok()?;
+    let event: Said = serde_json::from_slice(&line.bytes).ok()?;
     let is_it = line.is_whole
         && event.event == "recovered"
         && event.torn_bytes == Some(torn.bytes.len() as u64)
