@@ -302,7 +302,12 @@ mod tests {
     use crate::transport::http::{Offer, TenantLimits, Usage};
 
     fn tenant(name: &str, usage: fn() -> Usage) -> Arc<Tenant> {
-        let offer = Offer { service: Arc::new(Silent), tools: Vec::new(), usage: Box::new(usage) };
+        let offer = Offer {
+            service: Arc::new(Silent),
+            tools: Vec::new(),
+            usage: Box::new(usage),
+            place: Box::new(|| Value::Null),
+        };
         let limits = TenantLimits {
             per_minute: 0,
             burst: 1,
