@@ -31,6 +31,9 @@ _replay() {
             replay,generate)
                 cmd="replay__subcmd__generate"
                 ;;
+            replay,health)
+                cmd="replay__subcmd__health"
+                ;;
             replay,help)
                 cmd="replay__subcmd__help"
                 ;;
@@ -114,6 +117,9 @@ _replay() {
                 ;;
             replay__subcmd__help,generate)
                 cmd="replay__subcmd__help__subcmd__generate"
+                ;;
+            replay__subcmd__help,health)
+                cmd="replay__subcmd__help__subcmd__health"
                 ;;
             replay__subcmd__help,help)
                 cmd="replay__subcmd__help__subcmd__help"
@@ -266,7 +272,7 @@ _replay() {
 
     case "${cmd}" in
         replay)
-            opts="-h -V --mcp-server --mock --record --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --http --stdio --token-file --tls-cert --tls-key --allow-origin --allow-host --max-connections --client-timeout-secs --max-sessions --session-idle-secs --rate-limit --rate-burst --max-calls --audit --audit-key --help --version call tools bench mock calls sandbox token audit generate help"
+            opts="-h -V --mcp-server --mock --record --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --http --stdio --token-file --tls-cert --tls-key --allow-origin --allow-host --max-connections --client-timeout-secs --max-sessions --session-idle-secs --rate-limit --rate-burst --max-calls --audit --audit-key --otlp-endpoint --help --version call tools bench mock calls sandbox token audit health generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -562,6 +568,10 @@ _replay() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o filenames
                     fi
+                    return 0
+                    ;;
+                --otlp-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)
@@ -2766,8 +2776,173 @@ _replay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        replay__subcmd__health)
+            opts="-h --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --timeout-secs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --allow)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --allow-read)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --allow-write)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --sandbox-profile)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --protect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sandbox)
+                    COMPREPLY=($(compgen -W "require namespaces landlock off" -- "${cur}"))
+                    return 0
+                    ;;
+                --network)
+                    COMPREPLY=($(compgen -W "none loopback host" -- "${cur}"))
+                    return 0
+                    ;;
+                --isolation)
+                    COMPREPLY=($(compgen -W "seccomp strict env" -- "${cur}"))
+                    return 0
+                    ;;
+                --env)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --home)
+                    COMPREPLY=($(compgen -W "private read-only" -- "${cur}"))
+                    return 0
+                    ;;
+                --git-identity)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --system)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --limit-processes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --limit-file-bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --limit-cpu-secs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --limit-memory-bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --limit-open-files)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-commands)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-background-commands)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --background-output-bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-python-sessions)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --python-idle-timeout-secs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tools)
+                    COMPREPLY=($(compgen -W "files command calls python tests all" -- "${cur}"))
+                    return 0
+                    ;;
+                --errors)
+                    COMPREPLY=($(compgen -W "codes results" -- "${cur}"))
+                    return 0
+                    ;;
+                --command-timeout-secs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-command-timeout-secs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-cap-bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --search-memory-mib)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-line-bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --stall-timeout-secs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-level)
+                    COMPREPLY=($(compgen -W "off error warn info debug trace" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         replay__subcmd__help)
-            opts="call tools bench mock calls sandbox token audit generate help"
+            opts="call tools bench mock calls sandbox token audit health generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2935,6 +3110,20 @@ _replay() {
             return 0
             ;;
         replay__subcmd__help__subcmd__generate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        replay__subcmd__help__subcmd__health)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= sandbox= network= allow-network isolation= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= max-commands= max-background-commands= background-output-bytes= max-python-sessions= python-idle-timeout-secs= tools= errors= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= no-fsync search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= h/help V/version
+    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= sandbox= network= allow-network isolation= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= max-commands= max-background-commands= background-output-bytes= max-python-sessions= python-idle-timeout-secs= tools= errors= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= no-fsync search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= otlp-endpoint= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -76,7 +76,7 @@ warn\t'What an operator should know'
 info\t'The start-up line'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
-complete -c replay -n "__fish_replay_needs_command" -l http -d 'Serve over HTTP at this address instead of stdin and stdout: /mcp, /mcp/ws, /health, /docs, /openapi.json and /metrics. Any address but one of loopback needs tokens. Port 0 takes a free one, which the log names' -r
+complete -c replay -n "__fish_replay_needs_command" -l http -d 'Serve over HTTP at this address instead of stdin and stdout: /mcp, /mcp/ws, /health, /docs, /openapi.json and /metrics, and at / a page on which a person sees what agents do. Any address but one of loopback needs tokens. Port 0 takes a free one, which the log names' -r
 complete -c replay -n "__fish_replay_needs_command" -l token-file -d 'Who may ask: one JSON object a line, as `replay token new` prints them. Without a file the token in the variable `REPLAY_TOKEN` is the only one; without both, whoever reaches the address may' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l tls-cert -d 'Certificates to be known by, the own one first, as PEM; with them only TLS is spoken' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l tls-key -d 'The key of the certificate, as PEM' -r -F
@@ -91,6 +91,7 @@ complete -c replay -n "__fish_replay_needs_command" -l rate-burst -d 'Requests t
 complete -c replay -n "__fish_replay_needs_command" -l max-calls -d 'Calls of each token that run at the same time; some more wait' -r
 complete -c replay -n "__fish_replay_needs_command" -l audit -d 'Add a line for each call to this file, chained by hashes, before the call is answered; no call is served that cannot be written down. The file must lie where no agent reaches it' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l audit-key -d 'Chain the lines with HMAC-SHA256 and the key in this file, so that whoever can write the log cannot write it anew. Nobody else may be able to read it (chmod 600)' -r -F
+complete -c replay -n "__fish_replay_needs_command" -l otlp-endpoint -d 'Export a span of each request to the OpenTelemetry collector at this URL, over OTLP/HTTP as JSON; spans go to /v1/traces below it. The variables `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and `OTEL_TRACES_SAMPLER` are heeded' -r -f
 complete -c replay -n "__fish_replay_needs_command" -l mcp-server -d 'Serve the Model Context Protocol on stdin and stdout, or with --http over HTTP'
 complete -c replay -n "__fish_replay_needs_command" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_needs_command" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
@@ -106,6 +107,7 @@ complete -c replay -n "__fish_replay_needs_command" -f -a "calls" -d 'Record wha
 complete -c replay -n "__fish_replay_needs_command" -f -a "sandbox" -d 'Look at the walls around commands'
 complete -c replay -n "__fish_replay_needs_command" -f -a "token" -d 'Make tokens for a server over HTTP'
 complete -c replay -n "__fish_replay_needs_command" -f -a "audit" -d 'Read an audit log (--audit)'
+complete -c replay -n "__fish_replay_needs_command" -f -a "health" -d 'Ask a server over HTTP whether it is well; the exit status is 1 if it is not'
 complete -c replay -n "__fish_replay_needs_command" -f -a "generate" -d 'Print a document that is derived from the declarations'
 complete -c replay -n "__fish_replay_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
@@ -1382,7 +1384,7 @@ warn\t'What an operator should know'
 info\t'The start-up line'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l operator -d 'Let it see in /metrics and /health/detailed what all tokens do'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l operator -d 'Let it see what all tokens do: on the page at /, in /activity, /metrics and /health/detailed'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
@@ -1573,6 +1575,61 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Check that no line of a log was changed, left out, put in or moved; the exit status is 1 if one was'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the calls of a log as a table'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c replay -n "__fish_replay_using_subcommand health" -l timeout-secs -d 'How long it may take, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand health" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand health" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand health" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand health" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
+complete -c replay -n "__fish_replay_using_subcommand health" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
+namespaces\t'A root of its own in namespaces, or no command'
+landlock\t'Landlock on the system\'s own root, or no command'
+off\t'Run commands without a wall'"
+complete -c replay -n "__fish_replay_using_subcommand health" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+loopback\t'A loopback of their own'
+host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand health" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
+complete -c replay -n "__fish_replay_using_subcommand health" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
+read-only\t'The real one; whatever it holds can be read'"
+complete -c replay -n "__fish_replay_using_subcommand health" -l git-identity -d 'Author and committer of the commits that commands make' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand health" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
+tests\t'Running tests, and checking types'
+all\t'Every set'"
+complete -c replay -n "__fish_replay_using_subcommand health" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand health" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+error\t'The server\'s own faults'
+warn\t'What an operator should know'
+info\t'The start-up line'
+debug\t'Every call, and cancellations'
+trace\t'Everything'"
+complete -c replay -n "__fish_replay_using_subcommand health" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand health" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand health" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand health" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -1627,16 +1684,17 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-network
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit generate help" -f -a "call" -d 'Run one tool and print what it answers; the exit status is 1 when the tool failed'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit generate help" -f -a "tools" -d 'List the tools'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit generate help" -f -a "bench" -d 'Search a tree with the tools and with what is installed here (rg, grep, fd, find), and print how long each took. Nothing is written to it'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit generate help" -f -a "mock" -d 'Serve an MCP server that exists only in a manifest, until stdin closes'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit generate help" -f -a "calls" -d 'Record what a program calls over the network, and answer it from the recording'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit generate help" -f -a "sandbox" -d 'Look at the walls around commands'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit generate help" -f -a "token" -d 'Make tokens for a server over HTTP'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit generate help" -f -a "audit" -d 'Read an audit log (--audit)'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit generate help" -f -a "generate" -d 'Print a document that is derived from the declarations'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "call" -d 'Run one tool and print what it answers; the exit status is 1 when the tool failed'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "tools" -d 'List the tools'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "bench" -d 'Search a tree with the tools and with what is installed here (rg, grep, fd, find), and print how long each took. Nothing is written to it'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "mock" -d 'Serve an MCP server that exists only in a manifest, until stdin closes'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "calls" -d 'Record what a program calls over the network, and answer it from the recording'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "sandbox" -d 'Look at the walls around commands'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "token" -d 'Make tokens for a server over HTTP'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "audit" -d 'Read an audit log (--audit)'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "health" -d 'Ask a server over HTTP whether it is well; the exit status is 1 if it is not'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "generate" -d 'Print a document that is derived from the declarations'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "check" -d 'Say what is wrong with a manifest, by file, line and column; the exit status is 1 if something is'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "init" -d 'Write a commented manifest to start from'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "presets" -d 'List the built-in servers, and the attack that each models'
