@@ -73,6 +73,12 @@ impl Two {
         client
     }
 
+    /// A cell of alice's that does one thing, makes a file, sleeps and does another thing; and the file.
+    fn sleeper(&self, before: &str, after: &str) -> (String, String) {
+        let there = self.tree.text("alice/there");
+        (format!("import time\n{before}\nopen({there:?}, 'w').close()\ntime.sleep(600)\n{after}"), there)
+    }
+
     /// Waits until the session runs a cell.
     fn until_busy(&self, token: &str, session: &str) {
         let until = std::time::Instant::now() + DEADLINE;
@@ -80,6 +86,15 @@ impl Two {
         while self.said(token, "get_kernel_health", &health)["busy"] != true {
             assert!(std::time::Instant::now() < until, "no cell runs");
         }
+    }
+}
+
+/// Waits until a file is there.
+fn until_there(path: &str) {
+    let until = std::time::Instant::now() + DEADLINE;
+    while !std::path::Path::new(path).exists() {
+        assert!(std::time::Instant::now() < until, "{path} is not made");
+        std::thread::yield_now();
     }
 }
 
@@ -154,8 +169,9 @@ fn python_sessions_outlive_the_session_of_the_protocol() {
     let run = |id: u64, code: &str| call(id, "run_python_code", &json!({"code": code, "timeout": 60}));
     assert_eq!(two.server.post_with(&run(2, "x = 41"), &own).status, 200);
     // Its end stops what it has in flight, and no more.
-    let mut waiting = two.send(&run(3, "import time\nx = 42\ntime.sleep(600)\nx = 43"), &own);
-    two.until_busy(&two.alice, "default");
+    let (code, there) = two.sleeper("x = 42", "x = 43");
+    let mut waiting = two.send(&run(3, &code), &own);
+    until_there(&there);
     assert_eq!(two.server.ask("DELETE", "/mcp", &own, b"").status, 204);
     let silence = waiting.response();
     assert_eq!((silence.status, silence.body), (202, Vec::new()));
@@ -173,9 +189,10 @@ fn python_sessions_outlive_the_session_of_the_protocol() {
 #[test]
 fn a_cell_is_interrupted_when_its_client_hangs_up() {
     let two = two(&["--sandbox", "off"]);
-    let code = json!({"code": "import time\nx = 1\ntime.sleep(600)\nx = 2", "timeout": 60});
+    let (code, there) = two.sleeper("x = 1", "x = 2");
+    let code = json!({"code": code, "timeout": 60});
     let client = two.send(&call(1, "run_python_code", &code), &[("Authorization", &two.alice)]);
-    two.until_busy(&two.alice, "default");
+    until_there(&there);
     drop(client);
     assert_eq!(two.cell(&two.alice, "x"), "1");
 }
