@@ -21,6 +21,8 @@ impl Outbox for Nowhere {
 struct Acts {
     tree: Tree,
     hangs: Mutex<Option<mpsc::Receiver<()>>>,
+    /// Set once it hangs.
+    at_work: Arc<AtomicBool>,
 }
 
 impl Service for Acts {
@@ -38,6 +40,7 @@ impl Service for Acts {
             "panic" => panic!("on purpose"),
             "cancel" => exchange.ticket.cancel.cancel(),
             "hang" => {
+                self.at_work.store(true, SeqCst);
                 let _ = self.hangs.lock().unwrap().take().unwrap().recv();
             }
             "silence" => return None,
@@ -79,6 +82,7 @@ struct Stage {
     notes: [Arc<Notes>; 2],
     tree: std::path::PathBuf,
     release: mpsc::Sender<()>,
+    at_work: Arc<AtomicBool>,
 }
 
 fn stage() -> Stage {
@@ -88,8 +92,10 @@ fn stage() -> Stage {
     let (release, hangs) = mpsc::channel();
     let notes = [Arc::new(Notes::default()), Arc::new(Notes::default())];
     let ledger = Ledger::new(vec![notes[0].clone(), notes[1].clone()]);
-    let service = ledger.over(Arc::new(Acts { tree, hangs: Mutex::new(Some(hangs)) }), "alice");
-    Stage { session: Session::new(service), notes, tree: root, release }
+    let at_work = Arc::<AtomicBool>::default();
+    let acts = Acts { tree, hangs: Mutex::new(Some(hangs)), at_work: Arc::clone(&at_work) };
+    let service = ledger.over(Arc::new(acts), "alice");
+    Stage { session: Session::new(service), notes, tree: root, release, at_work }
 }
 
 impl Stage {
@@ -176,9 +182,10 @@ fn a_call_that_is_given_up_is_entered_once() {
     let stage = stage();
     std::thread::scope(|scope| {
         let hanging = scope.spawn(|| stage.call("hang", "f"));
-        while stage.session.give_up(Duration::ZERO).is_empty() {
+        while !stage.at_work.load(SeqCst) {
             std::thread::yield_now();
         }
+        assert_eq!(stage.session.give_up(Duration::ZERO).len(), 1);
         let given_up = stage.last();
         assert_eq!((given_up.outcome, given_up.code), (Ending::GaveUp, None));
         stage.release.send(()).unwrap();
@@ -205,7 +212,8 @@ fn an_observer_may_refuse_a_call_and_take_back_a_reply() {
 #[test]
 fn where_nobody_looks_on_there_is_nothing_around_a_service() {
     let (_, hangs) = mpsc::channel();
-    let acts: Arc<dyn Service> = Arc::new(Acts { tree: Tree::new(), hangs: Mutex::new(Some(hangs)) });
+    let acts: Arc<dyn Service> =
+        Arc::new(Acts { tree: Tree::new(), hangs: Mutex::new(Some(hangs)), at_work: Arc::default() });
     let ledger = Ledger::new(Vec::new());
     assert!(Arc::ptr_eq(&acts, &ledger.over(acts.clone(), "alice")));
 }
