@@ -177,6 +177,11 @@ impl Observer for AuditLog {
         serde_json::to_value(self.standing()).ok().map(|standing| ("audit", standing))
     }
 
+    fn is_well(&self) -> bool {
+        // What waits is tried again: nobody may call while whoever watches says that the server is not well.
+        self.lock().flush().is_ok()
+    }
+
     fn begun(&self, _call: &Arc<Begun>) -> Result<(), RpcError> {
         self.settle(&mut self.lock(), "so nothing of this call was done")
     }

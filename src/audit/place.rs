@@ -21,6 +21,8 @@ pub struct Reach {
     places: Vec<(PathBuf, &'static str)>,
     /// Whether commands run without walls.
     is_open: bool,
+    /// Whether commands run at all.
+    runs: bool,
 }
 
 type Id = (u64, u64);
@@ -38,7 +40,7 @@ impl Reach {
         if runs {
             places.extend(system.map(|path| (path, "a directory that commands see")));
         }
-        Self { places, is_open }
+        Self { places, is_open, runs }
     }
 
     /// Fails, with the way out, if the file named by `flag` could be reached.
@@ -48,6 +50,12 @@ impl Reach {
             bail!(
                 "{flag} `{name}` cannot be kept from commands that run without walls (--sandbox off); leave that out, or the \
                  tools that run commands (--tools files)"
+            );
+        }
+        if self.runs && is_shown_of_etc(path)? {
+            bail!(
+                "{flag} `{name}` could be read by commands, which are shown what of /etc everybody may read; put it elsewhere, \
+                 such as below ~/.local/state, or take that from others (chmod 600)"
             );
         }
         let (above, mounted) = (above(path)?, mounted()?);
@@ -70,6 +78,17 @@ fn above(path: &Path) -> Result<Vec<Id>> {
     let spelt = std::path::absolute(path).with_context(|| format!("`{}` has no place", path.display()))?;
     let real = std::fs::canonicalize(&spelt).with_context(|| format!("`{}` cannot be found", path.display()))?;
     Ok(spelt.ancestors().chain(real.ancestors()).filter_map(id).collect())
+}
+
+/// Whether it is what commands are shown of `/etc`, in every tier.
+fn is_shown_of_etc(path: &Path) -> Result<bool> {
+    let real = std::fs::canonicalize(path).with_context(|| format!("`{}` cannot be found", path.display()))?;
+    let mode = std::fs::metadata(&real).with_context(|| format!("`{}` cannot be seen", path.display()))?.mode();
+    Ok(is_shown(&real, mode))
+}
+
+fn is_shown(real: &Path, mode: u32) -> bool {
+    real.starts_with("/etc") && mode & 0o007 != 0
 }
 
 fn id(path: &Path) -> Option<Id> {
@@ -116,10 +135,19 @@ mod tests {
         for file in ["w/sub/a", "logs/a"] {
             std::fs::write(at(file), "").unwrap();
         }
-        let reach = |is_open| Reach { places: vec![(at("w"), "an allowed directory")], is_open };
+        let reach = |is_open| Reach { places: vec![(at("w"), "an allowed directory")], is_open, runs: true };
         let kept = |path: &str| reach(false).keeps_out("--audit", &at(path)).is_ok();
         assert_eq!(["logs/a", "w/sub/a", "other/sub/a", "w/out/a"].map(kept), [true, false, false, false]);
         assert!(reach(true).keeps_out("--audit", &at("logs/a")).is_err());
+    }
+
+    #[test]
+    fn commands_are_shown_what_everybody_may_read_of_etc() {
+        let cases = [("/etc/a/log", 0o644), ("/etc/a/log", 0o600), ("/etc/a/log", 0o640), ("/etcetera/log", 0o644)];
+        assert_eq!(cases.map(|(path, mode)| is_shown(Path::new(path), mode)), [true, false, false, false]);
+        let world_readable = Path::new("/etc/passwd");
+        let reach = |runs| Reach { places: Vec::new(), is_open: false, runs };
+        assert_eq!([true, false].map(|runs| reach(runs).keeps_out("--audit", world_readable).is_ok()), [false, true]);
     }
 
     #[test]

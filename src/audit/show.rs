@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::io::{BufRead, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -12,7 +13,7 @@ use serde_json::Value;
 
 use super::lines::Lines;
 use crate::cli::Wanted;
-use crate::text::escape::show as shown;
+use crate::text::escape::{is_unsafe, show as shown};
 
 /// What is read of a line. Members that are missing are those of another kind of line.
 #[derive(Deserialize)]
@@ -57,7 +58,7 @@ pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> 
         number += 1;
         let text = match serde_json::from_slice::<Row>(&line.bytes) {
             Ok(row) if !is_wanted(&row, wanted, since) => continue,
-            Ok(_) if wanted.json => String::from_utf8_lossy(&line.bytes).into_owned(),
+            Ok(_) if wanted.json => harmless(&String::from_utf8_lossy(&line.bytes)),
             Ok(row) => table(&row),
             Err(_) => {
                 tracing::debug!(number, "no line of an audit log");
@@ -80,6 +81,19 @@ pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> 
         writeln!(out, "{text}")?;
     }
     Ok(())
+}
+
+/// The same JSON, in which no character means anything to a terminal: all such stand in strings, where they can be escaped.
+fn harmless(json: &str) -> String {
+    json.chars().fold(String::with_capacity(json.len()), |mut text, c| {
+        if is_unsafe(c) {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "\\u{:04x}", u32::from(c));
+        } else {
+            text.push(c);
+        }
+        text
+    })
 }
 
 /// A time, or how long ago.
@@ -141,4 +155,19 @@ fn table(row: &Row) -> String {
     let (client, tool, outcome) = (safe(&row.client), safe(&row.tool), safe(&row.outcome));
     let milliseconds = row.duration_us as f64 / 1000.0;
     format!("{}  {client:<8} {tool:<16} {outcome:<9} {milliseconds:>9.1} ms  {what}", safe(&at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn json_is_the_same_without_what_a_terminal_heeds() {
+        let text = "{\"path\":\"\u{9b}2J\u{202e}\u{7f}é\"}";
+        let shown = harmless(text);
+        assert_eq!(shown, r#"{"path":"\u009b2J\u202e\u007fé"}"#);
+        let [one, other] = [text, &shown].map(|json| serde_json::from_str::<Value>(json).unwrap());
+        assert_eq!(one, other);
+    }
 }

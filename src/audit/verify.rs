@@ -54,7 +54,14 @@ struct Said {
 pub fn report(input: &mut impl BufRead, hasher: &Hasher, head: Option<&str>) -> Result<(String, bool)> {
     let whole = match verify(input, hasher, head)? {
         Ok(whole) => whole,
-        Err(Fault { line, what }) => return Ok((format!("line {line}: {what}\n"), false)),
+        Err(Fault { line, what }) => {
+            let hint = match hasher.name() {
+                _ if line > 1 => "",
+                "sha256" => " (a log that was written with --audit-key is verified with --key)",
+                _ => " (or it was written with another key, or with none)",
+            };
+            return Ok((format!("line {line}: {what}{hint}\n"), false));
+        }
     };
     let mut text = format!(
         "ok: {} in {}, {}",

@@ -26,7 +26,8 @@ pub fn show_path(path: &Path) -> Cow<'_, str> {
     show(path.as_os_str().as_bytes())
 }
 
-fn is_unsafe(c: char) -> bool {
+/// Whether a character may do something to a terminal, or to how its neighbours are shown. All are in the first plane.
+pub fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{FEFF}')
         || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')

@@ -12,10 +12,14 @@ use crate::limits::{ARGUMENT_EXCERPT_BYTES, MAX_KEPT_ARGUMENT_BYTES, MAX_KEPT_AR
 pub fn kept(raw: Option<&RawValue>, with_excerpts: bool) -> (Value, Option<Value>) {
     let Some(raw) = raw else { return (Value::Null, with_excerpts.then_some(Value::Null)) };
     let whole = || (stand_in(raw.get(), false), with_excerpts.then(|| stand_in(raw.get(), true)));
+    // Each value takes many times its text when it is read, and those of so many are too long to be kept in any case.
+    if values(raw.get()) > MAX_KEPT_ARGUMENTS_BYTES {
+        return whole();
+    }
     // Too deep to be read, perhaps.
     let Ok(arguments) = serde_json::from_str::<Value>(raw.get()) else { return whole() };
-    let excerpts = with_excerpts.then(|| bounded(shortened(arguments.clone(), true), raw, true));
-    (bounded(shortened(arguments, false), raw, false), excerpts)
+    let excerpts = with_excerpts.then(|| bounded(shortened(&arguments, true), raw, true));
+    (bounded(shortened(&arguments, false), raw, false), excerpts)
 }
 
 /// The value, unless it is too much even so.
@@ -24,14 +28,29 @@ fn bounded(value: Value, raw: &RawValue, with_excerpt: bool) -> Value {
     if value.to_string().len() <= most { value } else { stand_in(raw.get(), with_excerpt) }
 }
 
-fn shortened(value: Value, with_excerpt: bool) -> Value {
-    match value {
-        Value::String(text) if text.len() > MAX_KEPT_ARGUMENT_BYTES => stand_in(&text, with_excerpt),
-        Value::Array(items) => items.into_iter().map(|item| shortened(item, with_excerpt)).collect(),
-        Value::Object(members) => {
-            members.into_iter().map(|(key, member)| (key, shortened(member, with_excerpt))).collect()
+/// At least how many values a text has, keys included.
+fn values(text: &str) -> usize {
+    let (mut count, mut quoted, mut escaped) = (1, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = quoted,
+            b'"' => quoted = !quoted,
+            b',' | b':' | b'[' | b'{' if !quoted => count += 1,
+            _ => {}
         }
-        other => other,
+    }
+    count
+}
+
+fn shortened(value: &Value, with_excerpt: bool) -> Value {
+    match value {
+        Value::String(text) if text.len() > MAX_KEPT_ARGUMENT_BYTES => stand_in(text, with_excerpt),
+        Value::Array(items) => items.iter().map(|item| shortened(item, with_excerpt)).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(key, member)| (key.clone(), shortened(member, with_excerpt))).collect()
+        }
+        other => other.clone(),
     }
 }
 
@@ -82,5 +101,15 @@ mod tests {
             assert_eq!(of(&text).0, expected);
         }
         assert_eq!(kept(None, false), (Value::Null, None));
+    }
+
+    #[test]
+    fn many_values_are_not_even_read() {
+        // It would be short enough to be kept, if it were read: only the last of equal names counts.
+        let many = format!("{{{}\"a\":1}}", "\"a\":1,".repeat(MAX_KEPT_ARGUMENTS_BYTES));
+        assert_eq!(of(&many).0, json!({"sha256": hex(&Sha256::digest(&many)), "bytes": many.len()}));
+        for (text, count) in [("1", 1), (r#"{"a":[1,2],"b":"\",:[{"}"#, 6), (r#"["\\\\",1]"#, 3), ("", 1)] {
+            assert_eq!(values(text), count, "{text}");
+        }
     }
 }

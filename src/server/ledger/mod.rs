@@ -86,6 +86,10 @@ pub trait Observer: Send + Sync {
     fn health(&self) -> Option<(&'static str, Value)> {
         None
     }
+    /// Whether it would let a call be served now.
+    fn is_well(&self) -> bool {
+        true
+    }
     /// A call begins. An error refuses it: nothing of it is done, observers behind this one never hear of it, those before
     /// hear how it ended.
     fn begun(&self, _call: &Arc<Begun>) -> Result<(), RpcError> {
@@ -116,6 +120,11 @@ impl Ledger {
     /// How those who look on are.
     pub fn health(&self) -> impl Iterator<Item = (&'static str, Value)> {
         self.observers.iter().filter_map(|observer| observer.health())
+    }
+
+    /// Whether calls are served at all: no observer refuses them.
+    pub fn is_well(&self) -> bool {
+        self.observers.iter().all(|observer| observer.is_well())
     }
 
     /// A service whose calls, which `client` makes, are entered here. Where nobody looks on it is the service itself.

@@ -13,6 +13,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::activity::Open;
 use super::calls::{Answer, Hangup};
 use super::feed::{Fed, Item};
+use super::tenant::Tenant;
 use crate::limits::{EVENTS_ALIVE_MS, HTTP_CHUNK_BYTES};
 use crate::server::{Follower, News};
 
@@ -71,6 +72,17 @@ impl ReplyBody {
     /// A text.
     pub fn text(text: impl Into<Vec<u8>>) -> Self {
         Self::whole(Answer { bytes: text.into(), ..Answer::default() })
+    }
+
+    /// Bytes of which there is one copy for all.
+    pub fn shared(ready: Bytes) -> Self {
+        Self { ready, answer: Answer::default(), events: None, open: None }
+    }
+
+    /// The same, its bytes in account until they are taken; `None` if replies that nobody has read leave no room for it.
+    pub fn accounted(mut self, tenant: &Tenant) -> Option<Self> {
+        self.answer.room = Some(tenant.try_give_out(self.ready.len())?);
+        Some(self)
     }
 
     /// One reply as a stream of a single event.

@@ -36,7 +36,8 @@ impl Guard {
     /// Whether a request for this host, as it stands in the head, may be answered.
     pub fn allows_host(&self, authority: Option<&str>) -> bool {
         let Some(hosts) = &self.hosts else { return true };
-        let Some(name) = authority.map(|authority| without_port(authority).to_ascii_lowercase()) else { return false };
+        let name = authority.and_then(without_port).map(str::to_ascii_lowercase);
+        let Some(name) = name else { return false };
         name == "localhost" || address(&name).is_some_and(|address| address.is_loopback()) || hosts.contains(&name)
     }
 
@@ -52,13 +53,15 @@ impl Guard {
     }
 }
 
-/// The name or the address without its port; an IPv6 address keeps its brackets.
-fn without_port(authority: &str) -> &str {
+/// The name or the address without its port; an IPv6 address keeps its brackets. `None` if what follows is no port.
+fn without_port(authority: &str) -> Option<&str> {
     let end = match authority.rfind(']') {
         Some(bracket) => bracket + 1,
         None => authority.find(':').unwrap_or(authority.len()),
     };
-    &authority[..end]
+    let (name, rest) = authority.split_at(end);
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    (rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port)).then_some(name)
 }
 
 fn address(name: &str) -> Option<IpAddr> {
@@ -80,9 +83,18 @@ mod tests {
         for good in ["localhost", "localhost:8000", "LOCALHOST:1", "127.0.0.1:8000", "[::1]:8000", "box.example:80"] {
             assert!(local.allows_host(Some(good)), "{good}");
         }
-        for bad in
-            ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1", "[::2]:8000", "", "["]
-        {
+        for bad in [
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "10.0.0.1",
+            "[::2]:8000",
+            "",
+            "[",
+            "[::1]evil",
+            "localhost:evil",
+            "localhost:1:2",
+        ] {
             assert!(!local.allows_host(Some(bad)), "{bad}");
         }
         assert!(!local.allows_host(None));

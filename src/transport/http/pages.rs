@@ -42,7 +42,7 @@ pub fn health(shared: &Shared, tenant: &Arc<Tenant>) -> String {
         })
         .collect();
     let mut health = json!({
-        "status": "ok",
+        "status": if shared.ledger.is_well() { "ok" } else { "failing" },
         "version": env!("CARGO_PKG_VERSION"),
         "uptimeSeconds": shared.began.elapsed().as_secs(),
         "tenants": tenants,

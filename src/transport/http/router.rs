@@ -24,7 +24,7 @@ use crate::protocol::Code;
 /// Answers one request.
 pub async fn answer(shared: Arc<Shared>, open: Open, request: Request<Incoming>) -> Result<Reply, Infallible> {
     if request.uri().path() == "/health" {
-        return Ok(health(&request).map(|body| body.on(open)));
+        return Ok(health(&shared, &request).map(|body| body.on(open)));
     }
     let authority = authority(&request);
     let origin = single(request.headers(), &ORIGIN);
@@ -82,9 +82,12 @@ fn authority(request: &Request<Incoming>) -> Option<&str> {
     }
 }
 
-/// Says that the process is there, to anybody: it tells nothing else.
-fn health(request: &Request<Incoming>) -> Reply {
+/// Says that the process is there, and whether it serves calls, to anybody: it tells nothing else.
+fn health(shared: &Shared, request: &Request<Incoming>) -> Reply {
     match *request.method() {
+        Method::GET | Method::HEAD if !shared.ledger.is_well() => {
+            json(StatusCode::SERVICE_UNAVAILABLE, "{\"status\":\"failing\"}")
+        }
         Method::GET | Method::HEAD => json(StatusCode::OK, "{\"status\":\"ok\"}"),
         _ => only("GET"),
     }
@@ -125,13 +128,15 @@ async fn route(shared: &Arc<Shared>, tenant: Arc<Tenant>, request: Request<Incom
     let path = request.uri().path().to_owned();
     let is_get = matches!(*request.method(), Method::GET | Method::HEAD);
     let is_told = path == "/activity" || path.starts_with("/activity/");
-    match &*path {
-        "/mcp" => match *request.method() {
-            Method::POST => mcp::post(shared, &tenant, request).await,
-            Method::GET => mcp::listen(&tenant, request.headers()),
-            Method::DELETE => mcp::end(&tenant, request.headers()),
-            _ => only("GET, POST, DELETE"),
-        },
+    let reply = match &*path {
+        "/mcp" => {
+            return match *request.method() {
+                Method::POST => mcp::post(shared, &tenant, request).await,
+                Method::GET => mcp::listen(&tenant, request.headers()),
+                Method::DELETE => mcp::end(&tenant, request.headers()),
+                _ => only("GET, POST, DELETE"),
+            };
+        }
         "/health/detailed" | "/metrics" | "/openapi.json" | "/docs" if !is_get => only("GET"),
         _ if is_told && !is_get => only("GET"),
         "/activity" => watching::list(shared, &tenant, request.uri().query()),
@@ -142,9 +147,9 @@ async fn route(shared: &Arc<Shared>, tenant: Arc<Tenant>, request: Request<Incom
             "text/plain; version=0.0.4; charset=utf-8",
             ReplyBody::text(pages::metrics(shared, &tenant)),
         ),
-        "/openapi.json" => json(StatusCode::OK, drawn(tenant, pages::openapi).await),
+        "/openapi.json" => json(StatusCode::OK, drawn(Arc::clone(&tenant), pages::openapi).await),
         "/docs" => {
-            let page = ReplyBody::text(drawn(tenant, pages::docs).await);
+            let page = ReplyBody::text(drawn(Arc::clone(&tenant), pages::docs).await);
             let mut reply = reply(StatusCode::OK, "text/html; charset=utf-8", page);
             let policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'";
             reply.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
@@ -155,7 +160,13 @@ async fn route(shared: &Arc<Shared>, tenant: Arc<Tenant>, request: Request<Incom
             let text = "nothing is here; the server is at /mcp, its documentation at /docs, what it does at /";
             refuse(StatusCode::NOT_FOUND, Code::InvalidRequest, text)
         }
-    }
+    };
+    let (head, body) = reply.into_parts();
+    let Some(body) = body.accounted(&tenant) else {
+        let text = "replies that nobody has read take all the room there is for them; read those first";
+        return refuse(StatusCode::SERVICE_UNAVAILABLE, Code::Internal, text);
+    };
+    Reply::from_parts(head, body)
 }
 
 /// A page about the tools. They are asked for, and who answers may take its time.

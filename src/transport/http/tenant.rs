@@ -175,8 +175,16 @@ impl Tenant {
 
     /// Room for a reply of so many bytes, waited for: clients that take nothing are hung up on.
     pub async fn give_out(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        let all = if bytes <= SMALL_REPLY_BYTES { &self.small_replies } else { &self.replies };
-        Arc::clone(all).acquire_many_owned(units(bytes)).await.ok()
+        Arc::clone(self.room_of_replies(bytes)).acquire_many_owned(units(bytes)).await.ok()
+    }
+
+    /// The same at once, or not at all.
+    pub fn try_give_out(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(self.room_of_replies(bytes)).try_acquire_many_owned(units(bytes)).ok()
+    }
+
+    fn room_of_replies(&self, bytes: usize) -> &Arc<Semaphore> {
+        if bytes <= SMALL_REPLY_BYTES { &self.small_replies } else { &self.replies }
     }
 }
 

@@ -38,4 +38,13 @@ fn a_line_names_whose_token_it_was() {
     };
     assert_eq!(health(&pair.alice), json!({"bytes": text.len(), "lines": 3, "head": lines[2]["hash"]}));
     assert_eq!(health(&pair.bob), Value::Null);
+    // No call is served any more, and whoever watches hears of that.
+    let whole = || {
+        let reply = pair.server.ask("GET", "/health", &[], b"");
+        (reply.status, reply.text())
+    };
+    assert_eq!(whole(), (200, "{\"status\":\"ok\"}".to_owned()));
+    std::fs::remove_file(&log).unwrap();
+    assert_eq!(whole(), (503, "{\"status\":\"failing\"}".to_owned()));
+    assert_eq!(read(&pair.alice, "alice/a.txt", &[]).json()["error"]["code"], -32603);
 }
