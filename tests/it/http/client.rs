@@ -266,7 +266,10 @@ impl Client {
 
     /// The next event of a stream that names its kind: its id, its kind, its data.
     pub fn named_event(&mut self) -> (String, String, Value) {
+        // Comments come all the time.
+        let until = Instant::now() + DEADLINE;
         loop {
+            assert!(Instant::now() < until, "no event");
             let chunk = String::from_utf8(self.chunk().expect("an event")).unwrap();
             let field = |name: &str| {
                 let found = chunk.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
