@@ -278,7 +278,9 @@ impl State {
                 let names: Vec<String> = (2..lower.len()).map(|at| one.name(at)).collect();
                 if names.iter().any(|name| self.now.has(Kind::Temporary, name)) {
                     self.apply(false, astray, |settings| {
-                        names.iter().for_each(|name| settings.drop_one(Kind::Temporary, name));
+                        for name in &names {
+                            settings.drop_one(Kind::Temporary, name);
+                        }
                     });
                 }
             }
