@@ -15,6 +15,17 @@ pub(super) fn leads(exchange: &Exchange) -> bool {
     leads_messages(*protocol, &wire.messages)
 }
 
+/// Version of the startup messages that say all settings of a connection to `PostgreSQL`: 3.1, which no client speaks. Those of
+/// 3.0, in files of earlier versions, say only where names are looked for and with whose rights.
+pub(super) const FULL_STATE_VERSION: u32 = 196_609;
+
+/// Whether the messages of this call begin with a state that says all settings.
+pub(super) fn is_full(exchange: &Exchange) -> bool {
+    let Content::Wire(Protocol::Postgres, wire) = &exchange.content else { return false };
+    let first = wire.messages.iter().find(|message| message.from == Side::Client);
+    leads(exchange) && first.is_some_and(|first| first.bytes.get(4..8) == Some(&FULL_STATE_VERSION.to_be_bytes()))
+}
+
 /// Whether the first of the client's messages is the state of the connection, and not a call itself.
 pub(super) fn leads_messages(protocol: Protocol, messages: &[Message]) -> bool {
     let mut client = messages.iter().filter(|message| message.from == Side::Client);

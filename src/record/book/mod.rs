@@ -172,6 +172,8 @@ pub struct Book {
     sessions: HashMap<(Target, Protocol), Vec<usize>>,
     /// Where recordings say what state their connections were in.
     stateful: HashSet<(Target, Protocol)>,
+    /// Where the states say all settings.
+    full: HashSet<(Target, Protocol)>,
     index: closest::Index,
     replayed: AtomicU64,
     refused: AtomicU64,
@@ -201,6 +203,7 @@ impl Book {
             protocols: HashMap::new(),
             sessions: HashMap::new(),
             stateful: HashSet::new(),
+            full: HashSet::new(),
             index: closest::Index::default(),
             replayed: AtomicU64::new(0),
             refused: AtomicU64::new(0),
@@ -237,6 +240,9 @@ impl Book {
         }
         if state::leads(&exchange) {
             self.stateful.insert((target.clone(), protocol));
+        }
+        if state::is_full(&exchange) {
+            self.full.insert((target.clone(), protocol));
         }
         self.index.add(&exchange, index);
         // A name is asked for as often as a resolver likes.
@@ -349,6 +355,14 @@ impl Book {
     pub fn is_stateful(&self, target: &Target, protocol: Protocol) -> bool {
         let nowhere = Target { host: String::new(), port: 0 };
         places(target).into_iter().chain([nowhere]).any(|target| self.stateful.contains(&(target, protocol)))
+    }
+
+    /// Whether what recordings of a target say of the states of their connections leaves settings out, as files of earlier
+    /// versions do.
+    pub fn is_of_old_states(&self, target: &Target, protocol: Protocol) -> bool {
+        let nowhere = Target { host: String::new(), port: 0 };
+        self.is_stateful(target, protocol)
+            && !places(target).into_iter().chain([nowhere]).any(|target| self.full.contains(&(target, protocol)))
     }
 
     /// The recordings of a target that belong to its connections (greetings, authentication), in their order. They are not

@@ -45,15 +45,15 @@ pub(super) fn opening(message: &[u8]) -> Result<Opening, Fault> {
     }
 }
 
+/// The parameters of a startup message: names and values.
+pub(super) fn parameters(startup: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut words = startup.get(8..).unwrap_or_default().split(|byte| *byte == 0);
+    std::iter::from_fn(move || Some((words.next().filter(|name| !name.is_empty())?, words.next()?)))
+}
+
 /// The value of a parameter of a startup message.
 pub(super) fn parameter<'a>(startup: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
-    let mut words = startup.get(8..)?.split(|byte| *byte == 0);
-    while let (Some(key), Some(value)) = (words.next(), words.next()) {
-        if key == name {
-            return Some(value);
-        }
-    }
-    None
+    parameters(startup).find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
 /// Cuts a text that ends with NUL off.

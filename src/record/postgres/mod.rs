@@ -10,6 +10,8 @@ mod message;
 mod names;
 mod playing;
 mod recording;
+mod settings;
+mod sql;
 mod state;
 #[cfg(test)]
 mod tests;

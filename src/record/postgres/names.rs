@@ -168,7 +168,8 @@ fn parsed(mut rest: &[u8]) -> Result<Vec<u8>, Fault> {
     Ok(meaning)
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Bytes in hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::new(), |mut text, byte| {
         // Writing into a string cannot fail.

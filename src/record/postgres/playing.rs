@@ -194,7 +194,9 @@ impl Playing {
     /// The recording that answers these messages, in the state that the connection is in. What they set is taken over if
     /// the recording has it, and strayed into if there is none.
     fn ask(&mut self, questions: &[Vec<u8>]) -> Result<Arc<Exchange>, String> {
-        let setting = self.setting.message();
+        let origin = &self.prompter.origin;
+        let of_old = self.prompter.book.is_of_old_states(&origin.target, self.prompter.protocol);
+        let setting = if of_old { self.setting.old_message() } else { self.setting.message() };
         let found = self.prompter.ask(setting.iter().chain(questions).map(Vec::as_slice));
         if let Some(question) = questions.first() {
             match &found {
@@ -341,7 +343,7 @@ impl Role for Playing {
     fn kept(&self) -> usize {
         let copy = self.copy.as_ref().map_or(0, |copy| copy.data.len());
         let run = self.run.as_ref().map_or(0, |run| run.bind.len());
-        self.names.kept() + copy + run
+        self.names.kept() + self.setting.size() + copy + run
     }
 
     fn refuse(&mut self, fault: Fault) -> Vec<u8> {

@@ -1,5 +1,7 @@
 //! Conversations with `PostgreSQL`, as the chapter "Message Flow" of its manual has them.
 
+mod session;
+
 use std::sync::Arc;
 
 use super::message::{error, message, ready, welcome};

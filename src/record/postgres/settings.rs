@@ -1,0 +1,144 @@
+//! What a session of `PostgreSQL` holds: its settings by name, and what statements have made in it.
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest, Sha256};
+
+use crate::limits::MAX_POSTGRES_STATE_BYTES;
+
+/// Settings that change no answer (manual, "Server Configuration").
+const IGNORED: [&str; 5] = [
+    "application_name",
+    "client_min_messages",
+    "statement_timeout",
+    "lock_timeout",
+    "idle_in_transaction_session_timeout",
+];
+/// Longest value that stands as it was written, in bytes.
+const MAX_PLAIN_BYTES: usize = 256;
+
+/// What kind of thing a session holds beside its settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Cursor,
+    Prepared,
+    Temporary,
+    /// Statements whose effect is not read.
+    Other,
+    /// What there was before it became too much.
+    Folded,
+}
+
+/// The settings and the rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Settings {
+    pub(super) values: BTreeMap<String, Vec<u8>>,
+    /// Each with a digest of the statements that made it, in their order.
+    held: BTreeMap<(Kind, String), String>,
+    /// Whether no recording led to them.
+    pub(super) astray: bool,
+}
+
+/// Whether a setting can change an answer.
+pub(super) fn counts(name: &str) -> bool {
+    !IGNORED.contains(&name) && !name.starts_with("tcp_") && !name.starts_with("_pq_.")
+}
+
+impl Settings {
+    /// Sets a setting. Values of a program's own settings, which may be secrets, and long ones stand as digests.
+    pub(super) fn set(&mut self, name: &str, value: &[u8]) {
+        if !counts(name) {
+            return;
+        }
+        let plain = value.len() <= MAX_PLAIN_BYTES && !name.contains('.');
+        let value = if plain { value.to_vec() } else { digest("", value).into_bytes() };
+        self.values.insert(name.to_owned(), value);
+        self.fold();
+    }
+
+    /// Takes a setting back to what the connection began with.
+    pub(super) fn reset(&mut self, name: &str, start: &BTreeMap<String, Vec<u8>>) {
+        match start.get(name) {
+            Some(value) => drop(self.values.insert(name.to_owned(), value.clone())),
+            None => drop(self.values.remove(name)),
+        }
+    }
+
+    /// All but those that `RESET ALL` leaves.
+    pub(super) fn reset_all(&mut self, start: &BTreeMap<String, Vec<u8>>) {
+        self.values.retain(|name, _| name == "role" || name == "session_authorization");
+        for (name, value) in start {
+            self.values.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+    }
+
+    /// A statement has made this, or changed it.
+    pub(super) fn add(&mut self, kind: Kind, name: &str, statement: &[u8]) {
+        let held = self.held.entry((kind, name.to_owned())).or_default();
+        *held = digest(held, statement);
+        self.fold();
+    }
+
+    pub(super) fn has(&self, kind: Kind, name: &str) -> bool {
+        self.held.contains_key(&(kind, name.to_owned()))
+    }
+
+    pub(super) fn names(&self, kind: Kind) -> impl Iterator<Item = &str> {
+        self.held.keys().filter(move |(of, _)| *of == kind).map(|(_, name)| name.as_str())
+    }
+
+    pub(super) fn drop_one(&mut self, kind: Kind, name: &str) {
+        self.held.remove(&(kind, name.to_owned()));
+    }
+
+    pub(super) fn drop_all(&mut self, kind: Kind) {
+        self.held.retain(|(of, _), _| *of != kind);
+    }
+
+    /// These, after a rollback to them: prepared statements and where cursors are know no transactions.
+    pub(super) fn restored(mut self, now: &Self) -> Self {
+        let positions = |(kind, name): &(Kind, String)| *kind == Kind::Cursor && self.has(Kind::Cursor, name);
+        let stays = |key: &(Kind, String)| matches!(key.0, Kind::Prepared | Kind::Folded) || positions(key);
+        let kept: Vec<_> = now.held.iter().filter(|(key, _)| stays(key)).map(|(k, v)| (k.clone(), v.clone())).collect();
+        self.drop_all(Kind::Prepared);
+        self.held.extend(kept);
+        self
+    }
+
+    /// What is said of them: names and values.
+    pub(super) fn said(&self) -> impl Iterator<Item = (String, &[u8])> {
+        let held = self.held.iter().map(|((kind, name), digest)| {
+            let kind = match kind {
+                Kind::Cursor => "cursor",
+                Kind::Prepared => "prepared",
+                Kind::Temporary => "temporary",
+                Kind::Other => "other",
+                Kind::Folded => "before",
+            };
+            (format!("{kind} {name}"), digest.as_bytes())
+        });
+        self.values.iter().map(|(name, value)| (name.clone(), value.as_slice())).chain(held)
+    }
+
+    /// Bytes that they take.
+    pub(super) fn size(&self) -> usize {
+        size_of::<Self>() + self.said().map(|(name, value)| name.len() + value.len()).sum::<usize>()
+    }
+
+    /// What is too much becomes one digest.
+    fn fold(&mut self) {
+        if self.size() <= MAX_POSTGRES_STATE_BYTES {
+            return;
+        }
+        let whole: Vec<u8> =
+            self.said().flat_map(|(name, value)| [name.as_bytes(), b"\0", value, b"\0"].concat()).collect();
+        self.values.clear();
+        self.held.clear();
+        self.held.insert((Kind::Folded, String::new()), digest("", &whole));
+    }
+}
+
+fn digest(before: &str, text: &[u8]) -> String {
+    let digest = Sha256::new().chain_update(before).chain_update(text).finalize();
+    super::names::hex(&digest[..16])
+}

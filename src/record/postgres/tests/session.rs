@@ -1,0 +1,173 @@
+//! What a session holds tells its calls apart.
+
+use super::*;
+
+const ASKED: &str = "SELECT v FROM t";
+
+/// A connection on which statements answer with these tags, and then a value is asked for.
+fn session(parameters: &[(&str, &str)], before: &[(&str, &str)], asked: &str, answer: &str) -> Vec<Said> {
+    let mut whole = login();
+    whole[0] = client(startup(&[&[("user", "u"), ("database", "d")], parameters].concat()));
+    for (text, tag) in before {
+        whole.extend([client(query(text)), server(done(tag))]);
+    }
+    whole.extend([client(query(asked)), server(value(answer))]);
+    whole
+}
+
+/// What is answered on a connection like that.
+fn replay(book: &Arc<crate::record::book::Book>, whole: &[Said]) -> Vec<u8> {
+    let mut played = Played::new(Protocol::Postgres, book);
+    let asked = whole.iter().filter(|(from, bytes)| *from == Side::Client && bytes[0] != b'p');
+    asked.map(|(_, bytes)| played.ask(bytes)).last().unwrap_or_default()
+}
+
+/// Records both, and replays them the other way round.
+fn are_told_apart(a: &[Said], b: &[Said]) {
+    let calls: Vec<_> = [a, b].into_iter().flat_map(|whole| record(Protocol::Postgres, whole).calls).collect();
+    let book = book(&calls);
+    let expected = [b, a].map(|whole| whole.last().unwrap().1.escape_ascii().to_string());
+    let got = [b, a].map(|whole| replay(&book, whole).escape_ascii().to_string());
+    assert_eq!(got, expected);
+    assert_eq!(book.report().missed_count, 0);
+}
+
+fn tells_apart(a: &[(&str, &str)], b: &[(&str, &str)], asked: &str) {
+    are_told_apart(&session(&[], a, asked, "a"), &session(&[], b, asked, "b"));
+}
+
+const BEGIN: (&str, &str) = ("BEGIN", "BEGIN");
+
+#[test]
+fn settings_of_any_name_tell_calls_apart() {
+    let tokyo = ("SET timezone = 'Asia/Tokyo'", "SET");
+    tells_apart(&[], &[tokyo], ASKED);
+    tells_apart(&[("SET TIME ZONE 'UTC'", "SET")], &[tokyo], ASKED);
+    tells_apart(&[("SET myapp.xid='a'", "SET")], &[("SET \"myapp\".xid TO 'b'", "SET")], "SHOW myapp.xid");
+    let config = |text| [(text, "SELECT 1")];
+    tells_apart(
+        &config("SELECT set_config('myapp.xid', 'a', false)"),
+        &config("SELECT set_config('myapp.xid', 'b', false)"),
+        ASKED,
+    );
+    tells_apart(
+        &config("SELECT set_config('x.y', v, false) FROM one"),
+        &config("SELECT set_config('x.y', v, false) FROM two"),
+        ASKED,
+    );
+    tells_apart(&[BEGIN, ("SET LOCAL a.b = 'a'", "SET")], &[BEGIN, ("SET LOCAL a.b = 'b'", "SET")], ASKED);
+    let plain = session(&[], &[], ASKED, "a");
+    are_told_apart(&plain, &session(&[("TimeZone", "Asia/Tokyo")], &[], ASKED, "b"));
+    are_told_apart(&plain, &session(&[("options", "-c timezone=UTC")], &[], ASKED, "b"));
+}
+
+#[test]
+fn what_was_set_is_taken_back() {
+    let set = ("SET a.b = '1'", "SET");
+    let local = ("SELECT set_config('a.b', '2', true)", "SELECT 1");
+    let ways: [&[(&str, &str)]; 9] = [
+        &[set, ("RESET a.b", "RESET")],
+        &[set, ("SET a.b TO DEFAULT", "SET")],
+        &[set, ("RESET ALL", "RESET")],
+        &[set, ("DISCARD ALL", "DISCARD ALL")],
+        &[BEGIN, set, ("ROLLBACK", "ROLLBACK")],
+        &[BEGIN, local, ("COMMIT", "COMMIT")],
+        &[("PREPARE p AS SELECT 1", "PREPARE"), ("DEALLOCATE p", "DEALLOCATE")],
+        &[BEGIN, ("DECLARE c CURSOR FOR SELECT 1", "DECLARE CURSOR"), ("COMMIT", "COMMIT")],
+        &[("CREATE TEMP TABLE v (a int)", "CREATE TABLE"), ("DROP TABLE v", "DROP TABLE")],
+    ];
+    for way in ways {
+        let with = session(&[], way, ASKED, "a");
+        let mut calls = record(Protocol::Postgres, &with).calls;
+        calls.extend(record(Protocol::Postgres, &session(&[], &[], ASKED, "b")).calls);
+        let book = book(&calls);
+        let plain = session(&[("application_name", "x")], &[("SET lock_timeout = 1", "SET")], ASKED, "");
+        // Both are in the same state, so each call has its turn. The setting itself was not recorded.
+        assert_eq!(replay(&book, &plain), value("a"), "{way:?}");
+        assert_eq!(replay(&book, &with), value("b"), "{way:?}");
+        assert_eq!(book.report().missed_count, 1);
+    }
+}
+
+#[test]
+fn what_statements_make_in_a_session_tells_calls_apart() {
+    let cursor = |text| [BEGIN, (text, "DECLARE CURSOR")];
+    tells_apart(&[("PREPARE p AS SELECT 'a'", "PREPARE")], &[("PREPARE p AS SELECT 'b'", "PREPARE")], "EXECUTE p");
+    tells_apart(&cursor("DECLARE c CURSOR FOR SELECT 1"), &cursor("DECLARE c CURSOR FOR SELECT 2"), "FETCH 1 FROM c");
+    let fetched = [&cursor("DECLARE c CURSOR FOR SELECT 1")[..], &[("FETCH 5 FROM c", "FETCH 5")]].concat();
+    tells_apart(&fetched, &cursor("DECLARE c CURSOR FOR SELECT 1"), "FETCH 1 FROM c");
+    tells_apart(
+        &[("CREATE TEMP VIEW v AS SELECT 'a' AS v", "CREATE VIEW")],
+        &[("CREATE TEMP VIEW v AS SELECT 'b' AS v", "CREATE VIEW")],
+        "SELECT v FROM v",
+    );
+    let table = ("CREATE TEMPORARY TABLE v AS SELECT 'a' AS v", "SELECT 1");
+    tells_apart(&[table], &[("CREATE TEMPORARY TABLE v AS SELECT 'b' AS v", "SELECT 1")], "SELECT v FROM v");
+    tells_apart(&[table], &[table, ("INSERT INTO v VALUES ('b')", "INSERT 0 1")], "SELECT v FROM v");
+}
+
+#[test]
+fn prepared_statements_stay_after_a_rollback() {
+    let prepare = ("PREPARE p AS SELECT 'a'", "PREPARE");
+    tells_apart(&[BEGIN, ("ROLLBACK", "ROLLBACK")], &[BEGIN, prepare, ("ROLLBACK", "ROLLBACK")], "EXECUTE p");
+}
+
+#[test]
+fn values_that_are_bound_count() {
+    let bound = |text: &str| {
+        let mut whole = session(&[], &[], ASKED, text);
+        let at = whole.len() - 2;
+        let set = [parse("", "SELECT set_config('a.b', $1, false)"), bind("", "", text), execute("", 0), only(b'S')];
+        let answer = [only(b'1'), only(b'2'), row(text), complete("SELECT 1"), ready(b'I')];
+        whole.splice(at..at, [client(set.concat()), server(answer.concat())]);
+        whole
+    };
+    are_told_apart(&bound("a"), &bound("b"));
+}
+
+#[test]
+fn a_session_of_an_unknown_state_is_not_answered() {
+    let book = book(&record(Protocol::Postgres, &session(&[], &[], ASKED, "a")).calls);
+    let unknown = replay(&book, &session(&[], &[("SET timezone = 'Asia/Tokyo'", "SET")], ASKED, ""));
+    assert!(unknown.starts_with(b"E"), "{}", unknown.escape_ascii());
+    assert_eq!(replay(&book, &session(&[], &[], ASKED, "a")), value("a"));
+}
+
+#[test]
+fn what_a_session_holds_is_bounded_and_still_told_apart() {
+    let texts: Vec<String> = (0..300).map(|n| format!("SET a.b{n} = '{n}'")).collect();
+    let many: Vec<_> = texts.iter().map(|text| (text.as_str(), "SET")).collect();
+    let conversation = |many: &[(&str, &str)], answer: &str| {
+        let mut whole = session(&[], &[], ASKED, answer);
+        let at = whole.len() - 2;
+        let sets = many.iter().flat_map(|(text, tag)| [client(query(text)), server(done(tag))]).collect::<Vec<_>>();
+        whole.splice(at..at, sets);
+        whole
+    };
+    let (a, b) = (conversation(&many, "a"), conversation(&many[1..], "b"));
+    let outcome = |whole: &[Said]| record_in(Protocol::Postgres, &origin(), whole, usize::MAX).calls;
+    let calls = [outcome(&a), outcome(&b)].concat();
+    let longest = calls.iter().map(|call| match &call.content {
+        Content::Wire(_, wire) => wire.messages[0].bytes.len(),
+        _ => 0,
+    });
+    assert!(longest.max().unwrap() < 10_000);
+    let book = book(&calls);
+    assert_eq!([replay(&book, &b), replay(&book, &a)], [value("b"), value("a")]);
+    assert_eq!(book.report().missed_count, 0);
+}
+
+#[test]
+fn recordings_that_leave_settings_out_answer_as_they_did() {
+    let whole = session(&[("TimeZone", "UTC")], &[("SET search_path TO one", "SET")], ASKED, "one");
+    let mut calls = record(Protocol::Postgres, &whole).calls;
+    for call in &mut calls[1..] {
+        let Content::Wire(_, wire) = &mut call.content else { panic!() };
+        let said: &[(&str, &str)] = &[("user", "u"), ("database", "d"), ("search_path", "one")];
+        let count = if wire.messages[1].bytes == query(ASKED) { 3 } else { 2 };
+        wire.messages[0].bytes = startup(&said[..count]);
+    }
+    let book = book(&calls);
+    assert_eq!(replay(&book, &whole), value("one"));
+    assert_eq!(book.report().missed_count, 0);
+}
