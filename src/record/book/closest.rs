@@ -220,7 +220,8 @@ fn requests(a: &Http, b: &Http, noise: &Fields, lines: &mut Vec<String>) {
 /// What chooses between the recordings of a call where nothing else does.
 fn secrets(known: &[Shown], asked: &[Shown], lines: &mut Vec<String>) {
     for secret in asked {
-        let mut of_name = known.iter().filter(|other| other.name == secret.name).peekable();
+        let mut of_name =
+            known.iter().filter(|other| (&other.name, other.place) == (&secret.name, secret.place)).peekable();
         let said = if of_name.peek().is_none() {
             "asked one, not recorded"
         } else if of_name.any(|other| other.is_like(secret)) {

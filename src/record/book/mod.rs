@@ -160,6 +160,8 @@ struct Entry {
     reusable: bool,
     named: bool,
     used: AtomicBool,
+    /// Whether it answered a call as one of a queue.
+    given: AtomicBool,
 }
 
 /// Recordings, and how they were used. All threads of a run share one.
@@ -248,7 +250,14 @@ impl Book {
         // A name is asked for as often as a resolver likes.
         let reusable = recording.reusable || is_session || protocol == Protocol::Dns;
         let (name, named) = (recording.name, recording.named);
-        self.entries.push(Entry { name, exchange, reusable, named, used: AtomicBool::new(false) });
+        self.entries.push(Entry {
+            name,
+            exchange,
+            reusable,
+            named,
+            used: AtomicBool::new(false),
+            given: AtomicBool::new(false),
+        });
     }
 
     fn key(&self, exchange: &Exchange, target: &Target, named: bool) -> Key {
@@ -300,9 +309,13 @@ impl Book {
         let last = queue.entries.len() - 1;
         let may_repeat = self.entries[queue.entries[last]].reusable;
         let advance = |next: usize| (next <= last).then_some(next + 1);
-        match queue.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, advance) {
-            Ok(next) => Some(queue.entries[next]),
-            Err(_) => may_repeat.then(|| queue.entries[last]),
+        loop {
+            match queue.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, advance) {
+                // It may have been given from another queue that it stands in.
+                Ok(next) if self.entries[queue.entries[next]].given.swap(true, Ordering::Relaxed) => {}
+                Ok(next) => return Some(queue.entries[next]),
+                Err(_) => return may_repeat.then(|| queue.entries[last]),
+            }
         }
     }
 

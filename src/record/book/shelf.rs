@@ -1,6 +1,7 @@
 //! The recordings of one key: which of them answers whom.
 //!
 //! Secrets are in no key, since a replay has others. But where several were recorded in one place, they choose the answer.
+//! Those that may be others with every page choose it where they are known, and otherwise do not matter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicUsize;
@@ -11,11 +12,18 @@ use crate::record::redact::{self, Shown};
 /// See the module. Recordings are put in by [`add`](Self::add), and then found after [`settle`](Self::settle).
 #[derive(Default)]
 pub(super) struct Shelf {
-    added: Vec<(Vec<Shown>, Vec<Shown>, usize)>,
-    by_place: Apart<Apart<Queue>>,
+    added: Vec<(Asked, usize)>,
+    by_place: Apart<Apart<Queues>>,
 }
 
-/// Recordings in their order.
+/// Recordings in their order, and those of them that were asked for with each secret that passes.
+#[derive(Default)]
+struct Queues {
+    all: Queue,
+    passing: BTreeMap<Shown, Queue>,
+}
+
+/// Recordings in their order. Some may stand in another queue as well.
 #[derive(Default)]
 pub(super) struct Queue {
     /// Places in the book, in order.
@@ -26,34 +34,68 @@ pub(super) struct Queue {
 
 impl Shelf {
     pub(super) fn add(&mut self, exchange: &Exchange, index: usize) {
-        let (places, credentials) = asked_with(exchange);
-        self.added.push((places, credentials, index));
+        self.added.push((Asked::with(exchange), index));
     }
 
     /// Finds out what tells the recordings apart.
     pub(super) fn settle(&mut self) {
         let added = std::mem::take(&mut self.added);
-        self.by_place =
-            Apart::of(added.into_iter().map(|(places, credentials, index)| (places, (credentials, index))), |here| {
-                Apart::of(here.into_iter(), |entries| Queue { entries, ..Queue::default() })
-            });
+        let by_place =
+            added.into_iter().map(|(asked, index)| (asked.places, (asked.credentials, asked.passing, index)));
+        self.by_place = Apart::of(by_place, |here| {
+            let by_caller = here.into_iter().map(|(credentials, passing, index)| (credentials, (passing, index)));
+            Apart::of(by_caller, Queues::of)
+        });
     }
 
     /// The recordings for a call.
-    pub(super) fn of(&self, asked: &Exchange) -> Option<&Queue> {
-        let (places, credentials) = asked_with(asked);
-        self.by_place.get(&places)?.get(&credentials)
+    pub(super) fn of(&self, exchange: &Exchange) -> Option<&Queue> {
+        let asked = Asked::with(exchange);
+        Some(self.by_place.get(&asked.places)?.get(&asked.credentials)?.with(&asked.passing))
     }
 }
 
-/// The secrets of what is asked, and of who asks.
-fn asked_with(exchange: &Exchange) -> (Vec<Shown>, Vec<Shown>) {
-    match &exchange.content {
-        Content::Http(http) | Content::Grpc(http) => {
-            (redact::places(&http.request), redact::credentials(&http.request))
+impl Queues {
+    fn of(recordings: Vec<(Vec<Shown>, usize)>) -> Self {
+        let mut queues = Self::default();
+        for (passing, index) in recordings {
+            queues.all.entries.push(index);
+            for secret in passing.into_iter().filter(|secret| !secret.digits.is_empty()) {
+                queues.passing.entry(secret).or_default().entries.push(index);
+            }
         }
-        Content::Wire(protocol, wire) => (redact::said(*protocol, wire), Vec::new()),
-        Content::Dns(_) => (Vec::new(), Vec::new()),
+        queues
+    }
+
+    /// Those of the known secret that the fewest were asked for with; all, if none is known.
+    fn with(&self, passing: &[Shown]) -> &Queue {
+        let is_known = |known: &Shown| {
+            passing.iter().any(|asked| asked.name == known.name && !asked.digits.is_empty() && asked.is_like(known))
+        };
+        let known = self.passing.iter().filter(|(secret, _)| is_known(secret)).map(|(_, queue)| queue);
+        known.min_by_key(|queue| queue.entries.len()).unwrap_or(&self.all)
+    }
+}
+
+/// The secrets of what is asked, of who asks, and those that may be others with every page.
+#[derive(Default)]
+struct Asked {
+    places: Vec<Shown>,
+    credentials: Vec<Shown>,
+    passing: Vec<Shown>,
+}
+
+impl Asked {
+    fn with(exchange: &Exchange) -> Self {
+        match &exchange.content {
+            Content::Http(http) | Content::Grpc(http) => Self {
+                places: redact::places(&http.request),
+                credentials: redact::credentials(&http.request),
+                passing: redact::passing(&http.request),
+            },
+            Content::Wire(protocol, wire) => Self { places: redact::said(*protocol, wire), ..Self::default() },
+            Content::Dns(_) => Self::default(),
+        }
     }
 }
 
@@ -62,13 +104,13 @@ fn asked_with(exchange: &Exchange) -> (Vec<Shown>, Vec<Shown>) {
 /// Where one secret of a name was recorded, it does not matter: a replay has another one. Where several were, each has its own
 /// answers, and any other has none. A call without any secret is never one with some.
 struct Apart<T> {
-    /// Names, with which of those of one name, of which there are several.
-    counting: BTreeSet<(String, usize)>,
+    /// Names and places, with which of those of one place, of which there are several.
+    counting: BTreeSet<Numbered>,
     all: BTreeMap<Vec<Option<String>>, T>,
 }
 
-/// Secrets by their names, each with its number among those of the same name.
-type Numbered = BTreeMap<(String, usize), String>;
+/// The name and the place of a secret, and its number among those of the same place.
+type Numbered = (String, u64, usize);
 
 impl<T> Default for Apart<T> {
     fn default() -> Self {
@@ -78,8 +120,9 @@ impl<T> Default for Apart<T> {
 
 impl<T> Apart<T> {
     fn of<I>(items: impl Iterator<Item = (Vec<Shown>, I)>, mut make: impl FnMut(Vec<I>) -> T) -> Self {
-        let items: Vec<(Numbered, I)> = items.map(|(secrets, item)| (numbered(&secrets), item)).collect();
-        let mut seen: BTreeMap<&(String, usize), &str> = BTreeMap::new();
+        let items: Vec<(BTreeMap<Numbered, String>, I)> =
+            items.map(|(secrets, item)| (numbered(&secrets), item)).collect();
+        let mut seen: BTreeMap<&Numbered, &str> = BTreeMap::new();
         let mut counting = BTreeSet::new();
         for (name, digits) in items.iter().flat_map(|(secrets, _)| secrets).filter(|(_, digits)| !digits.is_empty()) {
             let first = seen.entry(name).or_insert(digits);
@@ -115,20 +158,20 @@ impl<T> Apart<T> {
     }
 }
 
-/// Each by its name and which of those of this name it is.
-fn numbered(secrets: &[Shown]) -> BTreeMap<(String, usize), String> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+/// Each by its name, its place and which of those of this place it is.
+fn numbered(secrets: &[Shown]) -> BTreeMap<Numbered, String> {
+    let mut counts: BTreeMap<(&str, u64), usize> = BTreeMap::new();
     let mut all = BTreeMap::new();
     for secret in secrets {
-        let count = counts.entry(&secret.name).or_default();
-        all.insert((secret.name.clone(), *count), secret.digits.clone());
+        let count = counts.entry((&secret.name, secret.place)).or_default();
+        all.insert((secret.name.clone(), secret.place, *count), secret.digits.clone());
         *count += 1;
     }
     all
 }
 
 /// The digits of the secrets that count, and whether there are any.
-fn chosen(counting: &BTreeSet<(String, usize)>, secrets: &BTreeMap<(String, usize), String>) -> Vec<Option<String>> {
+fn chosen(counting: &BTreeSet<Numbered>, secrets: &BTreeMap<Numbered, String>) -> Vec<Option<String>> {
     let any = (!secrets.is_empty()).then(String::new);
     std::iter::once(any).chain(counting.iter().map(|name| secrets.get(name).cloned())).collect()
 }

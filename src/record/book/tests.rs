@@ -1,3 +1,4 @@
+mod callers;
 mod databases;
 
 use std::sync::Barrier;

@@ -35,7 +35,7 @@ pub(super) fn replace(request: &HttpRequest, response: &mut HttpResponse, marks:
 fn secrets(request: &HttpRequest) -> Vec<(Vec<u8>, bool)> {
     let mut found = Vec::new();
     in_request(request, &mut |secret: &Secret<'_>| {
-        let is_one = secret.value.len() >= MIN_ECHOED_BYTES && secret.form != Form::Number;
+        let is_one = secret.value.len() >= MIN_ECHOED_BYTES && !matches!(secret.form, Form::Number | Form::Caller);
         if is_one && known(secret.value).is_none() {
             found.push((secret.value.to_vec(), secret.guessable));
         }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::names::{is_description, is_doubtful, is_secret_key, is_secret_number};
+use super::walk::below;
 
 /// A value that is a secret or may hold one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub(super) struct Found<'a> {
     pub(super) at: Range<usize>,
     /// Whether it is a number, which has no quotes around it.
     pub(super) is_number: bool,
+    /// The hash of the keys and places in lists that lead to it: the same in whichever order keys are written.
+    pub(super) place: u64,
 }
 
 /// Deepest nesting that is looked into; what is deeper is taken for a part of what it is in.
@@ -31,6 +34,9 @@ struct Open<'a> {
     /// The name and the value of a pair.
     name: Option<Cow<'a, str>>,
     value: Option<Range<usize>>,
+    /// What it stands in, and how many values of a list are before the next one.
+    place: u64,
+    count: usize,
 }
 
 impl<'a> Open<'a> {
@@ -50,6 +56,14 @@ impl<'a> Open<'a> {
         self.secret_key().filter(|key| is_kind(key)).cloned()
     }
 
+    /// The place of the next value.
+    fn next_place(&self) -> u64 {
+        match &self.key {
+            Some(key) => below(self.place, key),
+            None => below(self.place, self.count),
+        }
+    }
+
     fn text(&mut self, bytes: &'a [u8], at: Range<usize>, found: &mut Vec<Found<'a>>) {
         let secret = self.secret_key().cloned();
         match self.key.as_deref() {
@@ -57,7 +71,7 @@ impl<'a> Open<'a> {
             Some(key) if NAMES.contains(&key) => self.name = Some(unescaped(&bytes[at.clone()])),
             _ => {}
         }
-        found.push(Found { key: secret.unwrap_or_default(), at, is_number: false });
+        found.push(Found { key: secret.unwrap_or_default(), at, is_number: false, place: self.next_place() });
     }
 
     /// Makes the value of a pair a secret, if the name says so.
@@ -92,8 +106,8 @@ pub(super) fn values(bytes: &[u8]) -> Vec<Found<'_>> {
                 }
             }
             b'{' | b'[' if outer.len() < MAX_DEPTH => {
-                let secret = here.secret_within(byte == b'[');
-                outer.push(std::mem::replace(&mut here, Open { secret, ..Open::default() }));
+                let (secret, place) = (here.secret_within(byte == b'['), here.next_place());
+                outer.push(std::mem::replace(&mut here, Open { secret, place, ..Open::default() }));
             }
             b'{' | b'[' => too_deep += 1,
             b'}' | b']' if too_deep > 0 => too_deep -= 1,
@@ -101,13 +115,16 @@ pub(super) fn values(bytes: &[u8]) -> Vec<Found<'_>> {
                 here.close(&mut found);
                 here = outer.pop().unwrap_or_default();
             }
-            b',' => here.key = None,
+            b',' => {
+                here.key = None;
+                here.count += 1;
+            }
             _ if byte.is_ascii_alphanumeric() || byte == b'-' => {
                 let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
                 end = at + bytes[at..].iter().take_while(is_part).count();
                 let is_number = byte == b'-' || byte.is_ascii_digit();
                 if let Some(key) = here.secret_key().filter(|key| is_number && is_secret_number(key)) {
-                    found.push(Found { key: key.clone(), at: at..end, is_number: true });
+                    found.push(Found { key: key.clone(), at: at..end, is_number: true, place: here.next_place() });
                 }
             }
             _ => {}

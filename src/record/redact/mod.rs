@@ -27,7 +27,7 @@ pub use placeholder::{MARKED, REDACTED};
 pub(in crate::record) use redis::command;
 pub use wires::{said, wire};
 
-use names::{decoded, is_password, tells_who};
+use names::{decoded, is_password, passes, tells_who};
 use placeholder::{Marks, digits};
 use walk::{Form, Replace, Secret};
 
@@ -40,6 +40,8 @@ use super::exchange::{Content, Exchange, Http, HttpRequest, HttpResponse};
 pub struct Shown {
     /// The name of the field, key or parameter, in lower case.
     pub name: String,
+    /// What it stands in: the hash of the keys and places in lists before the name. Zero where there are none.
+    pub place: u64,
     /// In hexadecimal.
     pub digits: String,
 }
@@ -51,17 +53,27 @@ impl Shown {
     }
 
     fn new(secret: &Secret<'_>) -> Self {
-        Self { name: decoded(secret.name).to_ascii_lowercase(), digits: digits(secret.value) }
+        let name = decoded(secret.name).to_ascii_lowercase();
+        Self { name, place: secret.place, digits: digits(secret.value) }
     }
 }
 
 /// The credentials that a request carries, by name. Cookies are none of them, since they change with every login, and
-/// signatures, which change with every request.
+/// signatures, which change with every request; who signs is.
 pub fn credentials(request: &HttpRequest) -> Vec<Shown> {
+    in_fields(request, tells_who)
+}
+
+/// The secrets in fields of a request that may be others with every page, by name.
+pub fn passing(request: &HttpRequest) -> Vec<Shown> {
+    in_fields(request, passes)
+}
+
+fn in_fields(request: &HttpRequest, is_one: fn(&str) -> bool) -> Vec<Shown> {
     let mut found = Vec::new();
-    for (name, value) in request.headers.iter().filter(|(name, value)| tells_who(name, value)) {
+    for (name, value) in request.headers.iter().filter(|(name, _)| is_one(name)) {
         walk::field(name, value, &mut |secret| {
-            if secret.form == Form::Field {
+            if matches!(secret.form, Form::Field | Form::Caller) {
                 found.push(Shown::new(secret));
             }
             None
@@ -71,7 +83,7 @@ pub fn credentials(request: &HttpRequest) -> Vec<Shown> {
     found
 }
 
-/// The secrets in the path and the body of a request, by name; those of one name in their order.
+/// The secrets in the path and the body of a request, by name and place; those of one place in their order.
 pub fn places(request: &HttpRequest) -> Vec<Shown> {
     let mut found = Vec::new();
     let mut look = |secret: &Secret<'_>| {
@@ -80,7 +92,7 @@ pub fn places(request: &HttpRequest) -> Vec<Shown> {
     };
     walk::path(&request.path, &mut look);
     walk::body(&request.headers, &request.body, &mut look);
-    found.sort_by(|one, other| one.name.cmp(&other.name));
+    found.sort_by(|one, other| (&one.name, one.place).cmp(&(&other.name, other.place)));
     found
 }
 
@@ -234,9 +246,9 @@ fn given(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
     match secret.form {
         Form::Number => b"0".to_vec(),
         Form::Text if is_password(secret.name) => hidden(secret, marks),
-        Form::Text | Form::Field if is_redacted(secret) => secret.value.to_vec(),
-        Form::Text | Form::Field => marks.stand_in(secret.value, secret.guessable),
-        Form::Cookie | Form::Address => hidden(secret, marks),
+        Form::Text | Form::Field | Form::Signature if is_redacted(secret) => secret.value.to_vec(),
+        Form::Text | Form::Field | Form::Signature => marks.stand_in(secret.value, secret.guessable),
+        Form::Cookie | Form::Address | Form::Caller => hidden(secret, marks),
     }
 }
 
@@ -246,7 +258,7 @@ fn hidden(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
         Form::Cookie => REDACTED.as_bytes().to_vec(),
         Form::Number => [b"\"", &marks.marked(secret.value, secret.guessable)[..], b"\""].concat(),
         Form::Address => marks.stand_in(secret.value, secret.guessable),
-        Form::Field | Form::Text => marks.marked(secret.value, secret.guessable),
+        Form::Field | Form::Caller | Form::Signature | Form::Text => marks.marked(secret.value, secret.guessable),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Fields of HTTP, in lower case.
-const HEADERS: [&str; 25] = [
+const HEADERS: [&str; 31] = [
     "authorization",
     "proxy-authorization",
     "cookie",
@@ -25,6 +25,12 @@ const HEADERS: [&str; 25] = [
     "x-gitlab-token",
     "x-shopify-access-token",
     "x-subject-token",
+    "x-auth",
+    "x-credential",
+    "x-credentials",
+    "x-key",
+    "x-pin",
+    "x-signing-key",
     "auth",
     "authentication",
     "x-authentication",
@@ -52,10 +58,23 @@ const HEADER_NOT: [&str; 13] = [
     "input",
     "control",
 ];
-/// Words of names of such fields that change with every request or login: they do not tell who asks.
-const HEADER_PASSING: [&str; 7] = ["cookie", "signature", "session", "csrf", "xsrf", "nonce", "digest"];
-/// Schemes of authentication whose secret is made for each request.
-const SIGNED_SCHEMES: [&str; 6] = ["digest", "signature", "hawk", "oauth", "negotiate", "aws4-hmac-sha256"];
+/// Fields of cookies, which change with every login: they do not tell who asks.
+const COOKIES: [&str; 4] = ["cookie", "set-cookie", "cookie2", "set-cookie2"];
+/// Words of names of fields that change with every request: they do not tell who asks.
+const HEADER_SIGNATURES: [&str; 2] = ["signature", "digest"];
+/// Words of names of fields that may change with every page: they tell who asks only where they are known.
+const HEADER_PASSING: [&str; 3] = ["csrf", "xsrf", "nonce"];
+/// Schemes of authentication whose secret is made for each request, each with the parameters that name the caller, the
+/// most telling first (RFC 7616, 3.4; RFC 5849, 3.1; "Signing HTTP Messages", draft 12, 2.1; AWS, "Signature Version 4").
+const SIGNED_SCHEMES: [(&str, &[&str]); 7] = [
+    ("digest", &["username", "username*"]),
+    ("signature", &["keyid"]),
+    ("hawk", &["id"]),
+    ("oauth", &["oauth_token", "oauth_consumer_key"]),
+    ("negotiate", &[]),
+    ("aws4-hmac-sha256", &["credential"]),
+    ("aws4-ecdsa-p256-sha256", &["credential"]),
+];
 /// Their beginning.
 const HEADER_BEGIN: &str = "x-auth-";
 
@@ -142,12 +161,23 @@ pub fn is_secret_header(name: &str) -> bool {
     is_secret && !has(&HEADER_NOT)
 }
 
-/// Whether a secret field of HTTP, with this value, tells who asks: as long as a login lasts, and longer.
-pub(super) fn tells_who(name: &str, value: &[u8]) -> bool {
-    let passes = HEADER_PASSING.iter().any(|part| name.to_ascii_lowercase().contains(part));
-    let scheme = value.trim_ascii().split(|byte| *byte == b' ').next().unwrap_or_default();
-    let is_signed = SIGNED_SCHEMES.iter().any(|signed| scheme.eq_ignore_ascii_case(signed.as_bytes()));
-    !passes && !is_signed
+/// Whether a secret field of HTTP tells who asks: as long as a login lasts, and longer.
+pub(super) fn tells_who(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let is_signature = HEADER_SIGNATURES.iter().any(|part| name.contains(part));
+    !COOKIES.contains(&name.as_str()) && !is_signature && !passes(&name)
+}
+
+/// Whether a secret field of HTTP may be another one with every page.
+pub(super) fn passes(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    HEADER_PASSING.iter().any(|part| name.contains(part))
+}
+
+/// The parameters that name the caller where a scheme of authentication signs requests; `None` of other schemes.
+pub(super) fn callers(scheme: &[u8]) -> Option<&'static [&'static str]> {
+    let known = SIGNED_SCHEMES.iter().find(|(signed, _)| scheme.eq_ignore_ascii_case(signed.as_bytes()));
+    known.map(|(_, callers)| *callers)
 }
 
 /// Whether a key of JSON holds a secret.

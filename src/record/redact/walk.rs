@@ -1,8 +1,10 @@
 //! Where secrets stand in what is said over HTTP.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
-use super::names::{decoded, is_password, is_secret_header, is_secret_parameter};
+use super::names::{callers, decoded, is_password, is_secret_header, is_secret_parameter};
+use super::placeholder::MARKED;
 use super::{json, paths, xml};
 
 /// A secret where it stands.
@@ -16,13 +18,27 @@ pub(super) struct Secret<'a> {
     pub(super) form: Form,
     /// Whether it may have been thought of by a person.
     pub(super) guessable: bool,
+    /// What it stands in, beside its name: the hash of the keys and places in lists that lead to it. Zero at the top.
+    pub(super) place: u64,
 }
 
 impl<'a> Secret<'a> {
     /// A password that has no name, or one of many.
     pub(super) fn password(value: &'a [u8], form: Form) -> Self {
-        Self { name: "password", value, form, guessable: true }
+        Self { name: "password", value, form, guessable: true, place: 0 }
     }
+}
+
+/// The place of what stands under a key, or at a number, in this place.
+pub(super) fn below(place: u64, step: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (place, step).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Says what stands for a secret in a part that stands in this place.
+fn beneath<'a>(place: u64, replace: Replace<'a>) -> impl FnMut(&Secret<'_>) -> Option<Vec<u8>> + 'a {
+    move |secret| replace(&Secret { place: below(place, secret.place), ..*secret })
 }
 
 /// What a secret is a part of.
@@ -30,6 +46,10 @@ impl<'a> Secret<'a> {
 pub(super) enum Form {
     /// Credentials in a field of HTTP.
     Field,
+    /// Who signs a request, in a field of HTTP: a name, and no secret that an answer would repeat.
+    Caller,
+    /// What is made for one request, in a field of HTTP.
+    Signature,
     /// A cookie.
     Cookie,
     /// A parameter, or a text of JSON.
@@ -77,7 +97,7 @@ pub(super) fn path(path: &str, replace: Replace<'_>) -> Option<String> {
     let (before, query) = path.split_once('?').map_or((path, None), |(before, query)| (before, Some(query)));
     let token = paths::token(before).and_then(|at| {
         let value = &before.as_bytes()[at.clone()];
-        let other = replace(&Secret { name: "path", value, form: Form::Address, guessable: false })?;
+        let other = replace(&Secret { name: "path", value, form: Form::Address, guessable: false, place: 0 })?;
         Some([&before[..at.start], &String::from_utf8_lossy(&other), &before[at.end..]].concat())
     });
     let other = query.and_then(|query| parameters(query.as_bytes(), replace));
@@ -99,11 +119,16 @@ pub(super) fn field(name: &str, value: &[u8], replace: Replace<'_>) -> Option<Ve
     }
     let is_address = ["location", "content-location", "referer", "link", "refresh"];
     if is_address.iter().any(|known| name.eq_ignore_ascii_case(known)) {
-        let without = links(value, replace);
-        let rest = addresses(without.as_deref().unwrap_or(value), replace);
-        return rest.or(without);
+        return linked(value, replace);
     }
     addresses(value, replace)
+}
+
+/// Parameters of addresses and passwords in them.
+fn linked(value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    let without = links(value, replace);
+    let rest = addresses(without.as_deref().unwrap_or(value), replace);
+    rest.or(without)
 }
 
 /// A secret value of which stays what is none: the scheme of authentication, names and attributes of cookies.
@@ -112,7 +137,8 @@ fn credentials(name: &str, value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>
     let start = value.len() - value.trim_ascii_start().len();
     let end = value.trim_ascii_end().len().max(start);
     let text = &value[start..end];
-    let secret = |at: &Range<usize>, form, guessable| Secret { name, value: &value[at.clone()], form, guessable };
+    let secret =
+        |at: &Range<usize>, form, guessable| Secret { name, value: &value[at.clone()], form, guessable, place: 0 };
     match name {
         "cookie" | "set-cookie" => {
             let mut from = 0;
@@ -133,10 +159,54 @@ fn credentials(name: &str, value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>
             });
             let at = start + scheme.map_or(0, |at| at + 1)..end;
             let guessable = scheme.is_some_and(|at| !text[..at].eq_ignore_ascii_case(b"bearer")) || is_password(name);
-            edit.put(at.clone(), replace(&secret(&at, Form::Field, guessable)));
+            for (at, form) in signed(scheme.map_or(&[], |at| &text[..at]), value, at) {
+                edit.put(at.clone(), replace(&secret(&at, form, guessable)));
+            }
         }
     }
     edit.end()
+}
+
+/// The parts of credentials, which stand here: where requests are signed, who signs and what is said before and after.
+fn signed(scheme: &[u8], value: &[u8], all: Range<usize>) -> Vec<(Range<usize>, Form)> {
+    let Some(names) = callers(scheme) else { return vec![(all, Form::Field)] };
+    let Some(caller) = names.iter().find_map(|name| parameter(value, all.clone(), name)) else {
+        // `OAuth` is also said before a token that is not signed.
+        let is_token = !names.is_empty() && !value[all.clone()].contains(&b'=');
+        return vec![(all, if is_token { Form::Field } else { Form::Signature })];
+    };
+    let is_between = |byte: &u8| b"\"'/, ".contains(byte);
+    let name_start =
+        caller.start - value[all.start..caller.start].iter().rev().take_while(|byte| **byte != b'=').count();
+    let before = &value[all.start..name_start];
+    let before = all.start..before.iter().rposition(|byte| *byte == b',').map_or(all.start, |comma| all.start + comma);
+    let after = caller.end + value[caller.end..all.end].iter().take_while(|byte| is_between(byte)).count()..all.end;
+    let parts = [(before, Form::Signature), (caller, Form::Caller), (after, Form::Signature)];
+    parts.into_iter().filter(|(at, _)| !at.is_empty()).collect()
+}
+
+/// The value of a parameter among those that stand here (RFC 9110, 11.2), up to the first `/` if it has no quotes.
+fn parameter(value: &[u8], all: Range<usize>, name: &str) -> Option<Range<usize>> {
+    let mut start = all.start;
+    while start < all.end {
+        let rest = &value[start..all.end];
+        let equals = memchr::memchr(b'=', rest)?;
+        // What is no pair, such as what stands for those before the caller, is passed over.
+        let word = rest[..equals].rsplit(|byte| *byte == b',').next().unwrap_or_default();
+        let is_named = word.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
+        let quote = equals + 1 + (rest.len() - equals - 1 - rest[equals + 1..].trim_ascii_start().len());
+        let (from, to) = if rest.get(quote) == Some(&b'"') {
+            (quote + 1, quote + 1 + memchr::memchr(b'"', &rest[quote + 1..])?)
+        } else {
+            (quote, memchr::memchr(b',', &rest[quote..]).map_or(rest.len(), |length| quote + length))
+        };
+        if is_named {
+            let to = if from > quote { to } else { memchr::memchr(b'/', &rest[from..to]).map_or(to, |at| from + at) };
+            return (from < to).then_some(start + from..start + to);
+        }
+        start += memchr::memchr(b',', &rest[to..])? + to + 1;
+    }
+    None
 }
 
 /// Parameters of addresses in a text, in queries and in fragments.
@@ -148,7 +218,10 @@ fn links(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
         let end = bytes[start..].iter().position(ends).map_or(bytes.len(), |length| start + length);
         if let Some(equals) = memchr::memchr(b'=', &bytes[start..end]) {
             let name = String::from_utf8_lossy(&bytes[start..start + equals]);
-            let value = start + equals + 1..end;
+            let value = start + equals + 1;
+            // What stands for a secret may have a space in it.
+            let marked = bytes[value..].starts_with(MARKED.as_bytes()).then(|| memchr::memchr(b']', &bytes[value..]));
+            let value = value..marked.flatten().map_or(end, |length| value + length + 1);
             if is_secret_parameter(&name) && !value.is_empty() {
                 let other = replace(&text(&name, &bytes[value.clone()]));
                 edit.put(value, other);
@@ -160,7 +233,7 @@ fn links(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
 }
 
 fn text<'a>(name: &'a str, value: &'a [u8]) -> Secret<'a> {
-    Secret { name, value, form: Form::Text, guessable: is_password(name) }
+    Secret { name, value, form: Form::Text, guessable: is_password(name), place: 0 }
 }
 
 /// A form, or a text that is JSON or holds some. What other bodies hold may have its length beside it.
@@ -168,7 +241,15 @@ pub(super) fn body(headers: &[(String, Vec<u8>)], body: &[u8], replace: Replace<
     let field = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     let field = field.map(|(_, value)| String::from_utf8_lossy(value)).unwrap_or_default();
     let kind = field.to_ascii_lowercase();
-    if kind.starts_with("application/x-www-form-urlencoded") {
+    // Programs say it is a form where nobody told them what it is.
+    let first = body.trim_ascii_start().first();
+    let looks_so = matches!(first, Some(b'{' | b'['));
+    let is_form = kind.starts_with("application/x-www-form-urlencoded");
+    let is_vague = is_form || kind.is_empty() || kind.starts_with("text/plain");
+    if is_vague && first == Some(&b'<') {
+        return elements(body, replace);
+    }
+    if is_form && !looks_so {
         return parameters(body, replace);
     }
     if kind.starts_with("multipart/form-data") {
@@ -180,8 +261,7 @@ pub(super) fn body(headers: &[(String, Vec<u8>)], body: &[u8], replace: Replace<
     }
     let has_lengths = kind.contains("grpc") || kind.contains("protobuf");
     let is_text = kind.is_empty() || kind.starts_with("text/") || kind.contains("json") || kind.contains("javascript");
-    let looks_so = || matches!(body.trim_ascii_start().first(), Some(b'{' | b'['));
-    if !has_lengths && (is_text || looks_so()) { texts(body, replace, true) } else { None }
+    if !has_lengths && (is_text || looks_so) { texts(body, replace, true) } else { None }
 }
 
 /// JSON; `outermost` if JSON may stand in its texts.
@@ -193,12 +273,13 @@ fn texts(bytes: &[u8], replace: Replace<'_>, outermost: bool) -> Option<Vec<u8>>
             None
         } else if !found.key.is_empty() {
             let form = if found.is_number { Form::Number } else { Form::Text };
-            replace(&Secret { form, ..text(&found.key, value) })
+            replace(&Secret { form, place: found.place, ..text(&found.key, value) })
         } else if outermost {
             let inner = json::unescaped(value);
-            within(inner.as_bytes(), replace).map(|inner| json::escaped(&String::from_utf8_lossy(&inner)))
+            let inner = within(inner.as_bytes(), &mut beneath(found.place, replace));
+            inner.map(|inner| json::escaped(&String::from_utf8_lossy(&inner)))
         } else {
-            addresses(value, replace)
+            addresses(value, &mut beneath(found.place, replace))
         };
         edit.put(found.at, other);
     }
@@ -236,7 +317,11 @@ fn parameters(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
                 replace(&text(&name, value))
             } else if memchr::memchr2(b'%', b':', value).is_some() {
                 let plain = String::from_utf8_lossy(value);
-                within(decoded(&plain).as_bytes(), replace).map(|other| encoded(&other))
+                let place = below(0, decoded(&name));
+                let (plain, mut replace) = (decoded(&plain), beneath(place, replace));
+                let is_address = plain.starts_with('/') || plain.contains("://");
+                let part = if is_address { linked } else { within };
+                part(plain.as_bytes(), &mut replace).map(|other| encoded(&other))
             } else {
                 None
             };

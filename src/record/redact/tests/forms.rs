@@ -270,3 +270,39 @@ fn tokens_in_paths_of_known_services() {
         assert_eq!(path(plain), plain);
     }
 }
+
+#[test]
+fn bodies_whose_media_type_says_nothing() {
+    for kind in ["application/x-www-form-urlencoded", "text/plain", ""] {
+        let cases = [
+            (r#"{"password":"abc"}"#, r#"{"password":"[redacted ba78]"}"#),
+            (r#" [{"api_key":"abc"}]"#, r#" [{"api_key":"[redacted ba78]"}]"#),
+            ("<a><password>abc</password></a>", "<a><password>[redacted ba78]</password></a>"),
+        ];
+        for (body, expected) in cases {
+            assert_eq!(kept(kind, body), expected, "{kind}");
+        }
+    }
+}
+
+#[test]
+fn addresses_in_parameters_and_more_names_of_fields() {
+    let fields = ["X-Auth", "X-Credentials", "X-Key", "X-Pin", "X-Signing-Key"];
+    let mut call = call(
+        "/?redirect=https%3A%2F%2Fb%2F%3Faccess_token%3Dabc%26x%3D1&next=%2Fc%23token%3Dabc",
+        &fields.map(|name| (name, "abc")),
+        "",
+        &[],
+        "",
+    );
+    exchange(&mut call);
+    let once = call.clone();
+    exchange(&mut call);
+    assert_eq!(call, once, "a second time changes something");
+    let (path, headers, ..) = told(&call);
+    let stand_in = "%5Bredacted%20ba78%5D";
+    let expected =
+        format!("/?redirect=https%3A%2F%2Fb%2F%3Faccess_token%3D{stand_in}%26x%3D1&next=%2Fc%23token%3D{stand_in}");
+    assert_eq!(path, expected);
+    assert_eq!(headers, fields.map(|name| format!("{name}: [redacted ba78]")));
+}

@@ -1,0 +1,110 @@
+//! Who asks, and which secret stands where: each is given its own answer.
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+
+/// `GET /me` with these fields.
+fn me(fields: &[(&str, &str)], answer: &str) -> Exchange {
+    let mut call = answered(get("/me"), answer);
+    let fields = fields.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()));
+    http(&mut call).request.headers.extend(fields);
+    call
+}
+
+/// A book of these calls as they are written.
+fn kept(mut calls: Vec<Exchange>) -> Book {
+    redact::exchanges(&mut calls);
+    Book::new(calls, Noise::default())
+}
+
+#[test]
+fn sessions_in_fields_choose_the_answer() {
+    for name in ["X-Session-Token", "X-Session-Id", "Session", "X-Cookie-Token"] {
+        let of = |who: &str| me(&[(name, who)], who);
+        let book = kept(vec![of("alice"), of("bob")]);
+        assert_eq!(ask(&book, &of("bob")), Ok("bob".to_owned()), "{name}");
+        assert!(book.find(&of("eve")).is_err(), "{name}");
+        assert_eq!(ask(&book, &of("alice")), Ok("alice".to_owned()), "{name}");
+        assert_eq!(ask(&kept(vec![of("alice")]), &of("eve")), Ok("alice".to_owned()), "{name}");
+    }
+}
+
+#[test]
+fn what_passes_chooses_where_it_is_known() {
+    for name in ["X-CSRF-Token", "X-XSRF-Token", "X-Nonce-Token"] {
+        let of = |who: &str| me(&[(name, who), ("X-Csrf-Shared", "same")], who);
+        let book = kept(vec![of("1"), of("2"), of("3"), of("4")]);
+        let answers = ["3", "new", "2", "3", "4", "other"].map(|who| ask(&book, &of(who)).ok());
+        let expected = [Some("3"), Some("1"), Some("2"), None, Some("4"), None].map(|answer| answer.map(str::to_owned));
+        assert_eq!(answers, expected, "{name}");
+    }
+}
+
+#[test]
+fn who_signs_chooses_the_answer() {
+    type Make<'a> = &'a dyn Fn(&str, usize) -> String;
+    let ways: [Make<'_>; 8] = [
+        &|who, n| {
+            format!(
+                "AWS4-HMAC-SHA256 Credential=AKIA{who}/2026010{n}/eu/s3/aws4_request, SignedHeaders=host, Signature={n}"
+            )
+        },
+        &|who, n| {
+            format!(
+                "AWS4-HMAC-SHA256 SignedHeaders=host,Signature={n},Credential=AKIA{who}/2026010{n}/eu/s3/aws4_request"
+            )
+        },
+        &|who, n| format!("AWS4-ECDSA-P256-SHA256 Credential=AKIA{who}/2026010{n}/s3/aws4_request, Signature={n}"),
+        &|who, n| format!("Digest username=\"{who}\", realm=\"a, b\", nonce=\"{n}\", response=\"{n}\""),
+        &|who, n| format!("Digest realm=\"username=x, y\", nonce={n}, username = \"{who}\", response=\"{n}\""),
+        &|who, n| format!("OAuth oauth_consumer_key=\"k\", oauth_token=\"{who}\", oauth_signature=\"{n}\""),
+        &|who, n| format!("Hawk id=\"{who}\", ts=\"{n}\", mac=\"{n}=\""),
+        &|who, n| format!("Signature keyId=\"{who}\",signature=\"{n}=\""),
+    ];
+    for (index, way) in ways.into_iter().enumerate() {
+        let of = |who: &str, n| me(&[("Authorization", &way(who, n))], who);
+        let book = kept(vec![of("alice", 1), of("bob", 2), of("alice", 3)]);
+        assert_eq!(ask(&book, &of("bob", 4)), Ok("bob".to_owned()), "{index}");
+        assert!(book.find(&of("eve", 5)).is_err(), "{index}");
+        assert_eq!(ask(&book, &of("alice", 6)), Ok("alice".to_owned()), "{index}");
+        assert_eq!(ask(&book, &of("alice", 7)), Ok("alice".to_owned()), "{index}");
+        assert_eq!(ask(&kept(vec![of("alice", 1)]), &of("eve", 2)), Ok("alice".to_owned()), "{index}");
+    }
+    let token = |who: &str| me(&[("Authorization", &format!("OAuth {who}"))], who);
+    assert_eq!(ask(&kept(vec![token("alice"), token("bob")]), &token("bob")), Ok("bob".to_owned()));
+}
+
+#[test]
+fn a_secret_is_known_by_its_keys_in_whichever_order_they_come() {
+    let bodies: [&dyn Fn(&str, &str) -> [String; 2]; 4] = [
+        &|a, b| {
+            let (a, b) = (format!(r#""a":{{"password":"{a}"}}"#), format!(r#""b":{{"password":"{b}"}}"#));
+            [format!("{{{a},{b}}}"), format!("{{{b},{a}}}")]
+        },
+        &|a, b| {
+            let (a, b) = (format!(r#""a":[{{"token":"{a}"}}]"#), format!(r#""b":[1,{{"token":"{b}"}}]"#));
+            [format!("{{{a},{b}}}"), format!("{{{b},{a}}}")]
+        },
+        &|a, b| {
+            let (a, b) = (format!(r#""a":"redis://u:{a}@h""#), format!(r#""b":"redis://u:{b}@h""#));
+            [format!("{{{a},{b}}}"), format!("{{{b},{a}}}")]
+        },
+        &|a, b| {
+            let (a, b) = (format!(r#""secret":{{"x":"{a}""#), format!(r#""y":"{b}"}}"#));
+            let (x, y) = (a.trim_start_matches(r#""secret":{"#), b.trim_end_matches('}'));
+            [format!("{{{a},{b}}}"), format!(r#"{{"secret":{{{y},{x}}}}}"#)]
+        },
+    ];
+    for (index, body) in bodies.into_iter().enumerate() {
+        let of = |a, b| answered(post(&body(a, b)[0]), a);
+        let turned = |a, b| post(&body(a, b)[1]);
+        let book = kept(vec![of("one", "two"), of("two", "one")]);
+        assert_eq!(ask(&book, &turned("two", "one")), Ok("two".to_owned()), "{index}");
+        assert!(book.find(&turned("one", "one")).is_err(), "{index}");
+        assert_eq!(ask(&book, &turned("one", "two")), Ok("one".to_owned()), "{index}");
+    }
+    let query = |path: &str, answer| answered(get(path), answer);
+    let book = kept(vec![query("/?a=x://u:one@h&b=x://u:two@h", "1"), query("/?a=x://u:two@h&b=x://u:one@h", "2")]);
+    assert_eq!(ask(&book, &get("/?b=x://u:one@h&a=x://u:two@h")), Ok("2".to_owned()));
+}
