@@ -108,7 +108,7 @@ mod tests {
         // It would be short enough to be kept, if it were read: only the last of equal names counts.
         let many = format!("{{{}\"a\":1}}", "\"a\":1,".repeat(MAX_KEPT_ARGUMENTS_BYTES));
         assert_eq!(of(&many).0, json!({"sha256": hex(&Sha256::digest(&many)), "bytes": many.len()}));
-        for (text, count) in [("1", 1), (r#"{"a":[1,2],"b":"\",:[{"}"#, 6), (r#"["\\\\",1]"#, 3), ("", 1)] {
+        for (text, count) in [("1", 1), (r#"{"a":[1,2],"b":"\",:[{"}"#, 7), (r#"["\\\\",1]"#, 3), ("", 1)] {
             assert_eq!(values(text), count, "{text}");
         }
     }

@@ -82,7 +82,8 @@ fn a_message_may_come_in_pieces_and_be_the_beginning_of_another() {
             for piece in message.as_bytes().chunks(2) {
                 stream.write_all(piece).unwrap();
             }
-            stream.shutdown(Shutdown::Write).unwrap();
+            // Who needs no end to answer may have answered and gone, and where many do the kernel forgets them with a reset.
+            let _ = stream.shutdown(Shutdown::Write);
             let mut got = Vec::new();
             stream.read_to_end(&mut got).unwrap();
             text(&got)
