@@ -185,9 +185,7 @@ fn a_call_that_is_given_up_is_entered_once() {
         while !stage.at_work.load(SeqCst) {
             std::thread::yield_now();
         }
-        // It was seen at work when it began.
-        let given_up = [(); 2].map(|()| stage.session.give_up(Duration::ZERO).len());
-        assert_eq!(given_up, [0, 1]);
+        assert_eq!(stage.session.give_up(Duration::ZERO).len(), 1);
         let given_up = stage.last();
         assert_eq!((given_up.outcome, given_up.code), (Ending::GaveUp, None));
         stage.release.send(()).unwrap();
