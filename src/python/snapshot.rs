@@ -183,6 +183,7 @@ impl Visitor for Looker<'_> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make what is looked at")]
 mod tests {
     use super::*;
     use crate::policy::{Access, Grant, Policy};

@@ -211,7 +211,7 @@ fn no_call_is_served_that_cannot_be_written_down() {
     };
     assert!(said.contains("No space left on device") && said.contains("what it did stands"), "{said}");
     assert!(!said.contains(&logs), "{said}");
-    assert!(tree.path(&format!("work/{number}")).exists());
+    assert!(tree.path(format!("work/{number}")).exists());
     let refused = write(&mut server, "not").unwrap();
     assert!(refused.contains("nothing of this call was done"), "{refused}");
     assert!(!tree.path("work/not").exists());

@@ -37,7 +37,7 @@ pub(super) fn below(place: u64, step: impl Hash) -> u64 {
 }
 
 /// Says what stands for a secret in a part that stands in this place.
-fn beneath<'a>(place: u64, replace: Replace<'a>) -> impl FnMut(&Secret<'_>) -> Option<Vec<u8>> + 'a {
+fn beneath(place: u64, replace: Replace<'_>) -> impl FnMut(&Secret<'_>) -> Option<Vec<u8>> + '_ {
     move |secret| replace(&Secret { place: below(place, secret.place), ..*secret })
 }
 

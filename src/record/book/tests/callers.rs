@@ -75,9 +75,12 @@ fn who_signs_chooses_the_answer() {
     assert_eq!(ask(&kept(vec![token("alice"), token("bob")]), &token("bob")), Ok("bob".to_owned()));
 }
 
+/// One body with two secrets, and the same with its keys in another order.
+type Bodies<'a> = &'a dyn Fn(&str, &str) -> [String; 2];
+
 #[test]
 fn a_secret_is_known_by_its_keys_in_whichever_order_they_come() {
-    let bodies: [&dyn Fn(&str, &str) -> [String; 2]; 4] = [
+    let bodies: [Bodies; 4] = [
         &|a, b| {
             let (a, b) = (format!(r#""a":{{"password":"{a}"}}"#), format!(r#""b":{{"password":"{b}"}}"#));
             [format!("{{{a},{b}}}"), format!("{{{b},{a}}}")]
