@@ -34,10 +34,14 @@ fn start_endless(tree: &Tree, server: &mut Server) -> (Value, Pid) {
     params["arguments"]["workingDirectory"] = json!(tree.text("work"));
     params["_meta"] = json!({"progressToken": name});
     let id = server.send("tools/call", params);
-    // Half a second in, when the first report comes, the number is there.
-    while server.recv()["params"]["progressToken"] != *name {}
-    let pid = tree.read(&format!("work/{name}")).trim().parse().unwrap();
-    (id, Pid::from_raw(pid).unwrap())
+    // With one of the reports the number is there.
+    loop {
+        while server.recv()["params"]["progressToken"] != *name {}
+        let note = std::fs::read_to_string(tree.path(&format!("work/{name}"))).unwrap_or_default();
+        if let Some(number) = note.strip_suffix('\n') {
+            return (id, Pid::from_raw(number.parse().unwrap()).unwrap());
+        }
+    }
 }
 
 #[test]
