@@ -203,7 +203,7 @@ pub const MAX_COMPARED_LINES: usize = 200_000;
 /// Lines that it may compare for each place where its longest line occurs, on average.
 pub const COMPARED_LINES_PER_CANDIDATE: usize = 16;
 /// How long the search for the closest block may take after an edit failed, in milliseconds.
-pub const CLOSEST_BLOCK_MS: u64 = 50;
+pub const CLOSEST_BLOCK_MS: u64 = 200;
 
 /// Default time limit of a command, in seconds.
 pub const DEFAULT_COMMAND_TIMEOUT_SECS: u64 = 30;

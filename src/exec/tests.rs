@@ -17,7 +17,7 @@ use crate::cancel::CancelToken;
 use crate::sandbox::wire::{receive, send, send_event};
 use crate::sandbox::{Event, Hello, Limits, MemoryHold, Network, Plan, Tier};
 
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_mins(1);
 
 /// The supervisor's side of one command.
 struct Peer {

@@ -9,7 +9,7 @@ use tokio_rustls::rustls::{ServerConfig, ServerConnection};
 
 use super::*;
 
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_mins(1);
 const QUESTION: Question<'static> = Question { method: "POST", headers: "A: b\r\n", body: b"body" };
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::limits::SPANS_PER_EXPORT;
 
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_mins(1);
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
 
 /// One request: its head, and its body as JSON.

@@ -20,7 +20,7 @@ use rustix::process::Pid;
 
 use crate::harness::ends_within;
 
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_mins(1);
 /// By then a shell has done the first things that it is told, on a busy machine too.
 const BEGUN: Duration = Duration::from_secs(2);
 
@@ -189,7 +189,7 @@ fn a_timeout_ends_a_command_that_listens() {
     shell.timeout = BEGUN;
     shell.grace = LONG;
     let started = Instant::now();
-    let outcome = shell.run("echo before; sleep 60");
+    let outcome = shell.run("echo before; sleep 600");
     assert!(started.elapsed() < LONG, "the grace was waited for");
     assert_eq!(outcome, Outcome { timed_out: true, ..done("before\n", "", Exit::Signal(15)) });
 }
@@ -200,7 +200,7 @@ fn a_timeout_ends_a_command_that_does_not_listen() {
     shell.timeout = BEGUN;
     shell.grace = Duration::from_millis(300);
     let started = Instant::now();
-    let outcome = shell.run("trap '' TERM; echo $$; sleep 60 & echo $!; wait; wait; sleep 60");
+    let outcome = shell.run("trap '' TERM; echo $$; sleep 600 & echo $!; wait; wait; sleep 600");
     assert!(started.elapsed() >= shell.timeout + shell.grace);
     assert!(outcome.timed_out && outcome.exit == Exit::Signal(9), "{outcome:?}");
     assert!(outcome.stdout.text().lines().all(ends));
@@ -212,7 +212,7 @@ fn a_program_below_the_shell_keeps_its_grace() {
     shell.timeout = BEGUN;
     shell.grace = LONG;
     // The outer shell dies of SIGTERM at once; the inner one still has something to say.
-    let outcome = shell.run("sh -c 'trap \"echo cleaned; exit 0\" TERM; sleep 60 & wait' ; echo never");
+    let outcome = shell.run("sh -c 'trap \"echo cleaned; exit 0\" TERM; sleep 600 & wait' ; echo never");
     assert_eq!(outcome, Outcome { timed_out: true, ..done("cleaned\n", "", Exit::Signal(15)) });
 }
 
@@ -225,7 +225,7 @@ fn cancelling_ends_everything_at_once() {
         let cancel = shell.cancel.clone();
         let mut asked = None;
         let outcome = shell
-            .watched("trap '' TERM; sleep 60 & echo $!; wait; sleep 60", &mut |_, stage| {
+            .watched("trap '' TERM; sleep 600 & echo $!; wait; sleep 600", &mut |_, stage| {
                 // The trap stands once there is output.
                 if matches!(stage, Stage::Running { bytes: 1.. }) {
                     asked.get_or_insert_with(Instant::now);
@@ -238,7 +238,7 @@ fn cancelling_ends_everything_at_once() {
         assert!(ends(&outcome.stdout.text()));
 
         let started = Instant::now();
-        assert!(shell.run("sleep 60").cancelled, "a token that was cancelled before");
+        assert!(shell.run("sleep 600").cancelled, "a token that was cancelled before");
         assert!(started.elapsed() < LONG);
         if best < Duration::from_millis(100) {
             break;
@@ -250,7 +250,7 @@ fn cancelling_ends_everything_at_once() {
 #[test]
 fn ends_what_the_shell_leaves_behind_and_counts_it() {
     let started = Instant::now();
-    let outcome = Shell::new().run("sleep 60 & echo $!; echo hi");
+    let outcome = Shell::new().run("sleep 600 & echo $!; echo hi");
     // Far below the minute, with room for a busy machine.
     assert!(started.elapsed() < LONG, "{:?}", started.elapsed());
     let text = outcome.stdout.text().into_owned();
@@ -271,7 +271,7 @@ fn with_daemon(program: &str, rest: &str) -> (Shell, String) {
 
 #[test]
 fn a_daemon_that_left_the_session_is_ended_too() {
-    let (shell, line) = with_daemon("sleep 60", "echo hi");
+    let (shell, line) = with_daemon("sleep 600", "echo hi");
     let started = Instant::now();
     let outcome = shell.run(&line);
     assert!(started.elapsed() < LONG, "{:?}", started.elapsed());
@@ -329,7 +329,7 @@ fn reports_progress_with_the_bytes_so_far() {
 fn a_panic_in_the_middle_leaves_nothing_behind() {
     let shell = Shell::new();
     let note = shell.tree.path().join("pid");
-    let line = format!("echo $$ > {}; sleep 60", note.display());
+    let line = format!("echo $$ > {}; sleep 600", note.display());
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         shell.watched(&line, &mut |_, _| panic!("a fault in the progress report"))
     }));
@@ -343,7 +343,7 @@ fn ending_all_ends_what_runs_and_lets_nothing_start() {
     let shell = Shell::new();
     let running = shell.running.clone();
     let mut ended = 0;
-    let outcome = shell.watched("sleep 60 & echo $!; wait", &mut |_, _| ended = running.end_all()).unwrap();
+    let outcome = shell.watched("sleep 600 & echo $!; wait", &mut |_, _| ended = running.end_all()).unwrap();
     assert_eq!((ended, outcome.exit), (1, Exit::Signal(9)));
     assert!(ends(&outcome.stdout.text()));
     let refused = shell.try_run("echo no").unwrap_err();
@@ -379,7 +379,7 @@ fn a_terminal_loses_no_last_words() {
 fn a_background_command_is_followed_answered_and_ended() {
     let shell = Shell::new();
     let all = shell.backgrounds(2, 4096);
-    let command = shell.start(&all, "echo out; echo err >&2; read x; echo got $x; sleep 60 & sleep 60");
+    let command = shell.start(&all, "echo out; echo err >&2; read x; echo got $x; sleep 600 & sleep 600");
     shell.awaited(&command, "out\nerr\n");
     assert_eq!(command.write(b"it\n", Instant::now() + LONG, &shell.cancel).unwrap(), Some(3));
     shell.awaited(&command, "got it\n");
@@ -411,7 +411,7 @@ fn a_background_command_reads_to_the_end_of_its_input() {
 fn input_that_nobody_reads_is_not_waited_for() {
     let shell = Shell::new();
     let all = shell.backgrounds(1, 4096);
-    let command = shell.start(&all, "sleep 60");
+    let command = shell.start(&all, "sleep 600");
     let text = vec![b'x'; 1_000_000];
     let until = Instant::now() + Duration::from_millis(100);
     let taken = command.write(&text, until, &shell.cancel).unwrap().unwrap();
@@ -436,7 +436,7 @@ fn a_background_command_has_only_the_time_limit_it_was_given() {
     let shell = Shell::new();
     let all = shell.backgrounds(1, 4096);
     let timeout = Some(Duration::from_millis(200));
-    let command = all.start(&shell.launcher, &shell.command("sleep 60"), timeout, LONG, &shell.cancel).unwrap();
+    let command = all.start(&shell.launcher, &shell.command("sleep 600"), timeout, LONG, &shell.cancel).unwrap();
     let ending = shell.ended(&command);
     assert_eq!((ending.exit, ending.timed_out, ending.asked), (Exit::Signal(15), true, false));
 }
@@ -460,7 +460,7 @@ fn background_commands_end_with_their_table_and_with_the_launcher() {
     let shell = Shell::new();
     for way in ["all", "dropped", "launcher"] {
         let all = shell.backgrounds(2, 4096);
-        let command = shell.start(&all, "trap '' TERM; echo $$; sleep 60 & echo $!; wait");
+        let command = shell.start(&all, "trap '' TERM; echo $$; sleep 600 & echo $!; wait");
         let until = Instant::now() + LONG;
         while command.written() == 0 || command.read(Some(0), 99).unwrap().bytes.split(|b| *b == b'\n').count() < 3 {
             command.await_output(command.written(), until, &shell.cancel).unwrap();

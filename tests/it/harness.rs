@@ -25,7 +25,7 @@ use crate::schema::{self, NEWEST_HANDSHAKE, REVISIONS, STATELESS};
 use crate::tree::{Tree, listing};
 
 /// Longest that a test waits for anything.
-pub const DEADLINE: Duration = Duration::from_secs(20);
+pub const DEADLINE: Duration = Duration::from_mins(1);
 
 /// `params._meta` of a request that belongs to no session.
 pub fn stateless_meta() -> Value {

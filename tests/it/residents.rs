@@ -20,7 +20,7 @@ use rustix::net::Shutdown;
 use crate::interception::{NOBODY, started_as_nobody};
 use crate::walls::fresh_tag;
 
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_mins(1);
 
 /// A launcher of one tier.
 struct Cell {

@@ -9,7 +9,7 @@ use rustix::net::{RecvFlags, recv};
 use super::*;
 use crate::sandbox::wire::{INTERRUPT, STATUS, receive, send_event};
 
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_mins(1);
 
 /// Starts a resident whose supervisor says [`Event::Started`] and then does what `script` says.
 fn scripted<T: Send + 'static>(

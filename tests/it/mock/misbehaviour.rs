@@ -182,26 +182,36 @@ mock_server:
             request(id, "tools/call", json!({"name": name, "_meta": meta}))
         };
         let opening = request(0, "initialize", json!({"protocolVersion": revision, "capabilities": {}}));
+        // What answers the first call. Both are under way together, so the second may be answered before it.
         let asked = |name: &str| {
             let opening = (!is_stateless).then(|| opening.clone());
             let calls = [call(1, name), call(2, "good")];
             let asked: Vec<Value> = opening.into_iter().chain(calls).collect();
             let lines = run(&tree, &["mock", "--tools-from", "m.yaml"], &asked).lines;
-            lines.into_iter().skip(usize::from(!is_stateless)).collect::<Vec<_>>()
+            let (next, first): (Vec<_>, Vec<_>) =
+                lines.into_iter().skip(usize::from(!is_stateless)).partition(|line| line.contains("\"id\":2"));
+            assert_eq!(next.len(), 1, "{name} on {revision}: {next:?}, {first:?}");
+            (first, next)
         };
-        let good = asked("good");
-        let (first, next) = (&good[0], &good[1]);
-        assert_eq!(asked("silent"), std::slice::from_ref(next), "{revision}");
-        let bad = asked("badjson");
-        assert!(bad.len() == 2 && bad[1] == *next && serde_json::from_str::<Value>(&bad[0]).is_err(), "{bad:?}");
-        let half = asked("truncated");
-        assert!(half.len() == 2 && half[1] == *next && half[0].len() < first.len(), "{half:?}");
-        assert!(serde_json::from_str::<Value>(&half[0]).is_err(), "{half:?}");
-        let wrong = asked("wrong-id");
-        assert_eq!(serde_json::from_str::<Value>(&wrong[0]).unwrap()["id"], "an id that nobody has asked with");
-        assert_eq!(&wrong[1..], std::slice::from_ref(next));
-        let twice = asked("duplicate");
-        assert_eq!((twice.len(), &twice[0], &twice[2]), (3, &twice[1], next), "{revision}");
-        assert_eq!(asked("stdout-noise")[0], "DEBUG handling a request");
+        let (good, next) = asked("good");
+        let [first] = &good[..] else { panic!("{good:?}") };
+        let whole = |text: &str| serde_json::from_str::<Value>(text);
+        let fault = |name: &str| {
+            let (lines, then) = asked(name);
+            assert_eq!(then, next, "{name} on {revision}");
+            lines
+        };
+        assert_eq!(fault("silent"), Vec::<String>::new(), "{revision}");
+        let bad = fault("badjson");
+        assert!(bad.len() == 1 && whole(&bad[0]).is_err(), "{bad:?}");
+        let half = fault("truncated");
+        assert!(half.len() == 1 && half[0].len() < first.len() && whole(&half[0]).is_err(), "{half:?}");
+        let wrong = fault("wrong-id");
+        assert_eq!(wrong.len(), 1, "{wrong:?}");
+        assert_eq!(whole(&wrong[0]).unwrap()["id"], "an id that nobody has asked with");
+        let twice = fault("duplicate");
+        assert_eq!(twice, [first.as_str(), first.as_str()], "{revision}");
+        let noise = fault("stdout-noise");
+        assert_eq!(noise, ["DEBUG handling a request", first.as_str()], "{revision}");
     }
 }

@@ -81,7 +81,7 @@ fn e85_nothing_outlives_a_cancelled_call() {
 fn e86_a_held_pipe_holds_no_reply() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
-        let ran = walls.sh("sleep 60 & echo hi");
+        let ran = walls.sh("sleep 600 & echo hi");
         assert_eq!((ran.stdout.as_str(), ran.code), ("hi\n", 0));
         assert!(ran.text.contains("1 background process was ended with the shell"), "{}", ran.text);
         let ran = walls.sh("(setsid sh -c 'while :; do echo x; sleep 0.01; done' &); sleep 0.1; echo hi");

@@ -43,7 +43,7 @@ fn structured(reply: &Reply) -> Value {
 fn a_command_is_followed_answered_and_ended_on_every_revision() {
     for revision in REVISIONS {
         let (_tree, mut server) = opened(revision);
-        let id = start(&mut server, "echo ready; read x; echo got $x; read y; sleep 60");
+        let id = start(&mut server, "echo ready; read x; echo got $x; read y; sleep 600");
         assert_eq!(id, "c1");
         let text = follow_until(&mut server, &id, "ready");
         assert_eq!(text, "ready\n[still running; cursor 6]", "{revision}");
@@ -73,7 +73,7 @@ fn programs_are_told_what_people_read() {
 #[test]
 fn waiting_ends_with_the_time_and_with_cancelling() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
-    let id = start(&mut server, "sleep 60");
+    let id = start(&mut server, "sleep 600");
     let begun = Instant::now();
     let reply = server.call("follow_command", json!({"commandId": id, "waitSecs": 1}));
     assert_eq!(reply.text(), "(no new output)\n[still running; cursor 0]");
@@ -94,10 +94,13 @@ fn mistakes_are_answered_with_what_there_is() {
     let unknown = server.call("follow_command", json!({"commandId": "c7"}));
     let expected = "no background command has the `commandId` `c7`; no command was started with `background: true`";
     assert_eq!(message(unknown), (-32602, expected.to_owned()));
-    start(&mut server, "sleep 60");
+    start(&mut server, "sleep 600");
     let unknown = server.call("follow_command", json!({"commandId": "7"}));
-    let expected = "no background command has the `commandId` `7`; there are c1 (running, 0 s ago: sleep 60)";
-    assert_eq!(message(unknown), (-32602, expected.to_owned()));
+    let (code, told) = message(unknown);
+    let (before, after) = told.split_once(" s ago").unwrap();
+    let (before, age) = before.rsplit_once(' ').unwrap();
+    assert_eq!((code, before), (-32602, "no background command has the `commandId` `7`; there are c1 (running,"));
+    assert!(age.parse::<u64>().is_ok() && after == ": sleep 600)", "{told}");
     let beyond = server.call("follow_command", json!({"commandId": "c1", "cursor": 9}));
     let expected = "`cursor` is 9; the output of c1 has 0 bytes so far";
     assert_eq!(message(beyond), (-32602, expected.to_owned()));
@@ -115,14 +118,14 @@ fn no_more_run_than_the_operator_allows() {
     let allow = format!("{}:rw", tree.root().display());
     let args = ["--allow", &allow, "--sandbox", "off", "--max-background-commands", "2"];
     let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &args);
-    let first = start(&mut server, "sleep 60");
-    start(&mut server, "sleep 60");
-    let full = server.call("execute_command", json!({"command": "sleep 60", "background": true}));
+    let first = start(&mut server, "sleep 600");
+    start(&mut server, "sleep 600");
+    let full = server.call("execute_command", json!({"command": "sleep 600", "background": true}));
     let expected = "all 2 places for background commands are taken (--max-background-commands): c1, c2\n\
                     hint: end one of them with follow_command and `end: true`";
     assert_eq!((full.code(), full.failure().unwrap().message), (-32603, expected.to_owned()));
     server.call("follow_command", json!({"commandId": first, "end": true}));
-    assert_eq!(start(&mut server, "sleep 60"), "c3");
+    assert_eq!(start(&mut server, "sleep 600"), "c3");
 }
 
 #[test]
@@ -132,7 +135,7 @@ fn more_commands_than_may_run_wait_and_say_so() {
     let args = ["--allow", &allow, "--sandbox", "off", "--max-commands", "1"];
     let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &args);
     let call = |line: &str, token: &str| json!({"name": "execute_command", "arguments": {"command": line}, "_meta": {"progressToken": token}});
-    let first = server.send("tools/call", call("sleep 60", "first"));
+    let first = server.send("tools/call", call("sleep 600", "first"));
     // The first has the place once it reports.
     while server.recv()["params"]["progressToken"] != "first" {}
     let second = server.send("tools/call", call("echo second", "second"));
@@ -186,7 +189,7 @@ fn a_terminal_is_what_the_command_gets() {
 #[test]
 fn what_is_left_behind_is_ended_and_told() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
-    let reply = server.call("execute_command", json!({"command": "sleep 60 & echo hi"}));
+    let reply = server.call("execute_command", json!({"command": "sleep 600 & echo hi"}));
     assert_eq!(
         reply.text(),
         "hi\n[1 background process was ended with the shell; to keep one running use background: true]\n[exit code: 0]"
@@ -197,7 +200,7 @@ fn what_is_left_behind_is_ended_and_told() {
 fn they_end_with_the_server_after_the_last_answer() {
     for by_signal in [false, true] {
         let (_tree, mut server) = opened(STATELESS);
-        let id = start(&mut server, "trap '' TERM; echo $$; sleep 60");
+        let id = start(&mut server, "trap '' TERM; echo $$; sleep 600");
         let text = follow_until(&mut server, &id, "\n");
         let pid = Pid::from_raw(text.lines().next().unwrap().parse().unwrap()).unwrap();
         let slow = server.send(

@@ -29,7 +29,7 @@ fn busy(tree: &Tree) -> Child {
     rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
     let version =
         json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "it", "version": "0"}});
-    let call = json!({"name": "execute_command", "arguments": {"command": "echo > begun; sleep 60", "timeout": 60}});
+    let call = json!({"name": "execute_command", "arguments": {"command": "echo > begun; sleep 600", "timeout": 60}});
     let stdin = child.stdin.as_mut().unwrap();
     for (id, method, params) in [(1, "initialize", version), (2, "tools/call", call)] {
         let line = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
