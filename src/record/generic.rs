@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use super::book::Book;
 use super::exchange::{Content, Exchange, Message, Protocol, Side, Wire};
 use super::link::Link;
+use super::silence::Silence;
 use super::websocket::Unmask;
 use super::wire::{PlayStep, Player, RecordStep, Recorder};
 use crate::limits::{MAX_RECORDED_BODY_BYTES, MAX_SHOWN_CALL_BYTES};
@@ -23,6 +24,8 @@ pub struct GenericRecorder {
     answered_at: Option<SystemTime>,
     /// Whether the turn is longer than what is kept.
     too_long: bool,
+    /// Since when the connection is open, as long as nothing was said on it.
+    silent_since: Option<SystemTime>,
 }
 
 impl GenericRecorder {
@@ -37,7 +40,15 @@ impl GenericRecorder {
             sent_at: None,
             answered_at: None,
             too_long: false,
+            silent_since: None,
         }
+    }
+
+    /// The same of a connection that was opened at this time, and on which nothing was said yet. If nothing ever is, that is
+    /// recorded.
+    #[must_use]
+    pub fn opened(self, at: SystemTime) -> Self {
+        Self { silent_since: Some(at), ..self }
     }
 
     fn keep(&mut self, from: Side, bytes: &[u8]) {
@@ -81,6 +92,14 @@ impl GenericRecorder {
 
     /// The connection has ended, by this side first.
     pub fn close(&mut self, by: Side) -> Vec<RecordStep> {
+        if let Some(opened) = self.silent_since.take() {
+            return vec![RecordStep::Done(Box::new(Silence::exchange(
+                &self.link,
+                opened,
+                SystemTime::now(),
+                Some(by),
+            )))];
+        }
         self.turn(by == Side::Server).into_iter().collect()
     }
 }
@@ -88,6 +107,7 @@ impl GenericRecorder {
 impl Recorder for GenericRecorder {
     fn take(&mut self, from: Side, bytes: &[u8], at: SystemTime) -> Vec<RecordStep> {
         let mut steps = vec![RecordStep::Forward(from, bytes.to_vec())];
+        self.silent_since = None;
         if from == Side::Client && self.answered_at.is_some() {
             steps.extend(self.turn(false));
         }

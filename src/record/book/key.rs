@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use super::body::{Body, media_type};
 use super::noise::Fields;
 use crate::record::exchange::{Content, Exchange, HttpRequest, Protocol, Side, Target, Wire};
+use crate::record::outline::is_no_call;
 use crate::record::redact::{self, without_secrets};
 
 /// Fields that choose what is answered, where path and body do not: a form of it (RFC 9110, 12.5.1), a part of a resource (RFC 9110, 14.2), the operation of
@@ -93,7 +94,13 @@ pub fn key(exchange: &Exchange, target: &Target, named: bool, noise: &Fields) ->
             parts.add(dns.name.as_bytes());
             parts.add(dns.kind.as_bytes());
         }
-        Content::Wire(protocol, wire) => parts.add(&canonical(*protocol, wire)),
+        Content::Wire(protocol, wire) => {
+            parts.add(&canonical(*protocol, wire));
+            // It has no question, and must not answer who has none and waits for a server to begin.
+            if is_no_call(exchange) {
+                parts.add(b"no call");
+            }
+        }
     }
     parts.0.finalize().into()
 }

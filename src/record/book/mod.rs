@@ -25,6 +25,7 @@ use shelf::{Queue, Shelf};
 
 use super::exchange::{Content, Exchange, Protocol, Target};
 use super::files::DeclaredNoise;
+use super::outline::is_no_call;
 use super::state;
 use crate::limits::MAX_MISSES_TOLD;
 
@@ -233,7 +234,8 @@ impl Book {
         let target = &exchange.target;
         let key = self.key(&exchange, target, recording.named);
         self.queues.entry(key).or_default().add(&exchange, index);
-        if protocol != Protocol::Dns {
+        let is_call = !is_no_call(&exchange);
+        if protocol != Protocol::Dns && is_call {
             self.protocols.entry(target.clone()).or_insert(protocol);
         }
         let is_session = is_session(&exchange);
@@ -246,7 +248,9 @@ impl Book {
         if state::is_full(&exchange) {
             self.full.insert((target.clone(), protocol));
         }
-        self.index.add(&exchange, index);
+        if is_call {
+            self.index.add(&exchange, index);
+        }
         // A name is asked for as often as a resolver likes.
         let reusable = recording.reusable || is_session || protocol == Protocol::Dns;
         let (name, named) = (recording.name, recording.named);
