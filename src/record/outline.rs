@@ -147,7 +147,7 @@ impl Outline {
     /// Of these recordings.
     pub fn of<'a>(exchanges: impl IntoIterator<Item = &'a Exchange>) -> Self {
         let mut outline = Self::default();
-        let mut said: HashMap<Target, BTreeSet<Vec<u8>>> = HashMap::new();
+        let mut said: HashMap<Target, BTreeSet<Arc<[u8]>>> = HashMap::new();
         for exchange in exchanges {
             if let Content::Dns(dns) = &exchange.content {
                 outline.names.entry((dns.name.clone(), dns.kind.clone())).or_insert(dns.code);
@@ -170,8 +170,8 @@ impl Outline {
                     }
                     seen.protocols.insert(Protocol::Generic);
                     let asked = wire.messages.iter().find(|message| message.from == Side::Client);
-                    let asked = asked.map(|message| message.bytes.clone()).unwrap_or_default();
-                    said.entry(exchange.target.clone()).or_default().insert(asked);
+                    let asked = asked.map(|message| message.bytes.as_slice()).unwrap_or_default();
+                    said.entry(exchange.target.clone()).or_default().insert(Arc::from(asked));
                 }
                 Content::Wire(protocol, _) => {
                     seen.protocols.insert(*protocol);

@@ -121,6 +121,8 @@ impl Shared {
         }
         if kept.bytes + size > MAX_RECORDING_BYTES {
             kept.counts.dropped += 1;
+            drop(kept);
+            self.note(Note::Full);
             return;
         }
         kept.bytes += size;

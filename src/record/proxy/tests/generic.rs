@@ -1,7 +1,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
 
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use super::*;
 use crate::record::exchange::{Content, Side};
@@ -149,12 +149,13 @@ fn a_connection_on_which_nothing_is_said_is_kept_once_and_is_no_miss() {
     let server = Server::start(|mut stream| {
         let _ = stream.read(&mut [0]);
     });
-    let (_, recorded) = both(server, b"", |setup| {
+    let ((), recorded) = both(server, b"", |setup| {
         silent(setup.address, false);
         silent(setup.address, false);
         // The third is open at the end.
-        let stream = connect(setup.address);
+        let (stream, begun) = (connect(setup.address), Instant::now());
         while setup.proxy.counts().connections < 3 {
+            assert!(begun.elapsed() < PATIENCE);
             thread::yield_now();
         }
         assert!(stream.peer_addr().is_ok());
@@ -165,8 +166,7 @@ fn a_connection_on_which_nothing_is_said_is_kept_once_and_is_no_miss() {
 
 #[test]
 fn a_server_that_closes_a_silent_connection_does_so_again() {
-    let (got, recorded) = both(Server::start(drop), b"", |setup| silent(setup.address, true));
-    let () = got;
+    let ((), recorded) = both(Server::start(drop), b"", |setup| silent(setup.address, true));
     let closed = vec![(Side::Server, String::new())];
     assert_eq!(recorded.exchanges.iter().map(said).collect::<Vec<_>>(), [closed]);
 }
@@ -178,7 +178,7 @@ fn a_spare_connection_to_a_server_that_was_called_is_not_kept() {
             stream.write_all(b"yes").unwrap();
         }
     });
-    let (_, recorded) = both(server, b"", |setup| {
+    let ((), recorded) = both(server, b"", |setup| {
         silent(setup.address, false);
         let mut stream = connect(setup.address);
         stream.write_all(b"?").unwrap();
@@ -231,6 +231,27 @@ fn a_server_that_refused_before_a_silent_connection_refuses_no_more() {
     let outline = Outline::of([&refused, &silence]);
     let target = &link.target;
     assert_eq!([1, 2, 3].map(|nth| outline.refused(target, nth).is_some()), [true, false, false]);
-    let (_, report) = played(vec![refused, silence], to, |setup| drop(connect(setup.address)));
+    let ((), report) = played(vec![refused, silence], to, |setup| drop(connect(setup.address)));
     assert_eq!(report.missed, vec![]);
+}
+
+#[test]
+fn each_direction_of_a_turn_may_be_as_long_as_a_body() {
+    const HALF: usize = crate::limits::MAX_RECORDED_BODY_BYTES / 2 + 1;
+    let link = Link { target: Target { host: "127.0.0.1".to_owned(), port: 9 }, tls: false, connection: 1 };
+    let now = SystemTime::UNIX_EPOCH;
+    let lengths = |recorder: &mut GenericRecorder| match recorder.close(Side::Client).pop() {
+        Some(RecordStep::Done(exchange)) => {
+            said(&exchange).into_iter().map(|(from, text)| (from, text.len())).collect::<Vec<_>>()
+        }
+        other => panic!("{:?}", other.map(|_| "lost")),
+    };
+    let (piece, mut recorder) = (vec![b'x'; HALF], GenericRecorder::new(link.clone(), false));
+    recorder.take(Side::Client, &piece, now);
+    recorder.take(Side::Server, &piece, now);
+    assert_eq!(lengths(&mut recorder), [(Side::Client, HALF), (Side::Server, HALF)]);
+    recorder.take(Side::Client, &piece, now);
+    recorder.take(Side::Client, &piece, now);
+    let lost = "what one side said at once at `127.0.0.1:9`: at most 128 MiB are recorded".to_owned();
+    assert_eq!(recorder.close(Side::Client), [RecordStep::Lost(lost)]);
 }
