@@ -165,11 +165,10 @@ fn test(
     run: &CallsRun,
     here: &Here<'_>,
 ) -> Result<u8> {
-    let name = if let Some(name) = mock {
-        name.to_owned()
-    } else {
-        let known = sets::list(&services.policy, path).map_err(advised)?;
-        sets::latest(known).with_context(|| none_in(path))?.name
+    let line = shell_line(&run.program)?;
+    let (name, choice) = match mock {
+        Some(name) => (name.to_owned(), None),
+        None => chosen(services, path, &line)?,
     };
     let loaded = loaded(services, path, &name)?;
     if on_miss == OnMissArg::Record {
@@ -180,7 +179,6 @@ fn test(
         OnMissArg::Passthrough => OnMiss::Passthrough,
         OnMissArg::Record => OnMiss::Record,
     };
-    let line = shell_line(&run.program)?;
     let earlier = if on_miss == OnMiss::Record { loaded.recordings.clone() } else { Vec::new() };
     let play = Play::Replay { recordings: loaded.recordings, noise: loaded.noise, on_miss };
     let mut ran = run_here(services, &line, run, play, here.signals)?;
@@ -211,6 +209,7 @@ fn test(
         elsewhere = left_out(&kept);
     }
     let mut more = vec![isolation(&ran)];
+    more.extend(choice);
     more.extend(elsewhere);
     more.extend(notes(services, &ran));
     more.extend(loaded.torn);
@@ -219,6 +218,21 @@ fn test(
     tell(&text, &more);
     let status = status(&ran);
     Ok(if status == 0 && report.missed_count > 0 { 1 } else { status })
+}
+
+/// The set for a command where none is named, and what there is to tell of that where there are others.
+fn chosen(services: &Services, path: &str, line: &str) -> Result<(String, Option<String>)> {
+    let known = sets::candidates(sets::list(&services.policy, path).map_err(advised)?);
+    let latest = known.first().with_context(|| none_in(path))?;
+    if known.len() == 1 {
+        return Ok((latest.name.clone(), None));
+    }
+    let same = sets::of_command(&services.policy, path, &known, line);
+    let why =
+        if same.is_some() { "that was recorded with this command" } else { "and none was recorded with this command" };
+    let (name, count) = (&same.unwrap_or(latest).name, known.len());
+    let text = format!("of {count} mock sets {name} is the latest {why}; --mock NAME takes another one");
+    Ok((name.clone(), Some(text)))
 }
 
 fn isolation(ran: &Ran) -> String {

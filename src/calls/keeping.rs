@@ -9,7 +9,7 @@ use super::{CallsError, sets};
 use crate::fs::Writer;
 use crate::limits::MAX_CALLS_BODIES_BYTES;
 use crate::policy::Policy;
-use crate::record::files::{self, Apart, Document, FileError, Problem, recording};
+use crate::record::files::{self, Apart, CommandMark, Document, FileError, Problem, recording};
 use crate::record::{Content, Exchange, Noise, Recording, names, redact};
 
 /// A set that was written.
@@ -57,7 +57,7 @@ pub fn keep(
     let recordings = joined(earlier, exchanges);
     let before = recordings.len();
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let (recordings, bytes, apart) = match written(recordings) {
+    let (recordings, bytes, apart) = match written(recordings, &CommandMark::of(named.0)) {
         Ok(written) => written,
         Err(reason) => {
             let name = names::choose(named.0, named.1, &[], now, |_| false);
@@ -102,14 +102,17 @@ pub fn keep(
 }
 
 /// The file of calls, and those of large bodies. If they were larger than what is read again, the largest calls are left out.
-fn written(mut recordings: Vec<Recording>) -> Result<(Vec<Recording>, Vec<u8>, Apart), CallsError> {
+fn written(
+    mut recordings: Vec<Recording>,
+    command: &CommandMark,
+) -> Result<(Vec<Recording>, Vec<u8>, Apart), CallsError> {
     loop {
         for (recording, number) in recordings.iter_mut().zip(1..) {
             recording.name = format!("mock-{number}");
         }
         let mut apart = Apart::default();
         let documents: Vec<Document> = recordings.iter().map(|recording| Document::of(recording, &mut apart)).collect();
-        match files::write(sets::MOCK_FILES[0], &documents) {
+        match files::write_of(sets::MOCK_FILES[0], Some(command), &documents) {
             Ok(_) if apart.bytes() > MAX_CALLS_BODIES_BYTES => {}
             Ok(bytes) => return Ok((recordings, bytes, apart)),
             Err(FileError::TooLarge { .. }) if recordings.len() > 1 => {}
@@ -174,7 +177,7 @@ pub fn add_noise(
     if let Some(last) = calls.documents.last_mut() {
         last.tail.connection_id.get_or_insert_default();
     }
-    let written = files::write(&file, &calls.documents)?;
+    let written = files::write_of(&file, CommandMark::read(&bytes).as_ref(), &calls.documents)?;
     let base = path.file_name().and_then(|name| name.to_str()).unwrap_or(sets::MOCK_FILES[0]);
     sets::write(policy, writer, directory, name, base, (&written, false))
 }

@@ -3,12 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::fs::{self, Writer};
+use crate::fs::{self, Reader, Writer};
 use crate::limits::{MAX_CALLS_BODIES_BYTES, MAX_CALLS_FILE_BYTES, SET_ROOM_BYTES};
 use crate::policy::{Checked, Kind, Policy, PolicyError, Read};
+use crate::record::files::{COMMAND_WITHIN_BYTES, CommandMark};
 
 use super::CallsError;
 
@@ -104,13 +106,24 @@ pub fn write(
     Ok(path)
 }
 
-/// The set that is meant where none is named: the latest one that holds anything.
-pub fn latest(sets: Vec<Set>) -> Option<Set> {
+/// The sets that may be meant where none is named: those that hold anything, or all if none does, the latest first.
+pub fn candidates(sets: Vec<Set>) -> Vec<Set> {
     // The time, and a number behind it if the name was taken.
     let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     let is_empty = |set: &Set| set.name.strip_prefix("mock-").is_some_and(|rest| rest.split('-').all(is_number));
-    let first = sets.first().cloned();
-    sets.into_iter().find(|set| !is_empty(set)).or(first)
+    if sets.iter().all(is_empty) { sets } else { sets.into_iter().filter(|set| !is_empty(set)).collect() }
+}
+
+/// The first of these sets that says that it was recorded with this command.
+pub fn of_command<'a>(policy: &Policy, directory: &str, sets: &'a [Set], command: &str) -> Option<&'a Set> {
+    let wanted = CommandMark::of(command);
+    sets.iter().find(|set| {
+        // What cannot be read as a set is none.
+        let Ok(Some((_, file))) = file_of(policy, directory, &set.name) else { return false };
+        let mut begin = Vec::new();
+        let read = Reader::new(&file, 0).take(COMMAND_WITHIN_BYTES as u64).read_to_end(&mut begin);
+        read.is_ok() && CommandMark::read(&begin).as_ref() == Some(&wanted)
+    })
 }
 
 /// Makes the directory of a new set; `false` if there is one of this name already.

@@ -30,7 +30,7 @@ pub enum CallsAction {
         #[command(flatten)]
         #[expect(missing_docs, reason = "flattened: its fields have their own")]
         sets: SetsPath,
-        /// The mock set (default: the latest)
+        /// The mock set (default: the latest that was recorded with the same command, or else the latest)
         #[arg(long, value_name = "NAME")]
         mock: Option<String>,
         /// What becomes of a call that no recording answers: it fails, goes to the real server, or does and is kept in a

@@ -109,6 +109,9 @@ pub const UPSTREAM_TLS_MS: u64 = 10_000;
 /// How long a connection may be silent before its server is taken for one that speaks first, in milliseconds; also how
 /// long the rest of the bytes that tell a protocol may take.
 pub const SERVER_FIRST_MS: u64 = 300;
+/// Longest time after which a played server closes a connection on which nothing is said, where the real one did, in
+/// milliseconds.
+pub const MAX_SILENCE_PLAYED_MS: u64 = 60_000;
 /// How long a program that left in the middle of an answer when it was recorded has for that when it is answered, in
 /// milliseconds; one that stays reads further than the recording goes.
 pub const CUT_OFF_HELD_MS: u64 = 2000;

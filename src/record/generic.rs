@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use super::book::Book;
 use super::exchange::{Content, Exchange, Message, Protocol, Side, Wire};
 use super::link::Link;
+use super::silence::Silence;
 use super::websocket::Unmask;
 use super::wire::{PlayStep, Player, RecordStep, Recorder};
 use crate::limits::{MAX_RECORDED_BODY_BYTES, MAX_SHOWN_CALL_BYTES};
@@ -23,6 +24,8 @@ pub struct GenericRecorder {
     answered_at: Option<SystemTime>,
     /// Whether the turn is longer than what is kept.
     too_long: bool,
+    /// Since when the connection is open, as long as nothing was said on it.
+    silent_since: Option<SystemTime>,
 }
 
 impl GenericRecorder {
@@ -37,16 +40,23 @@ impl GenericRecorder {
             sent_at: None,
             answered_at: None,
             too_long: false,
+            silent_since: None,
         }
     }
 
+    /// The same of a connection that was opened at this time, and on which nothing was said yet. If nothing ever is, that is
+    /// recorded.
+    #[must_use]
+    pub fn opened(self, at: SystemTime) -> Self {
+        Self { silent_since: Some(at), ..self }
+    }
+
     fn keep(&mut self, from: Side, bytes: &[u8]) {
-        if self.asked.len() + self.answered.len() + bytes.len() > MAX_RECORDED_BODY_BYTES {
+        let kept = if from == Side::Client { &mut self.asked } else { &mut self.answered };
+        if kept.len() + bytes.len() > MAX_RECORDED_BODY_BYTES {
             self.too_long = true;
-        } else if from == Side::Client {
-            self.asked.extend_from_slice(bytes);
         } else {
-            self.answered.extend_from_slice(bytes);
+            kept.extend_from_slice(bytes);
         }
     }
 
@@ -57,7 +67,9 @@ impl GenericRecorder {
         let sent_at = self.sent_at.take()?;
         let answered_at = self.answered_at.take().unwrap_or(sent_at);
         if std::mem::take(&mut self.too_long) {
-            return Some(RecordStep::Lost(format!("a turn at `{}` is longer than what is kept", self.link.target)));
+            let most = MAX_RECORDED_BODY_BYTES >> 20;
+            let what = format!("what one side said at once at `{}`: at most {most} MiB are recorded", self.link.target);
+            return Some(RecordStep::Lost(what));
         }
         let mut messages = Vec::new();
         if !asked.is_empty() {
@@ -81,6 +93,14 @@ impl GenericRecorder {
 
     /// The connection has ended, by this side first.
     pub fn close(&mut self, by: Side) -> Vec<RecordStep> {
+        if let Some(opened) = self.silent_since.take() {
+            return vec![RecordStep::Done(Box::new(Silence::exchange(
+                &self.link,
+                opened,
+                SystemTime::now(),
+                Some(by),
+            )))];
+        }
         self.turn(by == Side::Server).into_iter().collect()
     }
 }
@@ -88,6 +108,7 @@ impl GenericRecorder {
 impl Recorder for GenericRecorder {
     fn take(&mut self, from: Side, bytes: &[u8], at: SystemTime) -> Vec<RecordStep> {
         let mut steps = vec![RecordStep::Forward(from, bytes.to_vec())];
+        self.silent_since = None;
         if from == Side::Client && self.answered_at.is_some() {
             steps.extend(self.turn(false));
         }
@@ -111,7 +132,7 @@ impl Recorder for GenericRecorder {
 }
 
 /// What was said at one target by programs: where a message ends can only be known from there.
-pub type Said = Arc<BTreeSet<Vec<u8>>>;
+pub type Said = Arc<BTreeSet<Arc<[u8]>>>;
 
 /// How what has come compares with what was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,13 +152,24 @@ pub struct GenericPlayer {
     said: Said,
     unmask: Option<Unmask>,
     pending: Vec<u8>,
+    /// A recorded message that is longer than what has come and begins with it, as far as was looked: of a long one not all
+    /// is compared again with every piece.
+    ahead: Option<(Arc<[u8]>, usize)>,
     ended: bool,
 }
 
 impl GenericPlayer {
     /// Of a connection to a target at which programs said this.
     pub fn new(link: Link, book: Arc<Book>, said: Said, websocket: bool) -> Self {
-        Self { link, book, said, unmask: websocket.then(Unmask::default), pending: Vec::new(), ended: false }
+        Self {
+            link,
+            book,
+            said,
+            unmask: websocket.then(Unmask::default),
+            pending: Vec::new(),
+            ahead: None,
+            ended: false,
+        }
     }
 
     /// Whether more may come that decides what is meant: the caller waits a little and then calls [`Self::settle`].
@@ -152,12 +184,25 @@ impl GenericPlayer {
         steps
     }
 
-    fn standing(&self) -> Standing {
+    /// Whether all that has come is still the beginning of the message that it was found to be one of.
+    fn is_ahead(&mut self) -> bool {
+        let Some((message, seen)) = &mut self.ahead else { return false };
+        let goes_on = message.len() > self.pending.len() && message[*seen..].starts_with(&self.pending[*seen..]);
+        *seen = self.pending.len();
+        if !goes_on {
+            self.ahead = None;
+        }
+        goes_on
+    }
+
+    fn standing(&mut self) -> Standing {
         let longer = self
             .said
             .range::<[u8], _>((Bound::Included(self.pending.as_slice()), Bound::Unbounded))
             .find(|message| message.len() > self.pending.len() || !message.starts_with(&self.pending))
-            .is_some_and(|message| message.starts_with(&self.pending));
+            .filter(|message| message.starts_with(&self.pending));
+        self.ahead = longer.map(|message| (Arc::clone(message), self.pending.len()));
+        let longer = longer.is_some();
         // The longest recorded message that the bytes begin with: the greatest one that is not greater than them is it,
         // or shares with them what the longest can have at most.
         let mut upper = self.pending.len();
@@ -177,18 +222,23 @@ impl GenericPlayer {
     }
 
     /// The greatest recorded message that is not greater than these bytes.
-    fn below(&self, bytes: &[u8]) -> Option<&Vec<u8>> {
+    fn below(&self, bytes: &[u8]) -> Option<&Arc<[u8]>> {
         self.said.range::<[u8], _>((Bound::Unbounded, Bound::Included(bytes))).next_back()
     }
 
     fn answer(&mut self, last: bool, steps: &mut Vec<PlayStep>) {
+        if !last && self.is_ahead() {
+            return;
+        }
         while !self.pending.is_empty() && !self.ended {
             let length = match self.standing() {
                 Standing::Whole { longer: true, .. } | Standing::Beginning if !last => return,
                 Standing::Whole { length, .. } => length,
                 Standing::Beginning | Standing::Unknown => self.pending.len().min(MAX_SHOWN_CALL_BYTES),
             };
-            let asked: Vec<u8> = self.pending.drain(..length).collect();
+            self.ahead = None;
+            let rest = self.pending.split_off(length);
+            let asked = std::mem::replace(&mut self.pending, rest);
             self.say(vec![Message { from: Side::Client, bytes: asked }], steps);
         }
     }

@@ -22,6 +22,7 @@ pub mod proxy;
 pub mod redact;
 mod redis;
 mod role;
+mod silence;
 pub mod sniff;
 mod spoken;
 mod state;
@@ -39,5 +40,6 @@ pub use exchange::{
 pub use generic::{GenericPlayer, GenericRecorder};
 pub use link::Link;
 pub use outline::{Outline, Refusal};
+pub use silence::Silence;
 pub use spoken::{Origin, player, recorder};
 pub use wire::{PlayStep, Player, RecordStep, Recorder};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::exchange::{Exchange, Protocol};
-use super::outline::Refusal;
+use super::outline::is_no_call;
 use super::summary::Summary;
 use crate::limits::MAX_SET_NAME_BYTES;
 
@@ -93,7 +93,7 @@ fn called(calls: &[Exchange]) -> Vec<String> {
         match call.content.protocol() {
             Protocol::Http => host("http"),
             Protocol::Grpc => host("grpc"),
-            Protocol::Generic if Refusal::is(call) => hosts.extend(label(&call.target.host)),
+            Protocol::Generic if is_no_call(call) => hosts.extend(label(&call.target.host)),
             Protocol::Generic => host("tcp"),
             Protocol::Dns => {}
             Protocol::Postgres => drop(databases.insert("postgres")),
@@ -427,7 +427,7 @@ mod tests {
     fn refused_connections_and_names_that_there_are_not_give_no_name() {
         let at = SystemTime::UNIX_EPOCH;
         let link = Link { target: Target { host: "db.test".to_owned(), port: 1 }, tls: false, connection: 1 };
-        let refused = Refusal::Connect(111).exchange(&link, 1, "nobody", at);
+        let refused = crate::record::Refusal::Connect(111).exchange(&link, 1, "nobody", at);
         let name = |code| Exchange {
             content: Content::Dns(Dns { name: "db.test".to_owned(), kind: "A".to_owned(), code, answers: Vec::new() }),
             ..refused.clone()

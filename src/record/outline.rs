@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::exchange::{Content, Exchange, HttpVersion, Message, Protocol, Side, Target, Wire};
 use super::generic::Said;
 use super::link::Link;
+use super::silence::Silence;
 
 /// See the module. Made before the recordings go into a book.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +24,7 @@ struct Seen {
     protocols: HashSet<Protocol>,
     said: Said,
     refused: HashMap<u64, Refusal>,
+    silence: Option<Silence>,
 }
 
 const REFUSED: &str = "refused";
@@ -76,10 +78,7 @@ impl Refusal {
 
     fn words(self) -> String {
         match self {
-            Self::Connect(errno) => {
-                let name = REASONS.iter().find(|(_, reason)| *reason == errno).unwrap_or(&REASONS[0]).0;
-                format!("{REFUSED}: {name}")
-            }
+            Self::Connect(_) => format!("{REFUSED}: {}", self.reason()),
             Self::Certificate => CERTIFICATE.to_owned(),
         }
     }
@@ -101,9 +100,23 @@ impl Refusal {
         }
     }
 
+    /// What an exchange says of this, if it stands for a connection that was refused.
+    pub fn of_exchange(exchange: &Exchange) -> Option<Self> {
+        let Content::Wire(Protocol::Generic, wire) = &exchange.content else { return None };
+        Self::read(wire).map(|(_, refusal)| refusal)
+    }
+
     /// Whether an exchange stands for a connection that was refused.
     pub fn is(exchange: &Exchange) -> bool {
-        matches!(&exchange.content, Content::Wire(Protocol::Generic, wire) if Self::read(wire).is_some())
+        Self::of_exchange(exchange).is_some()
+    }
+
+    /// Why, in a word: `ECONNREFUSED`.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Connect(errno) => REASONS.iter().find(|(_, reason)| *reason == errno).unwrap_or(&REASONS[0]).0,
+            Self::Certificate => CERTIFICATE,
+        }
     }
 
     /// What [`Self::exchange`] has written, read again.
@@ -125,11 +138,16 @@ impl Refusal {
     }
 }
 
+/// Whether an exchange stands for a connection on which nothing was said, or that was not even made. It is no call.
+pub fn is_no_call(exchange: &Exchange) -> bool {
+    Refusal::is(exchange) || Silence::of(exchange).is_some()
+}
+
 impl Outline {
     /// Of these recordings.
     pub fn of<'a>(exchanges: impl IntoIterator<Item = &'a Exchange>) -> Self {
         let mut outline = Self::default();
-        let mut said: HashMap<Target, BTreeSet<Vec<u8>>> = HashMap::new();
+        let mut said: HashMap<Target, BTreeSet<Arc<[u8]>>> = HashMap::new();
         for exchange in exchanges {
             if let Content::Dns(dns) = &exchange.content {
                 outline.names.entry((dns.name.clone(), dns.kind.clone())).or_insert(dns.code);
@@ -146,10 +164,14 @@ impl Outline {
                         seen.refused.insert(nth, refusal);
                         continue;
                     }
+                    if let Some(silence) = Silence::of(exchange) {
+                        seen.silence.get_or_insert(silence);
+                        continue;
+                    }
                     seen.protocols.insert(Protocol::Generic);
                     let asked = wire.messages.iter().find(|message| message.from == Side::Client);
-                    let asked = asked.map(|message| message.bytes.clone()).unwrap_or_default();
-                    said.entry(exchange.target.clone()).or_default().insert(asked);
+                    let asked = asked.map(|message| message.bytes.as_slice()).unwrap_or_default();
+                    said.entry(exchange.target.clone()).or_default().insert(Arc::from(asked));
                 }
                 Content::Wire(protocol, _) => {
                     seen.protocols.insert(*protocol);
@@ -196,8 +218,14 @@ impl Outline {
     /// Whether and how this connection to a target, counted from 1, was refused. Where every one was, so is any other.
     pub fn refused(&self, target: &Target, nth: u64) -> Option<Refusal> {
         let seen = self.targets.get(target)?;
-        let any = seen.protocols.is_empty().then(|| seen.refused.values().next().copied()).flatten();
+        let never_made = seen.protocols.is_empty() && seen.silence.is_none();
+        let any = never_made.then(|| seen.refused.values().next().copied()).flatten();
         seen.refused.get(&nth).copied().or(any)
+    }
+
+    /// That connections were made there and nothing was said on any of them, if so.
+    pub fn silence(&self, target: &Target) -> Option<Silence> {
+        self.targets.get(target).filter(|seen| seen.protocols.is_empty())?.silence
     }
 
     /// The response code that a question of a name got.

@@ -8,12 +8,13 @@ use super::exchange::{Content, Exchange, Protocol, Side, Wire};
 use super::files::mongo_text;
 use super::outline::Refusal;
 use super::redact::command;
+use super::silence::Silence;
 use super::state;
 
 /// A set in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// All calls.
+    /// All calls. Connections on which nothing was said are none.
     pub calls: usize,
     /// Connections that were refused. They are no calls.
     pub refused: usize,
@@ -38,6 +39,9 @@ impl Summary {
         for call in calls {
             if Refusal::is(call) {
                 summary.refused += 1;
+                continue;
+            }
+            if Silence::of(call).is_some() {
                 continue;
             }
             match &call.content {

@@ -142,7 +142,7 @@ pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
             notes.push(counted(count, one, several) + more);
         }
     };
-    add(counts.dropped, "call was", "calls were", " too long to be kept");
+    add(counts.dropped, "call was", "calls were", " not kept");
     add(counts.passed, "call found no recording and was", "calls found no recording and were", " passed on");
     let targets: Vec<String> = ran.recorded.refused.iter().map(ToString::to_string).collect();
     add(counts.refused, "connection was", "connections were", &format!(" refused: {}", some_of(&targets)));

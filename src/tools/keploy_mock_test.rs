@@ -98,7 +98,7 @@ impl Tool for KeployMockTest {
             path: None,
         };
         let output = match replay(context, &params, &mut configuration)? {
-            Ok((ran, torn)) => told(context, configuration, &ran, torn),
+            Ok((ran, more)) => told(context, configuration, &ran, more),
             Err(reason) => Output {
                 success: false,
                 mocks_replayed: 0,
@@ -118,27 +118,35 @@ impl Tool for KeployMockTest {
     }
 }
 
-/// The run, or why there was none.
+/// The run and what there is to tell of the set, or why there was none.
 fn replay(
     context: &Context<'_>,
     params: &Params,
     configuration: &mut Configuration,
-) -> Result<Result<(Ran, Option<String>), String>, Error> {
+) -> Result<Result<(Ran, Vec<String>), String>, Error> {
     if params.command.trim().is_empty() {
         return Ok(Err("Replay failed: Command is required".to_owned()));
     }
     let (policy, calls) = (&context.services.policy, &context.services.calls);
     let path = params.path.clone().or_else(|| calls.remembered()).unwrap_or_else(|| sets::DEFAULT_DIRECTORY.to_owned());
     configuration.path = params.path.is_none().then(|| path.clone());
-    let name = match &params.mock_name {
-        Some(name) => {
-            names::check(name).map_err(|error| Error::params(format!("{error}; {}", error.hint())))?;
-            name.clone()
-        }
-        None => match sets::latest(sets::list(policy, &path)?) {
-            Some(latest) => latest.name,
-            None => return Ok(Err(none_in(&path))),
-        },
+    let mut more = Vec::new();
+    let name = if let Some(name) = &params.mock_name {
+        names::check(name).map_err(|error| Error::params(format!("{error}; {}", error.hint())))?;
+        name.clone()
+    } else {
+        let known = sets::candidates(sets::list(policy, &path)?);
+        let Some(latest) = known.first() else { return Ok(Err(none_in(&path))) };
+        let other = if known.len() > 1 { sets::of_command(policy, &path, &known, &params.command) } else { None };
+        more.extend(other.filter(|other| *other != latest).map(|other| {
+            format!(
+                "`{}` is the latest of {} mock sets; `{}` was recorded with this command: name it as `mockName`",
+                latest.name,
+                known.len(),
+                other.name
+            )
+        }));
+        latest.name.clone()
     };
     configuration.mock_name.clone_from(&name);
     let Some(loaded) = load(policy, &path, &name)? else {
@@ -155,13 +163,13 @@ fn replay(
     match run_command(context.services, &wanted, play, context.cancel, &mut |done, all, stage| {
         context.progress.stage(done, all, stage);
     }) {
-        Ok(ran) => Ok(Ok((ran, loaded.torn))),
+        Ok(ran) => Ok(Ok((ran, loaded.torn.into_iter().chain(more).collect()))),
         Err(error) if error.is_setup() => Ok(Err(format!("Replay failed: failed to setup agent: {}", error.advice()))),
         Err(error) => Err(error.into()),
     }
 }
 
-fn told(context: &Context<'_>, configuration: Configuration, ran: &Ran, torn: Option<String>) -> Output {
+fn told(context: &Context<'_>, configuration: Configuration, ran: &Ran, more: Vec<String>) -> Output {
     let report = ran.report.clone().unwrap_or_default();
     let (replayed, missed, code) = (report.replayed, report.missed_count, exit_code(ran.outcome.exit));
     let mut message = format!("Replayed {replayed} mocks");
@@ -183,7 +191,7 @@ fn told(context: &Context<'_>, configuration: Configuration, ran: &Ran, torn: Op
         isolation: Some(ran.isolation),
         misses: misses(&report),
         last_words: last_words(ran),
-        notes: notes(context.services, ran).into_iter().chain(torn).collect(),
+        notes: notes(context.services, ran).into_iter().chain(more).collect(),
     }
 }
 

@@ -1,10 +1,12 @@
 //! Recording what programs call and answering it, by the built program: from the command line and as tools.
 
+mod choosing;
 mod command_line;
 mod cut_off;
 mod isolation;
 mod keeping;
 mod refused;
+mod silent;
 mod tools;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -9,7 +9,9 @@ use super::key::{Place, header_fields, path_only, place, virtual_host};
 use super::noise::{Fields, Noise};
 use crate::limits::{MAX_CLOSEST_COMPARED, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES};
 use crate::record::exchange::{Content, Exchange, Http, HttpRequest, Message, Protocol, Side, Target, Wire};
+use crate::record::outline::Refusal;
 use crate::record::redact::{self, MARKED, REDACTED, Shown, is_secret_parameter, without_secrets};
+use crate::record::silence::Silence;
 use crate::record::summary;
 
 /// Recordings by how near they can be to a call.
@@ -123,6 +125,13 @@ pub fn describe(exchange: &Exchange) -> String {
             format!("{} {}://{}{path}", request.method, request.scheme, exchange.target)
         }
         Content::Dns(dns) => format!("DNS {} {}", dns.kind, dns.name),
+        Content::Wire(..) if let Some(refusal) = Refusal::of_exchange(exchange) => {
+            format!("TCP {}: refused ({})", exchange.target, refusal.reason())
+        }
+        Content::Wire(..) if let Some(silence) = Silence::of(exchange) => {
+            let end = if silence.closed_after.is_some() { " until the server closed it" } else { "" };
+            format!("TCP {}: connected, and nothing was said{end}", exchange.target)
+        }
         Content::Wire(protocol, wire) => {
             let mut wire = wire.clone();
             redact::wire(*protocol, &mut wire);

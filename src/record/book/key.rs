@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use super::body::{Body, media_type};
 use super::noise::Fields;
 use crate::record::exchange::{Content, Exchange, HttpRequest, Protocol, Side, Target, Wire};
+use crate::record::outline::is_no_call;
 use crate::record::redact::{self, without_secrets};
 
 /// Fields that choose what is answered, where path and body do not: a form of it (RFC 9110, 12.5.1), a part of a resource (RFC 9110, 14.2), the operation of
@@ -73,8 +74,31 @@ pub fn header_fields(request: &HttpRequest) -> Vec<(&'static str, String)> {
     found
 }
 
-/// The key of a call as if it went to this target; `named` where that is only what the request names, not where it went.
-pub fn key(exchange: &Exchange, target: &Target, named: bool, noise: &Fields) -> Key {
+/// What a call says, which may be long: its digest is made once for all targets that the call may stand under.
+#[derive(Debug)]
+pub struct Said<'a> {
+    exchange: &'a Exchange,
+    /// The digest, and what was left out of it.
+    digest: Option<(Fields, Key)>,
+}
+
+impl<'a> Said<'a> {
+    /// Of this call.
+    pub fn of(exchange: &'a Exchange) -> Self {
+        Self { exchange, digest: None }
+    }
+
+    /// The key of the call as if it went to this target; `named` where that is only what the request names, not where it went.
+    pub fn key(&mut self, target: &Target, named: bool, noise: &Fields) -> Key {
+        let said = match &self.digest {
+            Some((known, digest)) if known.is_same(noise) => *digest,
+            _ => self.digest.insert((noise.clone(), digest(self.exchange, noise))).1,
+        };
+        key(self.exchange, target, named, &said)
+    }
+}
+
+fn key(exchange: &Exchange, target: &Target, named: bool, said: &Key) -> Key {
     let mut parts = Parts(Sha256::new());
     parts.add(&[u8::from(named)]);
     parts.add(format!("{:?}", exchange.content.protocol()).as_bytes());
@@ -87,20 +111,36 @@ pub fn key(exchange: &Exchange, target: &Target, named: bool, noise: &Fields) ->
         Content::Http(http) | Content::Grpc(http) => {
             // Where it is not known where a call went, it is not known how either.
             parts.add(&[u8::from(exchange.tls && !named)]);
-            request(&http.request, target, noise, &mut parts);
+            parts.add(virtual_host(&http.request, target).as_bytes());
         }
+        Content::Dns(_) | Content::Wire(..) => {}
+    }
+    parts.add(said);
+    parts.0.finalize().into()
+}
+
+/// The digest of what a call says, whatever its target is.
+fn digest(exchange: &Exchange, noise: &Fields) -> Key {
+    let mut parts = Parts(Sha256::new());
+    match &exchange.content {
+        Content::Http(http) | Content::Grpc(http) => request(&http.request, noise, &mut parts),
         Content::Dns(dns) => {
             parts.add(dns.name.as_bytes());
             parts.add(dns.kind.as_bytes());
         }
-        Content::Wire(protocol, wire) => parts.add(&canonical(*protocol, wire)),
+        Content::Wire(protocol, wire) => {
+            parts.add(&canonical(*protocol, wire));
+            // It has no question, and must not answer who has none and waits for a server to begin.
+            if is_no_call(exchange) {
+                parts.add(b"no call");
+            }
+        }
     }
     parts.0.finalize().into()
 }
 
-fn request(request: &HttpRequest, target: &Target, noise: &Fields, parts: &mut Parts) {
+fn request(request: &HttpRequest, noise: &Fields, parts: &mut Parts) {
     let request = &*without_secrets(request);
-    parts.add(virtual_host(request, target).as_bytes());
     parts.add(request.method.as_bytes());
     parts.add(path_only(&request.path).as_bytes());
     let mut query = Vec::new();
@@ -125,8 +165,8 @@ fn request(request: &HttpRequest, target: &Target, noise: &Fields, parts: &mut P
 /// What the program said, with what is different each time set to zero: numbers of messages and secrets.
 pub fn canonical(protocol: Protocol, wire: &Wire) -> Vec<u8> {
     let mut all = Vec::new();
-    let mut wire = wire.clone();
-    wire.messages.retain(|message| message.from == Side::Client);
+    let messages = wire.messages.iter().filter(|message| message.from == Side::Client).cloned().collect();
+    let mut wire = Wire { messages, session: wire.session };
     redact::wire(protocol, &mut wire);
     for message in &wire.messages {
         let start = all.len();

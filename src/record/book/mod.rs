@@ -19,12 +19,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use closest::describe;
+use key::Said;
 pub use key::{KEY_HEADERS, Key, Place, canonical};
 pub use noise::{Change, Lesson, Noise};
 use shelf::{Queue, Shelf};
 
 use super::exchange::{Content, Exchange, Protocol, Target};
 use super::files::DeclaredNoise;
+use super::outline::is_no_call;
 use super::state;
 use crate::limits::MAX_MISSES_TOLD;
 
@@ -231,9 +233,10 @@ impl Book {
         let exchange = Arc::new(recording.exchange);
         let protocol = exchange.content.protocol();
         let target = &exchange.target;
-        let key = self.key(&exchange, target, recording.named);
+        let key = self.key(&mut Said::of(&exchange), &exchange, target, recording.named);
         self.queues.entry(key).or_default().add(&exchange, index);
-        if protocol != Protocol::Dns {
+        let is_call = !is_no_call(&exchange);
+        if protocol != Protocol::Dns && is_call {
             self.protocols.entry(target.clone()).or_insert(protocol);
         }
         let is_session = is_session(&exchange);
@@ -246,7 +249,9 @@ impl Book {
         if state::is_full(&exchange) {
             self.full.insert((target.clone(), protocol));
         }
-        self.index.add(&exchange, index);
+        if is_call {
+            self.index.add(&exchange, index);
+        }
         // A name is asked for as often as a resolver likes.
         let reusable = recording.reusable || is_session || protocol == Protocol::Dns;
         let (name, named) = (recording.name, recording.named);
@@ -260,9 +265,8 @@ impl Book {
         });
     }
 
-    fn key(&self, exchange: &Exchange, target: &Target, named: bool) -> Key {
-        let noise = self.noise.at(&key::place(exchange, target));
-        key::key(exchange, target, named, &noise)
+    fn key(&self, said: &mut Said<'_>, exchange: &Exchange, target: &Target, named: bool) -> Key {
+        said.key(target, named, &self.noise.at(&key::place(exchange, target)))
     }
 
     /// The recording that answers a call, which is given without its answer. Each is given out once, in their order, but
@@ -290,9 +294,9 @@ impl Book {
 
     /// The recording that answers a call, or the recordings of it that were all used.
     fn look_up(&self, asked: &Exchange) -> Result<Arc<Exchange>, Option<&Queue>> {
-        let mut used = None;
+        let (mut used, mut said) = (None, Said::of(asked));
         for (target, named) in targets(asked) {
-            let shelf = self.queues.get(&self.key(asked, &target, named));
+            let shelf = self.queues.get(&self.key(&mut said, asked, &target, named));
             let Some(queue) = shelf.and_then(|shelf| shelf.of(asked)) else { continue };
             if let Some(index) = self.take(queue) {
                 let entry = &self.entries[index];

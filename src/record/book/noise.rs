@@ -34,6 +34,13 @@ impl Fields {
         self.values.iter().any(|pattern| matches!(pattern.find_at(value, 0), Ok(Some(_))))
     }
 
+    /// Whether the same is left out.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let same_values = self.values.len() == other.values.len()
+            && self.values.iter().zip(&other.values).all(|(one, other)| Arc::ptr_eq(one, other));
+        same_values && self.names == other.names
+    }
+
     fn add(&mut self, more: &Self) {
         self.names.extend(more.names.iter().cloned());
         self.values.extend(more.values.iter().cloned());

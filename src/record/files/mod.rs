@@ -6,6 +6,7 @@
 mod apart;
 mod bounds;
 mod bson;
+mod command;
 mod convert;
 mod databases;
 mod document;
@@ -23,6 +24,7 @@ mod tests;
 use std::fmt::{self, Write as _};
 
 pub use apart::Apart;
+pub use command::{COMMAND_WITHIN_BYTES, CommandMark};
 pub use convert::{Bodies, mongo_text, recording};
 pub use databases::{
     MongoHeader, MongoMessage, MongoSpec, MySqlHead, MySqlHeader, MySqlPacket, MySqlSpec, PostgresMessage,
@@ -175,7 +177,12 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Calls, FileError> {
 
 /// Writes a file of calls; `file` is its name in messages. Fails when it would be too large to be read again.
 pub fn write(file: &str, documents: &[Document]) -> Result<Vec<u8>, FileError> {
-    let mut out = GENERATED.to_owned();
+    write_of(file, None, documents)
+}
+
+/// The same of calls that this command made.
+pub fn write_of(file: &str, command: Option<&CommandMark>, documents: &[Document]) -> Result<Vec<u8>, FileError> {
+    let mut out = GENERATED.to_owned() + &command.map(CommandMark::line).unwrap_or_default();
     for (index, document) in documents.iter().enumerate() {
         if index > 0 {
             out.push_str("---\n");

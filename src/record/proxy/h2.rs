@@ -20,6 +20,7 @@ use crate::limits::{
 use crate::record::coding;
 use crate::record::exchange::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion};
 use crate::record::http1::{BODY_NOTE, CUT_OFF, TRUNCATED, is_grpc};
+use crate::record::silence::Silence;
 
 /// A body as far as it has passed.
 #[derive(Default)]
@@ -78,6 +79,17 @@ pub async fn connect(server: Stream, tasks: &mut JoinSet<()>) -> io::Result<Send
 
 /// Serves a connection whose both ends speak HTTP/2.
 pub async fn record(context: Context, client: Stream, server: Stream) -> io::Result<()> {
+    let opened = SystemTime::now();
+    let mut asked = false;
+    let ended = relay(&context, client, server, &mut asked).await;
+    if !asked {
+        context.keep([Silence::exchange(&context.link, opened, SystemTime::now(), None)]);
+    }
+    ended
+}
+
+/// Does so, and says whether anything was asked.
+async fn relay(context: &Context, client: Stream, server: Stream, asked: &mut bool) -> io::Result<()> {
     let mut drivers = JoinSet::new();
     let send = connect(server, &mut drivers).await?;
     let mut accepted = accept(client).await?;
@@ -94,6 +106,7 @@ pub async fn record(context: Context, client: Stream, server: Stream) -> io::Res
             () = context.stopped() => break,
         };
         let Some(Ok((request, respond))) = next else { break };
+        *asked = true;
         streams.spawn(stream(context.clone(), request, respond, send.clone()));
     }
     // Without the program's connection each ends soon, with what has passed.

@@ -43,7 +43,7 @@ use super::book::Book;
 use super::ca::{Authority, certificates};
 use super::exchange::{Exchange, Target};
 use super::outline::Outline;
-use crate::limits::{MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS};
+use crate::limits::{MAX_RECORDED_CONNECTIONS, MAX_RECORDING_BYTES, MAX_RESOLVE_THREADS, PROXY_END_MS};
 
 /// A connection that a program wants to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,11 +161,13 @@ pub enum Note {
         /// Why.
         reason: &'static str,
     },
-    /// What one side said there at once passed and was too long to be kept.
-    TurnNotKept {
-        /// Where.
-        target: Target,
+    /// Something of a protocol passed and was not kept.
+    Lost {
+        /// What, and why.
+        what: String,
     },
+    /// The recording is full: what came then passed and was not kept.
+    Full,
     /// The program read further than when it was recorded: then it left in the middle of the answer.
     CutOff {
         /// The call in a line.
@@ -190,12 +192,12 @@ impl fmt::Display for Note {
                 write!(formatter, "{target}: refused, since the certificate of the server is not good: {reason}")
             }
             Self::NotKept { call, reason } => write!(formatter, "{call}: passed and was not kept: {reason}"),
-            Self::TurnNotKept { target } => {
-                write!(
-                    formatter,
-                    "{target}: what was said there at once passed and was not kept: it is longer than 128 MiB"
-                )
-            }
+            Self::Lost { what } => write!(formatter, "passed and was not kept: {what}"),
+            Self::Full => write!(
+                formatter,
+                "the recording is full: calls of more than {} MiB together are not kept",
+                MAX_RECORDING_BYTES >> 20
+            ),
             Self::CutOff { call, bytes } => write!(
                 formatter,
                 "{call}: the recording of this answer was cut off by the client after {bytes} bytes, and was read further"
@@ -220,7 +222,7 @@ pub struct Counts {
     pub opaque: u64,
     /// Calls that passed to the real server and were not kept because nobody wanted them.
     pub passed: u64,
-    /// Calls that were not kept because they, or all together, were too long.
+    /// Calls that were not kept: they were too long, or all together, or had no end.
     pub dropped: u64,
     /// Connections that ended by a fault of this program.
     pub panics: u64,

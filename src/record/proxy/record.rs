@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -15,9 +15,11 @@ use super::stream::Stream;
 use super::tap::{Tap, Then};
 use super::{Note, h2, speakers, tls};
 use crate::limits::{RELAY_BUFFER_BYTES, SERVER_FIRST_MS};
+use crate::record::exchange::Side;
 use crate::record::generic::GenericRecorder;
 use crate::record::http1;
 use crate::record::outline::Refusal;
+use crate::record::silence::Silence;
 
 /// A future that may contain itself.
 pub type Nested<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -33,12 +35,17 @@ pub fn converse(context: Context, client: Stream, server: Stream) -> Nested<'sta
     Box::pin(async move {
         let (mut client, mut server) = (client, server);
         let (mut asked, mut said) = (Vec::new(), Vec::new());
+        let opened = SystemTime::now();
         // An end that is read here is read again by whoever looks on.
-        tokio::select! {
-            read = client.more(&mut asked, RELAY_BUFFER_BYTES) => read,
-            read = server.more(&mut said, RELAY_BUFFER_BYTES) => read,
-            () = context.stopped() => return Ok(()),
-        }?;
+        let (by, read) = tokio::select! {
+            read = client.more(&mut asked, RELAY_BUFFER_BYTES) => (Some(Side::Client), read),
+            read = server.more(&mut said, RELAY_BUFFER_BYTES) => (Some(Side::Server), read),
+            () = context.stopped() => (None, Err(io::ErrorKind::ConnectionAborted.into())),
+        };
+        if let Err(error) = read {
+            context.keep([Silence::exchange(&context.link, opened, SystemTime::now(), by)]);
+            return Err(error);
+        }
         if asked.is_empty() && is_settings(&said) {
             // A server of HTTP/2 need not wait for the preface, without which the program is no client of it.
             tokio::select! {
@@ -71,20 +78,20 @@ pub fn converse(context: Context, client: Stream, server: Stream) -> Nested<'sta
             First::Wire(protocol) => {
                 let tap = match speakers::recorder(protocol, &context.link) {
                     Some(recorder) => Tap::Wire(recorder),
-                    None => turns(&context),
+                    None => turns(&context, opened),
                 };
                 pass(context, client, server, tap).await
             }
             First::More | First::Unknown => {
-                let tap = turns(&context);
+                let tap = turns(&context, opened);
                 pass(context, client, server, tap).await
             }
         }
     })
 }
 
-fn turns(context: &Context) -> Tap {
-    Tap::Generic(Box::new(GenericRecorder::new(context.link.clone(), false)))
+fn turns(context: &Context, opened: SystemTime) -> Tap {
+    Tap::Generic(Box::new(GenericRecorder::new(context.link.clone(), false).opened(opened)))
 }
 
 /// Passes everything on until the end, through what the connection turns into.
@@ -188,9 +195,9 @@ pub async fn beyond(context: &Context, asked: &http1::Asked, client: &mut Stream
     };
     let mut tap = http1::Tap::new(inner.link.clone());
     let mut done = Vec::new();
-    let now = std::time::SystemTime::now;
+    let now = SystemTime::now;
     let raw = asked.origin_form();
-    tap.take(crate::record::exchange::Side::Client, &raw, now(), &mut done);
+    tap.take(Side::Client, &raw, now(), &mut done);
     server.write_all(&raw).await?;
     server.flush().await?;
     let mut buffer = vec![0; RELAY_BUFFER_BYTES];
@@ -198,12 +205,12 @@ pub async fn beyond(context: &Context, asked: &http1::Asked, client: &mut Stream
     while done.is_empty() && !tap.is_idle() {
         let count = server.read(&mut buffer).await.unwrap_or(0);
         if count == 0 {
-            let end = http1::End { by: crate::record::exchange::Side::Server, server_ended: true };
+            let end = http1::End { by: Side::Server, server_ended: true };
             tap.end(end, now(), &mut done);
             goes_on = false;
             break;
         }
-        goes_on &= tap.take(crate::record::exchange::Side::Server, &buffer[..count], now(), &mut done).is_none();
+        goes_on &= tap.take(Side::Server, &buffer[..count], now(), &mut done).is_none();
         client.write_all(&buffer[..count]).await?;
         client.flush().await?;
     }

@@ -12,8 +12,8 @@ use super::first::{First, first};
 use super::record::{Nested, beyond};
 use super::shared::Context;
 use super::stream::Stream;
-use super::{Note, Replay, h2_play, miss, speakers, tls};
-use crate::limits::{CUT_OFF_HELD_MS, RELAY_BUFFER_BYTES, SERVER_FIRST_MS};
+use super::{Note, Replay, h2_play, miss, record, speakers, tls};
+use crate::limits::{CUT_OFF_HELD_MS, MAX_SILENCE_PLAYED_MS, RELAY_BUFFER_BYTES, SERVER_FIRST_MS};
 use crate::record::book::describe;
 use crate::record::exchange::{Content, HttpResponse, Protocol};
 use crate::record::generic::GenericPlayer;
@@ -70,6 +70,33 @@ pub async fn serve(context: Context, replay: Arc<Replay>, client: TcpStream) -> 
     converse(context, replay, Stream::of_socket(client)).await
 }
 
+/// What becomes of a connection on which nothing is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unspoken {
+    /// Who connects in advance to what is known may take its time.
+    Waits,
+    /// Nothing was recorded of it.
+    Missed,
+    /// Nothing was said there while recording, so whatever is said now goes to the real server.
+    Beyond,
+    /// The server closes it, as it did while recording.
+    Closed(Duration),
+}
+
+fn unspoken(context: &Context, replay: &Replay) -> Unspoken {
+    let target = &context.link.target;
+    match replay.outline.silence(target) {
+        _ if !replay.outline.knows(target) => Unspoken::Missed,
+        None => Unspoken::Waits,
+        Some(_) if context.shared.beyond().is_some() && !context.link.tls => Unspoken::Beyond,
+        // The program may have left before the server began.
+        Some(_) if sniff::greets(target.port) => Unspoken::Missed,
+        Some(silence) => silence
+            .closed_after
+            .map_or(Unspoken::Waits, |after| Unspoken::Closed(after.min(Duration::from_millis(MAX_SILENCE_PLAYED_MS)))),
+    }
+}
+
 /// Finds out what is spoken, and plays.
 fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested<'static, io::Result<()>> {
     Box::pin(async move {
@@ -78,33 +105,43 @@ fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested<'st
         if let Some(protocol) = replay.outline.speaks_first(target) {
             return play(&context, replay.quiet, client, actor(&context, &replay, protocol)).await;
         }
-        let known = replay.outline.knows(target);
+        let unspoken = unspoken(&context, &replay);
         let mut asked = Vec::new();
         let mut what = First::More;
         while what == First::More {
-            let patience = Duration::from_millis(SERVER_FIRST_MS);
-            let waits = known && asked.is_empty();
+            let begins = asked.is_empty();
+            let patience = match unspoken {
+                Unspoken::Closed(after) if begins => after,
+                _ => Duration::from_millis(SERVER_FIRST_MS),
+            };
+            let waits = begins && unspoken == Unspoken::Waits;
             let reading = client.more(&mut asked, RELAY_BUFFER_BYTES);
             let read = tokio::select! {
-                // Who connects in advance to what is known may take its time.
-                read = reading => Some(read?),
+                read = reading => Some(read),
                 () = tokio::time::sleep(patience), if !waits => None,
                 () = context.stopped() => return Ok(()),
             };
-            match read {
-                Some(0) if asked.is_empty() => {
-                    if !known {
-                        replay.book.missed(target, "a connection that nothing was sent on");
+            match (read, unspoken) {
+                // Some leave with a reset, which is no more than that.
+                (Some(Ok(0) | Err(_)), _) if begins => {
+                    if replay.outline.knows(target) {
+                        return Ok(());
                     }
+                    replay.book.missed(target, "a connection that nothing was sent on");
                     return Ok(());
                 }
-                Some(0) => what = First::Unknown,
-                Some(_) => what = first(&asked, target.port),
-                None if asked.is_empty() => {
+                (Some(Err(error)), _) => return Err(error),
+                (Some(Ok(_)) | None, Unspoken::Beyond) if begins => {
+                    return go_beyond(context, &replay, client.put_back(asked)).await;
+                }
+                (Some(Ok(0)), _) => what = First::Unknown,
+                (Some(Ok(_)), _) => what = first(&asked, target.port),
+                (None, Unspoken::Closed(_)) if begins => return client.shutdown().await,
+                (None, _) if begins => {
                     replay.book.missed(target, "a connection whose server speaks first");
                     return Ok(());
                 }
-                None => what = First::Unknown,
+                (None, _) => what = First::Unknown,
             }
         }
         let client = client.put_back(asked);
@@ -119,6 +156,20 @@ fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested<'st
             }
         }
     })
+}
+
+/// To the real server, with what has come: of its target nothing was recorded but connections.
+async fn go_beyond(context: Context, replay: &Replay, client: Stream) -> io::Result<()> {
+    let context = forwarded(&context);
+    replay.book.forwarded(&context.link.target);
+    match context.shared.dial(&context.link.target).await {
+        Ok(server) => record::converse(context, client, Stream::of_socket(server)).await,
+        Err(error) => {
+            context.refused(Refusal::of(&error), &error.to_string());
+            client.reset();
+            Ok(())
+        }
+    }
 }
 
 async fn encrypted(context: Context, replay: Arc<Replay>, client: Stream) -> io::Result<()> {

@@ -23,7 +23,8 @@ use crate::record::ca::Authority;
 use crate::record::dns::{Names, is_fake};
 use crate::record::exchange::{Content, Dns, Exchange, Target};
 use crate::record::link::Link;
-use crate::record::outline::Refusal;
+use crate::record::outline::{Refusal, is_no_call};
+use crate::record::silence::Silence;
 
 /// As [`MAX_RECORDED_BODY_BYTES`] has it.
 const TOO_LONG: &str = "a body is longer than 128 MiB";
@@ -65,6 +66,8 @@ struct Kept {
     connections: HashMap<Target, u64>,
     /// Names and types that have an exchange.
     asked: HashSet<(String, &'static str)>,
+    /// Targets with an exchange that says that nothing was said.
+    silent: HashSet<Target>,
 }
 
 impl Shared {
@@ -112,8 +115,14 @@ impl Shared {
     pub fn keep(&self, exchange: Exchange) {
         let size = size(&exchange);
         let mut kept = self.kept();
+        // However many spare connections there are, one says it.
+        if Silence::of(&exchange).is_some() && !kept.silent.insert(exchange.target.clone()) {
+            return;
+        }
         if kept.bytes + size > MAX_RECORDING_BYTES {
             kept.counts.dropped += 1;
+            drop(kept);
+            self.note(Note::Full);
             return;
         }
         kept.bytes += size;
@@ -163,6 +172,9 @@ impl Shared {
     pub fn take(&self) -> Recorded {
         let kept = std::mem::take(&mut *self.kept());
         let mut exchanges = kept.exchanges;
+        let spoken: HashSet<Target> =
+            exchanges.iter().filter(|exchange| !is_no_call(exchange)).map(|exchange| exchange.target.clone()).collect();
+        exchanges.retain(|exchange| Silence::of(exchange).is_none() || !spoken.contains(&exchange.target));
         exchanges.sort_by_key(|exchange| exchange.sent_at);
         let mut opaque: Vec<Target> = kept.opaque.into_iter().collect();
         opaque.sort();
@@ -272,7 +284,7 @@ impl Context {
         for exchange in exchanges {
             if self.keep {
                 self.shared.keep(exchange);
-            } else {
+            } else if Silence::of(&exchange).is_none() {
                 self.shared.count(|counts| counts.passed += 1);
             }
         }

@@ -41,8 +41,8 @@ pub struct Seen {
     pub rest: Vec<u8>,
     /// Bytes of the client that do.
     pub early: Vec<u8>,
-    /// Calls that are not kept.
-    lost: u64,
+    /// Calls that are not kept, and why.
+    lost: Vec<String>,
 }
 
 impl Tap {
@@ -91,7 +91,7 @@ impl Tap {
             Self::Wire(recorder) => recorder.take(from, bytes, now),
         };
         apply(steps, up, down, &mut seen);
-        self.tell(context, &seen);
+        tell(context, &mut seen);
         seen
     }
 
@@ -110,19 +110,8 @@ impl Tap {
             Self::Nobody => Vec::new(),
         };
         apply(steps, &mut Way::default(), &mut Way::default(), &mut seen);
-        self.tell(context, &seen);
+        tell(context, &mut seen);
         seen.done
-    }
-
-    /// Says what is not kept.
-    fn tell(&self, context: &Context, seen: &Seen) {
-        if seen.lost == 0 {
-            return;
-        }
-        context.shared.count(|counts| counts.dropped += seen.lost);
-        if matches!(self, Self::Generic(_)) {
-            context.shared.note(Note::TurnNotKept { target: context.link.target.clone() });
-        }
     }
 
     /// From which side a body may pass unseen.
@@ -149,6 +138,14 @@ impl Tap {
     }
 }
 
+/// Says what is not kept.
+fn tell(context: &Context, seen: &mut Seen) {
+    for what in seen.lost.drain(..) {
+        context.shared.count(|counts| counts.dropped += 1);
+        context.shared.note(Note::Lost { what });
+    }
+}
+
 fn apply(steps: Vec<RecordStep>, up: &mut Way, down: &mut Way, seen: &mut Seen) {
     for step in steps {
         match step {
@@ -163,10 +160,7 @@ fn apply(steps: Vec<RecordStep>, up: &mut Way, down: &mut Way, seen: &mut Seen) 
                 seen.early.extend_from_slice(&early);
             }
             RecordStep::Done(exchange) => seen.done.push(*exchange),
-            RecordStep::Lost(reason) => {
-                tracing::debug!(reason, "a call is not kept");
-                seen.lost += 1;
-            }
+            RecordStep::Lost(what) => seen.lost.push(what),
         }
     }
 }

@@ -39,7 +39,7 @@ for word in sys.argv[1:]:
 ";
 
 /// A port that is taken and that nobody listens at.
-fn nobody(at: &str) -> (OwnedFd, SocketAddr) {
+pub fn nobody(at: &str) -> (OwnedFd, SocketAddr) {
     let at: SocketAddr = at.parse().unwrap();
     let family = if at.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();

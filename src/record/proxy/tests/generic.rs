@@ -1,8 +1,15 @@
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
 
+use std::time::{Instant, SystemTime};
+
 use super::*;
 use crate::record::exchange::{Content, Side};
+use crate::record::generic::GenericRecorder;
+use crate::record::link::Link;
+use crate::record::outline::Refusal;
+use crate::record::silence::Silence;
+use crate::record::wire::{RecordStep, Recorder as _};
 
 /// Who said what, in order.
 fn said(exchange: &Exchange) -> Vec<(Side, String)> {
@@ -127,4 +134,124 @@ fn much_in_both_directions_at_once_does_not_stop() {
     (&stream).read_exact(&mut got).unwrap();
     writer.join().unwrap().unwrap();
     assert!(got.iter().all(|byte| *byte == 7));
+}
+
+/// Connects, says nothing, and leaves; or waits until the server has.
+fn silent(to: SocketAddr, waits: bool) {
+    let mut stream = connect(to);
+    if waits {
+        assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+    }
+}
+
+#[test]
+fn a_connection_on_which_nothing_is_said_is_kept_once_and_is_no_miss() {
+    let server = Server::start(|mut stream| {
+        let _ = stream.read(&mut [0]);
+    });
+    let ((), recorded) = both(server, b"", |setup| {
+        silent(setup.address, false);
+        silent(setup.address, false);
+        // The third is open at the end.
+        let (stream, begun) = (connect(setup.address), Instant::now());
+        while setup.proxy.counts().connections < 3 {
+            assert!(begun.elapsed() < PATIENCE);
+            thread::yield_now();
+        }
+        assert!(stream.peer_addr().is_ok());
+    });
+    assert_eq!(recorded.exchanges.iter().map(said).collect::<Vec<_>>(), [vec![]]);
+    assert!(matches!(Silence::of(&recorded.exchanges[0]), Some(Silence { closed_after: None })));
+}
+
+#[test]
+fn a_server_that_closes_a_silent_connection_does_so_again() {
+    let ((), recorded) = both(Server::start(drop), b"", |setup| silent(setup.address, true));
+    let closed = vec![(Side::Server, String::new())];
+    assert_eq!(recorded.exchanges.iter().map(said).collect::<Vec<_>>(), [closed]);
+}
+
+#[test]
+fn a_spare_connection_to_a_server_that_was_called_is_not_kept() {
+    let server = Server::start(|mut stream| {
+        if stream.read(&mut [0]).unwrap_or(0) == 1 {
+            stream.write_all(b"yes").unwrap();
+        }
+    });
+    let ((), recorded) = both(server, b"", |setup| {
+        silent(setup.address, false);
+        let mut stream = connect(setup.address);
+        stream.write_all(b"?").unwrap();
+        assert_eq!(until(&mut stream, b"s"), b"yes");
+    });
+    assert_eq!(recorded.exchanges.len(), 1, "{:?}", recorded.exchanges);
+}
+
+#[test]
+fn what_is_said_where_nothing_was_is_a_miss() {
+    let to: SocketAddr = "127.0.0.1:9".parse().unwrap();
+    let link = Link { target: Target { host: "127.0.0.1".to_owned(), port: 9 }, tls: false, connection: 1 };
+    let now = SystemTime::UNIX_EPOCH;
+    let kept = vec![Silence::exchange(&link, now, now, Some(Side::Client))];
+    let (got, report) = played(kept, to, |setup| {
+        silent(setup.address, false);
+        let mut stream = connect(setup.address);
+        stream.write_all(b"\x00what").unwrap();
+        let _ = stream.shutdown(Shutdown::Write);
+        stream.read(&mut [0]).map_err(|error| error.kind())
+    });
+    assert_eq!(got, Ok(0));
+    let missed: Vec<&str> = report.missed.iter().map(|miss| miss.asked.as_str()).collect();
+    assert_eq!((missed, report.replayed), (vec!["TCP 127.0.0.1:9 what"], 0));
+}
+
+#[test]
+fn a_server_that_refused_before_it_spoke_first_speaks_first() {
+    let to: SocketAddr = "127.0.0.1:9".parse().unwrap();
+    let link = Link { target: Target { host: "127.0.0.1".to_owned(), port: 9 }, tls: false, connection: 2 };
+    let now = SystemTime::UNIX_EPOCH;
+    let refused = Refusal::Connect(libc::ECONNREFUSED).exchange(&link, 1, "not yet", now);
+    let mut recorder = GenericRecorder::new(link, false);
+    recorder.take(Side::Server, b"220 ready\r\n", now);
+    let Some(RecordStep::Done(greeting)) = recorder.close(Side::Client).pop() else { panic!("nothing was recorded") };
+    let (got, report) = played(vec![refused, *greeting], to, |setup| {
+        assert!(TcpStream::connect(setup.address).unwrap().read_to_end(&mut Vec::new()).is_err());
+        text(&until(&mut connect(setup.address), b"\r\n"))
+    });
+    assert_eq!((got.as_str(), report.missed), ("220 ready\r\n", vec![]));
+}
+
+#[test]
+fn a_server_that_refused_before_a_silent_connection_refuses_no_more() {
+    let to: SocketAddr = "127.0.0.1:9".parse().unwrap();
+    let link = Link { target: Target { host: "127.0.0.1".to_owned(), port: 9 }, tls: false, connection: 2 };
+    let now = SystemTime::UNIX_EPOCH;
+    let refused = Refusal::Connect(libc::ECONNREFUSED).exchange(&link, 1, "not yet", now);
+    let silence = Silence::exchange(&link, now, now, Some(Side::Client));
+    let outline = Outline::of([&refused, &silence]);
+    let target = &link.target;
+    assert_eq!([1, 2, 3].map(|nth| outline.refused(target, nth).is_some()), [true, false, false]);
+    let ((), report) = played(vec![refused, silence], to, |setup| drop(connect(setup.address)));
+    assert_eq!(report.missed, vec![]);
+}
+
+#[test]
+fn each_direction_of_a_turn_may_be_as_long_as_a_body() {
+    const HALF: usize = crate::limits::MAX_RECORDED_BODY_BYTES / 2 + 1;
+    let link = Link { target: Target { host: "127.0.0.1".to_owned(), port: 9 }, tls: false, connection: 1 };
+    let now = SystemTime::UNIX_EPOCH;
+    let lengths = |recorder: &mut GenericRecorder| match recorder.close(Side::Client).pop() {
+        Some(RecordStep::Done(exchange)) => {
+            said(&exchange).into_iter().map(|(from, text)| (from, text.len())).collect::<Vec<_>>()
+        }
+        other => panic!("{:?}", other.map(|_| "lost")),
+    };
+    let (piece, mut recorder) = (vec![b'x'; HALF], GenericRecorder::new(link.clone(), false));
+    recorder.take(Side::Client, &piece, now);
+    recorder.take(Side::Server, &piece, now);
+    assert_eq!(lengths(&mut recorder), [(Side::Client, HALF), (Side::Server, HALF)]);
+    recorder.take(Side::Client, &piece, now);
+    recorder.take(Side::Client, &piece, now);
+    let lost = "what one side said at once at `127.0.0.1:9`: at most 128 MiB are recorded".to_owned();
+    assert_eq!(recorder.close(Side::Client), [RecordStep::Lost(lost)]);
 }

@@ -1,0 +1,81 @@
+//! Which set answers where none is named.
+
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+use super::tools::{open, said};
+use super::{Upstream, client, replay};
+use crate::tree::Tree;
+
+#[test]
+fn the_latest_set_of_the_same_command_answers() {
+    let (tree, upstream) = (Tree::new(), Upstream::start());
+    tree.file("shop.py", client(&[upstream.url() + "/a"]));
+    tree.file("other.py", client(&[upstream.url() + "/b"]));
+    for program in ["shop.py", "shop.py", "other.py"] {
+        assert_eq!(replay(&tree, &["calls", "record", "--", "python3", program]).status, 0);
+    }
+    drop(upstream);
+    let tested = replay(&tree, &["calls", "test", "--", "python3", "shop.py"]);
+    assert_eq!(
+        (tested.status, tested.out.as_str(), tested.err.as_str()),
+        (
+            0,
+            "{\"n\":2,\"path\":\"/a\"}\n",
+            "replay: replayed 1 call of shop-http-2\nreplay: isolation: strict\nreplay: of 3 mock sets shop-http-2 is the latest \
+             that was recorded with this command; --mock NAME takes another one\n"
+        )
+    );
+    let tested = replay(&tree, &["calls", "test", "--", "python3", "./other.py"]);
+    assert_eq!(
+        (tested.status, tested.out.as_str(), tested.err.as_str()),
+        (
+            0,
+            "{\"n\":3,\"path\":\"/b\"}\n",
+            "replay: replayed 1 call of other-http\nreplay: isolation: strict\nreplay: of 3 mock sets other-http is the latest \
+             and none was recorded with this command; --mock NAME takes another one\n"
+        )
+    );
+    let named = replay(&tree, &["calls", "test", "--mock", "shop-http", "--", "python3", "shop.py"]);
+    assert_eq!(named.err, "replay: replayed 1 call of shop-http\nreplay: isolation: strict\n");
+}
+
+#[test]
+fn noise_that_is_added_leaves_a_set_that_of_its_command() {
+    let (tree, upstream) = (Tree::new(), Upstream::start());
+    for number in [1, 2] {
+        tree.file("shop.py", client(&[format!("{}/a?t={number}", upstream.url())]));
+        assert_eq!(replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status, 0);
+    }
+    drop(upstream);
+    let file = || tree.read("keploy/shop-http/mocks.yaml");
+    let before = file();
+    let learned = replay(&tree, &["calls", "noise", "shop-http", "shop-http-2", "--write"]);
+    assert_eq!(learned.status, 0, "{}", learned.err);
+    let line = |file: &str| file.lines().nth(1).filter(|line| line.starts_with("# Command: ")).map(str::to_owned);
+    assert!(file() != before && line(&before).is_some(), "{before}");
+    assert_eq!(line(&file()), line(&before));
+}
+
+#[test]
+fn an_agent_gets_the_latest_and_hears_of_the_set_of_its_command() {
+    let (tree, upstream) = (Tree::new(), Upstream::start());
+    let mut server = open(&tree, &["--network", "host"]);
+    for (program, path) in [("shop.py", "/a"), ("other.py", "/b")] {
+        tree.file(&format!("work/{program}"), client(&[upstream.url() + path]));
+        let recorded = said(&server.call("keploy_mock_record", json!({"command": format!("python3 {program}")})));
+        assert_eq!(recorded["message"], "Recorded 1 mocks (HTTP)", "{recorded}");
+    }
+    drop(upstream);
+    let tested = said(&server.call("keploy_mock_test", json!({"command": "python3 shop.py"})));
+    assert_eq!(
+        (&tested["configuration"]["mockName"], &tested["notes"]),
+        (
+            &json!("other-http"),
+            &json!([
+                "`other-http` is the latest of 2 mock sets; `shop-http` was recorded with this command: name it as `mockName`"
+            ])
+        ),
+        "{tested}"
+    );
+}

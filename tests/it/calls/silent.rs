@@ -1,0 +1,65 @@
+//! Connections on which nothing is said, and how what is no call is shown.
+
+use std::net::{SocketAddr, TcpListener};
+
+use pretty_assertions::assert_eq;
+
+use super::refused::nobody;
+use super::replay;
+use crate::tree::Tree;
+
+/// Probes each address: connects, says nothing, and leaves in one way or the other.
+const PROBE: &str = "import socket, struct, sys
+for word in sys.argv[1:]:
+    host, port = word.rsplit(':', 1)
+    for linger in (0, 1):
+        try:
+            with socket.create_connection((host, int(port)), 20) as one:
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', linger, 0))
+                print('open')
+        except OSError as error:
+            print(type(error).__name__)
+";
+
+/// A server that keeps what it accepts.
+fn mute() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || listener.incoming().collect::<Vec<_>>());
+    address
+}
+
+#[test]
+fn a_probe_is_recorded_and_replayed_without_a_miss() {
+    let (tree, server) = (Tree::new(), mute().to_string());
+    tree.file("probe.py", PROBE);
+    for isolation in ["seccomp", "strict"] {
+        let recorded =
+            replay(&tree, &["calls", "record", "--isolation", isolation, "--", "python3", "probe.py", &server]);
+        assert_eq!((recorded.status, recorded.out.as_str()), (0, "open\nopen\n"), "{isolation}: {}", recorded.err);
+        let tested = replay(&tree, &["calls", "test", "--isolation", isolation, "--", "python3", "probe.py", &server]);
+        assert_eq!((tested.status, tested.out.as_str()), (0, "open\nopen\n"), "{isolation}: {}", tested.err);
+        assert!(!tested.err.contains("miss"), "{}", tested.err);
+    }
+    let other = mute().to_string();
+    let tested = replay(&tree, &["calls", "test", "--", "python3", "probe.py", &other]);
+    let missed = format!(
+        "replay: missed: a connection that nothing was sent on ({other}): nothing of this kind was recorded (2 times)\n"
+    );
+    assert!(tested.status == 1 && tested.err.ends_with(&missed), "{tested:?}");
+}
+
+#[test]
+fn what_is_no_call_is_shown_as_what_it_is() {
+    let (tree, server, (_held, closed)) = (Tree::new(), mute().to_string(), nobody("127.0.0.1:0"));
+    let closed = closed.to_string();
+    tree.file("probe.py", PROBE);
+    let words = ["calls", "record", "--", "python3", "probe.py", &server, &closed];
+    let recorded = replay(&tree, &words);
+    let failed = "ConnectionRefusedError\n".repeat(2);
+    assert_eq!(recorded.out, format!("open\nopen\n{failed}"), "{}", recorded.err);
+    let set = recorded.err.split(" as ").nth(1).unwrap().split(':').next().unwrap();
+    let shown = replay(&tree, &["calls", "show", set]).out.replace(&server, "SERVER").replace(&closed, "CLOSED");
+    let calls: Vec<&str> = shown.lines().skip(1).map(|line| line.split(" ms  ").last().unwrap()).collect();
+    assert_eq!(calls, ["TCP SERVER: connected, and nothing was said", "TCP CLOSED: refused (ECONNREFUSED)"], "{shown}");
+}
