@@ -71,6 +71,9 @@ pub const MAX_RESP_DEPTH: usize = 128;
 pub const MAX_RESP_LINE_BYTES: usize = 64 * 1024;
 /// Longest first message of a `PostgreSQL` connection, in bytes (`MAX_STARTUP_PACKET_LENGTH` of its `libpq/pqcomm.h`).
 pub const MAX_POSTGRES_STARTUP_BYTES: usize = 10_000;
+/// Most settings of a `PostgreSQL` connection that are followed because the server says by itself that they changed; no server
+/// says it of more than two dozen.
+pub const MAX_POSTGRES_REPORTED: usize = 64;
 /// Most that is said, before each call, of the settings of a `PostgreSQL` connection and what it holds, in bytes; more is said
 /// as a digest.
 pub const MAX_POSTGRES_STATE_BYTES: usize = 8 * 1024;
