@@ -39,8 +39,12 @@ pub const MAX_CALLS_DEPTH: usize = 100;
 pub const MAX_CALLS_NODES: usize = 2_000_000;
 /// Deepest nesting of a JSON body that is compared without regard to the order of its keys, in levels.
 pub const MAX_JSON_BODY_DEPTH: usize = 128;
-/// Shortest secret of a request that is looked for in its answer: shorter ones are in it by chance.
-pub const MIN_ECHOED_BYTES: usize = 6;
+/// Shortest secret of a request that is looked for in its answer, if it has letters and digits: shorter ones are in it by chance.
+pub const MIN_ECHOED_BYTES: usize = 8;
+/// Shortest one without digits: shorter ones may be words.
+pub const MIN_ECHOED_PLAIN_BYTES: usize = 16;
+/// Fewest different bytes of one that is replaced there.
+pub const MIN_ECHOED_DIFFERENT_BYTES: usize = 5;
 /// Fewest bytes of a token that an answer gave for it to be looked for in other calls: what is shorter stands there by chance.
 pub const MIN_TOKEN_BYTES: usize = 16;
 /// Most such tokens of one recording: each is a search of all of it.

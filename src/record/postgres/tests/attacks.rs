@@ -136,7 +136,7 @@ fn several_statements_in_one_query_are_one_transaction() {
         assert_eq!(replay(&book, &plain(&[], "")), value("none"), "{}", before[0].1.escape_ascii());
     }
     let committed = [
-        client(query("SET search_path TO one; COMMIT; SET search_path TO two; SELEC")),
+        client(query("SET search_path TO one; COMMIT; SET search_path TO two; SELECT 1/0")),
         server([complete("SET"), complete("COMMIT"), complete("SET"), error("ERROR", "x"), ready(b'I')].concat()),
     ];
     let book = kept(&plain(&committed, "one"));
