@@ -3,9 +3,8 @@
 //!
 //! Taken out are credentials where they have a name (`names`): fields of HTTP, parameters of queries and forms, keys of
 //! JSON, elements and attributes of XML, passwords in addresses and statements, authentication of databases; and tokens in
-//! paths of services that are known for them (`paths`). Of gRPC only fields are searched: its messages name nothing, their
-//! fields have numbers. Any other value is the call itself and stays, unless
-//! it is a token that an answer gave (`tokens`) or a secret of its request that an answer repeats (`echo`).
+//! paths of services that are known for them (`paths`). Messages of gRPC name nothing, their fields have numbers: there, and
+//! everywhere else, tokens are known by their shape (`shapes`). Any other value is the call itself and stays, unless it is a token that an answer gave (`tokens`) or a secret of its request that an answer repeats (`echo`).
 
 mod echo;
 mod json;
@@ -14,6 +13,7 @@ mod names;
 mod paths;
 mod placeholder;
 mod redis;
+mod shapes;
 mod sql;
 mod tokens;
 mod walk;
@@ -214,6 +214,7 @@ fn redact(exchange: &mut Exchange, marks: &Marks) -> Repeated {
         Content::Dns(_) => {}
         Content::Wire(protocol, said) => {
             wires::replace(*protocol, said, &mut |secret: &Secret<'_>| changed(secret, hidden(secret, marks)));
+            wires::given(*protocol, said, &mut |secret: &Secret<'_>| changed(secret, given(secret, marks)));
         }
     }
     Repeated::default()
@@ -273,7 +274,7 @@ fn given(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
         Form::Text if is_password(secret.name) => hidden(secret, marks),
         Form::Text | Form::Field | Form::Signature if is_redacted(secret) => secret.value.to_vec(),
         Form::Text | Form::Field | Form::Signature => marks.stand_in(secret.value, secret.guessable),
-        Form::Cookie | Form::Address | Form::Caller => hidden(secret, marks),
+        Form::Cookie | Form::Address | Form::Caller | Form::Token => hidden(secret, marks),
     }
 }
 
@@ -282,7 +283,7 @@ fn hidden(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
     match secret.form {
         Form::Cookie => REDACTED.as_bytes().to_vec(),
         Form::Number => [b"\"", &marks.marked(secret.value, secret.guessable)[..], b"\""].concat(),
-        Form::Address => marks.stand_in(secret.value, secret.guessable),
+        Form::Address | Form::Token => marks.stand_in(secret.value, secret.guessable),
         Form::Field | Form::Caller | Form::Signature | Form::Text => marks.marked(secret.value, secret.guessable),
     }
 }
@@ -294,6 +295,12 @@ fn is_redacted(secret: &Secret<'_>) -> bool {
 /// What stands for any secret where they are not told apart.
 #[expect(clippy::unnecessary_wraps, reason = "others leave some secrets as they are")]
 fn blank(secret: &Secret<'_>) -> Option<Vec<u8>> {
+    if secret.form == Form::Token {
+        // No length changes around it.
+        let mut other = REDACTED.as_bytes().to_vec();
+        other.resize(secret.value.len(), b'-');
+        return Some(other);
+    }
     let quote = if secret.form == Form::Number { "\"" } else { "" };
     Some(format!("{quote}{REDACTED}{quote}").into_bytes())
 }

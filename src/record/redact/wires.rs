@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::walk::{Replace, Secret};
-use super::{REDACTED, Shown, blank, mongo, redis, sql};
+use super::{REDACTED, Shown, blank, mongo, redis, shapes, sql};
 use crate::record::exchange::{Message, Protocol, Side, Wire};
 
 /// Takes the secrets out of what a program says to a database: the same text for each.
@@ -28,9 +28,46 @@ pub(super) fn replace(protocol: Protocol, wire: &mut Wire, replace: Replace<'_>)
     }
 }
 
-/// The messages in which secrets are replaced, by their places. What proves a password in a login is made for each one, tells
-/// nothing apart, and becomes the same always.
+/// Puts others in place of the tokens in what a server says.
+pub(super) fn given(protocol: Protocol, wire: &mut Wire, replace: Replace<'_>) {
+    if protocol == Protocol::Redis && wire.messages.iter().any(|asked| asked.from == Side::Client && redis::asks(&asked.bytes)) {
+        let answers = wire.messages.iter_mut().filter(|message| message.from == Side::Server);
+        for message in answers {
+            if let Some(other) = redis::answer(&message.bytes, replace) {
+                message.bytes = other;
+            }
+        }
+    }
+    for message in wire.messages.iter_mut().filter(|message| message.from == Side::Server) {
+        if let Some(other) = shapes::replaced(&message.bytes, || None, replace) {
+            message.bytes = other;
+        }
+    }
+}
+
+/// The messages in which secrets are replaced, by their places: those that have a name or a place, and tokens by their shape.
 pub(super) fn walk(protocol: Protocol, wire: &Wire, replace: Replace<'_>) -> Vec<(usize, Vec<u8>)> {
+    let mut found = named(protocol, wire, replace);
+    let mut blanked: Option<Vec<(usize, Vec<u8>)>> = None;
+    for (index, message) in wire.messages.iter().enumerate().filter(|(_, message)| message.from == Side::Client) {
+        let place = found.iter().position(|(at, _)| *at == index);
+        let bytes = place.map_or(&message.bytes, |place| &found[place].1);
+        let without = || {
+            let all = blanked.get_or_insert_with(|| named(protocol, wire, &mut blank));
+            all.iter().find(|(at, _)| *at == index).map(|(_, bytes)| bytes.clone())
+        };
+        let Some(other) = shapes::replaced(bytes, without, replace) else { continue };
+        match place {
+            Some(place) => found[place].1 = other,
+            None => found.push((index, other)),
+        }
+    }
+    found
+}
+
+/// The messages in which secrets are replaced that have a name or a place. What proves a password in a login is made for each one, tells
+/// nothing apart, and becomes the same always.
+fn named(protocol: Protocol, wire: &Wire, replace: Replace<'_>) -> Vec<(usize, Vec<u8>)> {
     let messages = wire.messages.iter().enumerate().filter(|(_, message)| message.from == Side::Client);
     match protocol {
         Protocol::Redis => each(messages, |bytes| redis::message(bytes, replace)),

@@ -306,3 +306,101 @@ fn addresses_in_parameters_and_more_names_of_fields() {
     assert_eq!(path, expected);
     assert_eq!(headers, fields.map(|name| format!("{name}: [redacted ba78]")));
 }
+
+#[test]
+fn tokens_are_known_by_their_shape_wherever_they_stand() {
+    let tail = "0123456789abcdefghijABCDEFGHIJ0123456789abcd";
+    let tokens = [
+        format!("ghp_{}", &tail[..36]),
+        format!("github_pat_{}", &tail[..40]),
+        format!("sk_live_{}", &tail[..24]),
+        format!("glpat-{}", &tail[..20]),
+        format!("xoxb-{}", &tail[..24]),
+        format!("AIza{}", &tail[..35]),
+        "AKIAIOSFODNN7EXAMPLE".to_owned(),
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJlLW9mLWl0".to_owned(),
+    ];
+    for token in &tokens {
+        let secret = token.rsplit('.').next().unwrap();
+        let gives = [("X-Deploy", token.as_str())];
+        let grpc = [("content-type", "application/grpc+proto"), ("x-plain", token.as_str())];
+        let length = [token.len() as u8];
+        let message = [b"\0\0\0\0\x40\x0a", &length[..], token.as_bytes(), b"\x12\x01z"].concat();
+        let mut all = [
+            call(&format!("/of/{token}/x?id={token}"), &grpc, "", &gives, &format!("{{\"note\":\"{token}\"}}")),
+            call("/", &[("authorization", &format!("Bearer {token}"))], "", &[], ""),
+        ];
+        let Content::Http(http) = &mut all[0].content else { panic!() };
+        http.request.body.clone_from(&message);
+        let plain = all.clone();
+        exchanges(&mut all);
+        let once = all.clone();
+        exchanges(&mut all);
+        assert_eq!(all, once, "a second time changes something");
+        let shown = format!("{all:?}");
+        assert!(!shown.contains(&secret[secret.len() - 12..]), "{token}: {shown}");
+        let Content::Http(http) = &all[0].content else { panic!() };
+        assert_eq!(http.request.body.len(), message.len());
+        assert_eq!(http.request.body[..7], message[..7]);
+        assert_eq!(told(&all[0]).3.len(), told(&plain[0]).3.len());
+        assert!(secret.len() == 16 || http.request.body[7..].starts_with(&token.as_bytes()[..4]));
+        // The same wherever it stands, so that a replay knows it again.
+        for (kept, asks) in all.iter().zip(&plain) {
+            let like = |one: Vec<Shown>, other: Vec<Shown>| {
+                assert_eq!(one.len(), other.len());
+                assert!(one.iter().zip(&other).all(|(one, other)| one.is_like(other)), "{one:?} {other:?}");
+            };
+            like(places(asked(kept)), places(asked(asks)));
+            like(credentials(asked(kept)), credentials(asked(asks)));
+            assert_eq!(without_secrets(asked(kept)).path, without_secrets(asked(asks)).path);
+            assert_eq!(without_secrets(asked(kept)).body, without_secrets(asked(asks)).body);
+        }
+    }
+    for none in ["ghp_short", "AKIAIOSFODNN7EXAMPLEX", "sk_live_", "eyJhbGciOiJIUzI1NiJ9.x.y", "a-----BEGIN CERTIFICATE-----b"] {
+        assert_eq!(kept("text/plain", none), none);
+    }
+}
+
+#[test]
+fn tokens_in_what_is_said_to_databases_and_answered() {
+    let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    let stand_in = format!("ghp_redacted-{}", &digits(token.as_bytes())[..27]);
+    assert_eq!(stand_in.len(), token.len());
+    let ways: [(Protocol, Vec<u8>); 4] = [
+        (Protocol::Postgres, query(&format!("INSERT INTO t VALUES ('{token}')"))),
+        (Protocol::MySql, com_query(&format!("SELECT '{token}'"))),
+        (Protocol::Redis, resp(&format!("SET k {token}")).iter().map(|byte| if *byte == b' ' { b'_' } else { *byte }).collect()),
+        (Protocol::Generic, format!("PUT {token}\n").into_bytes()),
+    ];
+    for (protocol, bytes) in ways {
+        let expected = String::from_utf8_lossy(&bytes).replace(token, &stand_in);
+        assert_eq!(String::from_utf8_lossy(&wired(protocol, bytes)), expected);
+    }
+    let mut answered = call("/", &[], "", &[], "");
+    let said = |from, bytes: &str| Message { from, bytes: bytes.as_bytes().to_vec() };
+    let config = "*2\r\n$11\r\nrequirepass\r\n$3\r\nabc\r\n";
+    let ask = "*3\r\n$6\r\nCONFIG\r\n$3\r\nGET\r\n$1\r\n*\r\n";
+    let messages = vec![said(Side::Client, ask), said(Side::Server, config)];
+    answered.content = Content::Wire(Protocol::Redis, Wire { messages, session: false });
+    exchange(&mut answered);
+    let Content::Wire(_, wire) = &answered.content else { panic!() };
+    assert_eq!(String::from_utf8_lossy(&wire.messages[1].bytes), "*2\r\n$11\r\nrequirepass\r\n$13\r\nredacted-ba78\r\n");
+    // A word in quotes is not taken apart in commands in a line.
+    assert_eq!(
+        String::from_utf8(wired(Protocol::Redis, b"AUTH \"a bc\"\r\n".to_vec())).unwrap().matches("[redacted").count(),
+        2
+    );
+}
+
+#[test]
+fn private_keys_keep_their_lines() {
+    let inside = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7";
+    for end in ["\n", r"\n", "\r\n"] {
+        let key = |inside: &str| format!("x-----BEGIN RSA PRIVATE KEY-----{end}{inside}{end}-----END RSA PRIVATE KEY-----{end}");
+        let left = kept("text/plain", &key(inside));
+        assert!(!left.contains(&inside[9..20]), "{left}");
+        assert_eq!(left.len(), key(inside).len());
+        assert!(left.starts_with(&key("redacted-")[..30 + end.len()]), "{left}");
+        assert!(left.ends_with(&format!("-----END RSA PRIVATE KEY-----{end}")));
+    }
+}
