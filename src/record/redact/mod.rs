@@ -9,6 +9,7 @@
 mod echo;
 mod json;
 mod mongo;
+mod mysql;
 mod names;
 mod paths;
 mod placeholder;

@@ -46,6 +46,15 @@ fn statements_of_postgres() {
         "UPDATE u SET password='abc', n = 'x' WHERE id = 1",
         "SELECT 1 FROM u WHERE u.\"password\" = 'abc'",
         "SELECT set_config('a', 'b', true), password := 'abc'",
+        "INSERT INTO u (name, password) VALUES ('a', 'abc')",
+        "insert into s.u(name, \"password\", n) values ('a', 'abc', 1), ('b', crypt('abc', gen_salt('bf')), 2) on conflict do nothing",
+        "INSERT INTO u (\"password\") VALUES (E'abc') RETURNING 'id'",
+        "SELECT 1 FROM u WHERE password LIKE 'abc' AND n = 'x'",
+        "SELECT 1 FROM u WHERE password = 'abc'::text",
+        "SELECT 1 FROM u WHERE password NOT IN ('abc', 'abc') AND n IN ('x')",
+        "SELECT 1 FROM u WHERE password = ANY(ARRAY['abc','abc'])",
+        "SELECT 1 FROM u WHERE password IS DISTINCT FROM 'abc' AND password <> 'abc'",
+        "SELECT 1 FROM u WHERE password = crypt('abc', password)",
     ];
     for text in cases {
         let expected = text.replace("abc", "[redacted ba78]");
@@ -65,7 +74,10 @@ fn statements_of_postgres() {
         "ALTER USER a VALID UNTIL 'abc'",
         "SELECT 'password' AS \"identified\", 'abc' AS x",
         "SELECT replace('password', 'a', 'abc')",
-        "INSERT INTO u (name, password) VALUES ('a', 'abc')",
+        "INSERT INTO u (name, password) SELECT 'a', 'abc'",
+        "SELECT token FROM t WHERE a = 'abc'",
+        "SELECT password, 'abc' FROM t ORDER BY token",
+        "SELECT next_page_token = 'abc'",
     ];
     for text in none {
         assert_eq!(String::from_utf8(wired(Protocol::Postgres, query(text))), String::from_utf8(query(text)));
@@ -93,6 +105,9 @@ fn statements_of_mysql() {
         "# it's\nSET PASSWORD = 'abc'",
         "/*!80000 SET PASSWORD = 'abc' */",
         "UPDATE mysql.user SET `password` = 'abc'",
+        "INSERT INTO u SET name = 'x', password = SHA2('abc', 256)",
+        "INSERT INTO u (`name`, `password`) VALUES ('x', \"abc\") ON DUPLICATE KEY UPDATE name = 'y'",
+        "REPLACE INTO u (password) VALUE (_utf8mb4'abc')",
     ];
     for text in cases {
         let expected = text.replace("abc", "[redacted ba78]");
@@ -101,6 +116,65 @@ fn statements_of_mysql() {
     let none = ["REPLACE INTO t VALUES ('abc')", "SELECT 'abc' AS password", "CREATE TABLE t AS SELECT 'password'"];
     for text in none {
         assert_eq!(wired(Protocol::MySql, com_query(text)), com_query(text), "{text}");
+    }
+}
+
+#[test]
+fn secrets_under_other_names_than_password() {
+    for text in [
+        "SELECT 1 FROM s WHERE access_token = 'abc'",
+        "UPDATE s SET api_key = 'abc'",
+        "INSERT INTO s (id, client_secret) VALUES (7, 'abc')",
+        "SET app.jwt = 'abc'",
+    ] {
+        let expected = text.replace("abc", "[redacted ba78]");
+        assert_eq!(String::from_utf8(wired(Protocol::Postgres, query(text))), String::from_utf8(query(&expected)));
+    }
+}
+
+#[test]
+fn values_that_are_bound_to_parameters() {
+    let texts = [
+        "INSERT INTO u (name, password) VALUES ($1, $2)",
+        "UPDATE u SET password = $2 WHERE name = $1",
+        "SELECT name FROM u WHERE name = $1 AND password = crypt($2, password)",
+        "SELECT 1 FROM u WHERE password IN ($2) AND name = $1",
+    ];
+    for text in texts {
+        let bind = |password: &str| {
+            let value = |value: &str| [&(value.len() as u32).to_be_bytes()[..], value.as_bytes()].concat();
+            let values = [&[0, 0, 0, 3][..], &value("abc"), &value(password), &[0xff; 4], &[0, 0]].concat();
+            let body = [b"\0", text.as_bytes(), b"\0", &values].concat();
+            [b"B", &(body.len() as u32 + 4).to_be_bytes()[..], &body].concat()
+        };
+        let left = wired(Protocol::Postgres, bind("abc"));
+        assert_eq!(left.escape_ascii().to_string(), bind("[redacted ba78]").escape_ascii().to_string(), "{text}");
+        let cut = bind("abc");
+        for end in 0..cut.len() {
+            wired(Protocol::Postgres, cut[..end].to_vec());
+        }
+    }
+    let packet = |payload: &[u8]| [&(payload.len() as u32).to_le_bytes()[..3], &[0], payload].concat();
+    let prepare = packet(b"\x16INSERT INTO u (id, at, password, name) VALUES (?, ?, ?, ?)");
+    let execute = |password: &str| {
+        let head = b"\x17\0\0\0\0\0\x01\0\0\0\x08\x01\x03\0\x0c\0\xfd\0\xfd\0\x07\0\0\0\x04\xe9\x07\x01\x01";
+        packet(&[head, &[password.len() as u8][..], password.as_bytes()].concat())
+    };
+    let long = |password: &str| packet(&[b"\x18\0\0\0\0\x02\0", password.as_bytes()].concat());
+    let said = |messages: [Vec<u8>; 3]| {
+        let messages = messages.into_iter().map(|bytes| Message { from: Side::Client, bytes }).collect();
+        let mut all = call("/", &[], "", &[], "");
+        all.content = Content::Wire(Protocol::MySql, Wire { messages, session: false });
+        all
+    };
+    let mut all = said([prepare.clone(), long("abc"), execute("abc")]);
+    exchange(&mut all);
+    let hidden = "[redacted ba78]";
+    assert_eq!(all, said([prepare.clone(), long(hidden), execute(hidden)]));
+    exchange(&mut all);
+    assert_eq!(all, said([prepare.clone(), long(hidden), execute(hidden)]));
+    for end in 0..execute("abc").len() {
+        exchange(&mut said([prepare.clone(), long("abc"), execute("abc")[..end].to_vec()]));
     }
 }
 
