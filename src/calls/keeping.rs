@@ -23,6 +23,8 @@ pub struct Kept {
     pub left_out: usize,
     /// Why it is in another directory than was asked for, if it is.
     pub elsewhere: Option<String>,
+    /// Where secrets were replaced in answers, or may be left in them, for a line each.
+    pub altered: Vec<String>,
 }
 
 /// A set that could be written nowhere.
@@ -51,9 +53,7 @@ pub fn keep(
     mut exchanges: Vec<Exchange>,
     keep_secrets: bool,
 ) -> Result<(Kept, Vec<Exchange>), Box<NotKept>> {
-    if !keep_secrets {
-        redact::exchanges(&mut exchanges);
-    }
+    let altered = if keep_secrets { Vec::new() } else { redact::exchanges(&mut exchanges) };
     let recordings = joined(earlier, exchanges);
     let before = recordings.len();
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
@@ -98,7 +98,7 @@ pub fn keep(
         }
     };
     let elsewhere = reason.map(|reason| format!("the set could not be written to `{directory}`: {reason}"));
-    Ok((Kept { path, name, left_out: before - exchanges.len(), elsewhere }, exchanges))
+    Ok((Kept { path, name, left_out: before - exchanges.len(), elsewhere, altered }, exchanges))
 }
 
 /// The file of calls, and those of large bodies. If they were larger than what is read again, the largest calls are left out.

@@ -39,8 +39,12 @@ pub const MAX_CALLS_DEPTH: usize = 100;
 pub const MAX_CALLS_NODES: usize = 2_000_000;
 /// Deepest nesting of a JSON body that is compared without regard to the order of its keys, in levels.
 pub const MAX_JSON_BODY_DEPTH: usize = 128;
-/// Shortest secret of a request that is looked for in its answer: shorter ones are in it by chance.
-pub const MIN_ECHOED_BYTES: usize = 6;
+/// Shortest secret of a request that is looked for in its answer, if it has letters and digits: shorter ones are in it by chance.
+pub const MIN_ECHOED_BYTES: usize = 8;
+/// Shortest one without digits: shorter ones may be words.
+pub const MIN_ECHOED_PLAIN_BYTES: usize = 16;
+/// Fewest different bytes of one that is replaced there.
+pub const MIN_ECHOED_DIFFERENT_BYTES: usize = 5;
 /// Fewest bytes of a token that an answer gave for it to be looked for in other calls: what is shorter stands there by chance.
 pub const MIN_TOKEN_BYTES: usize = 16;
 /// Most such tokens of one recording: each is a search of all of it.
@@ -71,6 +75,9 @@ pub const MAX_RESP_DEPTH: usize = 128;
 pub const MAX_RESP_LINE_BYTES: usize = 64 * 1024;
 /// Longest first message of a `PostgreSQL` connection, in bytes (`MAX_STARTUP_PACKET_LENGTH` of its `libpq/pqcomm.h`).
 pub const MAX_POSTGRES_STARTUP_BYTES: usize = 10_000;
+/// Most settings of a `PostgreSQL` connection that are followed because the server says by itself that they changed; no server
+/// says it of more than two dozen.
+pub const MAX_POSTGRES_REPORTED: usize = 64;
 /// Most that is said, before each call, of the settings of a `PostgreSQL` connection and what it holds, in bytes; more is said
 /// as a digest.
 pub const MAX_POSTGRES_STATE_BYTES: usize = 8 * 1024;

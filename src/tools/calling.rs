@@ -119,11 +119,12 @@ pub(super) fn last_words(ran: &Ran) -> Option<String> {
     Some(text.chars().skip(skipped).collect::<String>()).filter(|text| !text.is_empty())
 }
 
-/// That a file is not where it was wanted, or does not hold all that was recorded.
+/// That a file is not where it was wanted, or does not hold all that was recorded as it was said.
 pub fn left_out(kept: &Kept) -> Vec<String> {
     let count = counted(kept.left_out as u64, "call, the largest one, is", "calls, the largest ones, are");
     let text = format!("{count} left out: the set would be too large");
-    kept.elsewhere.clone().into_iter().chain((kept.left_out > 0).then_some(text)).collect()
+    let more = (kept.left_out > 0).then_some(text).into_iter().chain(kept.altered.iter().cloned());
+    kept.elsewhere.clone().into_iter().chain(more).collect()
 }
 
 /// The first names of a list, and how many more there are.

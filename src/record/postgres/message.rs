@@ -102,8 +102,17 @@ pub(super) fn ready(state: u8) -> Vec<u8> {
 
 /// `ErrorResponse` (its fields: section "Error and Notice Message Fields").
 pub(super) fn error(severity: &str, text: &str) -> Vec<u8> {
-    // XX000 is internal_error: nothing that a program handles as a fault of its own.
-    let fields = format!("S{severity}\0V{severity}\0CXX000\0M{text}\0\0");
+    // internal_error: nothing that a program handles as a fault of its own.
+    error_of("XX000", severity, text)
+}
+
+/// What is answered in a transaction that failed (`in_failed_sql_transaction`).
+pub(super) fn aborted() -> Vec<u8> {
+    error_of("25P02", "ERROR", "current transaction is aborted, commands ignored until end of transaction block")
+}
+
+fn error_of(code: &str, severity: &str, text: &str) -> Vec<u8> {
+    let fields = format!("S{severity}\0V{severity}\0C{code}\0M{text}\0\0");
     message(b'E', &[fields.as_bytes()])
 }
 
@@ -139,8 +148,8 @@ pub(super) fn welcome() -> Vec<u8> {
 }
 
 /// What an answer does to the state of the transaction. Recorded calls may be asked in another one than they were recorded
-/// in, so only those that begin or end one, and errors, change it.
-pub(super) fn state_after<'a>(state: u8, answer: impl Iterator<Item = &'a [u8]>) -> u8 {
+/// in, so only those that begin or end one, and errors, change it; an error of what was to end one (`ends`) does, too.
+pub(super) fn state_after<'a>(state: u8, ends: bool, answer: impl Iterator<Item = &'a [u8]>) -> u8 {
     let (mut controlled, mut failed, mut recorded) = (None, false, None);
     for message in answer {
         match message.first() {
@@ -156,6 +165,7 @@ pub(super) fn state_after<'a>(state: u8, answer: impl Iterator<Item = &'a [u8]>)
     }
     match (controlled, failed, state) {
         (Some(to), _, _) => recorded.unwrap_or(to),
+        (None, true, b'T' | b'E') if ends => recorded.unwrap_or(b'I'),
         (None, true, b'T' | b'E') => b'E',
         _ => state,
     }

@@ -12,6 +12,7 @@ mod playing;
 mod recording;
 mod settings;
 mod sql;
+mod statement;
 mod state;
 #[cfg(test)]
 mod tests;

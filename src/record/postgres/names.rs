@@ -1,10 +1,12 @@
 //! Statements and portals by what they are and not by how a driver numbers them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
 use super::message::{bytes, count, message, text};
+use super::sql;
 use crate::limits::MAX_WIRE_STATEMENTS;
 use crate::record::dialogue::Fault;
 
@@ -40,12 +42,26 @@ struct Portal {
     name: Vec<u8>,
     /// By its statement and the formats of its results: what `Describe` tells depends on nothing else.
     described: Vec<u8>,
+    /// How many rows were asked of it so far.
+    asked: u64,
+}
+
+/// What a `Parse` or `Close` does to a name, as long as it is not known whether it was carried out.
+enum Change {
+    /// What the name stands for before and after it.
+    Statement { name: Vec<u8>, before: Option<Arc<Vec<u8>>>, after: Option<Arc<Vec<u8>>> },
+    /// `Close` of a portal.
+    Portal,
+    /// `Sync`: the next message is carried out whatever failed before it.
+    Sync,
 }
 
 /// What the names of one connection stand for.
 #[derive(Default)]
 pub(super) struct Names {
-    statements: HashMap<Vec<u8>, Vec<u8>>,
+    statements: HashMap<Vec<u8>, Arc<Vec<u8>>>,
+    /// What is not answered yet, in its order.
+    changes: VecDeque<Change>,
     portals: HashMap<Vec<u8>, Portal>,
     /// The portal that was bound last and not executed since.
     run: Option<Vec<u8>>,
@@ -65,15 +81,24 @@ impl Names {
             self.run = None;
         }
         Ok(match kind {
-            b'Q' | b'F' => Part::Query(whole.to_vec()),
+            b'Q' => {
+                // It ends the statement that has no name (manual, "Message Flow", "Extended Query").
+                self.statements.remove(&b""[..]);
+                let asked = text(&mut rest)?;
+                match self.carried_out(asked) {
+                    Some(asked) => Part::Query(message(b'Q', &[&asked, b"\0"])),
+                    None => Part::Query(whole.to_vec()),
+                }
+            }
+            b'F' => Part::Query(whole.to_vec()),
             b'P' => {
                 let name = text(&mut rest)?.to_vec();
                 let meaning = parsed(rest)?;
                 self.keep(name.len() + meaning.len())?;
-                if let Some(before) = self.statements.insert(name, meaning) {
-                    self.kept = self.kept.saturating_sub(before.len());
-                }
-                Part::Prepare(message(b'P', &[b"\0", rest]))
+                // That is refused, whatever the text.
+                let is_taken = !name.is_empty() && self.statements.contains_key(&name);
+                self.define(name, Some(meaning));
+                Part::Prepare(message(b'P', &[if is_taken { b"again\0" } else { b"\0" }, rest]))
             }
             b'B' => self.bind(rest)?,
             b'D' => {
@@ -91,21 +116,27 @@ impl Names {
             b'E' => {
                 let name = text(&mut rest)?;
                 let joined = self.run.take().as_deref() == Some(name);
-                let portal = if joined { b"" } else { self.portals.get(name).map_or(name, |portal| &portal.name) };
-                Part::Execute(message(b'E', &[portal, b"\0", rest]), joined)
+                let rows = rest.first_chunk().map_or(0, |rows| u32::from_be_bytes(*rows));
+                let named = self.portals.get_mut(name).map(|portal| portal.execute(rows));
+                let portal = if joined { Vec::new() } else { named.unwrap_or_else(|| name.to_vec()) };
+                Part::Execute(message(b'E', &[&portal, b"\0", rest]), joined)
             }
             b'C' => {
                 let kind = bytes(&mut rest, 1)?;
                 let name = text(&mut rest)?;
-                let gone = if kind == b"S" {
-                    self.statements.remove(name).map_or(0, |meaning| name.len() + meaning.len())
+                if kind == b"S" {
+                    self.define(name.to_vec(), None);
                 } else {
-                    self.portals.remove(name).map_or(0, |portal| portal.size(name))
-                };
-                self.kept = self.kept.saturating_sub(gone);
+                    let gone = self.portals.remove(name).map_or(0, |portal| portal.size(name));
+                    self.kept = self.kept.saturating_sub(gone);
+                    self.changes.push_back(Change::Portal);
+                }
                 Part::Close
             }
-            b'S' => Part::Sync,
+            b'S' => {
+                self.changes.push_back(Change::Sync);
+                Part::Sync
+            }
             b'H' => Part::Flush,
             b'd' => Part::CopyData(rest.to_vec()),
             b'c' | b'f' => Part::CopyEnd(whole.to_vec()),
@@ -115,13 +146,95 @@ impl Names {
     }
 
     fn statement<'a>(&'a self, name: &'a [u8]) -> &'a [u8] {
-        self.statements.get(name).map_or(name, Vec::as_slice)
+        self.statements.get(name).map_or(name, |meaning| meaning)
+    }
+
+    fn define(&mut self, name: Vec<u8>, meaning: Option<Vec<u8>>) {
+        let after = meaning.map(Arc::new);
+        let before = match &after {
+            Some(after) => self.statements.insert(name.clone(), Arc::clone(after)),
+            None => self.statements.remove(&name),
+        };
+        self.changes.push_back(Change::Statement { name, before, after });
+    }
+
+    /// The last `Sync` is ignored: the server waits for data.
+    pub(super) fn unsynchronised(&mut self) {
+        self.changes.pop_back_if(|change| matches!(change, Change::Sync));
+    }
+
+    /// The server says that the next `Parse` or `Close` was carried out.
+    pub(super) fn confirmed(&mut self) {
+        if let Some(Change::Statement { name, before: Some(before), .. }) = self.changes.pop_front() {
+            self.kept = self.kept.saturating_sub(name.len() + before.len());
+        }
+    }
+
+    /// The server is at the next `Sync`.
+    pub(super) fn synchronised(&mut self) {
+        while !matches!(self.changes.pop_front(), None | Some(Change::Sync)) {}
+    }
+
+    /// The server ignores what came since, up to the next `Sync`: names stand for what they stood for.
+    pub(super) fn ignored(&mut self) {
+        let end = self.changes.iter().position(|change| matches!(change, Change::Sync)).unwrap_or(self.changes.len());
+        for change in self.changes.drain(..end).collect::<Vec<_>>().into_iter().rev() {
+            let Change::Statement { name, before, after } = change else { continue };
+            let now = self.statements.get(&name);
+            // A later one has given it another meaning.
+            if now.map(Arc::as_ptr) != after.as_ref().map(Arc::as_ptr) {
+                continue;
+            }
+            if let Some(after) = after {
+                self.kept = self.kept.saturating_sub(name.len() + after.len());
+            }
+            match before {
+                Some(before) => drop(self.statements.insert(name, before)),
+                None => drop(self.statements.remove(&name)),
+            }
+        }
+    }
+
+    /// A text with what its names of statements stand for, where it carries them out; and those that it ends stand for
+    /// something else from here on.
+    fn carried_out(&mut self, asked: &[u8]) -> Option<Vec<u8>> {
+        let has = |word: &[u8]| asked.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+        if self.statements.is_empty() || !(has(b"execute") || has(b"deallocate") || has(b"discard")) {
+            return None;
+        }
+        let asked = std::str::from_utf8(asked).ok()?;
+        let mut digest = None;
+        for one in sql::statements(asked) {
+            let tokens = sql::tokens(one);
+            let words: Vec<String> = tokens.iter().map(|token| sql::name(&one[token.clone()])).collect();
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            for pair in words.windows(2).filter(|pair| pair[0] == "execute") {
+                if let Some(meaning) = self.statements.get(pair[1].as_bytes()) {
+                    digest.get_or_insert_with(Sha256::new).update(Sha256::digest(meaning.as_slice()));
+                }
+            }
+            match words.as_slice() {
+                ["discard", "all"] | ["deallocate", "all"] | ["deallocate", "prepare", "all"] => {
+                    self.statements.values_mut().for_each(end);
+                }
+                ["deallocate", .., name] => {
+                    if let Some(meaning) = self.statements.get_mut(name.as_bytes()) {
+                        end(meaning);
+                    }
+                }
+                _ => {}
+            }
+        }
+        digest.map(|digest| format!("{asked}\n-- prepared {}", hex(&digest.finalize()[..16])).into_bytes())
     }
 
     fn bind(&mut self, mut rest: &[u8]) -> Result<Part, Fault> {
         let name = text(&mut rest)?.to_vec();
         let statement = text(&mut rest)?;
-        let statement = self.statement(statement).to_vec();
+        let mut statement = self.statement(statement).to_vec();
+        if let Some(carried_out) = self.carried_out(&statement) {
+            statement = carried_out;
+        }
         let bound = message(b'B', &[b"\0", &statement, b"\0", rest]);
         let mut formats = rest;
         for _ in 0..count(&mut formats)? {
@@ -134,7 +247,7 @@ impl Names {
             bytes(&mut formats, usize::try_from(length).unwrap_or(0))?;
         }
         let of = |kind: &str, what: &[u8]| [&statement, format!(" -- {kind} {}", hex(what)).as_bytes()].concat();
-        let portal = Portal { name: of("bound", &Sha256::digest(&bound)[..16]), described: of("results", formats) };
+        let portal = Portal { name: of("bound", &Sha256::digest(&bound)[..16]), described: of("results", formats), asked: 0 };
         self.keep(portal.size(&name))?;
         if let Some(before) = self.portals.insert(name.clone(), portal) {
             self.kept = self.kept.saturating_sub(before.size(&name));
@@ -153,7 +266,23 @@ impl Names {
     }
 }
 
+/// A statement is ended, unless that fails: it is told from one that is not.
+fn end(meaning: &mut Arc<Vec<u8>>) {
+    const ENDED: &[u8] = b" -- ended";
+    if !meaning.ends_with(ENDED) {
+        Arc::make_mut(meaning).extend_from_slice(ENDED);
+    }
+}
+
 impl Portal {
+    /// What names it when so many rows more are asked of it, 0 for all: by those that were before.
+    fn execute(&mut self, rows: u32) -> Vec<u8> {
+        let before = self.asked;
+        self.asked = before.saturating_add(u64::from(rows));
+        let after = if before == 0 { String::new() } else { format!(" -- after {before}") };
+        [self.name.as_slice(), after.as_bytes()].concat()
+    }
+
     fn size(&self, name: &[u8]) -> usize {
         name.len() + self.name.len() + self.described.len()
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::message::{self, Opening};
 use super::names::{Names, Part};
-use super::state::State;
+use super::state::{Exit, State, exit};
 use crate::record::dialogue::Fault;
 use crate::record::exchange::{Exchange, Side};
 use crate::record::role::{Prompter, Role, said};
@@ -153,7 +153,10 @@ impl Playing {
                 }
                 _ => out.extend(self.extended(&[question])),
             },
-            Part::Close => out.extend(message::message(b'3', &[])),
+            Part::Close => {
+                self.names.confirmed();
+                out.extend(message::message(b'3', &[]));
+            }
             Part::Sync | Part::Flush | Part::CopyData(_) | Part::CopyEnd(_) | Part::Terminate => {}
         }
         out
@@ -161,10 +164,13 @@ impl Playing {
 
     fn synchronise(&mut self) -> Vec<u8> {
         if self.copy.is_some() && !self.skipping {
+            self.names.unsynchronised();
             return Vec::new();
         }
         let mut out = if self.skipping { Vec::new() } else { self.end_run() };
         (self.skipping, self.run) = (false, None);
+        self.names.synchronised();
+        self.setting.synchronise();
         out.extend(message::ready(self.state));
         out
     }
@@ -173,6 +179,8 @@ impl Playing {
     fn end_run(&mut self) -> Vec<u8> {
         let Some(run) = self.run.take() else { return Vec::new() };
         let questions: Vec<_> = std::iter::once(run.bind).chain(run.execute).collect();
+        // It was asked before what the run does.
+        let before = run.describe.as_deref().and_then(|describe| self.told(describe));
         let mut out = self.extended(&questions);
         let Some(describe) = run.describe else { return out };
         // The description of the results comes between the answers to `Bind` and to `Execute`.
@@ -180,7 +188,7 @@ impl Playing {
         let Some(bound) = bound else { return out };
         let (skipping, state) = (self.skipping, self.state);
         self.skipping = false;
-        let described = self.extended(&[describe]);
+        let described = self.extended_in(before, &[describe]);
         if self.skipping {
             out.truncate(bound);
             out.extend(described);
@@ -193,14 +201,14 @@ impl Playing {
 
     /// The recording that answers these messages, in the state that the connection is in. What they set is taken over if
     /// the recording has it, and strayed into if there is none.
-    fn ask(&mut self, questions: &[Vec<u8>]) -> Result<Arc<Exchange>, String> {
-        let origin = &self.prompter.origin;
-        let of_old = self.prompter.book.is_of_old_states(&origin.target, self.prompter.protocol);
-        let setting = if of_old { self.setting.old_message() } else { self.setting.message() };
+    fn ask(&mut self, setting: Option<Vec<u8>>, questions: &[Vec<u8>]) -> Result<Arc<Exchange>, String> {
         let found = self.prompter.ask(setting.iter().chain(questions).map(Vec::as_slice));
         if let Some(question) = questions.first() {
             match &found {
-                Ok(found) => self.setting.follow(question, said(found, Side::Server)),
+                Ok(found) => {
+                    let questions = questions.iter().map(Vec::as_slice);
+                    self.setting.follow(questions, said(found, Side::Server));
+                }
                 Err(_) => self.setting.stray(question),
             }
             self.prompter.astray = self.setting.is_astray();
@@ -208,17 +216,39 @@ impl Playing {
         found
     }
 
+    /// The state that a call begins with.
+    fn told(&self, question: &[u8]) -> Option<Vec<u8>> {
+        let target = &self.prompter.origin.target;
+        let of_old = self.prompter.book.is_of_old_states(target, self.prompter.protocol);
+        if of_old { self.setting.old_message() } else { self.setting.message(question) }
+    }
+
+    /// Whether a question is answered as every one is in a transaction in which something was not recorded.
+    fn is_aborted(&self, questions: &[Vec<u8>]) -> bool {
+        self.spoiled && self.state == b'E' && questions.first().is_none_or(|question| exit(question).is_none())
+    }
+
     /// Answers a part of the extended protocol.
     fn extended(&mut self, questions: &[Vec<u8>]) -> Vec<u8> {
-        match self.ask(questions) {
+        let setting = questions.first().and_then(|question| self.told(question));
+        self.extended_in(setting, questions)
+    }
+
+    fn extended_in(&mut self, setting: Option<Vec<u8>>, questions: &[Vec<u8>]) -> Vec<u8> {
+        if self.is_aborted(questions) {
+            self.skip();
+            return message::aborted();
+        }
+        match self.ask(setting, questions) {
             Ok(found) => {
-                let state = message::state_after(self.state, said(&found, Side::Server));
+                let state = message::state_after(self.state, commits(questions), said(&found, Side::Server));
                 self.enter(state);
                 let mut out = Vec::new();
                 for answer in said(&found, Side::Server) {
                     match answer.first() {
                         Some(b'Z') => continue,
-                        Some(b'E') => self.skipping = true,
+                        Some(b'E') => self.skip(),
+                        Some(b'1') => self.names.confirmed(),
                         Some(b'G') => self.expect_data(questions, false),
                         _ => {}
                     }
@@ -227,14 +257,20 @@ impl Playing {
                 out
             }
             Err(text) => {
-                self.skipping = true;
+                self.skip();
                 self.fail(&text)
             }
         }
     }
 
+    /// Ignores everything up to the next `Sync`.
+    fn skip(&mut self) {
+        self.skipping = true;
+        self.names.ignored();
+    }
+
     fn query(&mut self, question: Vec<u8>) -> Vec<u8> {
-        if self.spoiled && self.state == b'E' && is_rollback(&question) {
+        if self.spoiled && self.state == b'E' && is_exit(&question) {
             // It follows from an error that no recording has.
             self.enter(b'I');
             self.setting.rolled_back();
@@ -242,7 +278,10 @@ impl Playing {
             return [message::message(b'C', &[b"ROLLBACK\0"]), message::ready(b'I')].concat();
         }
         let questions = [question];
-        match self.ask(&questions) {
+        if self.is_aborted(&questions) {
+            return [message::aborted(), message::ready(self.state)].concat();
+        }
+        match self.ask(self.told(&questions[0]), &questions) {
             Ok(found) => self.simple(&found, &questions),
             Err(text) => [self.fail(&text), message::ready(self.state)].concat(),
         }
@@ -250,7 +289,7 @@ impl Playing {
 
     /// The answer to a simple query, up to `ReadyForQuery`, unless it asks for data.
     fn simple(&mut self, found: &Exchange, questions: &[Vec<u8>]) -> Vec<u8> {
-        let state = message::state_after(self.state, said(found, Side::Server));
+        let state = message::state_after(self.state, commits(questions), said(found, Side::Server));
         self.enter(state);
         let mut out = Vec::new();
         let mut waits = false;
@@ -279,7 +318,7 @@ impl Playing {
         if !copy.simple {
             return self.extended(&questions);
         }
-        match self.ask(&questions) {
+        match self.ask(self.told(&questions[0]), &questions) {
             Ok(found) => self.simple(&found, &questions),
             Err(text) => [self.fail(&text), message::ready(self.state)].concat(),
         }
@@ -293,6 +332,7 @@ impl Playing {
     fn fail(&mut self, text: &str) -> Vec<u8> {
         if self.state != b'I' {
             (self.state, self.spoiled) = (b'E', true);
+            self.setting.fail();
         }
         message::error("ERROR", text)
     }
@@ -315,10 +355,16 @@ fn database(startup: &[u8]) -> Option<&[u8]> {
     message::parameter(startup, b"database").or_else(|| message::parameter(startup, b"user"))
 }
 
-fn is_rollback(query: &[u8]) -> bool {
+/// Whether a query is nothing but the end of a transaction, which rolls one back that failed.
+fn is_exit(query: &[u8]) -> bool {
     let text = query.get(5..).unwrap_or_default();
     let text = text.strip_suffix(b"\0").unwrap_or(text).trim_ascii();
-    text.strip_suffix(b";").unwrap_or(text).trim_ascii().eq_ignore_ascii_case(b"rollback")
+    let word = text.strip_suffix(b";").unwrap_or(text).trim_ascii();
+    [&b"rollback"[..], b"abort", b"commit", b"end"].iter().any(|known| word.eq_ignore_ascii_case(known))
+}
+
+fn commits(questions: &[Vec<u8>]) -> bool {
+    questions.first().is_some_and(|question| exit(question) == Some(Exit::Commit))
 }
 
 impl Role for Playing {
@@ -334,9 +380,15 @@ impl Role for Playing {
         if !self.started {
             return self.opening(&bytes);
         }
+        // What gives names a meaning comes after what was asked before it.
+        let defines = matches!(bytes[0], b'P' | b'C');
+        let before = if defines { self.end_run() } else { Vec::new() };
+        if defines && self.skipping {
+            return Ok(vec![PlayStep::Send(before)]);
+        }
         match self.names.read(&bytes)? {
             Part::Terminate => Ok(vec![PlayStep::Close]),
-            part => Ok(vec![PlayStep::Send(self.part(part))]),
+            part => Ok(vec![PlayStep::Send([before, self.part(part)].concat())]),
         }
     }
 

@@ -121,7 +121,7 @@ impl Recording {
     fn asked(&mut self, part: Part, at: SystemTime) {
         match part {
             // While it waits for data the server ignores it.
-            Part::Sync if self.copying() => return,
+            Part::Sync if self.copying() => return self.names.unsynchronised(),
             Part::Sync => (self.skipping, self.failed_bind) = (false, false),
             Part::Terminate | Part::Flush => return,
             Part::Execute(ref question, true) if self.failed_bind => {
@@ -208,6 +208,9 @@ impl Recording {
         while let Some(Slot::Data(data, end)) = self.slots.front() {
             self.kept = self.kept.saturating_sub(data.len() + end.len() + 2 * size_of::<Message>());
             self.slots.pop_front();
+        }
+        if matches!(kind, b'1' | b'3') {
+            self.names.confirmed();
         }
         if kind == b'W' {
             return Err("it became a stream of another kind (replication)");
@@ -316,6 +319,7 @@ impl Recording {
                 // The server ignores a `Sync` while it waits for data.
                 while let Some(Slot::Sync) = self.slots.front() {
                     self.slots.pop_front();
+                    self.names.unsynchronised();
                 }
                 self.copies(next, false);
             }
@@ -342,6 +346,7 @@ impl Recording {
 
     /// After an error everything up to the next `Sync` is ignored.
     fn skip(&mut self) {
+        self.names.ignored();
         while let Some(slot) = self.slots.front() {
             match slot {
                 Slot::Sync => return,
@@ -362,6 +367,7 @@ impl Recording {
     }
 
     fn synchronised(&mut self, ready: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) {
+        self.names.synchronised();
         if let Some(last) = self.done.iter_mut().rev().find(|draft| !draft.session) {
             last.push(Side::Server, ready);
         }
@@ -372,15 +378,15 @@ impl Recording {
         for mut draft in std::mem::take(&mut self.done) {
             self.kept = self.kept.saturating_sub(draft.size());
             draft.session |= message::only_sets(draft.said(Side::Server).map(Vec::as_slice));
-            let before = self.state.message();
-            if let Some(question) = draft.said(Side::Client).next() {
-                self.state.follow(question, draft.said(Side::Server).map(Vec::as_slice));
-            }
+            let before = draft.said(Side::Client).next().and_then(|question| self.state.message(question));
+            let (questions, answers) = (draft.said(Side::Client), draft.said(Side::Server));
+            self.state.follow(questions.map(Vec::as_slice), answers.map(Vec::as_slice));
             if let Some(before) = before {
                 draft.lead(before);
             }
             made.push(draft.finish(&self.origin, Protocol::Postgres, at));
         }
+        self.state.synchronise();
         if self.slots.is_empty() {
             self.kept = self.data.len();
         }
@@ -447,6 +453,8 @@ impl Dialogue for Recording {
                 self.origin.relay_tls = false;
             }
             (Phase::Startup, Side::Server) => self.started(bytes, at, made),
+            // The server ignores them.
+            (Phase::Calls, Side::Client) if self.skipping && matches!(bytes[0], b'P' | b'C') => {}
             (Phase::Calls, Side::Client) => {
                 let part = self.names.read(&bytes)?;
                 self.asked(part, at);

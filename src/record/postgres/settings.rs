@@ -22,7 +22,11 @@ const MAX_PLAIN_BYTES: usize = 256;
 pub(super) enum Kind {
     Cursor,
     Prepared,
+    /// A prepared statement that changes something here whenever it is carried out.
+    Setter,
     Temporary,
+    /// The last call of a function that sets something.
+    Called,
     /// Statements whose effect is not read.
     Other,
     /// What there was before it became too much.
@@ -79,6 +83,12 @@ impl Settings {
         self.fold();
     }
 
+    /// This takes the place of what was of its name.
+    pub(super) fn put(&mut self, kind: Kind, name: &str, statement: &[u8]) {
+        self.held.insert((kind, name.to_owned()), digest("", statement));
+        self.fold();
+    }
+
     pub(super) fn has(&self, kind: Kind, name: &str) -> bool {
         self.held.contains_key(&(kind, name.to_owned()))
     }
@@ -98,9 +108,10 @@ impl Settings {
     /// These, after a rollback to them: prepared statements and where cursors are know no transactions.
     pub(super) fn restored(mut self, now: &Self) -> Self {
         let positions = |(kind, name): &(Kind, String)| *kind == Kind::Cursor && self.has(Kind::Cursor, name);
-        let stays = |key: &(Kind, String)| matches!(key.0, Kind::Prepared | Kind::Folded) || positions(key);
+        let stays = |key: &(Kind, String)| matches!(key.0, Kind::Prepared | Kind::Setter | Kind::Folded) || positions(key);
         let kept: Vec<_> = now.held.iter().filter(|(key, _)| stays(key)).map(|(k, v)| (k.clone(), v.clone())).collect();
         self.drop_all(Kind::Prepared);
+        self.drop_all(Kind::Setter);
         self.held.extend(kept);
         self
     }
@@ -110,7 +121,8 @@ impl Settings {
         let held = self.held.iter().map(|((kind, name), digest)| {
             let kind = match kind {
                 Kind::Cursor => "cursor",
-                Kind::Prepared => "prepared",
+                Kind::Prepared | Kind::Setter => "prepared",
+                Kind::Called => "called",
                 Kind::Temporary => "temporary",
                 Kind::Other => "other",
                 Kind::Folded => "before",

@@ -3,11 +3,12 @@
 //! (manual, `SET`).
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use super::message::{parameter, parameters, tag};
 use super::settings::{Kind, Settings, counts};
 use super::sql::{name, statements, tokens};
+use super::statement::{Statement, hints};
+use crate::limits::MAX_POSTGRES_REPORTED;
 use crate::record::state::FULL_STATE_VERSION;
 
 /// The database and the user, as in a startup message, and what the session holds.
@@ -17,11 +18,17 @@ pub(super) struct State {
     /// Settings of the startup message.
     start: BTreeMap<String, Vec<u8>>,
     now: Settings,
+    /// Settings that the server said by itself to have changed.
+    reported: BTreeMap<String, Vec<u8>>,
     transaction: Option<Transaction>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Transaction {
+    /// Whether nothing but what is sent together makes it one: up to `Sync`, or to the end of a `Query`.
+    implicit: bool,
+    /// Whether nothing is carried out in it any more, after an error.
+    failed: bool,
     /// What holds after a rollback.
     before: Settings,
     /// What holds after a commit: without what is local.
@@ -35,7 +42,7 @@ const FIXED: [&[u8]; 2] = [b"options", b"replication"];
 /// What states of earlier versions say, in their order.
 const OLD_SETTINGS: [&str; 3] = ["search_path", "role", "session_authorization"];
 /// First words of what commands answer that always change something here (manual, "Message Formats", `CommandComplete`).
-const TAGS: [&str; 14] = [
+const TAGS: [&str; 16] = [
     "SET",
     "RESET",
     "DISCARD",
@@ -50,9 +57,9 @@ const TAGS: [&str; 14] = [
     "DECLARE",
     "CLOSE",
     "FETCH",
+    "DO",
+    "CALL",
 ];
-/// First words of commands that change what a table holds or is.
-const WRITES: [&str; 7] = ["insert", "update", "delete", "merge", "copy", "truncate", "alter"];
 
 impl State {
     pub(super) fn of_startup(startup: &[u8]) -> Self {
@@ -73,9 +80,13 @@ impl State {
         state
     }
 
-    /// The message that calls begin with: a startup message that leads to this state. None before there was one.
-    pub(super) fn message(&self) -> Option<Vec<u8>> {
-        let said: Vec<_> = self.now.said().collect();
+    /// The message that this call begins with: a startup message that leads to this state. None before there was one.
+    pub(super) fn message(&self, question: &[u8]) -> Option<Vec<u8>> {
+        let mut said: Vec<_> = self.now.said().collect();
+        said.extend(self.reported.iter().map(|(name, value)| (format!("reported {name}"), value.as_slice())));
+        if self.transaction.as_ref().is_some_and(|inside| inside.failed && !inside.implicit) && !leaves(question) {
+            said.push(("transaction".to_owned(), b"failed"));
+        }
         self.startup(FULL_STATE_VERSION, said.iter().map(|(name, value)| (name.as_bytes(), value.to_vec())))
     }
 
@@ -112,8 +123,9 @@ impl State {
             each.chain([transaction.before.size() + transaction.after.size()])
         });
         let start = self.start.iter().map(|(name, value)| name.len() + value.len());
+        let reported = self.reported.iter().map(|(name, value)| name.len() + value.len());
         let fixed = self.fixed.iter().map(|(_, value)| value.len());
-        self.now.size() + inside.chain(start).chain(fixed).sum::<usize>()
+        self.now.size() + inside.chain(start).chain(reported).chain(fixed).sum::<usize>()
     }
 
     /// Whether the connection has settings that no recording leads to.
@@ -122,36 +134,50 @@ impl State {
     }
 
     /// Takes over what a question has done, as its answer tells.
-    pub(super) fn follow<'a>(&mut self, question: &[u8], answer: impl Iterator<Item = &'a [u8]>) {
-        let (mut tags, mut failed) = (Vec::new(), false);
+    pub(super) fn follow<'a, 'b>(
+        &mut self,
+        questions: impl IntoIterator<Item = &'a [u8]>,
+        answer: impl Iterator<Item = &'b [u8]>,
+    ) {
+        let mut questions = questions.into_iter();
+        let Some(question) = questions.next() else { return };
+        let mut done = Done::default();
         for message in answer {
             match message.first() {
-                Some(b'C') => tags.push(tag(message)),
-                Some(b'E') => failed = true,
+                Some(b'C') => done.tags.push(tag(message)),
+                Some(b'E') => done.failed = true,
+                Some(b'S') => done.reported.extend(setting(message)),
                 _ => {}
             }
         }
-        // Statements that are sent together are one transaction, unless they begin one.
-        if tags.is_empty() || failed && self.transaction.is_none() && !tags.contains(&b"BEGIN".as_slice()) {
-            return;
+        if question.first() == Some(&b'F') && self.transaction.is_some() {
+            self.apply(true, false, |settings| settings.add(Kind::Other, "calls", question));
         }
         let Some((text, bound)) = statement(question) else { return };
-        let relevant = |tag: &[u8]| {
-            let first = tag.split(|byte| *byte == b' ').next().unwrap_or_default();
-            TAGS.iter().any(|known| known.as_bytes() == first) || first == b"MOVE"
-        };
+        self.report(text, &done);
         let touches = self.now.names(Kind::Temporary).next().is_some();
-        if !touches && !tags.iter().any(|tag| relevant(tag)) && !mentions(text) {
-            return;
+        if !done.tags.is_empty() && (touches || done.is_relevant() || hints(text)) {
+            // Data that was copied in is as good as values.
+            let data: Vec<&[u8]> = questions.filter(|message| message.first() == Some(&b'd')).collect();
+            self.take_over(text, &[&[bound], data.as_slice()].concat().concat(), &done);
         }
+        if done.failed {
+            self.failed_at(statements(text).get(done.tags.len()).copied().unwrap_or_default());
+        }
+        if question.first() == Some(&b'Q') {
+            self.synchronise();
+        }
+    }
+
+    fn take_over(&mut self, text: &str, bound: &[u8], done: &Done<'_>) {
         let each = statements(text);
-        if !failed && each.len() != tags.len() {
+        if !done.failed && each.len() != done.tags.len() {
             // It was not read as the server reads it.
             self.apply(false, false, |settings| settings.add(Kind::Other, "", text.as_bytes()));
         }
-        for (one, tag) in each.into_iter().zip(tags) {
-            match tag {
-                b"BEGIN" | b"START TRANSACTION" => self.begin(),
+        for (one, tag) in each.into_iter().zip(&done.tags) {
+            match *tag {
+                b"BEGIN" | b"START TRANSACTION" => self.begin(&Statement::new(one, bound)),
                 b"COMMIT" | b"PREPARE TRANSACTION" => self.end(one, true),
                 b"ROLLBACK" => self.roll_back(one),
                 b"SAVEPOINT" => self.save(one),
@@ -161,9 +187,44 @@ impl State {
         }
     }
 
+    /// Takes over what a function has set, or somebody else, and the server says.
+    fn report(&mut self, text: &str, done: &Done<'_>) {
+        let is_read = done.is_relevant() || memchr::memmem::find(text.as_bytes(), b"set_config").is_some();
+        for (name, value) in done.reported.iter().filter(|(name, _)| counts(name)) {
+            let is_known = self.reported.contains_key(name);
+            if is_known || !is_read && self.reported.len() < MAX_POSTGRES_REPORTED {
+                self.reported.insert(name.clone(), value.to_vec());
+            }
+        }
+    }
+
+    /// A statement has failed, and with it what was sent together, or its transaction.
+    fn failed_at(&mut self, text: &str) {
+        if matches!(words(text).first().map(String::as_str), Some("commit" | "end")) {
+            // What was put off failed, and the transaction is over.
+            return self.end("", false);
+        }
+        self.fail();
+    }
+
+    /// Nothing is carried out any more up to the end of the transaction, if there is one.
+    pub(super) fn fail(&mut self) {
+        if let Some(transaction) = &mut self.transaction {
+            transaction.failed = true;
+        }
+    }
+
+    /// What was sent together is at its end.
+    pub(super) fn synchronise(&mut self) {
+        if let Some(Transaction { implicit: true, failed, .. }) = self.transaction {
+            self.end("", !failed);
+        }
+    }
+
     /// Takes over what a question sets that no recording answers.
     pub(super) fn stray(&mut self, question: &[u8]) {
         let Some((text, bound)) = statement(question) else { return };
+        self.synchronise();
         for one in statements(text) {
             self.run(&Statement::new(one, bound), true);
         }
@@ -174,20 +235,35 @@ impl State {
         self.end("", false);
     }
 
-    fn begin(&mut self) {
-        if self.transaction.is_none() {
-            let now = || self.now.clone();
-            self.transaction = Some(Transaction { before: now(), after: now(), savepoints: Vec::new() });
+    /// `BEGIN`. What was sent together with it before is in the same transaction.
+    fn begin(&mut self, one: &Statement<'_>) {
+        self.open(false);
+        for (name, value) in one.modes() {
+            self.change(name, Some(value.as_bytes()), true, false);
         }
     }
 
+    fn open(&mut self, implicit: bool) {
+        let now = &self.now;
+        let fresh = || Transaction {
+            implicit,
+            failed: false,
+            before: now.clone(),
+            after: now.clone(),
+            savepoints: Vec::new(),
+        };
+        self.transaction.get_or_insert_with(fresh).implicit &= implicit;
+    }
+
     fn end(&mut self, text: &str, committed: bool) {
+        let mut modes = self.now.values.clone();
         if let Some(transaction) = self.transaction.take() {
             self.now = if committed { transaction.after } else { transaction.before.restored(&self.now) };
         }
-        let words = words(text);
-        if words.ends_with(&["and".to_owned(), "chain".to_owned()]) {
-            self.begin();
+        if words(text).ends_with(&["and".to_owned(), "chain".to_owned()]) {
+            self.open(false);
+            modes.retain(|name, _| name.starts_with("transaction_"));
+            self.now.values.extend(modes);
         }
     }
 
@@ -199,6 +275,7 @@ impl State {
         if let Some((name, now, after)) = self.savepoint(text)
             && let Some(transaction) = &mut self.transaction
         {
+            transaction.failed = false;
             transaction.after = after.clone().restored(&transaction.after);
             self.now = now.clone().restored(&self.now);
             transaction.savepoints.push((name, now, after));
@@ -219,8 +296,11 @@ impl State {
         savepoints.drain(at..).next()
     }
 
-    /// Changes what holds now, and what holds after a commit if that is not local. Outside of a transaction nothing is local.
+    /// Changes what holds now, and what holds after a commit if that is not local.
     fn apply(&mut self, local: bool, astray: bool, change: impl Fn(&mut Settings)) {
+        if self.transaction.is_none() && !astray {
+            self.open(true);
+        }
         if local && self.transaction.is_none() {
             return;
         }
@@ -257,11 +337,28 @@ impl State {
                 self.apply(false, astray, |settings| settings.drop_all(Kind::Temporary));
             }
             ["prepare", "transaction", ..] => {}
-            ["prepare", ..] => self.add(Kind::Prepared, &one.name(1), one, false, astray),
-            ["deallocate", "all"] | ["deallocate", "prepare", "all"] => {
-                self.apply(false, astray, |settings| settings.drop_all(Kind::Prepared));
+            ["prepare", ..] => {
+                let sets = one.mentions(&["set_config"]) || !one.called().is_empty() || one.writes(&self.now).is_some();
+                let kind = if sets { Kind::Setter } else { Kind::Prepared };
+                self.add(kind, &one.name(1), one, false, astray);
             }
-            ["deallocate", ..] => self.apply(false, astray, |settings| settings.drop_one(Kind::Prepared, &last)),
+            ["execute", ..] => {
+                let name = one.name(1);
+                // A statement that was prepared in another way is not known here.
+                if !self.now.has(Kind::Prepared, &name) {
+                    self.add(Kind::Other, &format!("execute {name}"), one, false, astray);
+                }
+            }
+            ["deallocate", "all"] | ["deallocate", "prepare", "all"] => {
+                self.apply(false, astray, |settings| {
+                    settings.drop_all(Kind::Prepared);
+                    settings.drop_all(Kind::Setter);
+                });
+            }
+            ["deallocate", ..] => self.apply(false, astray, |settings| {
+                settings.drop_one(Kind::Prepared, &last);
+                settings.drop_one(Kind::Setter, &last);
+            }),
             ["declare", ..] => {
                 let options = lower.split(|word| *word == "for").next().unwrap_or_default();
                 let local = !options.windows(2).any(|pair| pair == ["with", "hold"]);
@@ -284,20 +381,35 @@ impl State {
                     });
                 }
             }
-            ["select", ..] if one.mentions(&["into"]) && one.mentions(&["temp", "temporary", "pg_temp"]) => {
-                self.add(Kind::Temporary, "", one, false, astray);
-            }
             // What it does stands in a text.
-            ["do", ..] if mentions(one.text) => self.add(Kind::Other, "", one, false, astray),
-            _ if one.mentions(&["set_config"]) => self.set_config(one, astray),
-            [first, ..] if WRITES.contains(first) => {
-                let written =
-                    self.now.names(Kind::Temporary).find(|name| (1..lower.len()).any(|at| one.name(at) == *name));
-                if let Some(name) = written.map(str::to_owned) {
-                    self.add(Kind::Temporary, &name, one, false, astray);
-                }
+            ["do", ..] => self.add(Kind::Other, "", one, false, astray),
+            _ => self.query(one, astray),
+        }
+    }
+
+    /// Takes over what a statement does that is there to do something else: write, or ask.
+    fn query(&mut self, one: &Statement<'_>, astray: bool) {
+        if let Some(name) = one.made_by_select() {
+            self.add(Kind::Temporary, &name, one, false, astray);
+        }
+        if one.mentions(&["set_config"]) {
+            self.set_config(one, astray);
+        }
+        for (name, is_last) in one.called() {
+            if is_last {
+                let text = one.normal();
+                self.apply(false, astray, |settings| settings.put(Kind::Called, &name, &text));
+            } else {
+                // Large objects are open up to the end of the transaction.
+                self.add(Kind::Called, "", one, name.starts_with("lo"), astray);
             }
-            _ => {}
+        }
+        if let Some(name) = one.writes(&self.now) {
+            self.add(Kind::Temporary, &name, one, false, astray);
+            let lower: Vec<&str> = one.lower.iter().map(String::as_str).collect();
+            if let ["alter", .., "rename", "to", _] = lower.as_slice() {
+                self.add(Kind::Temporary, &one.name(lower.len() - 1), one, false, astray);
+            }
         }
     }
 
@@ -306,9 +418,10 @@ impl State {
         self.apply(local, astray, |settings| settings.add(kind, name, &text));
     }
 
-    /// `CREATE TEMPORARY`, of a table, a view or a sequence.
+    /// `CREATE TEMPORARY`, of a table, a view or a sequence, or anything else in the schema of what is temporary.
     fn create(&mut self, one: &Statement<'_>, lower: &[&str], astray: bool) {
-        let Some(kind) = lower.iter().position(|word| matches!(*word, "table" | "view" | "sequence")) else { return };
+        let kind = lower.iter().take(5).position(|word| matches!(*word, "table" | "view" | "sequence"));
+        let Some(kind) = kind else { return self.add(Kind::Temporary, "", one, false, astray) };
         let is_kept = lower[kind + 1..].starts_with(&["if", "not", "exists"]);
         let at = kind + if is_kept { 4 } else { 1 };
         // pg_temp.name
@@ -332,6 +445,17 @@ impl State {
             ["set", "transaction" | "constraints", ..] => (true, 1),
             _ => (false, 1),
         };
+        let prefix = match lower.as_slice() {
+            ["set", "transaction", ..] => Some(""),
+            ["set", "session", "characteristics", ..] => Some("default_"),
+            _ => None,
+        };
+        if let Some(prefix) = prefix {
+            for (name, value) in one.modes() {
+                self.change(&format!("{prefix}{name}"), Some(value.as_bytes()), local, astray);
+            }
+            return;
+        }
         let Some((name, at)) = one.setting(from) else { return };
         let at = if matches!(lower.get(at), Some(&("to" | "="))) { at + 1 } else { at };
         let is_default = match lower.get(at..).unwrap_or_default() {
@@ -372,106 +496,68 @@ impl State {
     }
 }
 
-/// A statement in its parts.
-struct Statement<'a> {
-    text: &'a str,
-    tokens: Vec<Range<usize>>,
-    lower: Vec<String>,
-    /// Values of its parameters.
-    bound: &'a [u8],
-}
-
-impl<'a> Statement<'a> {
-    fn new(text: &'a str, bound: &'a [u8]) -> Self {
-        let tokens = tokens(text);
-        let lower = tokens.iter().map(|token| text[token.clone()].to_ascii_lowercase()).collect();
-        Self { text, tokens, lower, bound }
-    }
-
-    fn name(&self, at: usize) -> String {
-        self.tokens.get(at).map_or_else(String::new, |token| name(&self.text[token.clone()]))
-    }
-
-    fn mentions(&self, words: &[&str]) -> bool {
-        self.lower.iter().any(|word| words.contains(&word.as_str()))
-    }
-
-    /// The text from a token on.
-    fn rest(&self, at: usize) -> &'a [u8] {
-        let end = self.tokens.last().map_or(0, |token| token.end);
-        self.tokens.get(at).map_or(b"", |token| &self.text.as_bytes()[token.start..end])
-    }
-
-    /// Its words with one space between, and the values of its parameters.
-    fn normal(&self) -> Vec<u8> {
-        let words: Vec<&str> = self.tokens.iter().map(|token| &self.text[token.clone()]).collect();
-        [words.join(" ").as_bytes(), b"\0", self.bound].concat()
-    }
-
-    /// The name of a setting that begins here, and where what follows does.
-    fn setting(&self, at: usize) -> Option<(String, usize)> {
-        let lower: Vec<&str> = self.lower.get(at..)?.iter().map(String::as_str).collect();
-        let (name, length) = match lower.as_slice() {
-            ["session", "authorization", ..] => ("session_authorization", 2),
-            ["time", "zone", ..] => ("timezone", 2),
-            ["schema", ..] => ("search_path", 1),
-            ["names", ..] => ("client_encoding", 1),
-            ["xml", "option", ..] => ("xmloption", 2),
-            ["session", "characteristics", ..] => ("session characteristics", 2),
-            [_, ..] => {
-                let parts = lower.iter().skip(1).step_by(2).take_while(|word| **word == ".").count();
-                let end = (1 + 2 * parts).min(lower.len());
-                return Some((lower[..end].concat().replace('"', ""), at + end));
-            }
-            [] => return None,
-        };
-        Some((name.to_owned(), at + length))
-    }
-
-    /// Names, values and whether they are local, if it is nothing but calls of `set_config`.
-    fn configured(&self) -> Option<Vec<(String, Vec<u8>, bool)>> {
-        let (mut found, mut at) = (Vec::new(), 1);
-        (self.lower.first()? == "select").then_some(())?;
-        loop {
-            if self.lower.get(at)? == "pg_catalog" && self.lower.get(at + 1)? == "." {
-                at += 2;
-            }
-            let ["set_config", "(", name, ",", value, ",", local, ")"] =
-                self.lower.get(at..at + 8)?.iter().map(String::as_str).collect::<Vec<_>>()[..]
-            else {
-                return None;
-            };
-            let name = name.strip_prefix('\'')?.strip_suffix('\'')?.to_owned();
-            let mut given = self.text.as_bytes()[self.tokens[at + 4].clone()].to_vec();
-            if value.starts_with('$') {
-                given.extend_from_slice(self.bound);
-            } else if !value.starts_with('\'') {
-                return None;
-            }
-            found.push((name, given, matches!(local, "true" | "false").then_some(local == "true")?));
-            at += 8;
-            if self.lower.get(at).is_some_and(|word| word == "as") {
-                at += 2;
-            }
-            match self.lower.get(at).map(String::as_str) {
-                None => return Some(found),
-                Some(",") => at += 1,
-                Some(_) => return None,
-            }
-        }
-    }
-}
-
 /// The words of a statement, in lower case, as far as names are none in quotes.
 fn words(text: &str) -> Vec<String> {
     let words = tokens(text).into_iter().map(|token| name(&text[token]));
     words.collect()
 }
 
-/// Whether a query that tells nothing by its answer may change what the session holds.
-fn mentions(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    ["set_config", "temp"].iter().any(|word| memchr::memmem::find(lower.as_bytes(), word.as_bytes()).is_some())
+/// What the answer to a question tells.
+#[derive(Default)]
+struct Done<'a> {
+    /// What each statement that was carried out answered.
+    tags: Vec<&'a [u8]>,
+    failed: bool,
+    /// Settings that have changed.
+    reported: Vec<(String, &'a [u8])>,
+}
+
+impl Done<'_> {
+    /// Whether one of the statements always changes something.
+    fn is_relevant(&self) -> bool {
+        self.tags.iter().any(|tag| {
+            let first = tag.split(|byte| *byte == b' ').next().unwrap_or_default();
+            TAGS.iter().any(|known| known.as_bytes() == first) || first == b"MOVE"
+        })
+    }
+}
+
+/// The setting that a `ParameterStatus` tells.
+fn setting(message: &[u8]) -> Option<(String, &[u8])> {
+    let mut parts = message.get(5..)?.split(|byte| *byte == 0);
+    Some((String::from_utf8_lossy(parts.next()?).to_ascii_lowercase(), parts.next()?))
+}
+
+/// How a statement ends a transaction, if it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exit {
+    /// `ROLLBACK`, to a savepoint as well.
+    Rollback,
+    /// `COMMIT`.
+    Commit,
+}
+
+/// How the statement of a question ends a transaction: in `Query`, `Parse`, `Bind`, `Describe` or `Execute`.
+pub(super) fn exit(question: &[u8]) -> Option<Exit> {
+    let body = question.get(5..)?;
+    let mut parts = body.splitn(3, |byte| *byte == 0);
+    let text = match question.first()? {
+        b'Q' | b'E' => parts.next()?,
+        b'P' | b'B' => parts.nth(1)?,
+        b'D' => parts.next()?.get(1..)?,
+        _ => return None,
+    };
+    match words(std::str::from_utf8(text).ok()?).first()?.as_str() {
+        "rollback" | "abort" => Some(Exit::Rollback),
+        "commit" | "end" => Some(Exit::Commit),
+        _ => None,
+    }
+}
+
+/// Whether a question is answered in a transaction that failed as in any other.
+fn leaves(question: &[u8]) -> bool {
+    let is_prepared = matches!(question.first(), Some(b'P' | b'D'));
+    exit(question).is_some_and(|exit| is_prepared || exit == Exit::Rollback)
 }
 
 /// The text of a `Query`, or of the statement that a `Bind` or `Execute` names by its text, and the values that are bound.

@@ -1,5 +1,6 @@
 //! Conversations with `PostgreSQL`, as the chapter "Message Flow" of its manual has them.
 
+mod attacks;
 mod session;
 
 use std::sync::Arc;

@@ -3,17 +3,18 @@
 //!
 //! Taken out are credentials where they have a name (`names`): fields of HTTP, parameters of queries and forms, keys of
 //! JSON, elements and attributes of XML, passwords in addresses and statements, authentication of databases; and tokens in
-//! paths of services that are known for them (`paths`). Of gRPC only fields are searched: its messages name nothing, their
-//! fields have numbers. Any other value is the call itself and stays, unless
-//! it is a token that an answer gave (`tokens`) or a secret of its request that an answer repeats (`echo`).
+//! paths of services that are known for them (`paths`). Messages of gRPC name nothing, their fields have numbers: there, and
+//! everywhere else, tokens are known by their shape (`shapes`). Any other value is the call itself and stays, unless it is a token that an answer gave (`tokens`) or a secret of its request that an answer repeats (`echo`).
 
 mod echo;
 mod json;
 mod mongo;
+mod mysql;
 mod names;
 mod paths;
 mod placeholder;
 mod redis;
+mod shapes;
 mod sql;
 mod tokens;
 mod walk;
@@ -27,10 +28,12 @@ pub use placeholder::{MARKED, REDACTED};
 pub(in crate::record) use redis::command;
 pub use wires::{said, wire};
 
+use echo::Repeated;
 use names::{decoded, is_password, passes, tells_who};
 use placeholder::{Marks, digits};
 use walk::{Form, Replace, Secret};
 
+use super::book::describe;
 use super::coding;
 use super::exchange::{Content, Exchange, Http, HttpRequest, HttpResponse};
 
@@ -115,20 +118,40 @@ pub fn path(path: &str) -> Cow<'_, str> {
     walk::path(path, &mut blank).map_or(Cow::Borrowed(path), Cow::Owned)
 }
 
-/// Takes the secrets out of the calls of a recording. A second time changes nothing.
-pub fn exchanges(exchanges: &mut [Exchange]) {
+/// Takes the secrets out of the calls of a recording. A second time changes nothing. What is returned is to be told: which
+/// answers are not what the server said, and which may have a secret left in them.
+pub fn exchanges(exchanges: &mut [Exchange]) -> Vec<String> {
     exchanges.iter_mut().for_each(uncover);
     let marks = marks(exchanges);
     tokens::replace(exchanges, &marks);
+    let (mut replaced, mut left) = (Vec::new(), Vec::new());
     for exchange in exchanges {
-        redact(exchange, &marks);
+        let repeated = redact(exchange, &marks);
+        if repeated.replaced {
+            replaced.push(describe(exchange));
+        }
+        if repeated.left {
+            left.push(describe(exchange));
+        }
     }
+    let replaced = listed(&replaced, "a secret of the request stood in the answer and was replaced there, in");
+    let left = listed(&left, "a secret of the request may stand in the answer, where it was left as an ordinary word, in");
+    replaced.into_iter().chain(left).collect()
+}
+
+/// A note about some calls, of which the first are named.
+fn listed(calls: &[String], what: &str) -> Option<String> {
+    const NAMED: usize = 3;
+    let named: Vec<String> = calls.iter().take(NAMED).map(|call| format!("`{call}`")).collect();
+    let more = calls.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!calls.is_empty()).then(|| format!("{what} {}{more}", named.join(", ")))
 }
 
 /// Takes the secrets out of a call. A second time changes nothing.
 pub fn exchange(exchange: &mut Exchange) {
     let marks = marks(std::slice::from_ref(exchange));
-    redact(exchange, &marks);
+    let _ = redact(exchange, &marks);
 }
 
 /// How the secrets of these calls are told apart.
@@ -186,19 +209,22 @@ fn uncover(exchange: &mut Exchange) {
     }
 }
 
-fn redact(exchange: &mut Exchange, marks: &Marks) {
+fn redact(exchange: &mut Exchange, marks: &Marks) -> Repeated {
     match &mut exchange.content {
-        Content::Http(http) | Content::Grpc(http) => self::http(http, marks),
+        Content::Http(http) | Content::Grpc(http) => return self::http(http, marks),
         Content::Dns(_) => {}
         Content::Wire(protocol, said) => {
             wires::replace(*protocol, said, &mut |secret: &Secret<'_>| changed(secret, hidden(secret, marks)));
+            wires::given(*protocol, said, &mut |secret: &Secret<'_>| changed(secret, given(secret, marks)));
         }
     }
+    Repeated::default()
 }
 
-fn http(http: &mut Http, marks: &Marks) {
+fn http(http: &mut Http, marks: &Marks) -> Repeated {
+    let mut repeated = Repeated::default();
     if let Some(response) = &mut http.response {
-        echo::replace(&http.request, response, marks);
+        repeated = echo::replace(&http.request, response, marks);
         let given = &mut |secret: &Secret<'_>| changed(secret, given(secret, marks));
         fields(&mut response.headers, given);
         fields(&mut response.trailers, given);
@@ -217,6 +243,7 @@ fn http(http: &mut Http, marks: &Marks) {
         resize(&mut request.headers, request.body.len(), redacted.len());
         request.body = redacted;
     }
+    repeated
 }
 
 /// A length of a body that was changed. Where it was another one (a coding was taken off), it is of something else.
@@ -248,7 +275,7 @@ fn given(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
         Form::Text if is_password(secret.name) => hidden(secret, marks),
         Form::Text | Form::Field | Form::Signature if is_redacted(secret) => secret.value.to_vec(),
         Form::Text | Form::Field | Form::Signature => marks.stand_in(secret.value, secret.guessable),
-        Form::Cookie | Form::Address | Form::Caller => hidden(secret, marks),
+        Form::Cookie | Form::Address | Form::Caller | Form::Token => hidden(secret, marks),
     }
 }
 
@@ -257,7 +284,7 @@ fn hidden(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
     match secret.form {
         Form::Cookie => REDACTED.as_bytes().to_vec(),
         Form::Number => [b"\"", &marks.marked(secret.value, secret.guessable)[..], b"\""].concat(),
-        Form::Address => marks.stand_in(secret.value, secret.guessable),
+        Form::Address | Form::Token => marks.stand_in(secret.value, secret.guessable),
         Form::Field | Form::Caller | Form::Signature | Form::Text => marks.marked(secret.value, secret.guessable),
     }
 }
@@ -269,6 +296,12 @@ fn is_redacted(secret: &Secret<'_>) -> bool {
 /// What stands for any secret where they are not told apart.
 #[expect(clippy::unnecessary_wraps, reason = "others leave some secrets as they are")]
 fn blank(secret: &Secret<'_>) -> Option<Vec<u8>> {
+    if secret.form == Form::Token {
+        // No length changes around it.
+        let mut other = REDACTED.as_bytes().to_vec();
+        other.resize(secret.value.len(), b'-');
+        return Some(other);
+    }
     let quote = if secret.form == Form::Number { "\"" } else { "" };
     Some(format!("{quote}{REDACTED}{quote}").into_bytes())
 }

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
+use super::shapes;
+
 /// Where secrets are not told apart. Legal in fields, queries and cookies.
 pub const REDACTED: &str = "[redacted]";
 /// What it begins with where secrets of a request are told apart: digits of their hash follow. Of what could be guessed they are
@@ -68,13 +70,14 @@ impl Marks {
     }
 
     /// What stands for a token that a program is given: as long as it was, unless that was shorter than 13 bytes. Of a JSON web
-    /// token only the signature is replaced (RFC 7519, 3.1): without it nobody is let in, and programs read the rest.
+    /// token only the signature is replaced (RFC 7519, 3.1): without it nobody is let in, and programs read the rest; of others
+    /// that are known by their beginning it stays.
     pub(super) fn stand_in(&self, token: &[u8], guessable: bool) -> Vec<u8> {
         if known(token).is_some() {
             return token.to_vec();
         }
         let mut mark = self.mark(token, guessable);
-        let replaced = signature(token).unwrap_or(token);
+        let replaced = part(token);
         if replaced.len() >= SHORTEST_RANDOM_BYTES {
             mark.truncate(replaced.len() - STAND_IN.len());
         }
@@ -104,7 +107,7 @@ fn usual(secret: &[u8], guessable: bool) -> usize {
     if guessable || secret.len() < SHORTEST_RANDOM_BYTES {
         return FEWEST_DIGITS;
     }
-    let replaced = signature(secret).unwrap_or(secret);
+    let replaced = part(secret);
     replaced.len().saturating_sub(STAND_IN.len()).clamp(FEWEST_DIGITS, MOST_DIGITS)
 }
 
@@ -115,12 +118,17 @@ pub(super) fn known(text: &[u8]) -> Option<&str> {
     }
     let marked = text.strip_prefix(MARKED.as_bytes()).and_then(|rest| rest.strip_suffix(b"]"));
     let digits = marked.or_else(|| {
-        let rest = signature(text).unwrap_or(text).strip_prefix(STAND_IN.as_bytes())?;
+        let rest = part(text).strip_prefix(STAND_IN.as_bytes())?;
         let end = rest.iter().position(|byte| *byte == b'-').unwrap_or(rest.len());
         rest[end..].iter().all(|byte| *byte == b'-').then_some(&rest[..end])
     })?;
     let good = digits.len() >= FEWEST_DIGITS && digits.iter().all(u8::is_ascii_hexdigit);
     std::str::from_utf8(digits).ok().filter(|_| good)
+}
+
+/// The part of a token that is replaced.
+fn part(token: &[u8]) -> &[u8] {
+    signature(token).or_else(|| shapes::tail(token)).unwrap_or(token)
 }
 
 /// The last part of what looks like a JSON web token: three parts of base64url, the first a JSON object (RFC 7515, 7.1).

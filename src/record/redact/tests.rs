@@ -460,6 +460,36 @@ fn a_secret_that_an_answer_repeats() {
 }
 
 #[test]
+fn an_answer_is_changed_only_where_it_repeats_a_secret_and_that_is_told() {
+    let stays = [
+        ("test", "this is a test, test"),
+        ("1", "1"),
+        ("password", r#"{"password_hash":"x","kind":"password"}"#),
+        ("20250101", "on 20250101"),
+        ("administrator", "the administrator"),
+        ("aaaaaaaaaaaaaaaaaaaa1", "aaaaaaaaaaaaaaaaaaaa1"),
+        ("hunter22", "myhunter22s hunter22_x"),
+    ];
+    for (password, answer) in stays {
+        let mut calls = [call(&format!("/?password={password}"), &[], "", &[], answer)];
+        let told_so = exchanges(&mut calls);
+        assert_eq!(told(&calls[0]).3, answer, "{password}");
+        let is_told = !matches!(password, "test" | "1" | "hunter22");
+        let stand_in = told(&calls[0]).0;
+        let note = format!(
+            "a secret of the request may stand in the answer, where it was left as an ordinary word, in `POST https://a:443{}`",
+            stand_in.replace(&stand_in["/?password=".len()..], "[redacted]")
+        );
+        assert_eq!(told_so, if is_told { vec![note] } else { Vec::new() }, "{password}");
+    }
+    let mut calls: Vec<_> = (0..5).map(|_| call("/?password=hunter22", &[], "", &[], "(hunter22)")).collect();
+    let note = format!("a secret of the request stood in the answer and was replaced there, in {}`POST https://a:443/?password=[redacted]` and 2 more", "`POST https://a:443/?password=[redacted]`, ".repeat(2));
+    assert_eq!(exchanges(&mut calls), [note]);
+    assert_eq!(told(&calls[4]).3, "(redacted-20d2)");
+    assert_eq!(exchanges(&mut calls), [""; 0]);
+}
+
+#[test]
 fn no_two_secrets_of_a_set_have_the_same_stand_in() {
     // Of so many short ones several have the same sixteen bits.
     let mut calls: Vec<_> = (0..2000).map(|n| call(&format!("/?password={n}"), &[], "", &[], "")).collect();

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::names::{callers, decoded, is_password, is_secret_header, is_secret_parameter};
 use super::placeholder::MARKED;
-use super::{json, paths, xml};
+use super::{blank, json, paths, shapes, xml};
 
 /// A secret where it stands.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +56,8 @@ pub(super) enum Form {
     Text,
     /// A number of JSON.
     Number,
+    /// A token that is known by its shape, wherever it stands: what stands for it is as long.
+    Token,
     /// An address: nothing but what an address may hold can stand for it.
     Address,
 }
@@ -64,7 +66,7 @@ pub(super) enum Form {
 pub(super) type Replace<'a> = &'a mut dyn FnMut(&Secret<'_>) -> Option<Vec<u8>>;
 
 /// Texts with some parts replaced.
-struct Edit<'a> {
+pub(super) struct Edit<'a> {
     bytes: &'a [u8],
     out: Vec<u8>,
     kept: usize,
@@ -72,12 +74,12 @@ struct Edit<'a> {
 }
 
 impl<'a> Edit<'a> {
-    fn new(bytes: &'a [u8]) -> Self {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, out: Vec::new(), kept: 0, changed: false }
     }
 
     /// Replaces a part that lies behind those before it.
-    fn put(&mut self, at: Range<usize>, other: Option<Vec<u8>>) {
+    pub(super) fn put(&mut self, at: Range<usize>, other: Option<Vec<u8>>) {
         if let Some(other) = other {
             self.out.extend_from_slice(&self.bytes[self.kept..at.start]);
             self.out.extend_from_slice(&other);
@@ -86,14 +88,34 @@ impl<'a> Edit<'a> {
         }
     }
 
-    fn end(mut self) -> Option<Vec<u8>> {
+    pub(super) fn end(mut self) -> Option<Vec<u8>> {
         self.out.extend_from_slice(if self.changed { &self.bytes[self.kept..] } else { &[] });
         self.changed.then_some(self.out)
     }
 }
 
-/// The query of a path, and a token before it.
+/// A part of a call: by what `named` does with its secrets that have names, and tokens that are known by their shape.
+fn with_shapes(
+    bytes: &[u8],
+    named: impl Fn(&[u8], Replace<'_>) -> Option<Vec<u8>>,
+    replace: Replace<'_>,
+) -> Option<Vec<u8>> {
+    let other = named(bytes, replace);
+    let shapes = shapes::replaced(other.as_deref().unwrap_or(bytes), || named(bytes, &mut blank), replace);
+    shapes.or(other)
+}
+
+/// The query of a path, and tokens in it.
 pub(super) fn path(path: &str, replace: Replace<'_>) -> Option<String> {
+    let named = |path: &[u8], replace: Replace<'_>| {
+        let path = String::from_utf8_lossy(path);
+        named_in_path(&path, replace).map(String::into_bytes)
+    };
+    with_shapes(path.as_bytes(), named, replace).map(|path| String::from_utf8_lossy(&path).into_owned())
+}
+
+/// The query of a path, and a token before it.
+fn named_in_path(path: &str, replace: Replace<'_>) -> Option<String> {
     let (before, query) = path.split_once('?').map_or((path, None), |(before, query)| (before, Some(query)));
     let token = paths::token(before).and_then(|at| {
         let value = &before.as_bytes()[at.clone()];
@@ -114,6 +136,10 @@ pub(super) fn path(path: &str, replace: Replace<'_>) -> Option<String> {
 
 /// A field of HTTP.
 pub(super) fn field(name: &str, value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    with_shapes(value, |value, replace| named_field(name, value, replace), replace)
+}
+
+fn named_field(name: &str, value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     if is_secret_header(name) {
         return credentials(&name.to_ascii_lowercase(), value, replace);
     }
@@ -236,8 +262,13 @@ fn text<'a>(name: &'a str, value: &'a [u8]) -> Secret<'a> {
     Secret { name, value, form: Form::Text, guessable: is_password(name), place: 0 }
 }
 
-/// A form, or a text that is JSON or holds some. What other bodies hold may have its length beside it.
+/// A body, whatever it is.
 pub(super) fn body(headers: &[(String, Vec<u8>)], body: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    with_shapes(body, |body, replace| named_in_body(headers, body, replace), replace)
+}
+
+/// A form, or a text that is JSON or holds some. What other bodies hold may have its length beside it.
+fn named_in_body(headers: &[(String, Vec<u8>)], body: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     let field = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     let field = field.map(|(_, value)| String::from_utf8_lossy(value)).unwrap_or_default();
     let kind = field.to_ascii_lowercase();

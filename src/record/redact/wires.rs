@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::walk::{Replace, Secret};
-use super::{REDACTED, Shown, blank, mongo, redis, sql};
+use super::walk::{Form, Replace, Secret};
+use super::{REDACTED, Shown, blank, mongo, mysql, redis, shapes, sql};
 use crate::record::exchange::{Message, Protocol, Side, Wire};
 
 /// Takes the secrets out of what a program says to a database: the same text for each.
@@ -28,15 +28,52 @@ pub(super) fn replace(protocol: Protocol, wire: &mut Wire, replace: Replace<'_>)
     }
 }
 
-/// The messages in which secrets are replaced, by their places. What proves a password in a login is made for each one, tells
-/// nothing apart, and becomes the same always.
+/// Puts others in place of the tokens in what a server says.
+pub(super) fn given(protocol: Protocol, wire: &mut Wire, replace: Replace<'_>) {
+    if protocol == Protocol::Redis && wire.messages.iter().any(|asked| asked.from == Side::Client && redis::asks(&asked.bytes)) {
+        let answers = wire.messages.iter_mut().filter(|message| message.from == Side::Server);
+        for message in answers {
+            if let Some(other) = redis::answer(&message.bytes, replace) {
+                message.bytes = other;
+            }
+        }
+    }
+    for message in wire.messages.iter_mut().filter(|message| message.from == Side::Server) {
+        if let Some(other) = shapes::replaced(&message.bytes, || None, replace) {
+            message.bytes = other;
+        }
+    }
+}
+
+/// The messages in which secrets are replaced, by their places: those that have a name or a place, and tokens by their shape.
 pub(super) fn walk(protocol: Protocol, wire: &Wire, replace: Replace<'_>) -> Vec<(usize, Vec<u8>)> {
+    let mut found = named(protocol, wire, replace);
+    let mut blanked: Option<Vec<(usize, Vec<u8>)>> = None;
+    for (index, message) in wire.messages.iter().enumerate().filter(|(_, message)| message.from == Side::Client) {
+        let place = found.iter().position(|(at, _)| *at == index);
+        let bytes = place.map_or(&message.bytes, |place| &found[place].1);
+        let without = || {
+            let all = blanked.get_or_insert_with(|| named(protocol, wire, &mut blank));
+            all.iter().find(|(at, _)| *at == index).map(|(_, bytes)| bytes.clone())
+        };
+        let Some(other) = shapes::replaced(bytes, without, replace) else { continue };
+        match place {
+            Some(place) => found[place].1 = other,
+            None => found.push((index, other)),
+        }
+    }
+    found
+}
+
+/// The messages in which secrets are replaced that have a name or a place. What proves a password in a login is made for each one, tells
+/// nothing apart, and becomes the same always.
+fn named(protocol: Protocol, wire: &Wire, replace: Replace<'_>) -> Vec<(usize, Vec<u8>)> {
     let messages = wire.messages.iter().enumerate().filter(|(_, message)| message.from == Side::Client);
     match protocol {
         Protocol::Redis => each(messages, |bytes| redis::message(bytes, replace)),
         Protocol::Postgres => each(messages, |bytes| postgres(bytes, replace)),
         Protocol::MySql => {
-            let mut login = Login { is_session: wire.session, answered: false };
+            let mut login = Login { is_session: wire.session, answered: false, prepared: (Vec::new(), 0) };
             each(messages, |bytes| login.message(bytes, replace))
         }
         Protocol::Mongo => each(messages, |bytes| mongo::message(bytes, replace)),
@@ -68,6 +105,13 @@ fn postgres(message: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
                     changed = true;
                 }
             }
+            if head[0] == b'B'
+                && let [_, text, values] = body.splitn(3, |byte| *byte == 0).collect::<Vec<_>>()[..]
+                && let Some(values) = bound(values, &sql::parameters(text, Protocol::Postgres).0, replace)
+            {
+                parts[2] = Cow::Owned(values);
+                changed = true;
+            }
             changed.then(|| parts.join(&0))?
         }
         _ => return None,
@@ -76,9 +120,42 @@ fn postgres(message: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     Some([&head[..1], &length, &body].concat())
 }
 
+/// The rest of a `Bind`, from the formats of its values on, with others of these values.
+fn bound(bytes: &[u8], secret: &[usize], replace: Replace<'_>) -> Option<Vec<u8>> {
+    if secret.is_empty() {
+        return None;
+    }
+    let count = |at: usize| bytes.get(at..at + 2).map(|count| usize::from(u16::from_be_bytes([count[0], count[1]])));
+    let values = 2 + 2 * count(0)?;
+    let (mut at, mut kept, mut out) = (values + 2, 0, Vec::new());
+    for number in 0..count(values)? {
+        let length = i32::from_be_bytes(*bytes.get(at..)?.first_chunk()?);
+        at += 4;
+        // -1 is NULL.
+        let Ok(length) = usize::try_from(length) else { continue };
+        let value = bytes.get(at..at.checked_add(length)?)?;
+        if secret.contains(&number)
+            && !value.is_empty()
+            && let Some(other) = replace(&Secret::password(value, Form::Text))
+        {
+            out.extend_from_slice(&bytes[kept..at - 4]);
+            out.extend_from_slice(&(other.len() as u32).to_be_bytes());
+            out.extend_from_slice(&other);
+            kept = at + length;
+        }
+        at += length;
+    }
+    out.extend_from_slice(if kept == 0 { &[] } else { &bytes[kept..] });
+    (kept > 0).then_some(out)
+}
+
 const MYSQL_HEAD_BYTES: usize = 4;
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
+const COM_STMT_EXECUTE: u8 = 0x17;
+const COM_STMT_SEND_LONG_DATA: u8 = 0x18;
+/// Command, number of the statement, number of the parameter.
+const MYSQL_LONG_DATA_HEAD_BYTES: usize = 7;
 const COM_CHANGE_USER: u8 = 0x11;
 /// Payload of a packet that another one follows.
 const MYSQL_FULL_BYTES: usize = 0xff_ffff;
@@ -92,6 +169,8 @@ struct Login {
     is_session: bool,
     /// Whether the greeting was answered.
     answered: bool,
+    /// Which parameters of the statement that was prepared last are secrets, and how many it has.
+    prepared: (Vec<usize>, usize),
 }
 
 impl Login {
@@ -99,8 +178,23 @@ impl Login {
     fn message(&mut self, message: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
         let (head, body) = message.split_at_checked(MYSQL_HEAD_BYTES)?;
         let (number, command) = (head[MYSQL_HEAD_BYTES - 1], body.first().copied().unwrap_or_default());
-        if number == 0 && matches!(command, COM_QUERY | COM_STMT_PREPARE) {
-            let other = sql::statement(body, Protocol::MySql, replace)?;
+        if number == 0 && matches!(command, COM_QUERY | COM_STMT_PREPARE | COM_STMT_EXECUTE | COM_STMT_SEND_LONG_DATA) {
+            let (secret, count) = (&self.prepared.0, self.prepared.1);
+            let other = match command {
+                COM_STMT_EXECUTE => mysql::executed(body, secret, count, replace),
+                COM_STMT_SEND_LONG_DATA => {
+                    let (head, data) = body.split_at_checked(MYSQL_LONG_DATA_HEAD_BYTES)?;
+                    let is_secret = secret.contains(&usize::from(u16::from_le_bytes([head[5], head[6]])));
+                    let other = is_secret.then(|| replace(&Secret::password(data, Form::Text))).flatten();
+                    other.map(|other| [head, &other].concat())
+                }
+                _ => {
+                    if command == COM_STMT_PREPARE {
+                        self.prepared = sql::parameters(&body[1..], Protocol::MySql);
+                    }
+                    sql::statement(body, Protocol::MySql, replace)
+                }
+            }?;
             let fits = other.len().max(body.len()) < MYSQL_FULL_BYTES;
             let length = (other.len() as u32).to_le_bytes();
             return fits.then(|| [&length[..MYSQL_HEAD_BYTES - 1], &[0], &other].concat());

@@ -2,10 +2,10 @@
 
 use super::*;
 
-const ASKED: &str = "SELECT v FROM t";
+pub(super) const ASKED: &str = "SELECT v FROM t";
 
 /// A connection on which statements answer with these tags, and then a value is asked for.
-fn session(parameters: &[(&str, &str)], before: &[(&str, &str)], asked: &str, answer: &str) -> Vec<Said> {
+pub(super) fn session(parameters: &[(&str, &str)], before: &[(&str, &str)], asked: &str, answer: &str) -> Vec<Said> {
     let mut whole = login();
     whole[0] = client(startup(&[&[("user", "u"), ("database", "d")], parameters].concat()));
     for (text, tag) in before {
@@ -16,14 +16,14 @@ fn session(parameters: &[(&str, &str)], before: &[(&str, &str)], asked: &str, an
 }
 
 /// What is answered on a connection like that.
-fn replay(book: &Arc<crate::record::book::Book>, whole: &[Said]) -> Vec<u8> {
+pub(super) fn replay(book: &Arc<crate::record::book::Book>, whole: &[Said]) -> Vec<u8> {
     let mut played = Played::new(Protocol::Postgres, book);
     let asked = whole.iter().filter(|(from, bytes)| *from == Side::Client && bytes[0] != b'p');
     asked.map(|(_, bytes)| played.ask(bytes)).last().unwrap_or_default()
 }
 
 /// Records both, and replays them the other way round.
-fn are_told_apart(a: &[Said], b: &[Said]) {
+pub(super) fn are_told_apart(a: &[Said], b: &[Said]) {
     let calls: Vec<_> = [a, b].into_iter().flat_map(|whole| record(Protocol::Postgres, whole).calls).collect();
     let book = book(&calls);
     let expected = [b, a].map(|whole| whole.last().unwrap().1.escape_ascii().to_string());
@@ -32,11 +32,11 @@ fn are_told_apart(a: &[Said], b: &[Said]) {
     assert_eq!(book.report().missed_count, 0);
 }
 
-fn tells_apart(a: &[(&str, &str)], b: &[(&str, &str)], asked: &str) {
+pub(super) fn tells_apart(a: &[(&str, &str)], b: &[(&str, &str)], asked: &str) {
     are_told_apart(&session(&[], a, asked, "a"), &session(&[], b, asked, "b"));
 }
 
-const BEGIN: (&str, &str) = ("BEGIN", "BEGIN");
+pub(super) const BEGIN: (&str, &str) = ("BEGIN", "BEGIN");
 
 #[test]
 fn settings_of_any_name_tell_calls_apart() {

@@ -46,6 +46,15 @@ fn statements_of_postgres() {
         "UPDATE u SET password='abc', n = 'x' WHERE id = 1",
         "SELECT 1 FROM u WHERE u.\"password\" = 'abc'",
         "SELECT set_config('a', 'b', true), password := 'abc'",
+        "INSERT INTO u (name, password) VALUES ('a', 'abc')",
+        "insert into s.u(name, \"password\", n) values ('a', 'abc', 1), ('b', crypt('abc', gen_salt('bf')), 2) on conflict do nothing",
+        "INSERT INTO u (\"password\") VALUES (E'abc') RETURNING 'id'",
+        "SELECT 1 FROM u WHERE password LIKE 'abc' AND n = 'x'",
+        "SELECT 1 FROM u WHERE password = 'abc'::text",
+        "SELECT 1 FROM u WHERE password NOT IN ('abc', 'abc') AND n IN ('x')",
+        "SELECT 1 FROM u WHERE password = ANY(ARRAY['abc','abc'])",
+        "SELECT 1 FROM u WHERE password IS DISTINCT FROM 'abc' AND password <> 'abc'",
+        "SELECT 1 FROM u WHERE password = crypt('abc', password)",
     ];
     for text in cases {
         let expected = text.replace("abc", "[redacted ba78]");
@@ -65,7 +74,10 @@ fn statements_of_postgres() {
         "ALTER USER a VALID UNTIL 'abc'",
         "SELECT 'password' AS \"identified\", 'abc' AS x",
         "SELECT replace('password', 'a', 'abc')",
-        "INSERT INTO u (name, password) VALUES ('a', 'abc')",
+        "INSERT INTO u (name, password) SELECT 'a', 'abc'",
+        "SELECT token FROM t WHERE a = 'abc'",
+        "SELECT password, 'abc' FROM t ORDER BY token",
+        "SELECT next_page_token = 'abc'",
     ];
     for text in none {
         assert_eq!(String::from_utf8(wired(Protocol::Postgres, query(text))), String::from_utf8(query(text)));
@@ -93,6 +105,9 @@ fn statements_of_mysql() {
         "# it's\nSET PASSWORD = 'abc'",
         "/*!80000 SET PASSWORD = 'abc' */",
         "UPDATE mysql.user SET `password` = 'abc'",
+        "INSERT INTO u SET name = 'x', password = SHA2('abc', 256)",
+        "INSERT INTO u (`name`, `password`) VALUES ('x', \"abc\") ON DUPLICATE KEY UPDATE name = 'y'",
+        "REPLACE INTO u (password) VALUE (_utf8mb4'abc')",
     ];
     for text in cases {
         let expected = text.replace("abc", "[redacted ba78]");
@@ -101,6 +116,65 @@ fn statements_of_mysql() {
     let none = ["REPLACE INTO t VALUES ('abc')", "SELECT 'abc' AS password", "CREATE TABLE t AS SELECT 'password'"];
     for text in none {
         assert_eq!(wired(Protocol::MySql, com_query(text)), com_query(text), "{text}");
+    }
+}
+
+#[test]
+fn secrets_under_other_names_than_password() {
+    for text in [
+        "SELECT 1 FROM s WHERE access_token = 'abc'",
+        "UPDATE s SET api_key = 'abc'",
+        "INSERT INTO s (id, client_secret) VALUES (7, 'abc')",
+        "SET app.jwt = 'abc'",
+    ] {
+        let expected = text.replace("abc", "[redacted ba78]");
+        assert_eq!(String::from_utf8(wired(Protocol::Postgres, query(text))), String::from_utf8(query(&expected)));
+    }
+}
+
+#[test]
+fn values_that_are_bound_to_parameters() {
+    let texts = [
+        "INSERT INTO u (name, password) VALUES ($1, $2)",
+        "UPDATE u SET password = $2 WHERE name = $1",
+        "SELECT name FROM u WHERE name = $1 AND password = crypt($2, password)",
+        "SELECT 1 FROM u WHERE password IN ($2) AND name = $1",
+    ];
+    for text in texts {
+        let bind = |password: &str| {
+            let value = |value: &str| [&(value.len() as u32).to_be_bytes()[..], value.as_bytes()].concat();
+            let values = [&[0, 0, 0, 3][..], &value("abc"), &value(password), &[0xff; 4], &[0, 0]].concat();
+            let body = [b"\0", text.as_bytes(), b"\0", &values].concat();
+            [b"B", &(body.len() as u32 + 4).to_be_bytes()[..], &body].concat()
+        };
+        let left = wired(Protocol::Postgres, bind("abc"));
+        assert_eq!(left.escape_ascii().to_string(), bind("[redacted ba78]").escape_ascii().to_string(), "{text}");
+        let cut = bind("abc");
+        for end in 0..cut.len() {
+            wired(Protocol::Postgres, cut[..end].to_vec());
+        }
+    }
+    let packet = |payload: &[u8]| [&(payload.len() as u32).to_le_bytes()[..3], &[0], payload].concat();
+    let prepare = packet(b"\x16INSERT INTO u (id, at, password, name) VALUES (?, ?, ?, ?)");
+    let execute = |password: &str| {
+        let head = b"\x17\0\0\0\0\0\x01\0\0\0\x08\x01\x03\0\x0c\0\xfd\0\xfd\0\x07\0\0\0\x04\xe9\x07\x01\x01";
+        packet(&[head, &[password.len() as u8][..], password.as_bytes()].concat())
+    };
+    let long = |password: &str| packet(&[b"\x18\0\0\0\0\x02\0", password.as_bytes()].concat());
+    let said = |messages: [Vec<u8>; 3]| {
+        let messages = messages.into_iter().map(|bytes| Message { from: Side::Client, bytes }).collect();
+        let mut all = call("/", &[], "", &[], "");
+        all.content = Content::Wire(Protocol::MySql, Wire { messages, session: false });
+        all
+    };
+    let mut all = said([prepare.clone(), long("abc"), execute("abc")]);
+    exchange(&mut all);
+    let hidden = "[redacted ba78]";
+    assert_eq!(all, said([prepare.clone(), long(hidden), execute(hidden)]));
+    exchange(&mut all);
+    assert_eq!(all, said([prepare.clone(), long(hidden), execute(hidden)]));
+    for end in 0..execute("abc").len() {
+        exchange(&mut said([prepare.clone(), long("abc"), execute("abc")[..end].to_vec()]));
     }
 }
 
@@ -305,4 +379,102 @@ fn addresses_in_parameters_and_more_names_of_fields() {
         format!("/?redirect=https%3A%2F%2Fb%2F%3Faccess_token%3D{stand_in}%26x%3D1&next=%2Fc%23token%3D{stand_in}");
     assert_eq!(path, expected);
     assert_eq!(headers, fields.map(|name| format!("{name}: [redacted ba78]")));
+}
+
+#[test]
+fn tokens_are_known_by_their_shape_wherever_they_stand() {
+    let tail = "0123456789abcdefghijABCDEFGHIJ0123456789abcd";
+    let tokens = [
+        format!("ghp_{}", &tail[..36]),
+        format!("github_pat_{}", &tail[..40]),
+        format!("sk_live_{}", &tail[..24]),
+        format!("glpat-{}", &tail[..20]),
+        format!("xoxb-{}", &tail[..24]),
+        format!("AIza{}", &tail[..35]),
+        "AKIAIOSFODNN7EXAMPLE".to_owned(),
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJlLW9mLWl0".to_owned(),
+    ];
+    for token in &tokens {
+        let secret = token.rsplit('.').next().unwrap();
+        let gives = [("X-Deploy", token.as_str())];
+        let grpc = [("content-type", "application/grpc+proto"), ("x-plain", token.as_str())];
+        let length = [token.len() as u8];
+        let message = [b"\0\0\0\0\x40\x0a", &length[..], token.as_bytes(), b"\x12\x01z"].concat();
+        let mut all = [
+            call(&format!("/of/{token}/x?id={token}"), &grpc, "", &gives, &format!("{{\"note\":\"{token}\"}}")),
+            call("/", &[("authorization", &format!("Bearer {token}"))], "", &[], ""),
+        ];
+        let Content::Http(http) = &mut all[0].content else { panic!() };
+        http.request.body.clone_from(&message);
+        let plain = all.clone();
+        exchanges(&mut all);
+        let once = all.clone();
+        exchanges(&mut all);
+        assert_eq!(all, once, "a second time changes something");
+        let shown = format!("{all:?}");
+        assert!(!shown.contains(&secret[secret.len() - 12..]), "{token}: {shown}");
+        let Content::Http(http) = &all[0].content else { panic!() };
+        assert_eq!(http.request.body.len(), message.len());
+        assert_eq!(http.request.body[..7], message[..7]);
+        assert_eq!(told(&all[0]).3.len(), told(&plain[0]).3.len());
+        assert!(secret.len() == 16 || http.request.body[7..].starts_with(&token.as_bytes()[..4]));
+        // The same wherever it stands, so that a replay knows it again.
+        for (kept, asks) in all.iter().zip(&plain) {
+            let like = |one: Vec<Shown>, other: Vec<Shown>| {
+                assert_eq!(one.len(), other.len());
+                assert!(one.iter().zip(&other).all(|(one, other)| one.is_like(other)), "{one:?} {other:?}");
+            };
+            like(places(asked(kept)), places(asked(asks)));
+            like(credentials(asked(kept)), credentials(asked(asks)));
+            assert_eq!(without_secrets(asked(kept)).path, without_secrets(asked(asks)).path);
+            assert_eq!(without_secrets(asked(kept)).body, without_secrets(asked(asks)).body);
+        }
+    }
+    for none in ["ghp_short", "AKIAIOSFODNN7EXAMPLEX", "sk_live_", "eyJhbGciOiJIUzI1NiJ9.x.y", "a-----BEGIN CERTIFICATE-----b"] {
+        assert_eq!(kept("text/plain", none), none);
+    }
+}
+
+#[test]
+fn tokens_in_what_is_said_to_databases_and_answered() {
+    let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    let stand_in = format!("ghp_redacted-{}", &digits(token.as_bytes())[..27]);
+    assert_eq!(stand_in.len(), token.len());
+    let ways: [(Protocol, Vec<u8>); 4] = [
+        (Protocol::Postgres, query(&format!("INSERT INTO t VALUES ('{token}')"))),
+        (Protocol::MySql, com_query(&format!("SELECT '{token}'"))),
+        (Protocol::Redis, resp(&format!("SET k {token}")).iter().map(|byte| if *byte == b' ' { b'_' } else { *byte }).collect()),
+        (Protocol::Generic, format!("PUT {token}\n").into_bytes()),
+    ];
+    for (protocol, bytes) in ways {
+        let expected = String::from_utf8_lossy(&bytes).replace(token, &stand_in);
+        assert_eq!(String::from_utf8_lossy(&wired(protocol, bytes)), expected);
+    }
+    let mut answered = call("/", &[], "", &[], "");
+    let said = |from, bytes: &str| Message { from, bytes: bytes.as_bytes().to_vec() };
+    let config = "*2\r\n$11\r\nrequirepass\r\n$3\r\nabc\r\n";
+    let ask = "*3\r\n$6\r\nCONFIG\r\n$3\r\nGET\r\n$1\r\n*\r\n";
+    let messages = vec![said(Side::Client, ask), said(Side::Server, config)];
+    answered.content = Content::Wire(Protocol::Redis, Wire { messages, session: false });
+    exchange(&mut answered);
+    let Content::Wire(_, wire) = &answered.content else { panic!() };
+    assert_eq!(String::from_utf8_lossy(&wire.messages[1].bytes), "*2\r\n$11\r\nrequirepass\r\n$13\r\nredacted-ba78\r\n");
+    // A word in quotes is not taken apart in commands in a line.
+    assert_eq!(
+        String::from_utf8(wired(Protocol::Redis, b"AUTH \"a bc\"\r\n".to_vec())).unwrap().matches("[redacted").count(),
+        2
+    );
+}
+
+#[test]
+fn private_keys_keep_their_lines() {
+    let inside = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7";
+    for end in ["\n", r"\n", "\r\n"] {
+        let key = |inside: &str| format!("x-----BEGIN RSA PRIVATE KEY-----{end}{inside}{end}-----END RSA PRIVATE KEY-----{end}");
+        let left = kept("text/plain", &key(inside));
+        assert!(!left.contains(&inside[9..20]), "{left}");
+        assert_eq!(left.len(), key(inside).len());
+        assert!(left.starts_with(&key("redacted-")[..30 + end.len()]), "{left}");
+        assert!(left.ends_with(&format!("-----END RSA PRIVATE KEY-----{end}")));
+    }
 }

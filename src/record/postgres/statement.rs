@@ -1,0 +1,182 @@
+//! One statement in its parts, and what it may change in a session.
+
+use std::ops::Range;
+
+use super::settings::{Kind, Settings};
+use super::sql::{name, tokens};
+
+/// Words of commands that change what a table or a sequence holds or is.
+const WRITES: [&str; 10] =
+    ["insert", "update", "delete", "merge", "copy", "truncate", "alter", "refresh", "nextval", "setval"];
+/// Words of the names of functions that set something of a session: `set_tenant`, `app_set_user`.
+const SETTERS: [&str; 4] = ["set", "switch", "assume", "impersonate"];
+/// Those with such a word that set nothing of it (manual, "Functions and Operators").
+const PURE: [&str; 6] = ["set", "jsonb_set", "jsonb_set_lax", "set_bit", "set_byte", "set_masklen"];
+/// What else is kept in a session and told by no setting: where in large objects it reads, and connections of its own.
+const STEPS: [&str; 16] = [
+    "lo_open", "loread", "lowrite", "lo_lseek", "lo_lseek64", "lo_truncate", "lo_truncate64", "lo_close",
+    "dblink_connect", "dblink_connect_u", "dblink_disconnect", "dblink_open", "dblink_fetch", "dblink_close",
+    "dblink_send_query", "dblink_get_result",
+];
+/// What a text has in it that may change a session although its answer does not say so.
+const HINTS: [&[u8]; 10] =
+    [b"set", b"temp", b"execute", b"lo_", b"loread", b"lowrite", b"dblink_", b"switch", b"assume", b"impersonate"];
+
+/// A statement in its parts.
+pub(super) struct Statement<'a> {
+    pub(super) text: &'a str,
+    tokens: Vec<Range<usize>>,
+    pub(super) lower: Vec<String>,
+    /// Values of its parameters.
+    bound: &'a [u8],
+}
+
+impl<'a> Statement<'a> {
+    pub(super) fn new(text: &'a str, bound: &'a [u8]) -> Self {
+        let tokens = tokens(text);
+        let lower = tokens.iter().map(|token| text[token.clone()].to_ascii_lowercase()).collect();
+        Self { text, tokens, lower, bound }
+    }
+
+    pub(super) fn name(&self, at: usize) -> String {
+        self.tokens.get(at).map_or_else(String::new, |token| name(&self.text[token.clone()]))
+    }
+
+    pub(super) fn mentions(&self, words: &[&str]) -> bool {
+        self.lower.iter().any(|word| words.contains(&word.as_str()))
+    }
+
+    /// The text from a token on.
+    pub(super) fn rest(&self, at: usize) -> &'a [u8] {
+        let end = self.tokens.last().map_or(0, |token| token.end);
+        self.tokens.get(at).map_or(b"", |token| &self.text.as_bytes()[token.start..end])
+    }
+
+    /// Its words with one space between, and the values of its parameters.
+    pub(super) fn normal(&self) -> Vec<u8> {
+        let words: Vec<&str> = self.tokens.iter().map(|token| &self.text[token.clone()]).collect();
+        [words.join(" ").as_bytes(), b"\0", self.bound].concat()
+    }
+
+    /// The name of a setting that begins here, and where what follows does.
+    pub(super) fn setting(&self, at: usize) -> Option<(String, usize)> {
+        let lower: Vec<&str> = self.lower.get(at..)?.iter().map(String::as_str).collect();
+        let (name, length) = match lower.as_slice() {
+            ["session", "authorization", ..] => ("session_authorization", 2),
+            ["time", "zone", ..] => ("timezone", 2),
+            ["schema", ..] => ("search_path", 1),
+            ["names", ..] => ("client_encoding", 1),
+            ["xml", "option", ..] => ("xmloption", 2),
+            ["session", "characteristics", ..] => ("session characteristics", 2),
+            [_, ..] => {
+                let parts = lower.iter().skip(1).step_by(2).take_while(|word| **word == ".").count();
+                let end = (1 + 2 * parts).min(lower.len());
+                return Some((lower[..end].concat().replace('"', ""), at + end));
+            }
+            [] => return None,
+        };
+        Some((name.to_owned(), at + length))
+    }
+
+    /// Names, values and whether they are local, if it is nothing but calls of `set_config`.
+    pub(super) fn configured(&self) -> Option<Vec<(String, Vec<u8>, bool)>> {
+        let (mut found, mut at) = (Vec::new(), 1);
+        (self.lower.first()? == "select").then_some(())?;
+        loop {
+            if self.lower.get(at)? == "pg_catalog" && self.lower.get(at + 1)? == "." {
+                at += 2;
+            }
+            let ["set_config", "(", name, ",", value, ",", local, ")"] =
+                self.lower.get(at..at + 8)?.iter().map(String::as_str).collect::<Vec<_>>()[..]
+            else {
+                return None;
+            };
+            let name = name.strip_prefix('\'')?.strip_suffix('\'')?.to_owned();
+            let mut given = self.text.as_bytes()[self.tokens[at + 4].clone()].to_vec();
+            if value.starts_with('$') {
+                given.extend_from_slice(self.bound);
+            } else if !value.starts_with('\'') {
+                return None;
+            }
+            found.push((name, given, matches!(local, "true" | "false").then_some(local == "true")?));
+            at += 8;
+            if self.lower.get(at).is_some_and(|word| word == "as") {
+                at += 2;
+            }
+            match self.lower.get(at).map(String::as_str) {
+                None => return Some(found),
+                Some(",") => at += 1,
+                Some(_) => return None,
+            }
+        }
+    }
+
+    /// Functions that it calls and that set something of the session; whether what they set is told by the last call of each,
+    /// and by all that were made in the transaction otherwise.
+    pub(super) fn called(&self) -> Vec<(String, bool)> {
+        let is_call = |at: &usize| self.lower.get(at + 1).is_some_and(|next| next == "(");
+        let names = (0..self.tokens.len()).filter(is_call).map(|at| self.name(at));
+        let kind = |name: String| {
+            let sets = name.split('_').any(|word| SETTERS.contains(&word)) && !PURE.contains(&name.as_str());
+            if sets && name != "set_config" || name == "setseed" {
+                Some((name, true))
+            } else {
+                STEPS.contains(&name.as_str()).then_some((name, false))
+            }
+        };
+        names.filter_map(kind).collect()
+    }
+
+    /// The temporary table that it writes to, if it is one of these.
+    pub(super) fn writes(&self, settings: &Settings) -> Option<String> {
+        if !self.mentions(&WRITES) {
+            return None;
+        }
+        let named = |table: &str| {
+            (1..self.tokens.len()).any(|at| {
+                let name = self.name(at);
+                // Sequences are named in texts.
+                name == table || name.strip_prefix('\'').and_then(|name| name.strip_suffix('\'')) == Some(table)
+            })
+        };
+        settings.names(Kind::Temporary).find(|table| named(table)).map(str::to_owned)
+    }
+
+    /// The temporary table that `SELECT ... INTO` makes.
+    pub(super) fn made_by_select(&self) -> Option<String> {
+        let into = self.lower.iter().position(|word| word == "into")?;
+        let after: Vec<&str> = self.lower[into + 1..].iter().map(String::as_str).collect();
+        let skipped = after.iter().take_while(|word| matches!(**word, "local" | "global")).count();
+        let is_temporary = matches!(after.get(skipped)?, &("temp" | "temporary" | "pg_temp"));
+        let is_part = |word: &&&str| matches!(**word, "local" | "global" | "temp" | "temporary" | "table" | "pg_temp" | ".");
+        is_temporary.then(|| self.name(into + 1 + after.iter().take_while(is_part).count()))
+    }
+
+    /// Modes of transactions that it names, under the names of their settings (manual, `SET TRANSACTION`).
+    pub(super) fn modes(&self) -> Vec<(&'static str, String)> {
+        let mut found = Vec::new();
+        let words: Vec<&str> = self.lower.iter().map(String::as_str).collect();
+        for at in 0..words.len() {
+            match &words[at..] {
+                ["isolation", "level", first @ ("read" | "repeatable"), second, ..] => {
+                    found.push(("transaction_isolation", format!("{first} {second}")));
+                }
+                ["isolation", "level", level, ..] => found.push(("transaction_isolation", (*level).to_owned())),
+                ["read", how @ ("only" | "write"), ..] => found.push(("transaction_read_only", (*how).to_owned())),
+                ["not", "deferrable", ..] => found.push(("transaction_deferrable", "not".to_owned())),
+                ["deferrable", ..] if at == 0 || words[at - 1] != "not" => {
+                    found.push(("transaction_deferrable", "deferrable".to_owned()));
+                }
+                ["snapshot", name, ..] => found.push(("transaction_snapshot", (*name).to_owned())),
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
+/// Whether a query that tells nothing by its answer may change what the session holds.
+pub(super) fn hints(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    HINTS.iter().any(|word| memchr::memmem::find(lower.as_bytes(), word).is_some())
+}
