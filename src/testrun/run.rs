@@ -166,7 +166,7 @@ fn again_where(ground: &Ground<'_>, request: &Request<'_>) -> Option<Chosen> {
     }
     let (dir, runner) = ground.kept.last_failed(request.runner)?;
     ground.disk().directory_above(&dir)?;
-    let notes = vec![format!("{} in {}, where tests failed last", runner.name(), show_path(&dir))];
+    let notes = vec![format!("{} in `{}`, where tests failed last", runner.name(), show_path(&dir))];
     Some(Chosen { runner, dir, notes })
 }
 
