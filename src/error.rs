@@ -131,23 +131,7 @@ impl Error {
     /// The number on the wire for handshake revisions.
     pub fn code(&self) -> Code {
         match self {
-            Self::Policy(error) => match error {
-                PolicyError::Denied { .. }
-                | PolicyError::ReadOnly { .. }
-                | PolicyError::Protected { .. }
-                | PolicyError::AllowedDirectory { .. }
-                | PolicyError::NoProject => Code::NotAllowed,
-                PolicyError::NotFound { .. } => Code::NotFound,
-                PolicyError::Empty | PolicyError::Nul { .. } | PolicyError::PathTooLong { .. } => Code::InvalidParams,
-                PolicyError::NotADirectory { .. }
-                | PolicyError::IsDirectory { .. }
-                | PolicyError::Special { .. }
-                | PolicyError::TooManyLinks { .. }
-                | PolicyError::AccessDenied { .. }
-                | PolicyError::NameTooLong { .. }
-                | PolicyError::Busy { .. }
-                | PolicyError::Io { .. } => Code::Internal,
-            },
+            Self::Policy(error) => of_policy(error),
             Self::Fs(FsError::NotFound { .. })
             | Self::NoMatch { .. }
             | Self::Testrun(TestrunError::NoMatch { .. } | TestrunError::Nothing { .. }) => Code::NotFound,
@@ -157,6 +141,8 @@ impl Error {
             | Self::Encoding(EncodingError::UnknownLabel { .. })
             | Self::Python(PythonError::BadName { .. } | PythonError::TooLong { .. })
             | Self::Testrun(TestrunError::Arguments { .. } | TestrunError::NoDirectory { .. }) => Code::InvalidParams,
+            Self::Python(PythonError::Policy(error)) if of_policy(error) == Code::NotAllowed => Code::ToolDenied,
+            Self::Python(PythonError::Fs(FsError::Protected { .. })) => Code::ToolDenied,
             Self::Python(_) => Code::ToolFailed,
             Self::Fs(_)
             | Self::Testrun(_)
@@ -193,6 +179,27 @@ impl Error {
             Self::NoMatch { .. } => Some("see what is there with glob_search or list_directory".into()),
             Self::Params { .. } | Self::Cancelled | Self::Output(_) => None,
         }
+    }
+}
+
+/// The number of an error about a path.
+fn of_policy(error: &PolicyError) -> Code {
+    match error {
+        PolicyError::Denied { .. }
+        | PolicyError::ReadOnly { .. }
+        | PolicyError::Protected { .. }
+        | PolicyError::AllowedDirectory { .. }
+        | PolicyError::NoProject => Code::NotAllowed,
+        PolicyError::NotFound { .. } => Code::NotFound,
+        PolicyError::Empty | PolicyError::Nul { .. } | PolicyError::PathTooLong { .. } => Code::InvalidParams,
+        PolicyError::NotADirectory { .. }
+        | PolicyError::IsDirectory { .. }
+        | PolicyError::Special { .. }
+        | PolicyError::TooManyLinks { .. }
+        | PolicyError::AccessDenied { .. }
+        | PolicyError::NameTooLong { .. }
+        | PolicyError::Busy { .. }
+        | PolicyError::Io { .. } => Code::Internal,
     }
 }
 

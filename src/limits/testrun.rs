@@ -38,6 +38,10 @@ pub const MAX_KEPT_TESTS: usize = 20_000;
 pub const MAX_LISTED_TESTS: usize = 2000;
 /// Most errors of files, errors of the run and unfinished tests, each.
 pub const MAX_RUN_FAULTS: usize = 50;
+/// Options, and files, that are told to be left out of a run by the project's own configuration, each.
+pub const MAX_LEFT_OUT: usize = 20;
+/// Files whose own words about how they are checked are read, of those that a check of types was asked for.
+pub const MAX_SILENCED_FILES: usize = 200;
 /// Tests told as the slowest.
 pub const MAX_SLOWEST_TESTS: usize = 5;
 /// Longest name or id of a test, and longest path in a report, in bytes.

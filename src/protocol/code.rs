@@ -19,6 +19,8 @@ pub enum Code {
     NotFound,
     /// A tool of the Python set that did not do its work. Handshake revisions only.
     ToolFailed,
+    /// A tool of the Python set that was asked for what the agent may not have: the same number, and counted as a denial.
+    ToolDenied,
     /// A header of HTTP is missing or says something else than the message (2026-07-28, basic/transports/streamable-http.mdx).
     HeaderMismatch,
     /// The request names a revision that is not served (2026-07-28, basic/versioning.mdx).
@@ -38,7 +40,7 @@ impl Code {
             Self::Internal => -32603,
             Self::NotAllowed => -32001,
             Self::NotFound => -32002,
-            Self::ToolFailed => -32000,
+            Self::ToolFailed | Self::ToolDenied => -32000,
             Self::HeaderMismatch => -32020,
             Self::UnsupportedVersion => -32022,
             Self::Other(number) => number,

@@ -187,6 +187,9 @@ enum Step {
     /// It is to be interrupted as soon as it has begun.
     Wanted,
     Interrupted,
+    /// And once more: an interrupt that comes between the interpreter's look for one and a call that waits in the kernel is
+    /// seen only when that call is over, and a second one ends the call.
+    Repeated,
     Killed,
 }
 
@@ -211,6 +214,7 @@ impl Kernel for Driver {
         let _work = self.line.resident.work();
         let begun = Instant::now();
         {
+            let _no_interrupt = self.line.alone();
             let mut shared = self.line.lock();
             if shared.ended.is_some() {
                 (cell.ended, cell.late) = (shared.ended, shared.late.take());
@@ -222,6 +226,8 @@ impl Kernel for Driver {
         }
         let progress = Duration::from_millis(PYTHON_PROGRESS_MS);
         let (mut step, mut due, mut next_news) = (Step::Running, begun.checked_add(bounds.timeout), begun + progress);
+        // When what is interrupted has to be over.
+        let mut last = None;
         loop {
             // After an interrupt nobody wants to hear of the cancellation again.
             let cancelled = (step == Step::Running).then_some(cancel);
@@ -244,13 +250,19 @@ impl Kernel for Driver {
             if step == Step::Running && cancel.is_cancelled() {
                 cell.cancelled = true;
                 (step, due) = (Step::Wanted, now.checked_add(bounds.grace));
+                last = due;
             } else if due.is_some_and(|due| now >= due) {
                 match step {
                     Step::Running => {
                         cell.timed_out = true;
                         (step, due) = (Step::Wanted, now.checked_add(bounds.grace));
+                        last = due;
                     }
-                    Step::Wanted | Step::Interrupted => {
+                    Step::Interrupted => {
+                        let _ = self.line.interrupt();
+                        (step, due) = (Step::Repeated, last);
+                    }
+                    Step::Wanted | Step::Repeated => {
                         self.line.resident.kill();
                         cell.killed = true;
                         (step, due) = (Step::Killed, Some(now + Duration::from_millis(KILL_WAIT_MS)));
@@ -260,8 +272,9 @@ impl Kernel for Driver {
             }
             if step == Step::Wanted && self.line.lock().cell.as_ref().is_some_and(|cell| cell.has_begun) {
                 // It fails when the interpreter has ended, which is heard next.
-                let _ = self.line.resident.interrupt();
-                step = Step::Interrupted;
+                let _ = self.line.interrupt();
+                let half = last.map(|last: Instant| now + last.saturating_duration_since(now) / 2);
+                (step, due) = (Step::Interrupted, half);
             }
             if now >= next_news {
                 next_news = now + progress;
@@ -300,8 +313,7 @@ impl Kernel for Driver {
         if runs != Some(true) {
             return Ok(false);
         }
-        self.line.resident.interrupt()?;
-        Ok(true)
+        Ok(self.line.interrupt()?)
     }
 
     fn complete(&self, question: Question<'_>, cancel: &CancelToken) -> Result<Completion, PythonError> {

@@ -90,8 +90,8 @@ pub trait Kernel: Debug + Send + Sync {
 
     /// Runs one cell to its end. Only one at a time; whoever calls sees to that.
     ///
-    /// At the time limit, and when the call is cancelled, the cell is interrupted; if it does not heed that within the grace,
-    /// everything of the interpreter is killed. It is never run again.
+    /// At the time limit, and when the call is cancelled, the cell is interrupted, and once more if it still runs after half of
+    /// the grace; if it does not heed that within the grace, everything of the interpreter is killed. It is never run again.
     fn execute(
         &self,
         code: &str,

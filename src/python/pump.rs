@@ -13,9 +13,9 @@ use rustix::net::{SendFlags, send};
 
 use super::output::{Capture, Late};
 use super::protocol::{Done, Event, Lines, Ready, Shown};
-use crate::exec::{Bell, Exit, Resident};
+use crate::exec::{Bell, ExecError, Exit, Resident};
 use crate::limits::{
-    MAX_PYTHON_SHOWN, MAX_PYTHON_SHOWN_BYTES, PIPE_READ_BYTES, PYTHON_HANG_UP_MS, PYTHON_PROGRESS_BYTES,
+    MAX_PYTHON_SHOWN, MAX_PYTHON_SHOWN_BYTES, PIPE_READ_BYTES, PYTHON_HANG_UP_MS, PYTHON_PING_MS, PYTHON_PROGRESS_BYTES,
 };
 
 /// Reads of one descriptor before the others have their turn.
@@ -29,6 +29,8 @@ pub(super) struct Line {
     /// Wakes the pump.
     bell: Bell,
     last_id: AtomicU64,
+    /// Held while a cell is interrupted, and while one begins: an interrupt is for the cell that it was meant for.
+    pub(super) interrupting: Mutex<()>,
     /// Nobody uses it any more.
     pub(super) is_dropped: AtomicBool,
     idle: Duration,
@@ -127,7 +129,8 @@ impl Line {
             is_ending: false,
         };
         let (bell, last_id, is_dropped) = (Bell::new()?, AtomicU64::new(0), AtomicBool::new(false));
-        Ok(Self { resident, shared: Mutex::new(shared), bell, last_id, is_dropped, idle })
+        let interrupting = Mutex::default();
+        Ok(Self { resident, shared: Mutex::new(shared), bell, last_id, interrupting, is_dropped, idle })
     }
 
     /// What has come.
@@ -149,6 +152,26 @@ impl Line {
             shared.unsent.extend_from_slice(&line[sent..]);
             self.bell.ring();
         }
+    }
+
+    /// Interrupts the cell that runs, if one has begun and is not over; whether it was so. When this returns the signal was
+    /// sent, so that none is on its way to the next cell.
+    pub(super) fn interrupt(&self) -> Result<bool, ExecError> {
+        let _one = self.alone();
+        if !self.lock().cell.as_ref().is_some_and(|cell| cell.has_begun && cell.done.is_none()) {
+            return Ok(false);
+        }
+        self.resident.interrupt()?;
+        // Its supervisor does one thing after the other: it has sent the signal when it answers what it was asked next.
+        match self.resident.status(Duration::from_millis(PYTHON_PING_MS)) {
+            Ok(_) | Err(ExecError::Silent { .. } | ExecError::Over { .. }) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Waits until no interrupt is on its way, and holds up others as long as the guard lives.
+    pub(super) fn alone(&self) -> MutexGuard<'_, ()> {
+        self.interrupting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Bytes that wait to be sent.

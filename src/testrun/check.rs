@@ -15,10 +15,11 @@ use super::kept::Log;
 use super::model::{CheckStatus, Checker, CheckerInfo, Diagnostic, Diagnostics, Scope, Severity};
 use super::plan::quoted;
 use super::reports::{self, Sources};
+use super::silenced::{Source, mypy_config, mypy_exclude, silenced};
 use super::verdict::{self, Ending};
 use crate::cancel::Bound;
 use crate::exec::{Denied, Exit, Outcome, Stage};
-use crate::limits::MAX_TEST_READ_SECS;
+use crate::limits::{MAX_SILENCED_FILES, MAX_TEST_READ_SECS};
 use crate::policy::{Checked, Read};
 
 /// What a call asks for.
@@ -105,6 +106,8 @@ pub fn check(
         Checker::CargoCheck if !targets.is_empty() => sources_of_cargo(ground, &project, &outcome.stdout.bytes, bound),
         _ => listed,
     };
+    let mut notes = notes;
+    parsed.silenced = silenced_of(ground, &facts, &mut notes);
     let shown: Vec<String> = plan.argv.iter().map(|word| quoted(word)).collect();
     let log = ground.kept.keep("type_check", &shown.join(" "), &outcome.stdout, &outcome.stderr);
     let tool = CheckerInfo { name: checker, version, command: plan.argv, cwd: root };
@@ -134,6 +137,51 @@ fn sources_of_cargo(
         }));
     }
     (!files.is_empty()).then_some(files)
+}
+
+/// Files that were named of which the checker tells no errors, because they or its configuration say so; `notes` say why.
+/// Of those that a glob matched only the notes tell.
+fn silenced_of(ground: &Ground<'_>, facts: &Facts<'_>, notes: &mut Vec<String>) -> Vec<String> {
+    const TOLD: usize = 5;
+    let (disk, dir) = (ground.disk(), facts.project.shown());
+    let text = |name: &str| disk.text(&dir.join(name));
+    let config = match facts.checker {
+        Checker::Tsc => text("tsconfig.json").map(|text| ("tsconfig.json", text)),
+        Checker::Mypy => mypy_config(text),
+        _ => None,
+    };
+    let (name, config) = config.unwrap_or_default();
+    let is_package =
+        |below: &str| disk.names(&dir.join(below)).is_some_and(|names| names.iter().any(|name| name == "__init__.py"));
+    let (mut named, mut more) = (Vec::new(), 0);
+    for target in facts.targets.iter().filter(|target| !target.is_dir).take(MAX_SILENCED_FILES) {
+        let path = target.below(dir);
+        let Some(content) = disk.text(&target.path) else { continue };
+        let source = Source { path: &path, text: &content, is_package: &is_package };
+        let Some(why) = silenced(facts.checker, source, &config) else { continue };
+        if notes.len() < TOLD * 2 {
+            notes.push(format!("`{path}` is not checked: {}", beginning(&why)));
+        } else {
+            more += 1;
+        }
+        if !target.is_matched {
+            named.push(path);
+        }
+    }
+    if more > 0 {
+        notes.push(format!("{more} more are not checked for such reasons"));
+    }
+    let is_wide = facts.targets.is_empty() || facts.targets.iter().any(|target| target.is_dir);
+    if let Some(exclude) = mypy_exclude(&config).filter(|_| is_wide) {
+        notes.push(format!("left out by `exclude` in {name}: {}", beginning(&exclude)));
+    }
+    named
+}
+
+/// The beginning of a text of the project.
+fn beginning(text: &str) -> &str {
+    const TOLD_BYTES: usize = 200;
+    &text[..text.floor_char_boundary(TOLD_BYTES)]
 }
 
 /// What a check is of.

@@ -150,7 +150,7 @@ fn has_references(tsconfig: &str) -> bool {
 }
 
 /// JSON as `tsconfig.json` may have it (comments, commas before a closing bracket) as JSON.
-fn without_comments(text: &str) -> String {
+pub(super) fn without_comments(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text.trim_start_matches('\u{feff}');
     while let Some(next) = rest.chars().next() {

@@ -51,7 +51,7 @@ pub fn start(disk: Disk<'_>, cwd: &Path, is_told: bool, given: &[String]) -> Pat
             None => Some(dir),
         };
     }
-    common.filter(|dir| disk.directory(dir).is_ok()).unwrap_or_else(|| cwd.to_path_buf())
+    common.filter(|dir| disk.directory_above(dir).is_some()).unwrap_or_else(|| cwd.to_path_buf())
 }
 
 /// The nearest directory to what a caller named that is there, and allowed.
@@ -59,7 +59,7 @@ pub fn holder(disk: Disk<'_>, cwd: &Path, given: &str) -> Option<PathBuf> {
     let path = given.split("::").next().unwrap_or(given);
     let plain: PathBuf = Path::new(path).iter().take_while(|part| !is_glob(&part.to_string_lossy())).collect();
     let path = cwd.join(plain);
-    path.ancestors().find_map(|dir| disk.directory(dir).ok()).map(|dir| dir.shown().to_path_buf())
+    path.ancestors().find_map(|dir| disk.directory_above(dir))
 }
 
 /// Not the project's own files, or none that a person wrote.

@@ -88,6 +88,17 @@ impl Kept {
         }
     }
 
+    /// Where something failed that has not passed since, and by which runner: the last of the runs by `runner`, or by any.
+    pub fn last_failed(&self, runner: Option<TestRunner>) -> Option<(PathBuf, TestRunner)> {
+        let inner = self.lock();
+        let mut latest = inner
+            .failed
+            .iter()
+            .rev()
+            .filter(|(_, by, failed)| runner.is_none_or(|runner| runner == *by) && !failed.is_empty());
+        latest.next().map(|(project, by, _)| (project.clone(), *by))
+    }
+
     /// What failed in a project and has not passed since; `None` if nothing was run there.
     pub fn failed(&self, project: &Path, runner: TestRunner) -> Option<Arc<[FailedTest]>> {
         let inner = self.lock();
@@ -148,5 +159,10 @@ mod tests {
         assert_eq!(kept.failed(Path::new("/a"), TestRunner::Go).as_deref(), Some(&[][..]));
         assert_eq!(kept.failed(Path::new("/a"), TestRunner::Jest).as_deref(), Some(&[test("y")][..]));
         assert_eq!(kept.failed(Path::new("/b"), TestRunner::Jest), None);
+        kept.remember(Path::new("/c"), TestRunner::Pytest, vec![test("z")]);
+        kept.remember(Path::new("/d"), TestRunner::Pytest, vec![]);
+        assert_eq!(kept.last_failed(None), Some((PathBuf::from("/c"), TestRunner::Pytest)));
+        assert_eq!(kept.last_failed(Some(TestRunner::Jest)), Some((PathBuf::from("/a"), TestRunner::Jest)));
+        assert_eq!(kept.last_failed(Some(TestRunner::Go)), None);
     }
 }

@@ -19,6 +19,7 @@ mod plan;
 mod project;
 pub mod reports;
 mod run;
+mod silenced;
 pub mod text;
 pub mod verdict;
 mod which;

@@ -169,6 +169,9 @@ pub struct TestReport {
     /// What was asked for by name and did not run: files, directories, tests that were to run again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_run: Vec<String>,
+    /// What the project's own configuration leaves out, where the runner says so: no part of the verdict.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// Every test, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<Vec<Listed>>,

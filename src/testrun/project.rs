@@ -11,13 +11,13 @@ use crate::fs;
 use crate::limits::MAX_PROJECT_FILE_BYTES;
 use crate::policy::{Checked, Kind, Policy, PolicyError, Read};
 
-/// The allowed directories as detection sees them.
+/// The allowed directories as detection sees them: what it looks for may well lie outside, which nobody has asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Disk<'a>(pub &'a Policy);
 
 impl Tree for Disk<'_> {
     fn names(&self, dir: &Path) -> Option<Vec<String>> {
-        let dir = self.0.read(dir).ok()?;
+        let dir = self.0.probe(dir).ok()?;
         if dir.kind() != Kind::Directory {
             return None;
         }
@@ -26,21 +26,31 @@ impl Tree for Disk<'_> {
     }
 
     fn text(&self, file: &Path) -> Option<String> {
-        let file = self.0.read(file).ok()?;
+        let file = self.0.probe(file).ok()?;
         let bytes = fs::read_all(&file, MAX_PROJECT_FILE_BYTES).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 }
 
 impl Disk<'_> {
-    /// An allowed directory by its true path, without links: that is how programs see it, and how they name what is in it.
+    /// An allowed directory that was asked for, by its true path, without links: that is how programs see it, and how they
+    /// name what is in it.
     pub fn directory(self, path: &Path) -> Result<Checked<Read>, TestrunError> {
-        let dir = self.0.read(path)?;
+        self.true_directory(self.0.read(path)?)
+    }
+
+    /// The same for one that is only looked for.
+    pub fn directory_above(self, path: &Path) -> Option<PathBuf> {
+        let dir = self.true_directory(self.0.probe(path).ok()?).ok()?;
+        Some(dir.shown().to_path_buf())
+    }
+
+    fn true_directory(self, dir: Checked<Read>) -> Result<Checked<Read>, TestrunError> {
         if dir.kind() != Kind::Directory {
             return Err(TestrunError::NoDirectory { path: dir.shown().to_path_buf() });
         }
         let place = place_of(&dir)?.path.as_path().to_path_buf();
-        match self.0.read(&place) {
+        match self.0.probe(&place) {
             Ok(place) => Ok(place),
             Err(PolicyError::Denied { .. }) => Ok(dir),
             Err(error) => Err(error.into()),
@@ -91,11 +101,11 @@ impl Disk<'_> {
 
     /// Whether a directory is allowed: what lies above is not.
     fn allowed(self, dir: &Path) -> Option<()> {
-        self.0.read(dir).ok().map(drop)
+        self.0.probe(dir).ok().map(drop)
     }
 
     fn true_path(self, file: &Path) -> Option<String> {
-        let file = self.0.read(file).ok().filter(|file| file.kind() == Kind::File)?;
+        let file = self.0.probe(file).ok().filter(|file| file.kind() == Kind::File)?;
         Some(place_of(&file).ok()?.path.as_path().to_str()?.to_owned())
     }
 
@@ -124,16 +134,16 @@ fn package_name(manifest: &str) -> Option<String> {
     Some(value.trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
 }
 
-/// Names and source files of the targets of a manifest of Cargo that have `harness = false`.
-pub fn own_harness(manifest: &str) -> Vec<String> {
-    let tables = ["[lib]", "[[bin]]", "[[test]]", "[[bench]]", "[[example]]"];
+/// The targets of a manifest of Cargo that have `harness = false`: of each its name and its source file, as far as they are
+/// told. `tables` are the kinds of targets, such as `[[test]]`.
+pub fn own_harness(manifest: &str, tables: &[&str]) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let (mut named, mut is_own, mut is_target) = (Vec::new(), false, false);
     // The empty table ends the last one.
     for line in manifest.lines().map(str::trim).chain(["[]"]) {
         if line.starts_with('[') {
             if is_own {
-                found.append(&mut named);
+                found.push(std::mem::take(&mut named));
             }
             named.clear();
             (is_own, is_target) = (false, tables.contains(&line));
@@ -158,7 +168,8 @@ mod tests {
     fn harnesses_of_their_own_are_found() {
         let manifest = "[package]\nname = 'x'\n[[test]]\nname = \"own\" \nharness = false # ours\n[[test]]\nname = 'it'\n\
             [[bench]]\nharness=false\npath = \"benches/b.rs\"";
-        assert_eq!(own_harness(manifest), ["own", "benches/b.rs"]);
+        assert_eq!(own_harness(manifest, &["[[test]]", "[[bench]]"]), [["own"], ["benches/b.rs"]]);
+        assert_eq!(own_harness(manifest, &["[[test]]"]), [["own"]]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::ground::Ground;
 use super::kept::Log;
 use super::missed::{Asked, missed};
 use super::model::{RunError, RunnerInfo, Scope, TestReport, TestRunner, TestStatus};
-use super::plan::{Plan, REPORT, Wanted, Which, line, plan, quoted};
+use super::plan::{CargoPart, CargoTargets, Plan, REPORT, Wanted, Which, line, plan, quoted};
 use super::project;
 use super::reports::{self, Parsed, Progress, Sources};
 use super::verdict::{self, Ending};
@@ -24,6 +24,7 @@ use crate::fs::{self, OpenFile, Version};
 use crate::limits::{MAX_TEST_READ_SECS, MAX_TEST_REPORT_BYTES, TESTS_PROGRESS_BYTES};
 use crate::policy::{Checked, Kind, PolicyError, Read};
 use crate::sandbox::Lent;
+use crate::text::escape::show_path;
 
 /// What a call asks for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,9 +76,14 @@ pub fn run(
         None => disk.directory(&ground.usual_dir())?,
     };
     check_junit(ground, request, &cwd)?;
-    let mut chosen = choose(ground, cwd.shown(), request.cwd.is_some(), request.runner, request.files)?;
+    let known = again_where(ground, request);
+    // What is run again is run by what ran it.
+    let exactly = request.runner.is_some() || known.is_some();
+    let mut chosen = match known {
+        Some(known) => known,
+        None => choose(ground, cwd.shown(), request.cwd.is_some(), request.runner, request.files)?,
+    };
     let project = disk.directory(&chosen.dir)?;
-    let exactly = request.runner.is_some();
     let program = choose::program(ground, &mut chosen, &project, exactly)?;
     let (argv, version) = match program {
         Program::Found(argv, version) => (argv, version),
@@ -130,7 +136,7 @@ pub fn run(
         stderr: &outcome.stderr.bytes,
         root: &root,
         go_package: &go_package(ground, chosen.runner, &project),
-        own_harness: &own_harness(ground, chosen.runner, &project),
+        own_harness: &own_harness(ground, chosen.runner, &project, &cargo),
     };
     let deadline = Instant::now() + Duration::from_secs(MAX_TEST_READ_SECS);
     let bound = Bound { deadline: Some(deadline), cancel: Some(ground.cancel) };
@@ -150,6 +156,18 @@ pub fn run(
     let log = ground.kept.keep("run_tests", &shown, &outcome.stdout, &outcome.stderr);
     let runner = RunnerInfo { name: chosen.runner, version, command, cwd: root };
     Ok(told(ground, request, chosen, &which, parsed, runner, &outcome, took, log))
+}
+
+/// Where tests are run again that failed, if nobody says where: in the project of the last run that left some, which need not
+/// be the usual one.
+fn again_where(ground: &Ground<'_>, request: &Request<'_>) -> Option<Chosen> {
+    if !request.rerun_failed || request.cwd.is_some() || !request.files.is_empty() {
+        return None;
+    }
+    let (dir, runner) = ground.kept.last_failed(request.runner)?;
+    ground.disk().directory_above(&dir)?;
+    let notes = vec![format!("{} in `{}`, where tests failed last", runner.name(), show_path(&dir))];
+    Some(Chosen { runner, dir, notes })
 }
 
 /// What the runner left to be read, and what is wrong with it. A report that is as it was before the run (`stale`) is none.
@@ -203,14 +221,39 @@ fn go_package(ground: &Ground<'_>, runner: TestRunner, project: &Checked<Read>) 
     module.unwrap_or_default().trim().trim_matches('"').to_owned()
 }
 
-/// Names and sources of a Cargo workspace's targets with a harness of their own.
-fn own_harness(ground: &Ground<'_>, runner: TestRunner, project: &Checked<Read>) -> Vec<String> {
-    if runner != TestRunner::CargoTest {
-        return Vec::new();
-    }
-    let manifests = files::matching(ground.call(), project, "**/Cargo.toml").unwrap_or_default();
+/// A Cargo workspace's targets with a harness of their own: for `cargo test`, which tells what it runs, names and sources of
+/// all of them; for nextest the names of those that it would run.
+fn own_harness(ground: &Ground<'_>, runner: TestRunner, project: &Checked<Read>, parts: &[CargoPart]) -> Vec<String> {
+    let is_workspace = |text: &str| text.lines().any(|line| line.trim() == "[workspace]");
+    let manifests = match runner {
+        TestRunner::CargoTest => files::matching(ground.call(), project, "**/Cargo.toml").unwrap_or_default(),
+        TestRunner::Nextest => {
+            let root = project.shown().join("Cargo.toml");
+            let all = ground.disk().text(&root).is_some_and(|text| is_workspace(&text));
+            let found = files::matching(ground.call(), project, "**/Cargo.toml");
+            if all { found.unwrap_or_default() } else { vec![root] }
+        }
+        _ => return Vec::new(),
+    };
     let texts = manifests.iter().filter_map(|manifest| ground.disk().text(manifest));
-    texts.flat_map(|text| project::own_harness(&text)).collect()
+    if runner == TestRunner::CargoTest {
+        let tables = ["[lib]", "[[bin]]", "[[test]]", "[[bench]]", "[[example]]"];
+        return texts.flat_map(|text| project::own_harness(&text, &tables)).flatten().collect();
+    }
+    let is_meant = |name: &String| {
+        let of_part = |part: &CargoPart| match &part.what {
+            CargoTargets::Test(test) => test == name,
+            CargoTargets::All | CargoTargets::Module(_) => true,
+        };
+        parts.is_empty() || parts.iter().any(of_part)
+    };
+    let name = |names: Vec<String>| {
+        let first = names.first()?;
+        let stem = first.strip_suffix(".rs").and_then(|path| path.rsplit('/').next());
+        Some(stem.unwrap_or(first).to_owned())
+    };
+    let targets = texts.flat_map(|text| project::own_harness(&text, &["[[test]]", "[[bin]]"]));
+    targets.filter_map(name).filter(is_meant).collect()
 }
 
 #[expect(clippy::too_many_arguments, reason = "all that is known of a run")]
@@ -242,8 +285,12 @@ fn told(
         notes.extend(beside(which, &parsed, &root));
     }
     if !parsed.own_harness.is_empty() {
+        let what = match chosen.runner {
+            TestRunner::Nextest => "NOT run by cargo-nextest (`runner: \"cargo\"` does)",
+            _ => "NOT counted",
+        };
         notes.push(format!(
-            "NOT counted, since they have a harness of their own (`harness = false`) and tell of no tests: {}",
+            "{what}, since they have a harness of their own (`harness = false`) and tell of no tests: {}",
             parsed.own_harness.join(", ")
         ));
     }

@@ -40,6 +40,9 @@ pub fn tests(report: &TestReport) -> String {
     for id in &report.not_run {
         let _ = writeln!(text, "DID NOT RUN {id}");
     }
+    for what in &report.left_out {
+        let _ = writeln!(text, "LEFT OUT {what}");
+    }
     others(&mut text, report);
     if let Some(hint) = &report.hint {
         let _ = writeln!(text, "hint: {hint}");

@@ -100,7 +100,8 @@ pub fn of_check(checked: &Checked, errors: u64, hidden: u64, ending: Ending) -> 
         let config = [".json", ".toml", ".ini", ".cfg"];
         diagnostic.file.as_deref().is_some_and(|file| !config.iter().any(|end| file.ends_with(end)))
     });
-    let clean = if checked.not_checked.is_empty() { CheckStatus::Clean } else { CheckStatus::Incomplete };
+    let is_whole = checked.not_checked.is_empty() && checked.silenced.is_empty();
+    let clean = if is_whole { CheckStatus::Clean } else { CheckStatus::Incomplete };
     match (errors, hidden) {
         _ if is_any && !of_sources => CheckStatus::ConfigError,
         (0, 0) if checked.files_checked == Some(0) => CheckStatus::ConfigError,
@@ -146,6 +147,7 @@ pub fn test_report(
         slowest: parsed.slowest,
         unfinished: parsed.unfinished,
         not_run,
+        left_out: parsed.left_out,
         tests: listed.then_some(parsed.tests),
         truncated: parsed.truncated,
         log_uri: None,
@@ -212,6 +214,9 @@ fn own_frames(stack: &mut Vec<Frame>) {
 /// The next step, where one can be told from the report alone.
 fn hint(report: &TestReport, deselected: u64, is_silent: bool) -> Option<String> {
     let text = match report.status {
+        TestStatus::NoTests if deselected > 0 && !report.left_out.is_empty() => {
+            "the project's own configuration may leave out what was asked for; a file or a test can be named".to_owned()
+        }
         TestStatus::NoTests if deselected > 0 => {
             format!("the filter left out all {deselected} tests: correct it, or leave it out")
         }
@@ -280,11 +285,17 @@ pub fn diagnostics(
     shown.sort_by_key(|diagnostic| diagnostic.severity as u8);
     let truncated = cut(&mut shown, MAX_SHOWN_DIAGNOSTICS) + beyond_errors + beyond_warnings;
     let mut not_checked = std::mem::take(&mut checked.not_checked);
+    let is_missed = !not_checked.is_empty();
+    checked.silenced.retain(|file| !not_checked.contains(file));
+    not_checked.append(&mut checked.silenced);
     let truncated = truncated + cut(&mut not_checked, MAX_RUN_FAULTS);
     let hint = match status {
         CheckStatus::Errors if summary.errors == 0 => Some(
             "the checker stopped at errors elsewhere, and may not have looked at what was asked for: check without `files`",
         ),
+        CheckStatus::Incomplete if !is_missed => {
+            Some("errors of what was not checked are suppressed: take away what does that, if it is to be checked")
+        }
         CheckStatus::Incomplete => Some(
             "nothing that the checker compiles includes or imports what was not checked: look at the configuration \
              (`include`, `files`), or declare the module",
@@ -429,6 +440,8 @@ mod tests {
         assert_eq!(status(vec![at(Some("b.ts"))], 134), (CheckStatus::ConfigError, 0, 1));
         let unseen = Checked { not_checked: vec!["c.ts".to_owned()], ..Checked::default() };
         assert_eq!(of_check(&unseen, 0, 0, exit(0)), CheckStatus::Incomplete);
+        let silenced = Checked { silenced: vec!["c.ts".to_owned()], ..Checked::default() };
+        assert_eq!(of_check(&silenced, 0, 0, exit(0)), CheckStatus::Incomplete);
         let broken = Checked { diagnostics: vec![at(Some("a.ts"))], ..unseen };
         assert_eq!(of_check(&broken, 1, 0, exit(1)), CheckStatus::Errors);
         let none = Checked { files_checked: Some(0), ..Checked::default() };

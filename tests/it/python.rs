@@ -1,6 +1,7 @@
 //! Python sessions through the program: cells, sessions, how they end, and what an agent may do wrong.
 
 mod cells;
+mod denials;
 mod endings;
 mod hostile;
 mod load;

@@ -6,6 +6,7 @@ mod checks;
 mod logs;
 mod python;
 mod runners;
+mod touches;
 mod verdicts;
 
 use serde_json::{Value, json};

@@ -181,6 +181,8 @@ class Session(Questions):
 
     def leave(self, request, error, seconds, notes):
         """Says how a cell has ended. Nothing of the cell's is between here and the end of the line."""
+        # An interrupt that comes too late for the cell is not to end the session, whatever the cell has made of interrupts.
+        ON_SIGNAL(SIGINT, self.interrupted)
         make_headroom(notes)
         share_streams(True)
         failure = None if error is None or exits_well(error) else told(error)

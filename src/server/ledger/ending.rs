@@ -57,7 +57,7 @@ impl Ending {
         }
         let Some(outcome) = outcome else { return Self::Silent };
         match (code(outcome), outcome) {
-            (Some(Code::NotAllowed), _) => Self::Denied,
+            (Some(Code::NotAllowed | Code::ToolDenied), _) => Self::Denied,
             (Some(Code::InvalidParams), _) => Self::Invalid,
             (Some(_), _) | (None, Err(_)) => Self::Failed,
             (None, Ok(Body::Tool(reply))) if reply.is_error => Self::Failed,

@@ -6,10 +6,12 @@
 //   {"ev":"start","file","suite","name"}      a test begins
 //   {"ev":"case","file","test"}               it has ended (only jest-circus says so)
 //   {"ev":"file","file","tests",...}          the file has ended, with all of its tests
+//   {"ev":"left_out","options"}               what the project's configuration leaves out
 //   {"ev":"end","success","files","errors"}   the run has ended; errors belong to no file
 const fs = require('fs')
 
 const MAX_TEXT = 16384
+const MAX_OPTIONS = 20
 // Beyond it only names and states are written.
 const MAX_DETAIL_CHARS = 32 * 1024 * 1024
 
@@ -26,7 +28,8 @@ function shown(value) {
 }
 
 module.exports = class {
-  constructor() {
+  constructor(config) {
+    this.config = config
     this.written = 0
     this.ended = new Set()
     const file = process.env.REPLAY_TEST_REPORT
@@ -98,7 +101,22 @@ module.exports = class {
     this.onTestFileResult(test, result)
   }
 
+  leftOut(contexts) {
+    const found = new Set()
+    const isAsked = process.argv.some((word) => word.startsWith('--testNamePattern') || word === '-t')
+    const name = this.config?.testNamePattern
+    if (name && !isAsked) found.add(`testNamePattern: ${shown(String(name))}`)
+    for (const { config } of contexts ?? []) {
+      for (const part of config?.testPathIgnorePatterns ?? []) {
+        if (part !== '/node_modules/') found.add(`testPathIgnorePatterns: ${shown(part)}`)
+      }
+    }
+    return [...found].slice(0, MAX_OPTIONS)
+  }
+
   onRunComplete(contexts, results) {
+    const options = this.leftOut(contexts)
+    if (options.length) this.write({ ev: 'left_out', options })
     const error = results.runExecError
     this.write({
       ev: 'end',

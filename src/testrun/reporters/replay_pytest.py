@@ -4,6 +4,8 @@ REPLAY_TEST_REPORT names: a process that dies leaves what was known until then.
     {"ev":"init","version"}                         the run begins
     {"ev":"collected","tests"}                      so many tests will run (under xdist each worker says it)
     {"ev":"deselected","tests","files"}             so many were left out by -k or -m, of these files
+    {"ev":"left_out","dropped","ignored","count"}   so many were taken out without a word; paths that were not looked into
+    {"ev":"options","asked","options"}              what the project's own options leave out; whether -k was asked for
     {"ev":"collect_error","id","message",...}       a file that could not be loaded
     {"ev":"start","id","file","line"}               a test begins; the line counts from 1
     {"ev":"phase","id","when","outcome",...}        its call or tear-down has ended, or its set-up has not passed
@@ -14,6 +16,7 @@ Under xdist the processes that run tests write nothing: their reports arrive in 
 that a test has forked.
 """
 
+import fnmatch
 import json
 import os
 
@@ -21,6 +24,7 @@ import pytest
 
 MAX_TEXT = 16384
 MAX_FRAMES = 20
+MAX_IGNORED = 20
 # Beyond it only names and outcomes are written.
 MAX_DETAIL_CHARS = 32 * 1024 * 1024
 
@@ -62,7 +66,8 @@ def _failure(longrepr):
 
 
 class Writer:
-    def __init__(self, path):
+    def __init__(self, path, observer):
+        self.observer = observer
         self.file = open(path, "a", encoding="utf-8", errors="replace")
         self.written = 0
         self.process = os.getpid()
@@ -83,19 +88,21 @@ class Writer:
         items = getattr(session, "items", None)
         if items:
             self.write(ev="collected", tests=len(items))
+        self.left_out(self.observer.left_out())
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node, ids):
         self.write(ev="collected", tests=len(ids))
 
-    def pytest_deselected(self, items):
-        self.write(ev="deselected", tests=len(items), files=_files(items))
-
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node, error):
-        left_out = getattr(node, "workeroutput", {}).get("replay_deselected")
-        if left_out:
-            self.write(ev="deselected", **left_out)
+        self.left_out(getattr(node, "workeroutput", {}).get("replay_left_out") or {})
+
+    def left_out(self, found):
+        if found.get("tests"):
+            self.write(ev="deselected", tests=found["tests"], files=found["files"])
+        if found.get("dropped") or found.get("count"):
+            self.write(ev="left_out", dropped=found["dropped"], ignored=found["ignored"], count=found["count"])
 
     def pytest_collectreport(self, report):
         if report.failed:
@@ -139,11 +146,37 @@ class Writer:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session, exitstatus):
+        asked, options = _options(session.config)
+        if asked or options:
+            self.write(ev="options", asked=asked, options=options)
         self.write(ev="end", exit=int(exitstatus))
 
 
-def _files(items):
-    return sorted({item.nodeid.split("::")[0] for item in items})
+def _options(config):
+    """Whether -k was asked for on the command line, and the options that leave tests out and were not: those of `addopts`."""
+    given = getattr(getattr(config, "invocation_params", None), "args", ())
+    asked = any(str(one).startswith("-k") for one in given)
+    found = []
+    for name, flag in (
+        ("keyword", "-k "),
+        ("markexpr", "-m "),
+        ("deselect", "--deselect="),
+        ("ignore", "--ignore="),
+        ("ignore_glob", "--ignore-glob="),
+    ):
+        value = getattr(config.option, name, None)
+        if value and not (asked and name == "keyword"):
+            found += [flag + _cut(one) for one in ([value] if isinstance(value, str) else value)]
+    for name, flag in (
+        ("lf", "--last-failed"),
+        ("stepwise", "--stepwise"),
+        ("collectonly", "--collect-only"),
+        ("setuponly", "--setup-only"),
+        ("setupplan", "--setup-plan"),
+    ):
+        if getattr(config.option, name, None):
+            found.append(flag)
+    return asked, found[:MAX_IGNORED]
 
 
 class Observer:
@@ -152,12 +185,68 @@ class Observer:
     compare = None
 
     def __init__(self, config):
+        self.config = config
         # Of a worker of xdist.
         self.output = getattr(config, "workeroutput", None)
+        self.deselected, self.files, self.dropped, self.ignored = 0, set(), 0, set()
+
+    def left_out(self):
+        """What is not going to run, and is told by nothing else."""
+        ignored = sorted(self.ignored)
+        return {
+            "tests": self.deselected,
+            "files": sorted(self.files),
+            "dropped": self.dropped,
+            "ignored": ignored[:MAX_IGNORED],
+            "count": len(ignored),
+        }
 
     def pytest_deselected(self, items):
+        self.deselected += len(items)
+        self.files.update(item.nodeid.split("::")[0] for item in items)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items):
+        before, told = len(items), self.deselected
+        yield
+        # A conftest.py can take tests from the list and tell nobody.
+        self.dropped += max(0, before - len(items) - (self.deselected - told))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self):
         if self.output is not None:
-            self.output["replay_deselected"] = {"tests": len(items), "files": _files(items)}
+            self.output["replay_left_out"] = self.left_out()
+
+    # The argument has had another name before pytest 7.
+    if getattr(pytest, "version_tuple", (6,))[0] >= 7:
+
+        @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+        def pytest_ignore_collect(self, collection_path):
+            outcome = yield
+            self.ignores(str(collection_path), outcome)
+
+    else:
+
+        @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+        def pytest_ignore_collect(self, path):
+            outcome = yield
+            self.ignores(str(path), outcome)
+
+    def ignores(self, path, outcome):
+        """Notes what would be looked into if the project did not say otherwise."""
+        if outcome.excinfo is not None or not outcome.get_result():
+            return
+        name, is_dir = os.path.basename(path), os.path.isdir(path)
+        patterns = self.config.getini("norecursedirs" if is_dir else "python_files")
+        is_named = any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
+        if is_dir:
+            signs = ("pyvenv.cfg", "bin/activate", "conda-meta")
+            is_test = not (is_named or name == "__pycache__" or any(os.path.exists(os.path.join(path, one)) for one in signs))
+        else:
+            is_test = is_named
+        if is_test:
+            root = getattr(self.config, "rootpath", None) or self.config.rootdir
+            self.ignored.add(os.path.relpath(path, str(root)) + ("/" if is_dir else ""))
 
     def pytest_runtest_protocol(self, item):
         self.compare = None
@@ -182,10 +271,11 @@ class Observer:
 
 
 def pytest_configure(config):
-    config.pluginmanager.register(Observer(config), "replay-observer")
+    observer = Observer(config)
+    config.pluginmanager.register(observer, "replay-observer")
     # What tests start is not to write there.
     path = os.environ.pop("REPLAY_TEST_REPORT", None)
     if path and not hasattr(config, "workerinput"):
-        writer = Writer(path)
+        writer = Writer(path, observer)
         config.pluginmanager.register(writer, "replay-writer")
         writer.write(ev="init", version=pytest.__version__)

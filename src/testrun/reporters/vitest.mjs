@@ -1,21 +1,34 @@
 // Writes what Vitest (3.2 and newer) does as JSON lines, each as it happens, to the file that REPLAY_TEST_REPORT names:
 // a run that is ended half-way leaves what was known until then.
 //
-//   {"ev":"init","version","root"}            the run begins
+//   {"ev":"init","version","root","closes"}   the run begins; whether `closed` is its last word
+//   {"ev":"left_out","options"}               what the project's configuration leaves out
 //   {"ev":"file_start","file"}                a file is being loaded
 //   {"ev":"collected","file","tests"}         so many tests are in it
 //   {"ev":"start","id"}                       a test begins
 //   {"ev":"test", ...}                        it has ended
 //   {"ev":"file_end","file","state","errors"} the file has ended; errors of suites' hooks name their suite
 //   {"ev":"end","reason","errors"}            the run has ended; errors belong to no test
+//   {"ev":"closed","errors"}                  it has been torn down
 import fs from 'node:fs'
 import path from 'node:path'
 
 const MAX_TEXT = 16384
 const MAX_FRAMES = 20
 const MAX_LOGS = 100
+const MAX_OPTIONS = 20
 // Beyond it only names and states are written.
 const MAX_DETAIL_CHARS = 32 * 1024 * 1024
+
+// What Vitest 3 to 5 exclude by themselves.
+const USUAL = new Set([
+  '**/node_modules/**',
+  '**/.git/**',
+  '**/dist/**',
+  '**/cypress/**',
+  '**/.{idea,git,cache,output,temp}/**',
+  '**/{karma,rollup,webpack,vite,vitest,jest,ava,babel,nyc,cypress,tsup,build,eslint,prettier}.config.*',
+])
 
 const cut = (text) => (text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text)
 
@@ -35,6 +48,7 @@ export default class {
   begun = new Set()
   told = new Set()
   ended = new Set()
+  isClosed = false
 
   onInit(vitest) {
     this.root = vitest.config?.root ?? process.cwd()
@@ -42,7 +56,56 @@ export default class {
     // What tests start is not to write there.
     delete process.env.REPLAY_TEST_REPORT
     this.fd = file ? fs.openSync(file, 'a') : undefined
-    this.write({ ev: 'init', version: vitest.version, root: this.root })
+    this.write({ ev: 'init', version: vitest.version, root: this.root, closes: this.watchClose(vitest) })
+    const options = this.leftOut(vitest)
+    if (options.length) this.write({ ev: 'left_out', options })
+  }
+
+  leftOut(vitest) {
+    const found = new Set()
+    const isAsked = process.argv.some((word) => word.startsWith('--testNamePattern') || word === '-t')
+    for (const config of [vitest.config, ...(vitest.projects ?? []).map((project) => project.config)]) {
+      for (const glob of config?.exclude ?? []) if (!USUAL.has(glob)) found.add(`exclude: ${shown(glob)}`)
+      if (config?.testNamePattern && !isAsked) found.add(`testNamePattern: ${shown(String(config.testNamePattern))}`)
+      for (const tag of config?.tagsFilter ?? []) found.add(`tagsFilter: ${shown(tag)}`)
+    }
+    return [...found].slice(0, MAX_OPTIONS)
+  }
+
+  // Global set-ups are torn down after the end was told, and what goes wrong then need not be seen in the exit code.
+  watchClose(vitest) {
+    const close = vitest.close
+    if (typeof close !== 'function') return undefined
+    vitest.close = async (...args) => {
+      const { logger } = vitest
+      const log = logger.error
+      const errors = []
+      logger.error = (...words) => {
+        if (words[0] === 'error during close') errors.push(words[1])
+        return log.apply(logger, words)
+      }
+      try {
+        return await close.apply(vitest, args)
+      } catch (error) {
+        errors.push(error)
+        throw error
+      } finally {
+        logger.error = log
+        this.closed(errors)
+      }
+    }
+    return true
+  }
+
+  closed(errors) {
+    if (this.isClosed) return
+    this.isClosed = true
+    this.write({ ev: 'closed', errors: errors.slice(0, 20).map((error) => this.error(error)) })
+  }
+
+  // What it has started keeps Vitest from ending: the tests have ended, and Vitest takes that for a success.
+  onProcessTimeout() {
+    this.closed([])
   }
 
   write(event) {

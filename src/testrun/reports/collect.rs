@@ -3,8 +3,9 @@
 use super::clean;
 use super::{Parsed, stack};
 use crate::limits::{
-    MAX_KEPT_FAILURES, MAX_KEPT_TESTS, MAX_PATH_BYTES, MAX_RUN_FAULTS, MAX_SLOWEST_TESTS, MAX_TEST_DETAIL_BYTES,
-    MAX_TEST_ERRORS, MAX_TEST_NAME_BYTES, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES, MAX_TEST_TEXT_BYTES,
+    MAX_KEPT_FAILURES, MAX_KEPT_TESTS, MAX_LEFT_OUT, MAX_PATH_BYTES, MAX_RUN_FAULTS, MAX_SLOWEST_TESTS,
+    MAX_TEST_DETAIL_BYTES, MAX_TEST_ERRORS, MAX_TEST_NAME_BYTES, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES,
+    MAX_TEST_TEXT_BYTES,
 };
 use crate::testrun::model::{Case, FileError, Frame, Listed, Phase, RunError, Slow, State, TestError};
 
@@ -167,6 +168,14 @@ impl<'a> Collector<'a> {
         if self.parsed.own_harness.len() < MAX_RUN_FAULTS {
             let program = self.name(program);
             self.parsed.own_harness.push(program);
+        }
+    }
+
+    /// What the project's own configuration leaves out: a sentence that ends with what does it, or with what it is.
+    pub fn left_out(&mut self, lead: &str, what: &[String]) {
+        let told: Vec<String> = what.iter().take(MAX_LEFT_OUT).map(|one| self.name(one)).collect();
+        if !told.is_empty() {
+            self.parsed.left_out.push(format!("{lead}: {}", told.join(", ")));
         }
     }
 

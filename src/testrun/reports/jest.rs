@@ -34,6 +34,8 @@ struct Event {
     success: bool,
     #[serde(default)]
     errors: Vec<String>,
+    #[serde(default)]
+    options: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -113,6 +115,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
                     add(&mut collector, &key, &event.file, test);
                 }
             }
+            "left_out" => collector.left_out("the project's configuration", &event.options),
             "end" => {
                 collector.parsed.ended = true;
                 collector.parsed.passed = Some(event.success);

@@ -45,7 +45,7 @@ pub struct Sources<'a> {
     pub root: &'a str,
     /// For Go, the import path of the package in `root`; empty if it is not known.
     pub go_package: &'a str,
-    /// For Cargo, names and source files of the test targets with `harness = false`.
+    /// For Cargo, names and source files of the test targets with `harness = false`; for nextest their names alone.
     pub own_harness: &'a [String],
 }
 
@@ -76,6 +76,8 @@ pub struct Parsed {
     pub own_harness: Vec<String>,
     /// Tests that a filter left out before the run, where the runner says it; not in the summary.
     pub deselected: u64,
+    /// What the project's own configuration leaves out, a sentence each.
+    pub left_out: Vec<String>,
     /// What the limits left out.
     pub truncated: Truncated,
     /// Whether anything of a report was there: if not, the runner never got as far as running tests.
@@ -103,6 +105,8 @@ pub struct Checked {
     pub files_checked: Option<u64>,
     /// What was asked for and is not among them; empty if that is not known.
     pub not_checked: Vec<String>,
+    /// What was asked for, was looked at, and has its errors untold.
+    pub silenced: Vec<String>,
     /// The end of what the checker wrote, for checks that no diagnostic explains.
     pub said: String,
 }

@@ -1,7 +1,8 @@
 //! `cargo nextest`, by the `JUnit` XML of a profile of its own; what the XML leaves out stands on stderr.
 //!
 //! The XML is written when the run ends, and says nothing of ignored tests. Of a run that was ended before, the lines
-//! on stderr tell what became of each test (<https://nexte.st/docs/machine-readable/junit/>).
+//! on stderr tell what became of each test (<https://nexte.st/docs/machine-readable/junit/>). A program with a harness of
+//! its own need not name its tests (<https://nexte.st/docs/design/custom-test-harnesses/>).
 
 use super::collect::{Collector, millis};
 use super::junit::{self, Element};
@@ -59,6 +60,16 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
         collector.not_run(missing);
         for id in &slow {
             collector.unfinished(id);
+        }
+    }
+    // A program that nextest asked for its tests, and that named none, was not run.
+    for name in sources.own_harness {
+        let is_of = |id: &str| {
+            let program = id.split(' ').next().unwrap_or_default();
+            program.rsplit(['/', ':']).next() == Some(name.as_str())
+        };
+        if !collector.parsed.tests.iter().any(|test| is_of(&test.id)) {
+            collector.own_harness(name);
         }
     }
     collector.parsed

@@ -41,6 +41,30 @@ struct Event {
     out: Option<String>,
     err: Option<String>,
     exit: Option<i32>,
+    #[serde(default)]
+    asked: bool,
+    #[serde(default)]
+    options: Vec<String>,
+    #[serde(default)]
+    dropped: u64,
+    #[serde(default)]
+    ignored: Vec<String>,
+    #[serde(default)]
+    count: u64,
+}
+
+/// What the project's own configuration leaves out.
+#[derive(Default)]
+struct LeftOut {
+    /// Options of pytest.
+    options: Vec<String>,
+    /// The call has a filter of its own, which leaves tests out as well.
+    is_asked: bool,
+    /// Tests that were taken from the list without a word.
+    dropped: u64,
+    /// Files and directories that were not looked into, and how many there are.
+    ignored: Vec<String>,
+    count: u64,
 }
 
 #[derive(Deserialize)]
@@ -66,12 +90,19 @@ struct Running {
     seconds: f64,
     reruns: u64,
     rerun: bool,
+    /// The test itself was called, or left itself out.
+    is_called: bool,
 }
 
 /// Reads the events.
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
-    let mut reader =
-        Reader { collector: Collector::new(sources.root), running: HashMap::new(), begun: 0, collected: 0 };
+    let mut reader = Reader {
+        collector: Collector::new(sources.root),
+        running: HashMap::new(),
+        begun: 0,
+        collected: 0,
+        left_out: LeftOut::default(),
+    };
     let mut broken = HashSet::new();
     for event in events::<Event>(sources.report, bound) {
         match event.ev.as_str() {
@@ -85,6 +116,14 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
                 reader.collector.parsed.deselected = reader.collector.parsed.deselected.max(event.tests);
                 event.files.iter().for_each(|file| reader.collector.seen(file));
             }
+            "left_out" => {
+                let left_out = &mut reader.left_out;
+                left_out.dropped = left_out.dropped.max(event.dropped);
+                if event.count > left_out.count {
+                    (left_out.ignored, left_out.count) = (event.ignored, event.count);
+                }
+            }
+            "options" => (reader.left_out.is_asked, reader.left_out.options) = (event.asked, event.options),
             // Every worker of xdist tells it.
             "collect_error" if broken.len() < MAX_KEPT_TESTS && broken.insert(event.id.clone()) => {
                 reader.collect_error(&event);
@@ -107,6 +146,7 @@ struct Reader<'a> {
     running: HashMap<String, Running>,
     begun: usize,
     collected: u64,
+    left_out: LeftOut,
 }
 
 impl Reader<'_> {
@@ -121,13 +161,14 @@ impl Reader<'_> {
         case.line = event.line;
         case.suite = self.collector.suite(&suite);
         self.begun += 1;
-        let running = Running { order: self.begun, case, seconds: 0.0, reruns: 0, rerun: false };
+        let running = Running { order: self.begun, case, seconds: 0.0, reruns: 0, rerun: false, is_called: false };
         self.running.insert(event.id, running);
     }
 
     fn phase(&mut self, event: Event) {
         let Some(mut running) = self.running.remove(&event.id) else { return };
         running.seconds += event.seconds.max(0.0);
+        running.is_called |= event.when != "teardown";
         let case = &mut running.case;
         match (event.outcome.as_str(), event.when.as_str()) {
             ("rerun", _) => running.rerun = true,
@@ -165,6 +206,10 @@ impl Reader<'_> {
     }
 
     fn end(&mut self, mut running: Running) {
+        if running.case.state == State::Passed && !running.is_called {
+            // `--setup-plan` tells only of set-up and tear-down.
+            running.case.state = State::NotRun;
+        }
         running.case.duration_ms = millis(running.seconds);
         running.case.retries = running.reruns;
         self.collector.add(running.case);
@@ -181,9 +226,26 @@ impl Reader<'_> {
         self.collector.file_error(file, Phase::Collect, &last_error(&event.message), line, column.flatten());
     }
 
+    fn tell_left_out(&mut self) {
+        let LeftOut { options, is_asked, dropped, ignored, count } = std::mem::take(&mut self.left_out);
+        self.collector.left_out("options of the project", &options);
+        let deselected = self.collector.parsed.deselected;
+        let left_out = &mut self.collector.parsed.left_out;
+        if deselected > 0 && !is_asked {
+            left_out.push(format!("{} deselected", tests_were(deselected)));
+        }
+        if dropped > 0 {
+            left_out.push(format!("{} collected and then taken out by conftest.py or a plugin", tests_were(dropped)));
+        }
+        let more = count.saturating_sub(ignored.len() as u64);
+        let lead = if more > 0 { format!("not looked into, with {more} more") } else { "not looked into".to_owned() };
+        self.collector.left_out(&lead, &ignored);
+    }
+
     fn finish(mut self) -> Parsed {
         let done = self.collector.parsed.summary.total;
         self.collector.not_run(self.collected.saturating_sub(done).max(self.running.len() as u64));
+        self.tell_left_out();
         let mut running: Vec<_> = self.running.into_values().collect();
         running.sort_by_key(|running| running.order);
         for running in running {
@@ -191,6 +253,11 @@ impl Reader<'_> {
         }
         self.collector.parsed
     }
+}
+
+/// `1 test was`, `2 tests were`.
+fn tests_were(count: u64) -> String {
+    if count == 1 { "1 test was".to_owned() } else { format!("{count} tests were") }
 }
 
 /// The file, the classes and the name in a node id; parameters may hold anything.

@@ -104,6 +104,8 @@ fn vitest() {
         "hang_3",
         "hang_5",
         "config_5",
+        "throws_4",
+        "quits_5",
     ];
     let mixed = (Failed, [4, 6, 0, 1, 1, 1, 3]);
     let skipped = (NoTests, [0, 0, 0, 2, 0, 0, 0]);
@@ -124,6 +126,9 @@ fn vitest() {
         (TimedOut, [2, 0, 0, 0, 0, 0, 2]),
         (TimedOut, [2, 0, 0, 0, 0, 0, 2]),
         (ConfigError, none),
+        // The tear-down of a global set-up throws, or exits, and Vitest exits with 0.
+        (Failed, [1, 0, 0, 0, 0, 0, 0]),
+        (Failed, [1, 0, 0, 0, 0, 0, 0]),
     ];
     assert_eq!(runs(TestRunner::Vitest, &names), expected);
 }
@@ -146,6 +151,9 @@ fn pytest() {
         "subtests_9",
         "deselected_9",
         "exit0_9",
+        "narrowed_9",
+        "narrowed_x_9",
+        "setup_plan_9",
     ];
     let xdist = (Failed, [3, 5, 2, 1, 1, 0, 0]);
     let expected = [
@@ -167,7 +175,19 @@ fn pytest() {
         (Failed, [2, 2, 0, 1, 1, 0, 0]),
         (Passed, [1, 0, 0, 0, 0, 0, 0]),
         (Crashed, [0; 7]),
+        (Passed, [1, 0, 0, 0, 0, 0, 0]),
+        (Passed, [1, 0, 0, 0, 0, 0, 0]),
+        // Nothing but its set-up was looked at.
+        (NoTests, [0, 0, 0, 0, 0, 0, 1]),
     ];
+    let narrowed = ["narrowed_9", "narrowed_x_9"].map(|name| {
+        let report = Sample::of("pytest", name).run(TestRunner::Pytest);
+        report.left_out.join("\n")
+    });
+    let told = "options of the project: -m not slow, --ignore=sub, --ignore-glob=tests2/*\n1 test was deselected\n\
+                1 test was collected and then taken out by conftest.py or a plugin\n\
+                not looked into: sub/, test_b.py, tests2/test_d.py";
+    assert_eq!(narrowed, [told; 2]);
     let deselected = Sample::of("pytest", "deselected_9");
     let parsed = super::tests(TestRunner::Pytest, deselected.sources(), Bound::default());
     assert_eq!(parsed.files.iter().collect::<Vec<_>>(), ["t/test_ok.py", "t/test_sub.py"]);

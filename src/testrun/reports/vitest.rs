@@ -42,6 +42,10 @@ struct Event {
     reason: Option<String>,
     #[serde(default)]
     open: Vec<String>,
+    #[serde(default)]
+    options: Vec<String>,
+    #[serde(default)]
+    closes: bool,
 }
 
 #[derive(Deserialize)]
@@ -90,7 +94,7 @@ struct Open {
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
     let mut collector = Collector::new(sources.root);
     let mut files: HashMap<String, Open> = HashMap::new();
-    let mut begun = 0;
+    let (mut begun, mut closes) = (0, false);
     for event in events::<Event>(sources.report, bound) {
         if matches!(event.ev.as_str(), "file_start" | "collected" | "test" | "file_end") {
             collector.seen(event.path.as_deref().unwrap_or(&event.file));
@@ -98,6 +102,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
         match event.ev.as_str() {
             "init" => {
                 collector.parsed.begun = true;
+                closes = event.closes;
                 collector.parsed.version = event.version.map(|version| collector.name(&version));
             }
             "file_start" | "collected" => {
@@ -136,8 +141,20 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
                     run_error(&mut collector, &failure);
                 }
             }
+            "left_out" => collector.left_out("the project's configuration", &event.options),
+            "closed" => {
+                closes = false;
+                for failure in event.errors {
+                    run_error(&mut collector, &Failure { kind: Some("error after the tests".to_owned()), ..failure });
+                }
+            }
             _ => {}
         }
+    }
+    if closes && collector.parsed.ended {
+        let message = "the runner ended after the tests and before it was done: look for an exit in the tear-down of a \
+                       global set-up";
+        collector.run_error(None, message, Vec::new());
     }
     let mut files: Vec<_> = files.into_iter().collect();
     files.sort_by_key(|(_, open)| open.order);

@@ -70,6 +70,29 @@ fn code_that_does_not_heed_an_interrupt_ends_with_its_session() {
 }
 
 #[test]
+fn an_interrupt_that_is_not_heeded_is_repeated_once() {
+    for tier in TIERS {
+        let tree = Tree::new();
+        let mut server = open(&tree, &["--sandbox", tier]);
+        if !stands(&mut server) {
+            continue;
+        }
+        // A loop of its own: the interpreter looks for interrupts before it enters `try`.
+        let code = "came = 0\ndef spin():\n    while True: pass\nwhile came < 2:\n    try:\n        spin()\n    \
+                    except KeyboardInterrupt:\n        came += 1";
+        let ran = said(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
+        assert_eq!((&ran["timed_out"], &ran["state_lost"]), (&json!(true), &json!(false)), "{tier}: {ran}");
+        assert_eq!(result(&mut server, "came"), "2", "{tier}");
+        // One that heeds the first gets no second, and nor does the cell after it.
+        let code = "import signal\ncame = 0\ndef count(*_):\n    global came\n    came += 1\n    raise KeyboardInterrupt\n\
+                    signal.signal(signal.SIGINT, count)\nwhile True: pass";
+        let ran = said(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
+        assert_eq!((&ran["timed_out"], &ran["state_lost"]), (&json!(true), &json!(false)), "{tier}: {ran}");
+        assert_eq!(result(&mut server, "came"), "1", "{tier}");
+    }
+}
+
+#[test]
 fn a_session_whose_process_dies_says_so_and_starts_anew() {
     for tier in TIERS {
         let tree = Tree::new();

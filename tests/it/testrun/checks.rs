@@ -55,6 +55,13 @@ fn tsc_checks_the_whole_project_and_what_was_asked_for_is_shown() {
     assert!(some.text().contains("\nNOT CHECKED other.ts"), "{}", some.text());
     let clean = server.call("type_check", json!({"files": ["src/c.ts"]}));
     assert_eq!(structured(&clean)["status"], "incomplete");
+    // What says that nothing of it is told has not been found to be fine.
+    tree.file("work/src/b.ts", "// @ts-nocheck\n").file("work/src/a.ts", "");
+    fake_tsc(&tree, &format!("{root}/src/a.ts\n{root}/src/b.ts\n"), 0);
+    let quiet = server.call("type_check", json!({"files": ["src/a.ts", "src/b.ts"]}));
+    let report = structured(&quiet);
+    assert_eq!((&report["status"], &report["notChecked"]), (&json!("incomplete"), &json!(["src/b.ts"])));
+    assert!(quiet.text().contains("[`src/b.ts` is not checked: it says `@ts-nocheck`]"), "{}", quiet.text());
 
     // Without -b a project of references is never looked at, and there is no error.
     tree.file("work/tsconfig.json", "{\"files\": [], \"references\": [{\"path\": \"./src\"}]}");

@@ -120,6 +120,76 @@ fn the_project_of_a_named_file_is_looked_for_from_the_file() {
 }
 
 #[test]
+fn what_failed_is_run_again_where_it_failed() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let id = "t/test_y.py::test_y";
+    tree.file("work/pytest.ini", "[pytest]\n").file("work/test_a.py", "").file("work/tools/pytest.ini", "[pytest]\n");
+    tree.file("work/tools/t/test_y.py", "");
+    fake_pytest(&tree, &[(id, "t/test_y.py", "failed")], &[]);
+    tree.file("work/tools/events", tree.read("work/events"));
+    let below = server.call("run_tests", json!({"testFiles": "tools/t/test_y.py"}));
+    assert_eq!(counts(&below), ("failed".to_owned(), [0, 1, 0]));
+    let again = server.call("run_tests", json!({"rerunFailed": true}));
+    assert_eq!(structured(&again)["runner"]["cwd"], tree.text("work/tools"));
+    assert_eq!(tree.read("work/tools/arguments").lines().last(), Some(id));
+    let told = format!("[pytest in `{}`, where tests failed last]", tree.text("work/tools"));
+    assert!(again.text().contains(&told), "{}", again.text());
+    // One that is told is the one.
+    let here = server.call("run_tests", json!({"rerunFailed": true, "cwd": tree.text("work")})).failure().unwrap();
+    assert!(here.message.contains("pytest has not run in"), "{}", here.message);
+}
+
+#[test]
+fn what_the_project_leaves_out_is_told() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/pytest.ini", "[pytest]\naddopts = -m fast\n").file("work/test_a.py", "");
+    fake_pytest(&tree, &[("test_a.py::test_a", "test_a.py", "passed")], &[]);
+    let options = json!({"ev": "options", "asked": false, "options": ["-m fast"]});
+    let deselected = json!({"ev": "deselected", "tests": 3, "files": ["test_a.py"]});
+    let left_out = json!({"ev": "left_out", "dropped": 2, "ignored": ["test_b.py"], "count": 4});
+    // The end is the last of them.
+    let events = tree.read("work/events");
+    tree.file("work/events", format!("{options}\n{deselected}\n{left_out}\n{events}"));
+    let reply = server.call("run_tests", json!({}));
+    assert_eq!(counts(&reply), ("passed".to_owned(), [1, 0, 0]));
+    let told = json!([
+        "options of the project: -m fast",
+        "3 tests were deselected",
+        "2 tests were collected and then taken out by conftest.py or a plugin",
+        "not looked into, with 3 more: test_b.py",
+    ]);
+    assert_eq!(structured(&reply)["leftOut"], told);
+    assert!(reply.text().contains("\nLEFT OUT 3 tests were deselected\n"), "{}", reply.text());
+}
+
+#[test]
+fn a_named_file_whose_errors_are_suppressed_is_not_clean() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/mypy.ini", "[mypy]\nexclude = gen/\n[mypy-quiet]\nignore_errors = True\n");
+    tree.file("work/quiet.py", "x: int = ''\n").file("work/own.py", "# mypy: ignore-errors\n").file("work/fine.py", "");
+    fake_python(&tree, "echo 'Success: no issues found in 1 source file'");
+    let mut check = |files: Value| {
+        let reply = server.call("type_check", json!({"files": files}));
+        let report = structured(&reply).clone();
+        (report["status"].clone(), report["notChecked"].clone(), reply.text())
+    };
+    let (status, not_checked, text) = check(json!(["quiet.py", "own.py", "fine.py"]));
+    assert_eq!((status, not_checked), (json!("incomplete"), json!(["own.py", "quiet.py"])));
+    assert!(text.contains("[`own.py` is not checked: it says `# mypy: ignore-errors`]"), "{text}");
+    assert!(text.contains("[`quiet.py` is not checked: `ignore_errors` of its section `quiet`"), "{text}");
+    // What a glob matched is only told.
+    let (status, not_checked, text) = check(json!("*.py"));
+    assert_eq!((status, not_checked), (json!("clean"), Value::Null));
+    assert!(text.contains("[`own.py` is not checked: "), "{text}");
+    let (status, _, text) = check(json!([]));
+    assert_eq!(status, json!("clean"));
+    assert!(text.contains("[left out by `exclude` in mypy.ini: gen/]"), "{text}");
+}
+
+#[test]
 fn files_of_two_runners_are_two_calls() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);

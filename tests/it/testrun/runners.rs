@@ -235,6 +235,28 @@ fn cargo_tests_are_run_and_rerun() {
 }
 
 #[test]
+fn nextest_says_what_it_does_not_run() {
+    let tree = Tree::new();
+    let Some(mut server) = cargo_server(&tree) else { return };
+    let own = format!("{CARGO}[[test]]\nname = \"own\"\nharness = false\n");
+    tree.file("work/Cargo.toml", own).file("work/tests/own.rs", "fn main() {}\n").file("work/src/lib.rs", "");
+    tree.file("work/tests/it.rs", "#[test]\nfn outside() {}\n");
+    let reply = server.call("run_tests", json!({"runner": "nextest"}));
+    if structured(&reply)["status"] != "config_error" {
+        assert_eq!(counts(&reply), ("passed".to_owned(), [1, 0, 0]));
+        let told = "[NOT run by cargo-nextest (`runner: \"cargo\"` does), since they have a harness of their own \
+                    (`harness = false`) and tell of no tests: own]";
+        assert!(reply.text().contains(told), "{}", reply.text());
+        let named =
+            server.call("run_tests", json!({"runner": "nextest", "testFiles": ["tests/it.rs", "tests/own.rs"]}));
+        assert_eq!(
+            (counts(&named).0, &structured(&named)["notRun"]),
+            ("incomplete".to_owned(), &json!(["tests/own.rs"]))
+        );
+    }
+}
+
+#[test]
 fn any_command_that_writes_junit_is_a_runner() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);

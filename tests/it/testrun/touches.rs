@@ -1,0 +1,37 @@
+//! What a run is told to have touched: what the agent asked for, and no refusals of what nobody asked for.
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use super::{counts, fake_vitest, open};
+use crate::audit::lines;
+use crate::tree::Tree;
+
+#[test]
+fn looking_for_a_project_is_denied_nothing() {
+    let tree = Tree::new();
+    tree.dir("logs");
+    let mut server = open(&tree, &["--audit", &tree.text("logs/audit.jsonl")]);
+    let events = [
+        json!({"ev": "init", "version": "5.1.1"}),
+        json!({"ev": "collected", "file": "deep/a.test.ts", "tests": 1}),
+        json!({"ev": "test", "file": "deep/a.test.ts", "name": "adds", "state": "passed", "mode": "run"}),
+        json!({"ev": "file_end", "file": "deep/a.test.ts", "errors": []}),
+        json!({"ev": "end", "reason": "passed", "errors": []}),
+    ];
+    fake_vitest(&tree, &events, "exit 0");
+    tree.file("work/deep/a.test.ts", "").file("work/empty/x.py", "");
+    let named = server.call("run_tests", json!({"testFiles": "deep/a.test.ts"}));
+    assert_eq!(counts(&named).0, "passed");
+    // There is neither a project nor a checker up to the allowed directory.
+    server.call("run_tests", json!({"cwd": "empty", "runner": "jest"}));
+    server.call("type_check", json!({"files": "empty/x.py"}));
+    server.call("run_tests", json!({"testFiles": "/etc/passwd"}));
+    server.call("type_check", json!({"cwd": "/etc"}));
+    let denied = |line: &Value| {
+        let paths = line["paths"].as_array().cloned().unwrap_or_default();
+        paths.into_iter().filter(|path| path["access"] == "denied").map(|path| path["path"].clone()).collect::<Vec<_>>()
+    };
+    let told: Vec<_> = lines(&tree)[1..].iter().map(denied).collect();
+    assert_eq!(told, [vec![], vec![], vec![], vec![json!("/etc/passwd")], vec![json!("/etc")]]);
+}
