@@ -136,6 +136,7 @@ impl Error {
                 | PolicyError::ReadOnly { .. }
                 | PolicyError::Protected { .. }
                 | PolicyError::AllowedDirectory { .. }
+                | PolicyError::Hidden { .. }
                 | PolicyError::NoProject => Code::NotAllowed,
                 PolicyError::NotFound { .. } => Code::NotFound,
                 PolicyError::Empty | PolicyError::Nul { .. } | PolicyError::PathTooLong { .. } => Code::InvalidParams,
