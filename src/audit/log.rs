@@ -164,6 +164,14 @@ impl AuditLog {
     }
 }
 
+#[cfg(test)]
+impl AuditLog {
+    /// As a call does that writes.
+    pub(super) fn hold(&self) -> impl Drop {
+        self.lock()
+    }
+}
+
 fn unwritable(error: &serde_json::Error, consequence: &str) -> RpcError {
     let message = format!("the line of the audit log for this call cannot be made: {error}; {consequence}");
     RpcError::new(Code::Internal, message)

@@ -38,7 +38,8 @@ pub fn open(args: &AuditArgs) -> Result<Option<AuditLog>> {
     let (hasher, file) = hasher(key)?;
     let hidden = key.zip(file).map(|(path, file)| opening::identity(path, &file)).transpose();
     let hidden = hidden.context("--audit-key")?;
-    let log = AuditLog::open(path, key.map(|key| (key, hidden)), hasher).with_context(|| format!("--audit `{}`", path.display()))?;
+    let log = AuditLog::open(path, key.map(|key| (key, hidden)), hasher)
+        .with_context(|| format!("--audit `{}`", path.display()))?;
     Ok(Some(log))
 }
 
@@ -79,7 +80,8 @@ fn hasher(key: Option<&Path>) -> Result<(Hasher, Option<File>)> {
         bail!("others may use the key `{name}` (mode {:04o}); take that away with chmod 600", known.mode() & 0o7777);
     }
     let mut key = Vec::new();
-    (&file).take(MAX_AUDIT_KEY_BYTES + 1)
+    (&file)
+        .take(MAX_AUDIT_KEY_BYTES + 1)
         .read_to_end(&mut key)
         .with_context(|| format!("the key `{name}` cannot be read"))?;
     // As an editor leaves it, and as `openssl rand -hex 32` prints it.

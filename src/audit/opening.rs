@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -49,7 +49,10 @@ pub fn log(path: &Path) -> Result<(File, Hidden)> {
 pub fn identity(path: &Path, file: &File) -> Result<Hidden> {
     let known = file.metadata().context("it cannot be looked at")?;
     if known.nlink() != 1 {
-        bail!("it has {} names (hard links), and an agent may reach it by another one; give a file with one", known.nlink());
+        bail!(
+            "it has {} names (hard links), and an agent may reach it by another one; give a file with one",
+            known.nlink()
+        );
     }
     let spelt = std::path::absolute(path).context("it has no place")?;
     let real = std::fs::canonicalize(&spelt).context("it cannot be found")?;
@@ -64,7 +67,7 @@ pub fn identity(path: &Path, file: &File) -> Result<Hidden> {
                 "others may put another file in its place: they may write to `{}` (mode {:04o}); take that away with chmod \
                  go-w, or choose another directory",
                 dir.display(),
-                known.permissions().mode() & 0o7777
+                known.mode() & 0o7777
             );
         }
     }
@@ -92,6 +95,8 @@ fn missing_directory(path: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
     use pretty_assertions::assert_eq;
 
@@ -99,7 +104,8 @@ mod tests {
     fn a_directory_that_others_may_write_to_is_no_place() {
         let own = rustix::process::geteuid().as_raw();
         let other = if own == 4711 { 4712 } else { 4711 };
-        let cases = [(0o755, other), (0o777, own), (0o1777, other), (0o775, own), (0o775, other), (0o1775, other), (0o770, 0)];
+        let cases =
+            [(0o755, other), (0o777, own), (0o1777, other), (0o775, own), (0o775, other), (0o1775, other), (0o770, 0)];
         let expected = [false, true, false, false, true, false, false];
         assert_eq!(cases.map(|(mode, group)| others_may_change(mode, group)), expected);
         let dir = tempfile::tempdir().unwrap();

@@ -89,7 +89,9 @@ impl Reach {
         let (above, position) = (above(&real), Position::of(&real, &mounts));
         let reaches = |at: &Path| {
             id(at).is_some_and(|id| above.contains(&id))
-                || position.as_ref().is_some_and(|position| Position::of(at, &mounts).is_some_and(|at| position.is_below(&at)))
+                || position
+                    .as_ref()
+                    .is_some_and(|position| Position::of(at, &mounts).is_some_and(|at| position.is_below(&at)))
         };
         let roots = self.roots.iter().map(|root| (root, "an allowed directory"));
         for (place, what) in roots.chain(self.system.iter().map(|place| (place, "a directory that commands see"))) {
@@ -249,11 +251,13 @@ mod tests {
 
     #[test]
     fn two_mounts_of_one_tree_are_known_by_their_place_on_the_filesystem() {
-        let lines = ["1 0 8:1 / / rw - ext4 a rw", "2 1 8:1 /x/data /data rw - ext4 a rw", "3 1 8:2 / /disk rw - ext4 b rw"];
+        let lines =
+            ["1 0 8:1 / / rw - ext4 a rw", "2 1 8:1 /x/data /data rw - ext4 a rw", "3 1 8:2 / /disk rw - ext4 b rw"];
         let mounts: Vec<Mount> = lines.iter().filter_map(|line| mount(line.as_bytes())).collect();
         let position = |path: &str| Position::of(Path::new(path), &mounts).unwrap();
         let log = position("/data/logs/log");
-        let below = ["/x", "/x/data/logs", "/data", "/x/data/other", "/disk/x", "/y"].map(|at| log.is_below(&position(at)));
+        let below =
+            ["/x", "/x/data/logs", "/data", "/x/data/other", "/disk/x", "/y"].map(|at| log.is_below(&position(at)));
         assert_eq!(below, [true, true, true, false, false, false]);
     }
 

@@ -194,11 +194,7 @@ fn is_about(row: &Row, asked: &Path, project: Option<&Path>) -> bool {
     let named = named.flat_map(|(_, value)| value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice));
     touched.chain(named).filter_map(Value::as_str).any(|path| {
         let path = cleaned(&project.unwrap_or(Path::new("")).join(path));
-        if asked.is_absolute() {
-            path.starts_with(asked)
-        } else {
-            path.ancestors().any(|above| above.ends_with(asked))
-        }
+        if asked.is_absolute() { path.starts_with(asked) } else { path.ancestors().any(|above| above.ends_with(asked)) }
     })
 }
 

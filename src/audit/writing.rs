@@ -86,7 +86,9 @@ impl Writing {
             return Err(io::Error::other("it has got a second name (a hard link)"));
         }
         if !leads_to(&self.place.path, self.place.id) {
-            return Err(io::Error::other("its name leads elsewhere: it, or a directory above it, was moved or replaced"));
+            return Err(io::Error::other(
+                "its name leads elsewhere: it, or a directory above it, was moved or replaced",
+            ));
         }
         Ok(())
     }
