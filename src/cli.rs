@@ -22,7 +22,7 @@ use crate::limits;
 use crate::mock::{Fault, PRESETS};
 use crate::tools::TOOLS;
 
-pub use audit::{AuditAction, AuditArgs, Wanted};
+pub use audit::{AuditAction, AuditArgs, UNENDED, Wanted};
 pub use calls::{CallsAction, CallsRun, Isolation, OnMissArg, SetsPath};
 pub use http::{BURST, CALLS, HttpArgs, RATE, TokenAction};
 pub use telemetry::{HealthArgs, TelemetryArgs};

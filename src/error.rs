@@ -189,6 +189,7 @@ fn of_policy(error: &PolicyError) -> Code {
         | PolicyError::ReadOnly { .. }
         | PolicyError::Protected { .. }
         | PolicyError::AllowedDirectory { .. }
+        | PolicyError::Hidden { .. }
         | PolicyError::NoProject => Code::NotAllowed,
         PolicyError::NotFound { .. } => Code::NotFound,
         PolicyError::Empty | PolicyError::Nul { .. } | PolicyError::PathTooLong { .. } => Code::InvalidParams,

@@ -156,12 +156,12 @@ fn run(cli: Cli) -> Result<ExitCode> {
                 ExitCode::FAILURE
             }
         }),
-        None if cli.http.http.is_some() => serve_http(&Config::resolve(&cli.options)?, &cli),
-        None => serve(&Config::resolve(&cli.options)?, &cli),
+        None if cli.http.http.is_some() => serve_http(Config::resolve(&cli.options)?, &cli),
+        None => serve(Config::resolve(&cli.options)?, &cli),
     }
 }
 
-fn serve(config: &Config, cli: &Cli) -> Result<ExitCode> {
+fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(config.log_level);
     raise_open_files();
@@ -169,6 +169,7 @@ fn serve(config: &Config, cli: &Cli) -> Result<ExitCode> {
     let mock = cli.mock.as_deref().map(|path| mocking::beside(path, config.errors)).transpose()?;
     let recorder = cli.record.as_deref().map(|path| mocking::recorder(path, &Redact::default())).transpose()?;
     let log = audit::open(&cli.audit)?.map(Arc::new);
+    let config = &hiding(config, log.as_deref());
     let ledger = Ledger::new(observers(log.as_ref()));
     let tracer = tracer(cli)?;
     let server = start::server(config)?;
@@ -200,6 +201,12 @@ fn serve(config: &Config, cli: &Cli) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The same, with what belongs to the audit log out of the sight of agents.
+fn hiding(config: Config, log: Option<&audit::AuditLog>) -> Config {
+    let hidden = log.map(|log| log.hidden().to_vec()).unwrap_or_default();
+    Config { hidden, ..config }
+}
+
 /// Who looks on at calls.
 fn observers(log: Option<&Arc<audit::AuditLog>>) -> Vec<Arc<dyn Observer>> {
     log.cloned().into_iter().map(|log| log as Arc<dyn Observer>).collect()
@@ -212,12 +219,13 @@ fn tracer(cli: &Cli) -> Result<Option<Arc<Tracer>>> {
 }
 
 /// Serves over HTTP, and over stdin and stdout as well if that is asked for.
-fn serve_http(config: &Config, cli: &Cli) -> Result<ExitCode> {
+fn serve_http(config: Config, cli: &Cli) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(config.log_level);
     raise_open_files();
     let tracer = tracer(cli)?;
     let log = audit::open(&cli.audit)?.map(Arc::new);
+    let config = &hiding(config, log.as_deref());
     let servers = web::prepare(cli, config, observers(log.as_ref()), tracer.clone())?;
     if let Some(log) = &log {
         log.start(&audit::Started { serves: servers.address()?, servers: servers.named(), config })?;

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
@@ -14,7 +14,7 @@ use crate::config::{CallsConfig, Config};
 use crate::exec::{BackgroundCommands, Launcher, Running};
 use crate::fs::Writer;
 use crate::limits;
-use crate::policy::{Policy, Root};
+use crate::policy::{Hidden, Policy, Root};
 use crate::python::Sessions;
 use crate::sandbox::explain::{gaps, refusal};
 use crate::sandbox::{Fault, Network, Place, Plan, PlannedRoot, Scratch, Standing, Tier, hold_server, is_inside};
@@ -29,7 +29,7 @@ const OWN_PROGRAM: &str = "/proc/self/exe";
 /// The server that this configuration asks for. Fails when a directory cannot be opened; that no wall can be built is a
 /// refusal of commands.
 pub fn server(config: &Config) -> Result<Arc<Server>> {
-    let policy = Policy::open(&config.grants, &config.protect).context("cannot start")?;
+    let policy = Policy::open_hiding(&config.grants, &config.protect, &config.hidden).context("cannot start")?;
     let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(Root::writable);
     let commands = if config.toolsets.iter().any(|set| set.runs_commands()) {
         commands(config, &policy)?
@@ -136,6 +136,11 @@ fn commands(config: &Config, policy: &Policy) -> Result<Commands> {
     };
     let mut tried = Vec::new();
     for &tier in tiers {
+        if tier != Tier::Namespaces
+            && let Some(hidden) = policy.hidden().next()
+        {
+            bail!(cannot_hide(&hidden.path, tier, &tried));
+        }
         match launch(config, policy, tier) {
             Ok((standing, launcher, scratch)) => {
                 let dir = scratch.as_fd().try_clone_to_owned().context("the private directory")?;
@@ -154,6 +159,20 @@ fn commands(config: &Config, policy: &Policy) -> Result<Commands> {
     Ok(bounds(Standing::refused(format!("no wall can be built for them ({})", reasons.join("; ")), tried)))
 }
 
+/// Why a server with commands is not started for which something would have to be hidden.
+fn cannot_hide(path: &Path, tier: Tier, tried: &[(Tier, String)]) -> String {
+    let why = match (tier, tried.first()) {
+        (Tier::Off, _) => "commands run without walls (--sandbox off)".to_owned(),
+        (_, Some((_, reason))) => format!("that tier cannot be built here ({reason})"),
+        _ => format!("--sandbox {} asks for another one", tier.as_str()),
+    };
+    format!(
+        "`{}` lies below an allowed directory, where only the tier of namespaces can hide it from commands, and {why}; put it \
+         elsewhere, such as below ~/.local/state, or leave out the tools that run programs (--tools files)",
+        path.display()
+    )
+}
+
 /// The private directory of commands, outside the allowed ones if that can be: it is no business of the file tools, and
 /// commands could remove their own HOME.
 fn private_directory(config: &Config, policy: &Policy) -> Result<Scratch> {
@@ -168,7 +187,7 @@ fn private_directory(config: &Config, policy: &Policy) -> Result<Scratch> {
             Err(fault) => reasons.push(fault.to_string()),
         }
     }
-    anyhow::bail!("no private directory for commands can be made (TMPDIR says where): {}", reasons.join("; "))
+    bail!("no private directory for commands can be made (TMPDIR says where): {}", reasons.join("; "))
 }
 
 fn launch(config: &Config, policy: &Policy, tier: Tier) -> Result<(Standing, Launcher, Scratch)> {
@@ -178,7 +197,7 @@ fn launch(config: &Config, policy: &Policy, tier: Tier) -> Result<(Standing, Lau
     scratch.link_in_home(&config.sandbox.home_links)?;
     let plan = plan(config, policy, tier, scratch.path())?;
     if let Some(reason) = refusal(&plan, asked) {
-        anyhow::bail!(reason);
+        bail!(reason);
     }
     let (launcher, ready) = Launcher::start(Path::new(OWN_PROGRAM), &plan)?;
     let standing = Standing {
@@ -204,6 +223,7 @@ pub fn plan(config: &Config, policy: &Policy, tier: Tier, scratch: &Path) -> Res
         network: sandbox.network,
         roots: policy.roots().iter().map(planned).collect::<Result<_>>()?,
         protected: policy.protected().map(Into::into).collect(),
+        hidden: policy.hidden().map(concealed).collect(),
         system: sandbox.system.iter().map(|seen| (&seen.path).into()).collect(),
         public: Vec::new(),
         scratch: scratch.into(),
@@ -211,6 +231,10 @@ pub fn plan(config: &Config, policy: &Policy, tier: Tier, scratch: &Path) -> Res
         environment: sandbox.environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         limits: sandbox.limits.clone(),
     })
+}
+
+fn concealed(hidden: &Hidden) -> Place {
+    Place { path: (&hidden.path).into(), dev: hidden.id.0, ino: hidden.id.1 }
 }
 
 fn planned(root: &Root) -> Result<PlannedRoot> {

@@ -79,8 +79,10 @@ pub fn prepare(
         tenants.push(Tenant::new(ANYONE.to_owned(), None, true, offer(&server, ANYONE, None), limits));
         cores.push(server);
     } else {
+        let hidden = &config.hidden;
         for entry in &tokens {
             let mut config = Config::for_token(&cli.options, entry)?;
+            config.hidden.clone_from(hidden);
             // The operator has said what all of it may take.
             config.search_memory_bytes /= tokens.len();
             let server = start::server(&config).with_context(|| format!("the token `{}`", entry.name))?;

@@ -1,15 +1,16 @@
-//! The line of one call, as JSON without braces.
+//! The lines of one call, as JSON without braces.
 
 use std::path::Path;
 use std::time::SystemTime;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::limits::MAX_AUDIT_PATH_BYTES;
+use crate::limits::{MAX_AUDIT_PATH_BYTES, MAX_KEPT_NAME_BYTES};
 use crate::policy::TouchedPath;
-use crate::server::{Entry, hex};
+use crate::protocol::{Body, Outcome, ToolReply};
+use crate::server::{Begun, Entry, hex};
 use crate::text::escape::show_path;
 
 #[derive(Serialize)]
@@ -25,6 +26,8 @@ struct Line<'a> {
     arguments: &'a Value,
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<i64>,
     duration_us: u64,
     request_bytes: u64,
@@ -36,13 +39,59 @@ struct Line<'a> {
     trace_id: Option<&'a str>,
 }
 
+#[derive(Serialize)]
+struct Beginning<'a> {
+    at: String,
+    event: &'static str,
+    call: u64,
+    client: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
+    tool: &'a str,
+    arguments: &'a Value,
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+/// The members of the line that says that a call begins: who calls what. Its `call` is that of the line at its end.
+pub fn begin(call: &Begun) -> serde_json::Result<String> {
+    members(&Beginning {
+        at: time(call.at),
+        event: "begin",
+        call: call.id,
+        client: &call.client,
+        session: call.session.as_deref(),
+        tool: &call.tool,
+        arguments: &call.arguments,
+    })
+}
+
+/// What became of what a call ran, in a few words: how a test run ended, the exit code of a command. The call itself went
+/// well, whatever that is.
+pub fn detail(reply: &Outcome) -> Option<String> {
+    #[derive(Default, Deserialize)]
+    #[serde(default, rename_all = "camelCase")]
+    struct Ended {
+        status: Option<Value>,
+        exit_code: Option<i64>,
+        timed_out: Option<bool>,
+    }
+    let Ok(Body::Tool(ToolReply { structured: Some(structured), .. })) = reply else { return None };
+    let ended: Ended = serde_json::from_str(structured).ok()?;
+    let status = ended.status.as_ref().and_then(Value::as_str);
+    match (status, ended.timed_out, ended.exit_code) {
+        (Some(status), ..) => Some(status[..status.floor_char_boundary(MAX_KEPT_NAME_BYTES)].to_owned()),
+        (None, Some(true), _) => Some("timed out".to_owned()),
+        (None, _, Some(code)) => Some(format!("exit code {code}")),
+        (None, _, None) => None,
+    }
+}
+
 /// The members of the line of a call. Fails for nothing that a call can bring about.
-pub fn call(entry: &Entry) -> serde_json::Result<String> {
+pub fn call(entry: &Entry, detail: Option<String>) -> serde_json::Result<String> {
     let call = &entry.call;
     members(&Line {
         at: time(call.at),
@@ -54,6 +103,7 @@ pub fn call(entry: &Entry) -> serde_json::Result<String> {
         tool: &call.tool,
         arguments: &call.arguments,
         outcome: entry.outcome.as_str(),
+        detail,
         code: entry.code,
         duration_us: u64::try_from(entry.duration.as_micros()).unwrap_or(u64::MAX),
         request_bytes: call.request_bytes,

@@ -1,18 +1,20 @@
 //! `--audit` and `replay audit`: one line for each call in a file whose lines are chained by hashes, and what reads it.
 //!
-//! `chain` is the format; `entry` makes lines of calls; `log` writes them and is an observer of the ledger; `place` sees to
-//! it that no agent reaches the file; `verify` and `show` read it.
+//! `chain` is the format; `entry` makes lines of calls; `log` is an observer of the ledger, and `writing` what it writes to;
+//! `opening` and `place` see to it that nobody else changes the file and no agent reaches it; `verify` and `show` read it.
 
 mod chain;
 mod entry;
 mod lines;
 mod log;
+mod opening;
 mod place;
 mod show;
 mod start;
 #[cfg(test)]
 mod tests;
 mod verify;
+mod writing;
 
 use std::fs::File;
 use std::io::{BufReader, Read as _, Write};
@@ -33,8 +35,11 @@ use crate::limits::{MAX_AUDIT_KEY_BYTES, MIN_AUDIT_KEY_BYTES};
 pub fn open(args: &AuditArgs) -> Result<Option<AuditLog>> {
     let Some(path) = &args.audit else { return Ok(None) };
     let key = args.audit_key.as_deref();
-    let hasher = hasher(key)?;
-    let log = AuditLog::open(path, key, hasher).with_context(|| format!("--audit `{}`", path.display()))?;
+    let (hasher, file) = hasher(key)?;
+    let hidden = key.zip(file).map(|(path, file)| opening::identity(path, &file)).transpose();
+    let hidden = hidden.context("--audit-key")?;
+    let log = AuditLog::open(path, key.map(|key| (key, hidden)), hasher)
+        .with_context(|| format!("--audit `{}`", path.display()))?;
     Ok(Some(log))
 }
 
@@ -42,13 +47,16 @@ pub fn open(args: &AuditArgs) -> Result<Option<AuditLog>> {
 pub fn act(action: &AuditAction, out: &mut impl Write) -> Result<bool> {
     match action {
         AuditAction::Verify { file, key, head } => {
-            let hasher = hasher(key.as_deref())?;
+            let (hasher, _) = hasher(key.as_deref())?;
             let (text, good) = verify::report(&mut reader(file)?, &hasher, head.as_deref())?;
             out.write_all(text.as_bytes())?;
             Ok(good)
         }
         AuditAction::Show { file, wanted } => {
-            show::show(&mut reader(file)?, wanted, out)?;
+            if show::show(&mut reader(file)?, wanted, out)? == 0 {
+                // Writing to stderr may fail; there is nothing to be shown either way.
+                let _ = writeln!(std::io::stderr(), "no call matches");
+            }
             Ok(true)
         }
     }
@@ -60,10 +68,11 @@ fn reader(path: &Path) -> Result<BufReader<File>> {
     Ok(BufReader::with_capacity(1 << 16, file))
 }
 
-/// The function that lines are hashed with. Fails for a key that others could read, or guess.
+/// The function that lines are hashed with, and the file of the key if that is a regular one. Fails for a key that others
+/// could read, or guess.
 #[expect(clippy::disallowed_methods, reason = "a key is the operator's file, named on the command line")]
-fn hasher(key: Option<&Path>) -> Result<Hasher> {
-    let Some(path) = key else { return Ok(Hasher::new(None)) };
+fn hasher(key: Option<&Path>) -> Result<(Hasher, Option<File>)> {
+    let Some(path) = key else { return Ok((Hasher::new(None), None)) };
     let name = path.display();
     let file = File::open(path).with_context(|| format!("the key `{name}` cannot be opened"))?;
     let known = file.metadata().with_context(|| format!("the key `{name}` cannot be looked at"))?;
@@ -71,7 +80,8 @@ fn hasher(key: Option<&Path>) -> Result<Hasher> {
         bail!("others may use the key `{name}` (mode {:04o}); take that away with chmod 600", known.mode() & 0o7777);
     }
     let mut key = Vec::new();
-    file.take(MAX_AUDIT_KEY_BYTES + 1)
+    (&file)
+        .take(MAX_AUDIT_KEY_BYTES + 1)
         .read_to_end(&mut key)
         .with_context(|| format!("the key `{name}` cannot be read"))?;
     // As an editor leaves it, and as `openssl rand -hex 32` prints it.
@@ -79,5 +89,5 @@ fn hasher(key: Option<&Path>) -> Result<Hasher> {
     if key.len() < MIN_AUDIT_KEY_BYTES || key.len() as u64 > MAX_AUDIT_KEY_BYTES {
         bail!("the key `{name}` has {} bytes; it must have {MIN_AUDIT_KEY_BYTES} to {MAX_AUDIT_KEY_BYTES}", key.len());
     }
-    Ok(Hasher::new(Some(key)))
+    Ok((Hasher::new(Some(key)), known.is_file().then_some(file)))
 }

@@ -1,10 +1,12 @@
 //! Whether an agent could reach a file, by any name: then it is no place for an audit log.
 //!
-//! The log must lie outside everything that the file tools and commands see, so what keeps the agent inside its directories
-//! keeps it away from the log too: there is no rule of its own that could have a hole. What is compared is which directory
-//! something is, not what it is called, so a bind mount or a link makes no difference.
+//! Outside everything that the file tools and commands see, what keeps the agent inside its directories keeps it away from
+//! the log too. Below an allowed directory the log is hidden: `policy` denies it, and a mount covers it for commands
+//! (`sandbox/hidden`). Both know it by its true path, so there must be no other: what is compared is which directory
+//! something is and where it lies on its filesystem, not what it is called.
 #![expect(clippy::disallowed_methods, reason = "the log is the operator's file, named on the command line")]
 
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -12,17 +14,23 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::limits::MAX_LINKS;
 use crate::sandbox::Tier;
 use crate::tools::Services;
 
 /// What an agent may reach: directories, and what commands see beside them.
+#[derive(Default)]
 pub struct Reach {
-    /// Each with what it is to the operator.
-    places: Vec<(PathBuf, &'static str)>,
+    /// The allowed directories, by true path.
+    roots: Vec<PathBuf>,
+    /// What commands see beside them, if any run.
+    system: Vec<PathBuf>,
     /// Whether commands run without walls.
     is_open: bool,
     /// Whether commands run at all.
     runs: bool,
+    /// Whether commands run where nothing can be hidden from them.
+    shows_all: bool,
 }
 
 type Id = (u64, u64);
@@ -30,20 +38,22 @@ type Id = (u64, u64);
 impl Reach {
     /// Of these servers, whose commands see `system` beside the allowed directories.
     pub fn of<'a>(all: impl Iterator<Item = &'a Services>, system: impl Iterator<Item = PathBuf>) -> Self {
-        let (mut places, mut is_open, mut runs) = (Vec::new(), false, false);
+        let mut reach = Self::default();
         for services in all {
-            let roots = services.policy.roots().iter();
-            places.extend(roots.map(|root| (root.path().to_owned(), "an allowed directory")));
-            is_open |= services.commands.standing.tier == Some(Tier::Off);
-            runs |= services.commands.launcher.is_some();
+            reach.roots.extend(services.policy.roots().iter().map(|root| root.path().to_owned()));
+            let (tier, runs) = (services.commands.standing.tier, services.commands.launcher.is_some());
+            reach.is_open |= tier == Some(Tier::Off);
+            reach.runs |= runs;
+            reach.shows_all |= runs && tier != Some(Tier::Namespaces) && services.policy.hidden().next().is_some();
         }
-        if runs {
-            places.extend(system.map(|path| (path, "a directory that commands see")));
+        if reach.runs {
+            reach.system = system.filter_map(|path| std::fs::canonicalize(path).ok()).collect();
         }
-        Self { places, is_open, runs }
+        reach
     }
 
-    /// Fails, with the way out, if the file named by `flag` could be reached.
+    /// Fails, with the way out, if the file named by `flag` could be reached by an agent, or by another way than its true
+    /// path below an allowed directory, where it is hidden.
     pub fn keeps_out(&self, flag: &str, path: &Path) -> Result<()> {
         let name = path.display();
         if self.is_open {
@@ -52,39 +62,113 @@ impl Reach {
                  tools that run commands (--tools files)"
             );
         }
-        if self.runs && is_shown_of_etc(path)? {
+        let spelt = std::path::absolute(path).with_context(|| format!("`{name}` has no place"))?;
+        let real = std::fs::canonicalize(&spelt).with_context(|| format!("`{name}` cannot be found"))?;
+        if self.runs && is_shown_of_etc(&real)? {
             bail!(
                 "{flag} `{name}` could be read by commands, which are shown what of /etc everybody may read; put it elsewhere, \
                  such as below ~/.local/state, or take that from others (chmod 600)"
             );
         }
-        let (above, mounted) = (above(path)?, mounted()?);
-        for (place, what) in &self.places {
-            let inner = mounted.iter().filter(|at| at.starts_with(place));
-            if std::iter::once(place).chain(inner).filter_map(|at| id(at)).any(|id| above.contains(&id)) {
-                bail!(
-                    "{flag} `{name}` lies where an agent could reach it: below `{}`, {what}; put it elsewhere, such as below \
-                     ~/.local/state",
-                    place.display()
-                );
+        if let Some(link) = self.link_of_an_agent(&spelt)? {
+            bail!(
+                "{flag} `{name}` goes through the link `{}`, which an agent could lead elsewhere; name the file by its true \
+                 path, `{}`",
+                link.display(),
+                real.display()
+            );
+        }
+        let is_below_root = self.roots.iter().any(|root| real.starts_with(root));
+        if is_below_root && self.shows_all {
+            bail!(
+                "{flag} `{name}` lies below an allowed directory, and cannot be hidden from commands there; put it elsewhere, \
+                 such as below ~/.local/state"
+            );
+        }
+        let mounts = mounts()?;
+        let (above, position) = (above(&real), Position::of(&real, &mounts));
+        let reaches = |at: &Path| {
+            id(at).is_some_and(|id| above.contains(&id))
+                || position
+                    .as_ref()
+                    .is_some_and(|position| Position::of(at, &mounts).is_some_and(|at| position.is_below(&at)))
+        };
+        let roots = self.roots.iter().map(|root| (root, "an allowed directory"));
+        for (place, what) in roots.chain(self.system.iter().map(|place| (place, "a directory that commands see"))) {
+            let inner = mounts.iter().map(|mount| &mount.at).filter(|at| at.starts_with(place));
+            for at in std::iter::once(place).chain(inner) {
+                if reaches(at) && !(is_below_root && real.starts_with(at)) {
+                    let again = if is_below_root { ", another way than by its own name" } else { "" };
+                    bail!(
+                        "{flag} `{name}` lies where an agent could reach it{again}: below `{}`, {what}; put it elsewhere, such \
+                         as below ~/.local/state",
+                        at.display()
+                    );
+                }
             }
         }
         Ok(())
     }
+
+    /// The first symbolic link on the way to `path` that lies in an allowed directory.
+    fn link_of_an_agent(&self, path: &Path) -> Result<Option<PathBuf>> {
+        let roots: Vec<Id> = self.roots.iter().filter_map(|root| id(root)).collect();
+        let mut todo: VecDeque<OsString> = path.iter().map(Into::into).collect();
+        let (mut at, mut links) = (PathBuf::from("/"), 0);
+        while let Some(part) = todo.pop_front() {
+            if part == ".." {
+                at.pop();
+                continue;
+            }
+            let next = at.join(&part);
+            let Ok(target) = std::fs::read_link(&next) else {
+                at = next;
+                continue;
+            };
+            if at.ancestors().filter_map(id).any(|id| roots.contains(&id)) {
+                return Ok(Some(next));
+            }
+            links += 1;
+            if links > MAX_LINKS {
+                bail!("`{}` goes through more than {MAX_LINKS} symbolic links", path.display());
+            }
+            for part in target.iter().rev() {
+                todo.push_front(part.to_owned());
+            }
+        }
+        Ok(None)
+    }
 }
 
-/// The directories above a file, by its name as it was spelt and by where it lies.
-fn above(path: &Path) -> Result<Vec<Id>> {
-    let spelt = std::path::absolute(path).with_context(|| format!("`{}` has no place", path.display()))?;
-    let real = std::fs::canonicalize(&spelt).with_context(|| format!("`{}` cannot be found", path.display()))?;
-    Ok(spelt.ancestors().chain(real.ancestors()).filter_map(id).collect())
+/// Where something lies on its filesystem, whatever that is mounted at.
+struct Position {
+    device: String,
+    path: PathBuf,
+}
+
+impl Position {
+    /// Of a true path; `None` where no mount is known.
+    fn of(path: &Path, mounts: &[Mount]) -> Option<Self> {
+        let over = mounts.iter().filter(|mount| path.starts_with(&mount.at));
+        // Of several at one place the last one is what is seen.
+        let mount = over.max_by_key(|mount| mount.at.as_os_str().len())?;
+        Some(Self { device: mount.device.clone(), path: mount.root.join(path.strip_prefix(&mount.at).ok()?) })
+    }
+
+    fn is_below(&self, other: &Self) -> bool {
+        self.device == other.device && self.path.starts_with(&other.path)
+    }
+}
+
+/// A file and the directories above it.
+fn above(real: &Path) -> Vec<Id> {
+    real.ancestors().filter_map(id).collect()
 }
 
 /// Whether it is what commands are shown of `/etc`, in every tier.
-fn is_shown_of_etc(path: &Path) -> Result<bool> {
-    let real = std::fs::canonicalize(path).with_context(|| format!("`{}` cannot be found", path.display()))?;
-    let mode = std::fs::metadata(&real).with_context(|| format!("`{}` cannot be seen", path.display()))?.mode();
-    Ok(is_shown(&real, mode))
+fn is_shown_of_etc(real: &Path) -> Result<bool> {
+    let mode = std::fs::metadata(real).with_context(|| format!("`{}` cannot be seen", real.display()))?.mode();
+    Ok(is_shown(real, mode))
 }
 
 fn is_shown(real: &Path, mode: u32) -> bool {
@@ -96,15 +180,27 @@ fn id(path: &Path) -> Option<Id> {
     Some((known.dev(), known.ino()))
 }
 
-/// Where something is mounted: the fifth field of each line of mountinfo, with four characters as octal escapes
-/// (`proc_pid_mountinfo(5)`). Nothing where there is no /proc.
-fn mounted() -> Result<Vec<PathBuf>> {
+/// One line of mountinfo: the number of the filesystem, which directory of it is mounted, and where.
+struct Mount {
+    device: String,
+    root: PathBuf,
+    at: PathBuf,
+}
+
+/// What is mounted, in order: the third, fourth and fifth field of each line of mountinfo, with four characters as octal
+/// escapes (`proc_pid_mountinfo(5)`). Nothing where there is no /proc.
+fn mounts() -> Result<Vec<Mount>> {
     let text = match std::fs::read("/proc/self/mountinfo") {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         read => read.context("/proc/self/mountinfo cannot be read")?,
     };
-    let fifth = |line: &[u8]| line.split(|byte| *byte == b' ').nth(4).map(unescaped);
-    Ok(text.split(|byte| *byte == b'\n').filter_map(fifth).collect())
+    Ok(text.split(|byte| *byte == b'\n').filter_map(mount).collect())
+}
+
+fn mount(line: &[u8]) -> Option<Mount> {
+    let mut fields = line.split(|byte| *byte == b' ').skip(2);
+    let device = String::from_utf8_lossy(fields.next()?).into_owned();
+    Some(Mount { device, root: unescaped(fields.next()?), at: unescaped(fields.next()?) })
 }
 
 fn unescaped(field: &[u8]) -> PathBuf {
@@ -125,20 +221,44 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn a_file_is_reached_by_any_name_of_a_directory_above_it() {
+    fn a_file_is_hidden_below_an_allowed_directory_and_reached_by_no_other_way() {
         let dir = tempfile::tempdir().unwrap();
-        let at = |path: &str| dir.path().join(path);
+        let root = std::fs::canonicalize(dir.path()).unwrap();
+        let at = |path: &str| root.join(path);
         std::fs::create_dir_all(at("w/sub")).unwrap();
         std::fs::create_dir_all(at("logs")).unwrap();
         std::os::unix::fs::symlink(at("w"), at("other")).unwrap();
         std::os::unix::fs::symlink(at("logs"), at("w/out")).unwrap();
+        std::os::unix::fs::symlink(at("w/out"), at("logs/round")).unwrap();
         for file in ["w/sub/a", "logs/a"] {
             std::fs::write(at(file), "").unwrap();
         }
-        let reach = |is_open| Reach { places: vec![(at("w"), "an allowed directory")], is_open, runs: true };
-        let kept = |path: &str| reach(false).keeps_out("--audit", &at(path)).is_ok();
-        assert_eq!(["logs/a", "w/sub/a", "other/sub/a", "w/out/a"].map(kept), [true, false, false, false]);
-        assert!(reach(true).keeps_out("--audit", &at("logs/a")).is_err());
+        let reach = || Reach { roots: vec![at("w")], runs: true, ..Reach::default() };
+        let kept = |path: &str| reach().keeps_out("--audit", &at(path)).is_ok();
+        assert_eq!(
+            ["logs/a", "w/sub/a", "other/sub/a", "w/out/a", "logs/round/a"].map(kept),
+            [true, true, true, false, false]
+        );
+        let refused = |reach: Reach, path: &str| reach.keeps_out("--audit", &at(path)).is_err();
+        assert!(refused(Reach { is_open: true, ..reach() }, "logs/a"));
+        let shows_all = || Reach { shows_all: true, ..reach() };
+        assert!(refused(shows_all(), "w/sub/a") && !refused(shows_all(), "logs/a"));
+        // Seen by commands, and not as part of an allowed directory.
+        assert!(refused(Reach { system: vec![at("logs")], ..reach() }, "logs/a"));
+        // An allowed directory is mounted over what commands see above it.
+        assert!(!refused(Reach { system: vec![root.clone()], ..reach() }, "w/sub/a"));
+    }
+
+    #[test]
+    fn two_mounts_of_one_tree_are_known_by_their_place_on_the_filesystem() {
+        let lines =
+            ["1 0 8:1 / / rw - ext4 a rw", "2 1 8:1 /x/data /data rw - ext4 a rw", "3 1 8:2 / /disk rw - ext4 b rw"];
+        let mounts: Vec<Mount> = lines.iter().filter_map(|line| mount(line.as_bytes())).collect();
+        let position = |path: &str| Position::of(Path::new(path), &mounts).unwrap();
+        let log = position("/data/logs/log");
+        let below =
+            ["/x", "/x/data/logs", "/data", "/x/data/other", "/disk/x", "/y"].map(|at| log.is_below(&position(at)));
+        assert_eq!(below, [true, true, true, false, false, false]);
     }
 
     #[test]
@@ -146,7 +266,7 @@ mod tests {
         let cases = [("/etc/a/log", 0o644), ("/etc/a/log", 0o600), ("/etc/a/log", 0o640), ("/etcetera/log", 0o644)];
         assert_eq!(cases.map(|(path, mode)| is_shown(Path::new(path), mode)), [true, false, false, false]);
         let world_readable = Path::new("/etc/passwd");
-        let reach = |runs| Reach { places: Vec::new(), is_open: false, runs };
+        let reach = |runs| Reach { runs, ..Reach::default() };
         assert_eq!([true, false].map(|runs| reach(runs).keeps_out("--audit", world_readable).is_ok()), [false, true]);
     }
 

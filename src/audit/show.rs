@@ -1,10 +1,10 @@
 //! `replay audit show`: the calls of a log as a table for a person.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write as _;
 use std::io::{BufRead, Write};
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Result, bail};
@@ -12,7 +12,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::lines::Lines;
-use crate::cli::Wanted;
+use crate::cli::{UNENDED, Wanted};
+use crate::limits::MAX_AUDIT_UNENDED;
 use crate::text::escape::{is_unsafe, show as shown};
 
 /// What is read of a line. Members that are missing are those of another kind of line.
@@ -21,17 +22,22 @@ struct Row {
     at: String,
     event: String,
     #[serde(default)]
+    call: u64,
+    #[serde(default)]
     client: String,
     #[serde(default)]
     tool: String,
     #[serde(default)]
     outcome: String,
+    detail: Option<String>,
     #[serde(default)]
     duration_us: u64,
     #[serde(default)]
     arguments: Value,
     #[serde(default)]
     paths: Vec<Touched>,
+    #[serde(default)]
+    grants: Vec<Granted>,
 }
 
 #[derive(Deserialize)]
@@ -41,46 +47,104 @@ struct Touched {
     access: String,
 }
 
+#[derive(Deserialize)]
+struct Granted {
+    client: String,
+    path: Value,
+}
+
 /// What is shown of the arguments of a call that touched no path, in characters.
 const ARGUMENTS_CHARS: usize = 80;
 /// Paths that are shown of one call.
 const PATHS: usize = 3;
+/// What names of arguments that are paths have in them.
+const OF_PATHS: [&str; 8] = ["path", "dir", "file", "cwd", "source", "destination", "project", "root"];
 
-/// Prints the calls that are wanted, and without any wish also starts and ends of servers. Whether they are what was
-/// written is for [`super::verify`] to say. Fails if the log cannot be read, or if what is wanted makes no sense.
-pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> Result<()> {
+/// Prints the calls that are wanted, and without any wish also starts and ends of servers; how many lines that were. A call that
+/// began and has no end is printed where its server's part of the log ends. Whether lines are what was written is for
+/// [`super::verify`] to say. Fails if the log cannot be read, or if what is wanted makes no sense.
+pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> Result<u64> {
     let since = wanted.since.as_deref().map(|text| time(text, SystemTime::now())).transpose()?;
-    let most = wanted.last.map_or(usize::MAX, |last| last as usize);
-    let mut kept = VecDeque::new();
+    let mut printer = Printer { most: wanted.last.map(|last| last as usize), kept: VecDeque::new(), lines: 0, out };
+    let mut begun = BTreeMap::new();
+    let mut projects = HashMap::new();
     let mut lines = Lines::new(input);
     let mut number = 0_u64;
     while let Some(line) = lines.read()? {
         number += 1;
-        let text = match serde_json::from_slice::<Row>(&line.bytes) {
-            Ok(row) if !is_wanted(&row, wanted, since) => continue,
-            Ok(_) if wanted.json => harmless(&String::from_utf8_lossy(&line.bytes)),
-            Ok(row) => table(&row),
-            Err(_) => {
-                tracing::debug!(number, "no line of an audit log");
-                if wanted.json {
-                    continue;
-                }
-                format!("(line {number} cannot be read)")
+        let Ok(mut row) = serde_json::from_slice::<Row>(&line.bytes) else {
+            tracing::debug!(number, "no line of an audit log");
+            if !wanted.json {
+                printer.print(format!("(line {number} cannot be read)"))?;
             }
+            continue;
         };
-        if wanted.last.is_none() {
-            writeln!(out, "{text}")?;
+        match row.event.as_str() {
+            "start" => {
+                std::mem::take(&mut begun).into_values().try_for_each(|text| printer.print(text))?;
+                projects = first_of_each(&row.grants);
+            }
+            "call" => drop(begun.remove(&row.call)),
+            "begin" => UNENDED.clone_into(&mut row.outcome),
+            _ => {}
+        }
+        if !is_wanted(&row, wanted, since, projects.get(&row.client).map(PathBuf::as_path)) {
             continue;
         }
-        if kept.len() == most {
-            kept.pop_front();
+        let text = if wanted.json { harmless(&String::from_utf8_lossy(&line.bytes)) } else { table(&row) };
+        if row.event != "begin" {
+            printer.print(text)?;
+        } else {
+            begun.insert(row.call, text);
+            // No server has so many calls at once; a file that was made up may.
+            if begun.len() > MAX_AUDIT_UNENDED
+                && let Some((_, text)) = begun.pop_first()
+            {
+                printer.print(text)?;
+            }
         }
-        kept.push_back(text);
     }
-    for text in kept {
-        writeln!(out, "{text}")?;
+    begun.into_values().try_for_each(|text| printer.print(text))?;
+    printer.end()
+}
+
+/// The directory that relative paths of each client are below.
+fn first_of_each(grants: &[Granted]) -> HashMap<String, PathBuf> {
+    let mut projects = HashMap::new();
+    for grant in grants {
+        if let Some(path) = grant.path.as_str() {
+            projects.entry(grant.client.clone()).or_insert_with(|| path.into());
+        }
     }
-    Ok(())
+    projects
+}
+
+/// Prints lines, or keeps the last ones of them until the end.
+struct Printer<'a, W> {
+    most: Option<usize>,
+    kept: VecDeque<String>,
+    lines: u64,
+    out: &'a mut W,
+}
+
+impl<W: Write> Printer<'_, W> {
+    fn print(&mut self, text: String) -> Result<()> {
+        self.lines += 1;
+        let Some(most) = self.most else { return Ok(writeln!(self.out, "{text}")?) };
+        if self.kept.len() == most {
+            self.kept.pop_front();
+        }
+        self.kept.push_back(text);
+        Ok(())
+    }
+
+    /// How many there were.
+    fn end(self) -> Result<u64> {
+        for text in self.kept {
+            writeln!(self.out, "{text}")?;
+        }
+        Ok(self.lines)
+    }
 }
 
 /// The same JSON, in which no character means anything to a terminal: all such stand in strings, where they can be escaped.
@@ -107,31 +171,50 @@ fn time(text: &str, now: SystemTime) -> Result<SystemTime> {
     }
 }
 
-fn is_wanted(row: &Row, wanted: &Wanted, since: Option<SystemTime>) -> bool {
+fn is_wanted(row: &Row, wanted: &Wanted, since: Option<SystemTime>, project: Option<&Path>) -> bool {
     let is = |asked: &Option<String>, found: &str| asked.as_ref().is_none_or(|asked| asked == found);
     let is_recent = || since.is_none_or(|since| humantime::parse_rfc3339(&row.at).is_ok_and(|at| at >= since));
-    let touches = |asked: &Path| {
-        let texts = row.paths.iter().flat_map(|touched| [Some(&touched.path), touched.real.as_ref()]);
-        texts.flatten().filter_map(Value::as_str).map(Path::new).any(|path| {
-            if asked.is_absolute() {
-                path.starts_with(asked)
-            } else {
-                path.ancestors().any(|above| above.ends_with(asked))
-            }
-        })
-    };
     is(&wanted.tool, &row.tool)
         && is(&wanted.outcome, &row.outcome)
         && is(&wanted.client, &row.client)
         && is_recent()
-        && wanted.path.as_deref().is_none_or(touches)
+        && wanted.path.as_deref().is_none_or(|asked| is_about(row, asked, project))
+}
+
+/// Whether a call touched a path or something below it, was refused it, or asked for it in its arguments: what is not there
+/// was touched by nobody.
+fn is_about(row: &Row, asked: &Path, project: Option<&Path>) -> bool {
+    let touched = row.paths.iter().flat_map(|touched| [Some(&touched.path), touched.real.as_ref()]).flatten();
+    let members = row.arguments.as_object().into_iter().flatten();
+    let named = members.filter(|(name, _)| {
+        let name = name.to_ascii_lowercase();
+        OF_PATHS.iter().any(|part| name.contains(part))
+    });
+    // One path, or a list of them.
+    let named = named.flat_map(|(_, value)| value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice));
+    touched.chain(named).filter_map(Value::as_str).any(|path| {
+        let path = cleaned(&project.unwrap_or(Path::new("")).join(path));
+        if asked.is_absolute() { path.starts_with(asked) } else { path.ancestors().any(|above| above.ends_with(asked)) }
+    })
+}
+
+/// Without `.` and `..`, as text.
+fn cleaned(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut cleaned, part| {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(cleaned.pop()),
+            part => cleaned.push(part),
+        }
+        cleaned
+    })
 }
 
 /// The fields come from whoever wrote the file, an agent's arguments among them: none may steer a terminal.
 fn table(row: &Row) -> String {
     let at = row.at.get(..19).unwrap_or(&row.at).replace('T', " ");
     let safe = |text: &str| shown(text.as_bytes()).into_owned();
-    if row.event != "call" {
+    if !matches!(row.event.as_str(), "call" | "begin") {
         return format!("{}  -- {}", safe(&at), safe(&row.event));
     }
     let what = if row.paths.is_empty() {
@@ -153,8 +236,9 @@ fn table(row: &Row) -> String {
         paths.join(", ")
     };
     let (client, tool, outcome) = (safe(&row.client), safe(&row.tool), safe(&row.outcome));
-    let milliseconds = row.duration_us as f64 / 1000.0;
-    format!("{}  {client:<8} {tool:<16} {outcome:<9} {milliseconds:>9.1} ms  {what}", safe(&at))
+    let detail = row.detail.as_deref().map(|detail| format!("[{}] ", safe(detail))).unwrap_or_default();
+    let took = if row.event == "begin" { "-".to_owned() } else { format!("{:.1}", row.duration_us as f64 / 1000.0) };
+    format!("{}  {client:<8} {tool:<16} {outcome:<9} {took:>9} ms  {detail}{what}", safe(&at))
 }
 
 #[cfg(test)]

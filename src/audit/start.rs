@@ -47,6 +47,8 @@ impl AuditLog {
         for (flag, path) in self.paths() {
             reach.keeps_out(flag, path)?;
         }
+        let changing = started.servers.iter().flat_map(|(_, server)| server.names_of_changing());
+        self.announce(changing.map(str::to_owned));
         let walls = started.servers.iter().map(|(client, server)| {
             let standing = &server.services().commands.standing;
             json!({"client": client, "commands": standing.word(), "network": standing.effective_network().as_str()})

@@ -11,6 +11,7 @@ use super::chain::Head;
 use super::verify::{Fault, Whole, verify};
 use super::*;
 use crate::cli::Wanted;
+use crate::server::Observer as _;
 
 fn plain() -> Hasher {
     Hasher::new(None)
@@ -51,7 +52,7 @@ fn a_log_that_is_whole_is_counted() {
     let hash = |line: &str| line[line.len() - 67..line.len() - 3].to_owned();
     let head = Head { seq: 4, hash: hash(&lines[3]) };
     let span = Some(("2026-01-01T00:00:00.000000Z".to_owned(), "2026-01-01T00:00:03.000000Z".to_owned()));
-    assert_eq!(whole, Whole { lines: 4, calls: 3, starts: 1, torn: 0, span, head, known: None });
+    assert_eq!(whole, Whole { lines: 4, calls: 3, starts: 1, span, head, ..Whole::default() });
     assert_eq!(look(&lines.concat(), Some(&hash(&lines[2]))).unwrap().known, Some(3));
     let cut = look(&lines[..3].concat(), Some(&hash(&lines[3]))).unwrap_err();
     assert_eq!(cut.line, 4);
@@ -200,8 +201,128 @@ fn a_log_that_others_change_or_delete_is_not_written_to() {
     std::fs::write(&path, &text).unwrap();
     log.write(&event).unwrap();
     assert_eq!(log.standing().lines, 3);
+    let moved = dir.path().join("log.1");
+    let said = || format!("{:#}", log.write(&event).unwrap_err());
+    std::fs::rename(&path, &moved).unwrap();
+    assert!(said().ends_with("its name leads elsewhere: it, or a directory above it, was moved or replaced"));
+    std::fs::write(&path, "").unwrap();
+    assert!(said().ends_with("was moved or replaced") && !log.is_well());
+    std::fs::rename(&moved, &path).unwrap();
+    assert!(log.is_well());
+    std::fs::hard_link(&path, &moved).unwrap();
+    assert!(said().ends_with("it has got a second name (a hard link)"));
+    std::fs::remove_file(&moved).unwrap();
     std::fs::remove_file(&path).unwrap();
-    assert!(format!("{:#}", log.write(&event).unwrap_err()).ends_with("it was deleted"));
+    assert!(said().ends_with("it was deleted"));
+}
+
+#[test]
+fn whoever_watches_waits_for_no_call() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log");
+    let log = opened(&path).unwrap();
+    log.write(&json!({"at": "", "event": "call"})).unwrap();
+    let standing = log.standing();
+    std::thread::scope(|scope| {
+        let writing = log.hold();
+        let asked = scope.spawn(|| (log.is_well(), log.standing()));
+        assert_eq!(asked.join().unwrap(), (true, standing.clone()));
+        drop(writing);
+    });
+    std::fs::remove_file(&path).unwrap();
+    assert!(!log.is_well());
+    let writing = log.hold();
+    assert!(!log.is_well());
+    drop(writing);
+    assert_eq!(log.health(), Some(("audit", serde_json::to_value(standing).unwrap())));
+}
+
+/// A log of these lines, each with `at`.
+fn log_of(lines: &[serde_json::Value]) -> String {
+    let mut head = Head::default();
+    let mut text = String::new();
+    for (number, line) in lines.iter().enumerate() {
+        let mut line = line.clone();
+        line["at"] = format!("2026-01-01T00:00:{number:02}.000000Z").into();
+        let (line, next) = head.line(&entry::members(&line).unwrap(), &plain());
+        text.push_str(&line);
+        head = next;
+    }
+    text
+}
+
+fn table(text: &str, wanted: &Wanted) -> (u64, String) {
+    let mut out = Vec::new();
+    let lines = show::show(&mut text.as_bytes(), wanted, &mut out).unwrap();
+    (lines, String::from_utf8(out).unwrap())
+}
+
+#[test]
+fn calls_without_an_end_are_told() {
+    let begin =
+        |call: u64| json!({"event": "begin", "call": call, "client": "c", "tool": "t", "arguments": {"n": call}});
+    let end = |call: u64| json!({"event": "call", "call": call, "client": "c", "tool": "t", "outcome": "ok", "arguments": {}});
+    let start = json!({"event": "start"});
+    let text = log_of(&[start.clone(), begin(1), begin(2), end(1), start, begin(1), begin(3), end(2), end(3)]);
+    let whole = look(&text, None).unwrap();
+    assert_eq!((whole.lines, whole.calls, whole.starts, whole.unended), (9, 3, 2, 2));
+    let (said, good) = verify::report(&mut text.as_bytes(), &plain(), None).unwrap();
+    let first = "ok: 3 calls in 9 lines, 2 starts of servers; 2 calls began without an end (the server was killed, or \
+                 serves them now)\n";
+    assert!(good && said.starts_with(first), "{said}");
+    let (lines, shown) = table(&text, &Wanted::default());
+    assert_eq!(
+        (lines, shown.as_str()),
+        (
+            7,
+            "2026-01-01 00:00:00  -- start\n\
+             2026-01-01 00:00:03  c        t                ok              0.0 ms  {}\n\
+             2026-01-01 00:00:02  c        t                unended           - ms  {\"n\":2}\n\
+             2026-01-01 00:00:04  -- start\n\
+             2026-01-01 00:00:07  c        t                ok              0.0 ms  {}\n\
+             2026-01-01 00:00:08  c        t                ok              0.0 ms  {}\n\
+             2026-01-01 00:00:05  c        t                unended           - ms  {\"n\":1}\n"
+        )
+    );
+    let unended = Wanted { outcome: Some("unended".to_owned()), last: Some(1), ..Wanted::default() };
+    assert_eq!(
+        table(&text, &unended).1,
+        "2026-01-01 00:00:05  c        t                unended           - ms  {\"n\":1}\n"
+    );
+}
+
+#[test]
+fn a_path_is_found_by_what_was_asked_for() {
+    let call = |arguments: serde_json::Value, paths: serde_json::Value| {
+        json!({"event": "call", "call": 1, "client": "c", "tool": "t", "outcome": "failed", "detail": "no_tests",
+            "arguments": arguments, "paths": paths})
+    };
+    let grants = json!([{"client": "b", "path": "/b"}, {"client": "c", "path": "/w"}, {"client": "c", "path": "/x"}]);
+    let text = log_of(&[
+        json!({"event": "start", "grants": grants}),
+        call(json!({"path": "/w/none"}), json!([])),
+        call(json!({"source": "a/b", "destination": "../etc/passwd"}), json!([])),
+        call(json!({"paths": ["/x/one", "two"], "content": "/w/text"}), json!([])),
+        call(json!({"n": 1}), json!([{"path": "../etc/shadow", "access": "denied"}])),
+    ]);
+    let about = |path: &str| {
+        let shown = table(&text, &Wanted { path: Some(path.into()), json: true, ..Wanted::default() });
+        let seqs: Vec<u64> = shown
+            .1
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["seq"].as_u64().unwrap())
+            .collect();
+        assert_eq!(shown.0, seqs.len() as u64);
+        seqs
+    };
+    let asked = ["/w/none", "/w", "/etc", "/etc/passwd", "a", "/x", "/w/two", "/w/text", "shadow", "/b"];
+    let found: [&[u64]; 10] = [&[2], &[2, 3, 4], &[3, 5], &[3], &[3], &[4], &[4], &[], &[5], &[]];
+    assert_eq!(asked.map(about), found);
+    let (_, shown) = table(&text, &Wanted { path: Some("/w/none".into()), ..Wanted::default() });
+    assert_eq!(
+        shown,
+        "2026-01-01 00:00:01  c        t                failed          0.0 ms  [no_tests] {\"path\":\"/w/none\"}\n"
+    );
 }
 
 #[test]
@@ -215,7 +336,7 @@ fn a_table_shows_what_is_wanted_and_steers_no_terminal() {
     let text = lines.concat();
     let shown = |wanted: Wanted| {
         let mut out = Vec::new();
-        show::show(&mut text.as_bytes(), &wanted, &mut out).map(|()| String::from_utf8(out).unwrap())
+        show::show(&mut text.as_bytes(), &wanted, &mut out).map(|_| String::from_utf8(out).unwrap())
     };
     assert_eq!(
         shown(Wanted::default()).unwrap(),

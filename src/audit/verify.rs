@@ -1,5 +1,6 @@
 //! `replay audit verify`: goes through a log line by line and says where its chain breaks, and how.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::BufRead;
 
@@ -9,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::chain::{Hasher, Head, Link, check};
 use super::lines::{Line, Lines};
+use crate::limits::MAX_AUDIT_UNENDED;
 use crate::server::hex;
 use crate::text::count::counted;
 use crate::text::escape::show;
@@ -29,6 +31,8 @@ pub struct Whole {
     pub lines: u64,
     /// Those about calls.
     pub calls: u64,
+    /// Calls that began and have no end: their server was killed, or serves them now.
+    pub unended: u64,
     /// Starts of servers.
     pub starts: u64,
     /// Lines that were torn and made up for.
@@ -48,6 +52,7 @@ struct Said {
     event: String,
     torn_bytes: Option<u64>,
     torn_sha256: Option<String>,
+    call: Option<u64>,
 }
 
 /// The outcome in words for a person, and whether the log is whole. Fails if it cannot be read.
@@ -70,6 +75,10 @@ pub fn report(input: &mut impl BufRead, hasher: &Hasher, head: Option<&str>) -> 
         counted(whole.starts, "start of a server", "starts of servers")
     );
     // Writing to a String cannot fail.
+    if whole.unended > 0 {
+        let calls = counted(whole.unended, "call", "calls");
+        let _ = write!(text, "; {calls} began without an end (the server was killed, or serves them now)");
+    }
     if whole.torn > 0 {
         let _ = write!(text, ", {} torn and made up for", counted(whole.torn, "line", "lines"));
     }
@@ -88,6 +97,8 @@ pub fn verify(input: &mut impl BufRead, hasher: &Hasher, head: Option<&str>) -> 
     let mut lines = Lines::new(input);
     let mut whole = Whole::default();
     let mut number = 0;
+    // Of the server whose lines these are; numbers start anew with each.
+    let mut begun = BTreeSet::new();
     while let Some(line) = lines.read()? {
         number += 1;
         let fault = |what: String| Ok(Err(Fault { line: number, what }));
@@ -118,8 +129,22 @@ pub fn verify(input: &mut impl BufRead, hasher: &Hasher, head: Option<&str>) -> 
             return fault("it is no line of an audit log".to_owned());
         };
         match event.event.as_str() {
-            "call" => whole.calls += 1,
-            "start" => whole.starts += 1,
+            "call" => {
+                whole.calls += 1;
+                event.call.map(|call| begun.remove(&call));
+            }
+            "begin" => {
+                begun.extend(event.call);
+                // Only a log that was made up has so many.
+                if begun.len() > MAX_AUDIT_UNENDED {
+                    begun.pop_first();
+                    whole.unended += 1;
+                }
+            }
+            "start" => {
+                whole.starts += 1;
+                whole.unended += std::mem::take(&mut begun).len() as u64;
+            }
             _ => {}
         }
         whole.lines += 1;
@@ -140,6 +165,7 @@ pub fn verify(input: &mut impl BufRead, hasher: &Hasher, head: Option<&str>) -> 
     if number == 0 {
         return Ok(Err(Fault { line: 1, what: "the log is empty".to_owned() }));
     }
+    whole.unended += begun.len() as u64;
     Ok(Ok(whole))
 }
 

@@ -14,7 +14,7 @@ use crate::server::Ending;
 #[command(next_help_heading = "Audit")]
 pub struct AuditArgs {
     /// Add a line for each call to this file, chained by hashes, before the call is answered; no call is served that cannot be
-    /// written down. The file must lie where no agent reaches it
+    /// written down. Below an allowed directory the file is hidden from tools and commands
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub audit: Option<PathBuf>,
     /// Chain the lines with HMAC-SHA256 and the key in this file, so that whoever can write the log cannot write it anew.
@@ -22,6 +22,9 @@ pub struct AuditArgs {
     #[arg(long, requires = "audit", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub audit_key: Option<PathBuf>,
 }
+
+/// The outcome of a call that began and has no end, as `replay audit show` has it.
+pub const UNENDED: &str = "unended";
 
 /// Lines at the end of a log.
 const LAST: Range = Range { min: 1, max: limits::MAX_AUDIT_LAST };
@@ -52,17 +55,21 @@ pub enum AuditAction {
     },
 }
 
+fn outcomes() -> impl Iterator<Item = &'static str> {
+    Ending::ALL.map(Ending::as_str).into_iter().chain([UNENDED])
+}
+
 /// Which calls are shown, and how.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Wanted {
     /// Those of this tool
     #[arg(long, value_name = "NAME")]
     pub tool: Option<String>,
-    /// Those that touched this path or something below it; a relative one is compared with the end
+    /// Those that touched or asked for this path or something below it; a relative one is compared with the end
     #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     pub path: Option<PathBuf>,
-    /// Those that ended so
-    #[arg(long, value_name = "OUTCOME", value_parser = PossibleValuesParser::new(Ending::ALL.map(Ending::as_str)))]
+    /// Those that ended so; `unended` are those that began and whose server was killed, or serves them now
+    #[arg(long, value_name = "OUTCOME", value_parser = PossibleValuesParser::new(outcomes()))]
     pub outcome: Option<String>,
     /// Those of this client: the name of a token, or stdio
     #[arg(long, value_name = "NAME")]

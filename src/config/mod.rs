@@ -26,7 +26,7 @@ use crate::calls::Reach;
 use crate::cli::{CallsAction, Errors, Isolation, LogLevel, NetworkArg, OnMissArg, Options, ToolsetArg};
 use crate::fs::Durability;
 use crate::limits;
-use crate::policy::{Access, Grant};
+use crate::policy::{Access, Grant, Hidden};
 use crate::server::ErrorStyle;
 use crate::tools::{TOOLS, Toolset};
 use crate::transport::Limits;
@@ -38,6 +38,8 @@ pub struct Config {
     pub grants: Vec<Grant>,
     /// Paths to keep read-only, beside the defaults.
     pub protect: Vec<PathBuf>,
+    /// Files of the operator's that no agent may see, should they lie in an allowed directory.
+    pub hidden: Vec<Hidden>,
     /// What the walls around commands shall be.
     pub sandbox: SandboxConfig,
     /// Where the private directory of commands is made.
@@ -159,6 +161,7 @@ impl Config {
         Ok(Self {
             calls: CallsConfig::resolve(&toolsets, options.isolation),
             protect: options.protect.iter().chain(&profile.protect).map(|path| absolute(&here, path)).collect(),
+            hidden: Vec::new(),
             sandbox: SandboxConfig::resolve(options, &profile, &world, &grants)?,
             temporary: std::env::temp_dir(),
             grants,

@@ -463,6 +463,7 @@ fn plan_of_nothing() -> Plan {
         tier: Tier::Off,
         network: Network::Host,
         roots: vec![],
+        hidden: Vec::new(),
         protected: vec![],
         system: vec![],
         public: Vec::new(),

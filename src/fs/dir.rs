@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, fstat, openat, statat}
 use rustix::io::Errno;
 
 use crate::limits::LIST_BUFFER_BYTES;
-use crate::policy::{Checked, Kind, Read};
+use crate::policy::{Checked, Kind, Read, Rules};
 
 use super::error::FsError;
 use super::info::{Info, info_of};
@@ -32,12 +32,13 @@ pub(super) const LIST: OFlags =
 const READ_FILE: OFlags =
     OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// All entries, sorted by the bytes of their names.
+/// All entries but what is hidden, sorted by the bytes of their names.
 pub fn entries(dir: &Checked<Read>) -> Result<Vec<DirEntry>, FsError> {
     let failed = |errno| FsError::of(dir.shown(), "list", errno);
     // A handle of its own: the position in a directory belongs to the open file, and two listings would share it.
     let own = openat(dir, ".", LIST, Mode::empty()).map_err(failed)?;
     let mut entries = list(&own).map_err(failed)?;
+    entries.retain(|entry| !is_hidden(dir.rules(), &own, entry.name.as_bytes(), entry.inode));
     entries.sort_unstable();
     Ok(entries)
 }
@@ -97,6 +98,13 @@ pub(super) fn each_entry(
         visit(RawEntry { name, kind, inode: entry.ino(), was_asked })?;
     }
     Ok(())
+}
+
+/// Whether an entry of this directory, as the directory gives it, is hidden.
+pub(super) fn is_hidden(rules: &Rules, dir: impl AsFd, name: &[u8], inode: u64) -> bool {
+    rules.may_be_hidden(name, inode)
+        && statat(dir, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT)
+            .is_ok_and(|stat| rules.is_hidden((stat.st_dev, stat.st_ino)))
 }
 
 /// Which version of a regular file an entry is at this moment.

@@ -12,7 +12,7 @@ use crate::limits::{MAX_WALK_DEPTH, REMOVE_RETRIES};
 use crate::policy::{Checked, Entry, Kind};
 
 use super::descent::{Descent, Step};
-use super::dir::LIST;
+use super::dir::{LIST, is_hidden};
 use super::error::FsError;
 
 /// What a delete removed.
@@ -97,7 +97,13 @@ impl Removal<'_> {
             return Err(FsError::Cancelled { path: self.shown() });
         }
         let (name, kind) = match step {
-            Step::Entry(entry) => (entry.name, entry.kind),
+            Step::Entry(entry) => {
+                let dir = descent.dir().map_err(|errno| self.failed(errno))?;
+                if is_hidden(self.entry.rules(), dir, entry.name.as_bytes(), entry.inode) {
+                    return Err(self.protected(self.entry.place().join(&self.below).join(entry.name)));
+                }
+                (entry.name, entry.kind)
+            }
             Step::Left(name) => {
                 self.below.pop();
                 let dir = descent.dir().map_err(|errno| self.failed(errno))?;

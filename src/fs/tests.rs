@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests lay out trees")]
 
 mod changing;
+mod hidden;
 mod moving;
 mod race;
 mod reading;

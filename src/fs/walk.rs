@@ -17,9 +17,9 @@ use rustix::io::Errno;
 
 use crate::cancel::CancelToken;
 use crate::limits::{MAX_WALK_DEPTH, MAX_WALK_OPEN_DIRS, MAX_WALK_THREADS, MAX_WALK_WAITING_BYTES, WALK_BATCH_FILES};
-use crate::policy::{Checked, Kind, Read};
+use crate::policy::{Checked, Kind, Read, Rules};
 
-use super::dir::{LIST, open_file, version_of};
+use super::dir::{LIST, is_hidden, open_file, version_of};
 use super::dirs::reopen;
 use super::error::FsError;
 use super::ignores::Ignores;
@@ -100,6 +100,7 @@ pub struct Found<'a> {
     inode: u64,
     place: usize,
     dir: BorrowedFd<'a>,
+    rules: &'a Rules,
 }
 
 impl Found<'_> {
@@ -135,7 +136,10 @@ impl Found<'_> {
 
     /// Opens it for reading if it is a regular file at this moment; anything else is an error at once.
     pub fn open(&self) -> io::Result<OpenFile> {
-        Ok(open_file(self.dir, self.name())?)
+        let file = open_file(self.dir, self.name())?;
+        let Version { device, inode, .. } = file.version;
+        // It may have got its name since the directory was listed.
+        if self.rules.is_hidden((device, inode)) { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(file) }
     }
 
     /// Its metadata; a link is not followed. `None` if it is gone.
@@ -440,7 +444,8 @@ impl<V: Visitor> Walker<'_, V> {
             own.path.truncate(place.rel.len());
             own.path.extend_from_slice(listed.name);
             let (name, at) = (place.rel.len(), step.place());
-            let found = Found { rel: &own.path, name, kind: listed.kind, inode: listed.inode, place: at, dir };
+            let (kind, inode, rules) = (listed.kind, listed.inode, &**self.start.rules());
+            let found = Found { rel: &own.path, name, kind, inode, place: at, dir, rules };
             self.visitor.visit(&mut own.local, out, &found, notes);
         }
     }
@@ -470,7 +475,7 @@ impl<V: Visitor> Walker<'_, V> {
             self.visitor.unreadable(out, rel.strip_suffix(b"/").unwrap_or(&rel));
             return None;
         };
-        let inside = Inside { walker: self, ignores: ignores.as_deref(), depth: depth + 1 };
+        let inside = Inside { walker: self, dir: &handle, ignores: ignores.as_deref(), depth: depth + 1 };
         let steps = inside.steps(&entries, &rel, own, out);
         self.open.fetch_add(1, Ordering::Relaxed);
         let dir = Some(Arc::new(Dir { handle, open: Arc::clone(&self.open) }));
@@ -482,6 +487,7 @@ impl<V: Visitor> Walker<'_, V> {
 /// What decides about the entries of one directory.
 struct Inside<'a, V> {
     walker: &'a Walker<'a, V>,
+    dir: &'a OwnedFd,
     ignores: Option<&'a Ignores>,
     /// Of its entries.
     depth: usize,
@@ -501,7 +507,11 @@ impl<V: Visitor> Inside<'_, V> {
             }
             own.path.truncate(rel.len());
             own.path.extend_from_slice(listed.name);
-            let take = self.take(&own.path, listed.name, listed.kind);
+            let take = if is_hidden(self.walker.start.rules(), self.dir, listed.name, listed.inode) {
+                Take::Nothing
+            } else {
+                self.take(&own.path, listed.name, listed.kind)
+            };
             if !listed.below && take != Take::Nothing {
                 own.steps.push(Step::new(place, false));
             }

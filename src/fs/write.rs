@@ -192,6 +192,9 @@ fn open_old(dir: &OwnedFd, target: &Checked<Write>) -> Result<Old, FsError> {
     let failed = |errno| FsError::of(target.shown(), "replace", errno);
     let file = openat(dir, target.name(), OPEN_OLD, Mode::empty()).map_err(failed)?;
     let stat = fstat(&file).map_err(failed)?;
+    if target.rules().is_hidden((stat.st_dev, stat.st_ino)) {
+        return Err(FsError::Protected { path: target.shown().into(), protected: target.place().into() });
+    }
     match Kind::from(FileType::from_raw_mode(stat.st_mode)) {
         Kind::File => Ok(Old { file, stat }),
         Kind::Directory => Err(FsError::IsDirectory { path: target.shown().into() }),

@@ -20,5 +20,7 @@ pub const MAX_AUDIT_GRANTS: usize = 128;
 pub const MAX_AUDIT_KEY_BYTES: u64 = 4096;
 /// Shortest key of an audit log, in bytes.
 pub const MIN_AUDIT_KEY_BYTES: usize = 16;
+/// Calls without an end that are kept in mind while a log is read; no server has so many at once.
+pub const MAX_AUDIT_UNENDED: usize = 65_536;
 /// Most lines that `replay audit show --last` takes.
 pub const MAX_AUDIT_LAST: u64 = 10_000;

@@ -24,6 +24,7 @@ pub struct Read {
     pub(super) handle: OwnedFd,
     pub(super) stat: Stat,
     pub(super) writable: bool,
+    pub(super) rules: Arc<Rules>,
 }
 
 /// A place whose metadata may be looked at: an `O_PATH` handle, of whatever kind.
@@ -84,6 +85,10 @@ impl Checked<Read> {
     /// A regular file or a directory: nothing else is ever opened for reading.
     pub fn kind(&self) -> Kind {
         Kind::from(rustix::fs::FileType::from_raw_mode(self.how.stat.st_mode))
+    }
+
+    pub(crate) fn rules(&self) -> &Arc<Rules> {
+        &self.how.rules
     }
 
     /// Size in bytes when it was opened.

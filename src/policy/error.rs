@@ -39,6 +39,12 @@ pub enum PolicyError {
         /// The protected path that stands in the way.
         protected: PathBuf,
     },
+    /// A file of the operator's that lies in an allowed directory, or its place.
+    #[error("{} is kept from agents: it belongs to the operator", Quoted(.path))]
+    Hidden {
+        /// The path as requested.
+        path: PathBuf,
+    },
     /// Removing or moving an allowed directory, or what contains one.
     #[error("{} is an allowed directory or contains one: it cannot be deleted, moved or replaced", Quoted(.path))]
     AllowedDirectory {
@@ -134,6 +140,7 @@ impl PolicyError {
             Self::Denied { allowed, .. } if allowed.is_empty() => NO_DIRECTORY.into(),
             Self::Denied { allowed, .. } => format!("allowed directories: {allowed}").into(),
             Self::ReadOnly { allowed, .. } => format!("write below a read-write directory; allowed: {allowed}").into(),
+            Self::Hidden { .. } => "no tool reads or changes it; go on without it, or choose another path".into(),
             // What a shell or a browser would have replaced is an ordinary name here.
             Self::NotFound { path } if path.iter().any(|part| part == "~") => {
                 "`~` is not expanded; give an absolute path, or one below the first allowed directory".into()

@@ -12,7 +12,7 @@ use rustix::fs::{CWD, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, openat};
 use rustix::io::Errno;
 
 use super::error::StartError;
-use super::rules::{Name, PROTECTED_BY_DEFAULT, Protected, RootRule, Rules, below};
+use super::rules::{Hidden, Name, PROTECTED_BY_DEFAULT, Protected, RootRule, Rules, below};
 use super::{Policy, spelling::Spelling};
 
 /// The type of a sysfs filesystem (statfs(2)).
@@ -69,6 +69,11 @@ impl Policy {
     /// `protect` adds protected paths (absolute, below an allowed directory) to the defaults below each
     /// read-write directory: `.git/hooks`, `.mcp.json`, `.claude/settings.json`, `.claude/settings.local.json`, `.codex`.
     pub fn open(grants: &[Grant], protect: &[PathBuf]) -> Result<Self, StartError> {
+        Self::open_hiding(grants, protect, &[])
+    }
+
+    /// The same, with files in them that nobody may see.
+    pub fn open_hiding(grants: &[Grant], protect: &[PathBuf], hidden: &[Hidden]) -> Result<Self, StartError> {
         let mut roots: Vec<Root> = Vec::new();
         let mut rules = Rules::default();
         for grant in grants {
@@ -90,9 +95,13 @@ impl Policy {
         }
         let allowed = Arc::from(rules.describe());
         let mut policy = Self { roots, rules: Arc::new(rules), allowed };
-        let protected = policy.protected_paths(protect)?;
+        let mut protected = policy.protected_paths(protect)?;
+        // As protected as any: nothing is made, moved or removed at their places, or above them.
+        let places = hidden.iter().map(|hidden| hidden.path.clone());
+        protected.extend(places.map(|path| Protected { path, any_case: false, asked: false }));
         if let Some(rules) = Arc::get_mut(&mut policy.rules) {
             rules.protected = protected;
+            rules.hidden = hidden.to_vec();
         }
         Ok(policy)
     }

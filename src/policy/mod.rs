@@ -29,6 +29,7 @@ pub(crate) use error::Quoted;
 pub use error::{PolicyError, StartError};
 pub use grant::{Access, Grant, Root};
 pub use kind::Kind;
+pub use rules::Hidden;
 pub(crate) use rules::{Id, Rules};
 pub use touched::{Entered, Record, Touch, Touched, TouchedPath, note};
 
@@ -60,9 +61,15 @@ impl Policy {
         self.roots.first()
     }
 
-    /// The protected paths: absolute, as given and as they are without links. They need not exist.
+    /// The protected paths: absolute, as given and as they are without links. They need not exist. What is hidden is not
+    /// among them.
     pub fn protected(&self) -> impl Iterator<Item = &Path> {
-        self.rules.protected.iter().map(|p| p.path.as_path())
+        self.rules.protected.iter().map(|p| p.path.as_path()).filter(|path| !self.rules.hides(path))
+    }
+
+    /// What is hidden and lies in an allowed directory.
+    pub fn hidden(&self) -> impl Iterator<Item = &Hidden> {
+        self.rules.hidden.iter().filter(|hidden| self.rules.over(&hidden.path).is_some())
     }
 
     /// Those of the protected paths that the operator named.
@@ -99,7 +106,7 @@ impl Policy {
         if let Some((root, below)) = self.direct(&spelling) {
             let flags = if spelling.wants_dir { READ | OFlags::DIRECTORY } else { READ };
             match self.open_direct(root, below, flags) {
-                Some(Ok(handle)) => return readable(spelling, handle, self.roots[root].writable()),
+                Some(Ok(handle)) => return self.readable(requested, spelling, handle, self.roots[root].writable()),
                 Some(Err(errno)) => return Err(PolicyError::inside(spelling.into_path(), errno)),
                 None => {}
             }
@@ -117,11 +124,34 @@ impl Policy {
             match opened {
                 // A link has taken the place of what was found: look again.
                 Err(Errno::LOOP) => {}
-                Ok(handle) => return readable(spelling, handle, writable),
+                Ok(handle) => return self.readable(requested, spelling, handle, writable),
                 Err(errno) => return Err(PolicyError::inside(spelling.into_path(), errno)),
             }
         }
         Err(PolicyError::Busy { path: spelling.into_path() })
+    }
+
+    /// Regular files and directories only.
+    fn readable(
+        &self,
+        requested: &Path,
+        spelling: Spelling,
+        handle: OwnedFd,
+        writable: bool,
+    ) -> Result<Checked<Read>, PolicyError> {
+        let stat = match fstat(&handle) {
+            Ok(stat) => stat,
+            Err(errno) => return Err(PolicyError::inside(spelling.into_path(), errno)),
+        };
+        if self.rules.is_hidden((stat.st_dev, stat.st_ino)) {
+            return Err(PolicyError::Hidden { path: requested.into() });
+        }
+        let kind = Kind::from(FileType::from_raw_mode(stat.st_mode));
+        if kind.is_special() {
+            return Err(PolicyError::Special { path: spelling.into_path(), kind });
+        }
+        let rules = Arc::clone(&self.rules);
+        Ok(Checked::new(spelling.into_path(), Read { handle, stat, writable, rules }))
     }
 
     /// Opens anything for its metadata alone, unreadable files and named pipes too. Links are followed while they stay inside.
@@ -297,6 +327,9 @@ impl Policy {
         };
         let name = OsStr::from_bytes(name);
         let kind = match statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) if self.rules.is_hidden((stat.st_dev, stat.st_ino)) => {
+                return Err(PolicyError::Hidden { path: spelling.clone().into_path() });
+            }
             Ok(stat) => Some(Kind::from(FileType::from_raw_mode(stat.st_mode))),
             Err(Errno::NOENT) => None,
             Err(errno) => return Err(PolicyError::inside(spelling.clone().into_path(), errno)),
@@ -331,6 +364,9 @@ impl Policy {
         if !self.rules.writable(place) {
             return Err(PolicyError::ReadOnly { path: requested.into(), allowed: Arc::clone(&self.allowed) });
         }
+        if self.rules.hides(place) {
+            return Err(PolicyError::Hidden { path: requested.into() });
+        }
         if let Some(protected) = self.rules.protecting(place) {
             return Err(PolicyError::Protected { path: requested.into(), protected: protected.into() });
         }
@@ -347,6 +383,7 @@ impl Policy {
 
     fn halted(&self, requested: &Path, spelling: &Spelling, halt: Halt) -> PolicyError {
         match halt {
+            Halt::Hidden => PolicyError::Hidden { path: requested.into() },
             Halt::Outside => PolicyError::Denied { path: requested.into(), allowed: Arc::clone(&self.allowed) },
             Halt::Errno(errno) => PolicyError::inside(spelling.clone().into_path(), errno),
             Halt::Raced => PolicyError::Busy { path: spelling.clone().into_path() },
@@ -382,19 +419,6 @@ struct DirectEntry {
     name: OsString,
     place: PathBuf,
     kind: Option<Kind>,
-}
-
-/// Regular files and directories only.
-fn readable(spelling: Spelling, handle: OwnedFd, writable: bool) -> Result<Checked<Read>, PolicyError> {
-    let stat = match fstat(&handle) {
-        Ok(stat) => stat,
-        Err(errno) => return Err(PolicyError::inside(spelling.into_path(), errno)),
-    };
-    let kind = Kind::from(FileType::from_raw_mode(stat.st_mode));
-    if kind.is_special() {
-        return Err(PolicyError::Special { path: spelling.into_path(), kind });
-    }
-    Ok(Checked::new(spelling.into_path(), Read { handle, stat, writable }))
 }
 
 type Target = (Arc<OwnedFd>, Vec<OsString>, OsString, PathBuf);

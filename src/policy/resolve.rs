@@ -28,6 +28,8 @@ use super::spelling::{Spelling, parts};
 pub(super) enum Halt {
     /// It led out of the allowed directories.
     Outside,
+    /// It came upon what is hidden, or the place of it.
+    Hidden,
     /// An error met inside.
     Errno(Errno),
     /// What was there a moment ago is not any more; the whole walk may be tried again.
@@ -248,7 +250,11 @@ impl<'a> Walk<'a> {
                 return Ok(());
             }
         };
-        let kind = Kind::from(FileType::from_raw_mode(fstat(&handle).map_err(Halt::Errno)?.st_mode));
+        let stat = fstat(&handle).map_err(Halt::Errno)?;
+        if self.policy.rules.is_hidden((stat.st_dev, stat.st_ino)) || self.policy.rules.hides(&next) {
+            return Err(Halt::Hidden);
+        }
+        let kind = Kind::from(FileType::from_raw_mode(stat.st_mode));
         match kind {
             _ if last && self.keep_last => {
                 self.tail.push(part.into());

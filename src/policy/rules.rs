@@ -20,6 +20,8 @@ pub(crate) struct Rules {
     pub(super) roots: Vec<RootRule>,
     pub(super) names: Vec<Name>,
     pub(super) protected: Vec<Protected>,
+    /// Each of them is protected as well.
+    pub(super) hidden: Vec<Hidden>,
     /// How many directories were moved to a place above a protected path. What was opened before such a move may lie
     /// elsewhere than was checked, so creating takes this for reading and such a move takes it for writing.
     era: RwLock<u64>,
@@ -46,6 +48,15 @@ pub(super) struct Protected {
     pub(super) any_case: bool,
     /// Whether the operator named it, beside or instead of the defaults.
     pub(super) asked: bool,
+}
+
+/// A file of the operator's that no agent may see, wherever it lies, such as the audit log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hidden {
+    /// Where it is: absolute, without links.
+    pub path: PathBuf,
+    /// Which file it is, `st_dev` and `st_ino` of stat(2), so that no other name of it leads there either.
+    pub id: (u64, u64),
 }
 
 impl Protected {
@@ -105,6 +116,23 @@ impl Rules {
             let below = p.starts_with(&p.path, place).then(|| p.path.components().skip(depth).collect::<PathBuf>())?;
             (!below.as_os_str().is_empty()).then_some((p.path.as_path(), below))
         })
+    }
+
+    /// Whether a place is, or lies below, where something hidden is, whatever is there now.
+    pub(crate) fn hides(&self, place: &Path) -> bool {
+        self.hidden.iter().any(|hidden| place.starts_with(&hidden.path))
+    }
+
+    /// Whether this is something hidden, by whatever name it was reached.
+    pub(crate) fn is_hidden(&self, id: Id) -> bool {
+        self.hidden.iter().any(|hidden| hidden.id == id)
+    }
+
+    /// Whether an entry of a directory may be something hidden, by what the directory says of it: then `is_hidden` decides.
+    /// An inode number is not enough, nor can it be relied on: overlayfs lists others than stat(2) has.
+    pub(crate) fn may_be_hidden(&self, name: &[u8], inode: u64) -> bool {
+        let names = |hidden: &Hidden| hidden.path.file_name().is_some_and(|known| known.as_bytes() == name);
+        self.hidden.iter().any(|hidden| hidden.id.1 == inode || names(hidden))
     }
 
     /// When a place is looked at; see [`Rules::hold`].

@@ -149,6 +149,7 @@ pub(super) fn note_refusal(error: &PolicyError) {
     if let PolicyError::Denied { path, .. }
     | PolicyError::ReadOnly { path, .. }
     | PolicyError::Protected { path, .. }
+    | PolicyError::Hidden { path }
     | PolicyError::AllowedDirectory { path } = error
     {
         note(path, None, Touch::Denied);

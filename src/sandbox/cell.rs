@@ -102,6 +102,10 @@ impl Cells {
                 (Some(Walls::in_view(&plan)?), view::home(&plan).into(), view::TMP.into())
             }
             Tier::Landlock => {
+                if let Some(hidden) = plan.hidden.first() {
+                    let path = hidden.path.as_path().display();
+                    return Err(Fault::because("Landlock", &format!("it cannot hide `{path}` from commands")));
+                }
                 if let Some(open) = super::explain::unenforceable(&plan, Asked::default()).first() {
                     return Err(Fault::because("Landlock", &open.describe()));
                 }

@@ -17,6 +17,7 @@ pub mod environment;
 mod etc;
 pub mod explain;
 pub mod fault;
+mod hidden;
 pub mod intercept;
 pub mod landlock;
 mod launcher;

@@ -50,7 +50,7 @@ impl Network {
     }
 }
 
-/// A directory by its true path, and which one it is, so that another one that took its name is noticed.
+/// A directory or file by its true path, and which one it is, so that another one that took its name is noticed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// Absolute, without links.
@@ -99,6 +99,9 @@ pub struct Plan {
     pub roots: Vec<PlannedRoot>,
     /// Paths below read-write roots that stay read-only; they need not exist.
     pub protected: Vec<RawString>,
+    /// Files below allowed directories that commands must not reach by any name: true path and which file. Only
+    /// [`Tier::Namespaces`] can hide them.
+    pub hidden: Vec<Place>,
     /// Directories (or single files) that hold programs: read-only and executable, none of them need exist.
     pub system: Vec<RawString>,
     /// What of /etc everybody may read ([`super::landlock::public_entries`]), for [`Tier::Landlock`]: looked up by the

@@ -22,6 +22,7 @@ use rustix::mount::{
 
 use super::etc;
 use super::fault::{Fault, Step};
+use super::hidden;
 use super::plan::{Network, Place, Plan};
 use super::sys::{self, MountAttributes, SingleThread};
 use crate::limits::{CERTIFICATES_BYTES, SHARED_MEMORY_BYTES, VIEW_ROOT_BYTES};
@@ -110,6 +111,7 @@ pub fn enter(plan: &Plan, alone: &SingleThread) -> Result<Option<Pid>, Fault> {
         sys::mount_setattr(way.as_fd(), MountAttributes::READ_ONLY, false)
             .step("make the way to a directory read-only")?;
     }
+    hidden::cover(plan)?;
     let root = open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).step("open /")?;
     sys::mount_setattr(root.as_fd(), MountAttributes::READ_ONLY, false).step("make the new root read-only")?;
     Ok(copying)
@@ -218,6 +220,16 @@ pub fn nail(above: &OwnedFd, dir: OwnedFd) -> Result<Option<OwnedFd>, Fault> {
         return Ok(Some(dir));
     }
     mount_on_itself(&dir, None).step(step)
+}
+
+/// Mounts something that opens for nobody, for reading or writing, over an open file.
+pub fn cover(file: &OwnedFd) -> io::Result<()> {
+    let nothing = clone_tree(Path::new("/dev/null"))?;
+    // A device on a mount without devices: EACCES for everybody, root too (`may_open_dev` in the kernel's fs/namei.c).
+    let attributes = MountAttributes::READ_ONLY.and(MountAttributes::NO_SET_UID).and(MountAttributes::NO_DEVICES);
+    sys::mount_setattr(nothing.as_fd(), attributes, true)?;
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    Ok(move_mount(&nothing, "", file, "", flags)?)
 }
 
 /// `None` if it has no name any more.

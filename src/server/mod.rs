@@ -28,7 +28,7 @@ pub use session::{Admission, ClientInfo, Session, Ticket, stateless_revisions};
 pub use traced::{Traced, Way};
 
 use crate::protocol::Revision;
-use crate::tools::{Registry, Services};
+use crate::tools::{Hints, Registry, Services};
 
 /// How a tool's failure is reported to handshake revisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,6 +63,12 @@ impl Server {
     /// The names of the tools, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.registry.iter().map(crate::tools::Callable::name)
+    }
+
+    /// The names of those that run programs or change something.
+    pub fn names_of_changing(&self) -> impl Iterator<Item = &str> {
+        let changing = self.registry.iter().filter(|tool| tool.hints() != Hints::Observes);
+        changing.map(crate::tools::Callable::name)
     }
 
     /// The tools, as clients of this revision see them: a `ListToolsResult`.

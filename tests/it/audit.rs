@@ -36,6 +36,12 @@ pub fn lines(tree: &Tree) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
+/// One line for each call, and what is about none.
+pub fn without_begins(mut lines: Vec<Value>) -> Vec<Value> {
+    lines.retain(|line| line["event"] != "begin");
+    lines
+}
+
 /// `replay audit ARGS`.
 pub fn audit(tree: &Tree, args: &[&str]) -> (i32, String) {
     let program = Command::new(env!("CARGO_BIN_EXE_replay")).arg("audit").args(args).current_dir(tree.root()).output();
@@ -71,9 +77,18 @@ fn each_call_is_a_line_before_it_is_answered() {
         ] {
             let before = lines(&tree).len();
             server.call(tool, arguments);
-            assert_eq!(lines(&tree).len(), before + 1, "{tool}");
+            let events: Vec<Value> =
+                lines(&tree).split_off(before).into_iter().map(|line| line["event"].clone()).collect();
+            let expected: &[&str] = if tool == "write_file" { &["begin", "call"] } else { &["call"] };
+            assert_eq!(events, expected, "{tool}");
         }
-        let found = lines(&tree);
+        let begun = lines(&tree).into_iter().find(|line| line["event"] == "begin").unwrap();
+        assert_eq!(
+            (&begun["call"], &begun["tool"], &begun["client"]),
+            (&json!(2), &json!("write_file"), &json!("stdio"))
+        );
+        assert_eq!(begun["arguments"]["path"], tree.text("work/new"));
+        let found = without_begins(lines(&tree));
         assert_eq!(
             members(&found[1..], &["event", "call", "client", "revision", "tool", "outcome", "code"]),
             [
@@ -104,7 +119,7 @@ fn each_call_is_a_line_before_it_is_answered() {
         server.wait_exit();
         assert_eq!(lines(&tree).last().unwrap()["event"], "end");
         let (status, text) = audit(&tree, &["verify", "logs/audit.jsonl"]);
-        assert!(status == 0 && text.starts_with("ok: 7 calls in 9 lines, 1 start of a server\n"), "{text}");
+        assert!(status == 0 && text.starts_with("ok: 7 calls in 10 lines, 1 start of a server\n"), "{text}");
     }
 }
 
@@ -171,14 +186,40 @@ fn one_server_has_one_log_out_of_reach() {
         server.stderr()
     };
     assert!(refused(&["--audit", "logs/audit.jsonl"]).contains("another server writes to it"));
-    for inside in ["work/log", "logs/inside/log"] {
-        let said = refused(&["--tools", "files", "--audit", inside]);
-        assert!(said.contains("lies where an agent could reach it") && said.contains("an allowed directory"), "{said}");
-    }
     assert!(refused(&["--audit", "logs/linked"]).contains("it has 2 names"));
+    tree.link(tree.path("logs"), "work/out").dir("work/open");
+    std::fs::set_permissions(tree.path("work/open"), PermissionsExt::from_mode(0o777)).unwrap();
+    let said = refused(&["--tools", "files", "--audit", "work/out/new"]);
+    assert!(said.contains("/work/out`, which an agent could lead elsewhere"), "{said}");
+    assert!(
+        refused(&["--tools", "files", "--audit", "work/open/log"]).contains("others may put another file in its place")
+    );
+    assert!(refused(&["--tools", "files", "--audit", "none/log"]).contains("/none` does not exist; make it first"));
+    let said = refused(&["--audit", "work/log", "--sandbox", "off"]);
+    assert!(said.contains("only the tier of namespaces can hide it") && said.contains("(--sandbox off)"), "{said}");
+    // Below an allowed directory they are hidden.
+    for inside in ["work/log", "logs/inside/ro/log"] {
+        let mut server = Server::open(
+            &tree,
+            NEWEST_HANDSHAKE,
+            &["--tools", "files", "--allow", &work, "--audit", inside, "--audit-key", "work/key"],
+        );
+        for (tool, path) in
+            [("read_file", inside), ("read_file", "work/key"), ("delete_file", inside), ("write_file", inside)]
+        {
+            let arguments = if tool == "write_file" {
+                json!({"path": tree.text(path), "content": ""})
+            } else {
+                json!({"path": tree.text(path)})
+            };
+            let reply = server.call(tool, arguments);
+            assert_eq!(reply.code(), -32001, "{tool} {path}: {}", reply.whole());
+        }
+    }
     assert!(refused(&["--audit", "logs/new", "--sandbox", "off"]).contains("commands that run without walls"));
+    tree.hard_link("work/key", "work/second");
     let said = refused(&["--tools", "files", "--audit", "logs/new", "--audit-key", "work/key"]);
-    assert!(said.contains("--audit-key `work/key` lies where an agent could reach it"), "{said}");
+    assert!(said.contains("--audit-key: it has 2 names"), "{said}");
     drop(first);
 }
 
@@ -200,7 +241,7 @@ fn no_call_is_served_that_cannot_be_written_down() {
         let path = tree.text(&format!("work/{name}"));
         server.call("write_file", json!({"path": path, "content": "new"})).failure().map(|failure| failure.message)
     };
-    // The first whose line has no room is done and not answered, the next one is not done.
+    // The first whose last line has no room is done and not answered; if its first line has none it is not done.
     let mut number = 0;
     let said = loop {
         number += 1;
@@ -209,9 +250,10 @@ fn no_call_is_served_that_cannot_be_written_down() {
         }
         assert!(number < 100, "16 KiB hold 100 lines");
     };
-    assert!(said.contains("No space left on device") && said.contains("what it did stands"), "{said}");
+    let is_done = tree.path(format!("work/{number}")).exists();
+    let consequence = if is_done { "what it did stands" } else { "nothing of this call was done" };
+    assert!(said.contains("No space left on device") && said.contains(consequence), "{said}");
     assert!(!said.contains(&logs), "{said}");
-    assert!(tree.path(format!("work/{number}")).exists());
     let refused = write(&mut server, "not").unwrap();
     assert!(refused.contains("nothing of this call was done"), "{refused}");
     assert!(!tree.path("work/not").exists());
@@ -224,5 +266,34 @@ fn no_call_is_served_that_cannot_be_written_down() {
     let text = std::fs::read_to_string(format!("/proc/{pid}/root{logs}/audit.jsonl")).unwrap();
     tree.file("copy", &text);
     let (status, said) = audit(&tree, &["verify", "copy"]);
-    assert!(status == 0 && said.starts_with(&format!("ok: {} calls", number + 1)), "{said}");
+    let calls = number + usize::from(is_done);
+    assert!(
+        status == 0 && said.starts_with(&format!("ok: {calls} calls")) && !said.contains("without an end"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_second_mount_of_the_same_tree_is_no_way_around() {
+    let probe = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "none", "/tmp"]).output();
+    if !probe.is_ok_and(|output| output.status.success()) {
+        assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "private mounts are required");
+        return;
+    }
+    let tree = Tree::new();
+    tree.dir("work/logs").dir("work/again").dir("data").dir("disk/x/data/logs");
+    let at = |path: &str| tree.text(path);
+    let refused = |mount: &str, allow: &str, log: &str| {
+        let script = format!("mount --bind {mount}; exec \"$@\"");
+        let allow = format!("{}:rw", at(allow));
+        let flags = ["--tools", "files", "--allow", &allow, "--audit", log];
+        let mut server = Server::start_under(&tree, &["unshare", "-m", "sh", "-c", &script, "sh"], &flags);
+        assert_eq!(server.wait_exit().code(), Some(2));
+        server.stderr()
+    };
+    let said = refused(&format!("'{}' '{}'", at("work/logs"), at("work/again")), "work", "work/logs/log");
+    assert!(said.contains("another way than by its own name") && said.contains("/work/again`"), "{said}");
+    // The directory that is mounted elsewhere has a name there that is not the log's.
+    let said = refused(&format!("'{}' '{}'", at("disk/x/data"), at("data")), "disk", "data/logs/log");
+    assert!(said.contains("lies where an agent could reach it: below") && said.contains("/disk`"), "{said}");
 }

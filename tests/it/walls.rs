@@ -192,6 +192,11 @@ impl Walls {
 
 /// Starts a server on the usual directories of a tree.
 fn serve(tree: &Tree, setting: Setting, flags: &[&str], variables: &[(&str, &str)]) -> Server {
+    started(tree, setting, flags, variables).opened(NEWEST_HANDSHAKE)
+}
+
+/// The same, before anything is said.
+fn started(tree: &Tree, setting: Setting, flags: &[&str], variables: &[(&str, &str)]) -> Server {
     let (work, docs, tmp) = (format!("{}:rw", tree.text("work")), tree.text("docs"), tree.text("tmp"));
     let user = setting.owner.map(|(user, group)| (format!("--reuid={user}"), format!("--regid={group}")));
     let program = program();
@@ -203,7 +208,7 @@ fn serve(tree: &Tree, setting: Setting, flags: &[&str], variables: &[(&str, &str
     line.extend(["--sandbox", setting.tier.as_str()]);
     line.extend(flags);
     let variables: Vec<_> = [("TMPDIR", tmp.as_str())].into_iter().chain(variables.iter().copied()).collect();
-    Server::start_program(tree, &line, &variables).opened(NEWEST_HANDSHAKE)
+    Server::start_program(tree, &line, &variables)
 }
 
 /// What a reply says of a command that ran.

@@ -1,0 +1,88 @@
+//! A file of the operator's below an allowed directory: known by its place and by which file it is.
+
+use std::os::unix::fs::MetadataExt;
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+use crate::policy::{Access, Grant, Hidden, Policy, PolicyError};
+
+/// A policy over `A` in which `A/sub/log` is hidden.
+fn hiding(tree: &Fixture) -> Policy {
+    std::fs::create_dir_all(tree.at("A/sub")).unwrap();
+    std::fs::write(tree.at("A/sub/log"), "secret").unwrap();
+    let known = std::fs::metadata(tree.at("A/sub/log")).unwrap();
+    let hidden = Hidden { path: tree.at("A/sub/log"), id: (known.dev(), known.ino()) };
+    let grant = Grant { path: tree.at("A"), access: Access::ReadWrite };
+    Policy::open_hiding(&[grant], &[], &[hidden]).unwrap()
+}
+
+fn is_hidden<T>(result: Result<T, PolicyError>) -> bool {
+    matches!(result, Err(PolicyError::Hidden { .. }))
+}
+
+/// What each use of this path comes to: whether it is denied as hidden.
+fn denied(policy: &Policy, path: &std::path::Path) -> [bool; 6] {
+    [
+        is_hidden(policy.read(path)),
+        is_hidden(policy.look(path)),
+        is_hidden(policy.write(path)),
+        is_hidden(policy.entry(path)),
+        is_hidden(policy.destination(path)),
+        is_hidden(policy.create_dir(path)),
+    ]
+}
+
+fn listed(policy: &Policy, path: &std::path::Path) -> Vec<String> {
+    let dir = policy.read(path).unwrap();
+    let listed = entries(&dir).unwrap();
+    let mut names: Vec<String> = listed.into_iter().map(|entry| entry.name.into_string().unwrap()).collect();
+    let cancel = CancelToken::new();
+    let options = TreeOptions {
+        max_depth: 1,
+        max_entries: 100,
+        respect_gitignore: false,
+        keep: &|_, _| true,
+        closed: &[],
+        cancel: &cancel,
+    };
+    let walked = super::tree(&dir, &options).unwrap().entries;
+    let walked: Vec<String> = walked.into_iter().map(|entry| entry.name.into_string().unwrap()).collect();
+    assert_eq!(names, walked);
+    names.sort();
+    names
+}
+
+#[test]
+fn nothing_is_done_with_it_at_its_place() {
+    let tree = Fixture::new();
+    let policy = hiding(&tree);
+    std::fs::write(tree.at("A/sub/other"), "").unwrap();
+    tree.link("A/link", "sub/log");
+    assert_eq!(denied(&policy, &tree.at("A/sub/log")), [true; 6]);
+    assert_eq!(denied(&policy, &tree.at("A/sub/../sub/log")), [true; 6]);
+    // The link itself is anybody's.
+    assert_eq!(denied(&policy, &tree.at("A/link")), [true, true, true, false, false, true]);
+    assert!(is_hidden(policy.write(tree.at("A/sub/log/x"))));
+    assert!(!listed(&policy, &tree.at("A/sub")).contains(&"log".to_owned()));
+    assert!(listed(&policy, &tree.at("A/sub")).contains(&"other".to_owned()));
+    assert!(matches!(policy.entry(tree.at("A/sub")), Err(PolicyError::Protected { .. })));
+    // Also where nothing is any more.
+    std::fs::remove_file(tree.at("A/sub/log")).unwrap();
+    assert_eq!(denied(&policy, &tree.at("A/sub/log"))[2..], [true, true, true, true]);
+}
+
+#[test]
+fn it_is_known_by_any_other_name() {
+    let tree = Fixture::new();
+    let policy = hiding(&tree);
+    std::fs::create_dir_all(tree.at("A/moved")).unwrap();
+    std::fs::rename(tree.at("A/sub/log"), tree.at("A/moved/name")).unwrap();
+    assert_eq!(denied(&policy, &tree.at("A/moved/name")), [true; 6]);
+    assert_eq!(listed(&policy, &tree.at("A/moved")), [""; 0]);
+    let entry = policy.entry(tree.at("A/moved")).unwrap();
+    assert!(matches!(remove(&entry, true, &CancelToken::new()), Err(FsError::Protected { .. })));
+    std::fs::hard_link(tree.at("A/moved/name"), tree.at("A/second")).unwrap();
+    assert_eq!(denied(&policy, &tree.at("A/second")), [true; 6]);
+    assert_eq!(std::fs::read_to_string(tree.at("A/second")).unwrap(), "secret");
+}
