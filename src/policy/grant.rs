@@ -12,6 +12,7 @@ use rustix::fs::{CWD, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, openat};
 use rustix::io::Errno;
 
 use super::error::StartError;
+use super::mounts::Mounts;
 use super::rules::{Name, PROTECTED_BY_DEFAULT, Protected, RootRule, Rules, below};
 use super::{Policy, spelling::Spelling};
 
@@ -89,7 +90,8 @@ impl Policy {
             }
         }
         let allowed = Arc::from(rules.describe());
-        let mut policy = Self { roots, rules: Arc::new(rules), allowed };
+        let mounts = Mounts::open(&roots);
+        let mut policy = Self { roots, rules: Arc::new(rules), allowed, mounts };
         let protected = policy.protected_paths(protect)?;
         if let Some(rules) = Arc::get_mut(&mut policy.rules) {
             rules.protected = protected;

@@ -270,14 +270,14 @@ async fn serve(tenant: &Arc<Tenant>, stall: Duration, accept: Accept, serving: S
     let Some(place) = tenant.queue() else {
         tenant.metrics.turned_away.fetch_add(1, Relaxed);
         let id = match &what {
-            What::Request(ticket, _) => Some(ticket.id.clone()),
+            What::Request(ticket, _) => {
+                conversation.session.withdraw(ticket);
+                Some(&ticket.id)
+            }
             What::Batch(..) => None,
         };
-        if let What::Request(ticket, _) = &what {
-            conversation.session.withdraw(ticket);
-        }
         let text = "too many calls wait already (--max-calls)";
-        return later(StatusCode::SERVICE_UNAVAILABLE, id.as_ref(), Duration::from_secs(1), text);
+        return later(StatusCode::SERVICE_UNAVAILABLE, id, Duration::from_secs(1), text);
     };
     let (outbox, mut fed): (Arc<dyn Outbox>, Option<Fed>) = if accept.events && !opens {
         let (feed, fed) = feed();
@@ -285,21 +285,27 @@ async fn serve(tenant: &Arc<Tenant>, stall: Duration, accept: Accept, serving: S
     } else {
         (Arc::new(Nowhere), None)
     };
-    let hangup = (!stays).then(|| {
-        let (stopped, conversation) = match &what {
-            What::Request(ticket, _) => (ticket.cancel.clone(), conversation.clone()),
-            What::Batch(_, cancel) => (cancel.clone(), conversation.clone()),
-        };
-        Hangup::new(move || {
-            stopped.cancel();
-            conversation.session.cancel_all();
-        })
-    });
     let work = match what {
         What::Request(ticket, queue) => Work::Request(ticket, message, queue),
         What::Batch(ids, cancel) => Work::Batch(message, ids, cancel),
     };
     let stage = Stage { tenant: Arc::clone(tenant), conversation: conversation.clone(), outbox, stall };
+    let (place, work) = match stage.now(place, work).await {
+        Ok(answer) => {
+            let Some((first, fed)) = fed.and_then(|mut fed| fed.try_next().map(|item| (item, fed))) else {
+                return finish(tenant, accept, &conversation, opens, is_stateless, answer);
+            };
+            return events(ReplyBody::events(Some(first), fed, Some(known(answer)), None));
+        }
+        Err(work) => work,
+    };
+    let hangup = (!stays).then(|| {
+        let (stopped, conversation) = (work.cancel().clone(), conversation.clone());
+        Hangup::new(move || {
+            stopped.cancel();
+            conversation.session.cancel_all();
+        })
+    });
     let mut pending = stage.start(place, work);
     let first = tokio::select! {
         biased;
@@ -313,9 +319,7 @@ async fn serve(tenant: &Arc<Tenant>, stall: Duration, accept: Accept, serving: S
                 }
                 return finish(tenant, accept, &conversation, opens, is_stateless, answer);
             };
-            let (sender, receiver) = oneshot::channel();
-            let _ = sender.send(answer);
-            pending = receiver;
+            pending = known(answer);
             Some(item)
         }
         () = sleep(Duration::from_millis(EVENTS_BEGIN_MS)), if fed.is_some() => None,
@@ -325,6 +329,13 @@ async fn serve(tenant: &Arc<Tenant>, stall: Duration, accept: Accept, serving: S
         // It cannot be: only who is fed comes here.
         None => empty(StatusCode::ACCEPTED),
     }
+}
+
+/// A reply that need not be waited for.
+fn known(answer: Option<Answer>) -> oneshot::Receiver<Option<Answer>> {
+    let (sender, receiver) = oneshot::channel();
+    let _ = sender.send(answer);
+    receiver
 }
 
 /// The next message, if there is ever to be one: the reply comes on another way, and tells the end.

@@ -111,6 +111,11 @@ impl Place {
         let kind = if only_waits { &self.tenant.waits } else { &self.tenant.calls };
         Arc::clone(kind).acquire_owned().await.ok()
     }
+
+    /// The same for a call that works, if it may run at once.
+    pub fn turn_now(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.tenant.calls).try_acquire_owned().ok()
+    }
 }
 
 impl Tenant {

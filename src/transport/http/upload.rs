@@ -8,7 +8,7 @@ use std::time::Duration;
 use hyper::StatusCode;
 use hyper::body::{Body as _, Incoming};
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use super::reply::{Reply, later, refuse};
 use super::tenant::Tenant;
@@ -41,29 +41,24 @@ impl Message {
 /// Reads a body of at most `max_bytes`, of which some comes every `silence`, or says why not.
 pub async fn read(
     tenant: &Arc<Tenant>,
-    body: Incoming,
+    mut body: Incoming,
     max_bytes: usize,
     silence: Duration,
 ) -> Result<Message, Box<Reply>> {
     if body.size_hint().lower() > max_bytes as u64 {
         return Err(Box::new(too_large(max_bytes)));
     }
-    let reading = timeout(Duration::from_millis(HTTP_BODY_MS), read_all(tenant, body, max_bytes, silence));
-    reading.await.unwrap_or_else(|_| Err(too_slow(&format!("the body has not come within {} s", HTTP_BODY_MS / 1000))))
-}
-
-async fn read_all(
-    tenant: &Arc<Tenant>,
-    mut body: Incoming,
-    max_bytes: usize,
-    silence: Duration,
-) -> Result<Message, Box<Reply>> {
+    let end = Instant::now() + Duration::from_millis(HTTP_BODY_MS);
     let mut message = Message::default();
     loop {
         let next = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx));
-        let Ok(next) = timeout(silence, next).await else {
-            let text = format!("nothing more of the body has come for {} s (--client-timeout-secs)", silence.as_secs());
-            return Err(too_slow(&text));
+        let silent = Instant::now() + silence;
+        let Ok(next) = timeout_at(silent.min(end), next).await else {
+            return Err(too_slow(&if end <= silent {
+                format!("the body has not come within {} s", HTTP_BODY_MS / 1000)
+            } else {
+                format!("nothing more of the body has come for {} s (--client-timeout-secs)", silence.as_secs())
+            }));
         };
         let Some(frame) = next else { break };
         let Ok(frame) = frame else {

@@ -31,7 +31,6 @@ use crate::cancel::CancelToken;
 use crate::limits::{HTTP_BODY_MS, HTTP_END_MS, WEBSOCKET_DRAIN_MS, WEBSOCKET_PING_MS};
 use crate::protocol::{Code, Id, Incoming, RpcError, parse, render};
 use crate::server::{Admission, Session};
-use crate::tools::Weight;
 use crate::transport::batch;
 
 type Stream = TokioIo<Upgraded>;
@@ -351,7 +350,7 @@ impl Reader<'_> {
                 Admission::Nothing => Step::Done(Vec::new()),
                 Admission::Refused(refused) => Step::Done(error(Some(&refused.id), refused.error)),
                 Admission::Admitted(ticket) => {
-                    let (id, waits) = (ticket.id.clone(), ticket.weight == Weight::Light);
+                    let (id, waits) = (ticket.id.clone(), ticket.weight.is_light());
                     let queue = Queue::of(&request.method, ticket.weight);
                     Step::Serve(Work::Request(ticket, message, queue), 1, Some(id), waits)
                 }
