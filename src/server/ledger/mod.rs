@@ -296,6 +296,7 @@ impl Service for Entered {
             catch_unwind(AssertUnwindSafe(|| self.inner.serve(&exchange)))
         };
         self.lock().retain(|other| !Arc::ptr_eq(other, &flight));
+        tracing::debug!(client = &*self.client, tool = ?flight.call.tool, took = ?flight.since.elapsed(), "called");
         let all = self.ledger.observers.len();
         match served {
             Ok(outcome) => {

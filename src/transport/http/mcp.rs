@@ -6,7 +6,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use hyper::body::Incoming as Body;
-use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{
+    ACCEPT, ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+};
 use hyper::http::request::Parts;
 use hyper::{Request as HttpRequest, StatusCode};
 use serde_json::json;
@@ -78,6 +80,13 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }
 
+/// How a body is coded, if it is (RFC 9110, 8.4).
+fn coding(headers: &HeaderMap) -> Option<String> {
+    let codings = headers.get_all(CONTENT_ENCODING).iter().map(|value| value.to_str().unwrap_or("?"));
+    let mut codings = codings.flat_map(|value| value.split(',')).map(str::trim);
+    codings.find(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case("identity")).map(str::to_owned)
+}
+
 fn accept(headers: &HeaderMap) -> Accept {
     Accept::of(headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()))
 }
@@ -88,11 +97,21 @@ pub async fn post(shared: &Shared, tenant: &Arc<Tenant>, request: HttpRequest<Bo
     let (head, body) = request.into_parts();
     if !is_json(&head.headers) {
         let text = "the body must be JSON, and say so: `Content-Type: application/json`";
-        return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::InvalidRequest, text);
+        let reply = refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::InvalidRequest, text);
+        return upload::pass_over(reply, &head.headers, body).await;
+    }
+    if let Some(coding) = coding(&head.headers) {
+        let text =
+            format!("the body is coded (`Content-Encoding: {coding}`), which is not read here; send it as it is");
+        let mut reply = refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::InvalidRequest, text);
+        // What would do (RFC 9110, 15.5.16).
+        reply.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        return upload::pass_over(reply, &head.headers, body).await;
     }
     let accept = accept(&head.headers);
     if accept.is_nothing() {
-        return not_acceptable("application/json or text/event-stream");
+        let reply = not_acceptable("application/json or text/event-stream");
+        return upload::pass_over(reply, &head.headers, body).await;
     }
     let message = match upload::read(tenant, body, limits.max_line_bytes, shared.client_timeout).await {
         Ok(message) => message,

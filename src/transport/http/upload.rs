@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::body::{Body as _, Incoming};
+use hyper::header::{EXPECT, HeaderMap};
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::reply::{Reply, later, refuse};
 use super::tenant::Tenant;
-use crate::limits::HTTP_BODY_MS;
+use crate::limits::{HTTP_BODY_MS, HTTP_UNREAD_BYTES, HTTP_UNREAD_MS};
 use crate::protocol::Code;
 
 /// A message, and the account of its memory.
@@ -46,7 +48,7 @@ pub async fn read(
     silence: Duration,
 ) -> Result<Message, Box<Reply>> {
     if body.size_hint().lower() > max_bytes as u64 {
-        return Err(Box::new(too_large(max_bytes)));
+        return Err(Box::new(too_large(max_bytes).map(|reply| reply.holding(body))));
     }
     let end = Instant::now() + Duration::from_millis(HTTP_BODY_MS);
     let mut message = Message::default();
@@ -67,16 +69,38 @@ pub async fn read(
         };
         let Ok(data) = frame.into_data() else { continue };
         if message.bytes.len() + data.len() > max_bytes {
-            return Err(Box::new(too_large(max_bytes)));
+            return Err(Box::new(too_large(max_bytes).map(|reply| reply.holding(body))));
         }
         if !message.add(tenant, &data) {
             tenant.metrics.turned_away.fetch_add(1, Relaxed);
             let text = "requests that are under way have taken all the memory there is for them";
-            return Err(Box::new(later(StatusCode::SERVICE_UNAVAILABLE, None, Duration::from_secs(1), text)));
+            let refusal = later(StatusCode::SERVICE_UNAVAILABLE, None, Duration::from_secs(1), text);
+            return Err(Box::new(refusal.map(|reply| reply.holding(body))));
         }
     }
     tenant.metrics.received_bytes.fetch_add(message.bytes.len() as u64, Relaxed);
     Ok(message)
+}
+
+/// A reply to a request whose body nobody reads: after it if it is short and comes soon, for some clients take an answer that
+/// comes before they have sent everything for a failure; else before it, and nothing breaks the request off until the
+/// reply has left (RFC 9113, 8.1).
+pub async fn pass_over(reply: Reply, head: &HeaderMap, mut body: Incoming) -> Reply {
+    let is_short = body.size_hint().lower() <= HTTP_UNREAD_BYTES as u64;
+    // Who asks whether it shall send anything has its answer.
+    if is_short && !body.is_end_stream() && !head.contains_key(EXPECT) {
+        let mut bytes = 0;
+        let all = async {
+            while let Some(Ok(frame)) = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+                bytes += frame.data_ref().map_or(0, Bytes::len);
+                if bytes > HTTP_UNREAD_BYTES {
+                    break;
+                }
+            }
+        };
+        let _ = timeout(Duration::from_millis(HTTP_UNREAD_MS), all).await;
+    }
+    if body.is_end_stream() { reply } else { reply.map(|reply| reply.holding(body)) }
 }
 
 fn too_slow(text: &str) -> Box<Reply> {
