@@ -24,7 +24,7 @@ use crate::tools::TOOLS;
 
 pub use audit::{AuditAction, AuditArgs, UNENDED, Wanted};
 pub use calls::{CallsAction, CallsRun, Isolation, OnMissArg, SetsPath};
-pub use http::{BURST, CALLS, HttpArgs, RATE, TokenAction};
+pub use http::{BURST, CALLS, CONNECTIONS, HttpArgs, NewToken, RATE, TokenAction};
 pub use telemetry::{HealthArgs, TelemetryArgs};
 
 /// An MCP server that gives an agent files, search, edits and a shell, held inside the allowed directories.

@@ -14,7 +14,7 @@ pub fn check(args: &HealthArgs) -> Result<()> {
     if target.path == "/" {
         target = target.below("health");
     }
-    let trust = target.is_encrypted.then(config::trust).transpose()?;
+    let trust = target.is_encrypted.then(|| config::trust(args.cacert.as_deref(), "--cacert FILE")).transpose()?;
     let question = Question { method: "GET", headers: "Accept: application/json\r\n", body: b"" };
     let deadline = Instant::now() + Duration::from_secs(args.timeout_secs);
     let answer = ask(&target, trust.as_ref(), question, deadline)?;

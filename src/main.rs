@@ -9,6 +9,9 @@ use anyhow::{Context as _, Result};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _};
@@ -137,8 +140,8 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let signals = catch_signals()?;
             Ok(ExitCode::from(inspect::run(&*start::server(&config)?, &program, signals.as_fd())?))
         }
-        Some(Command::Token { action: TokenAction::New { name, own, own_tools, operator } }) => {
-            std::io::stdout().write_all(web::new_token(&name, &own, &own_tools, operator)?.as_bytes())?;
+        Some(Command::Token { action: TokenAction::New(asked) }) => {
+            std::io::stdout().write_all(web::new_token(&asked)?.as_bytes())?;
             Ok(ExitCode::SUCCESS)
         }
         Some(Command::Audit(action)) => {
@@ -186,7 +189,7 @@ fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
     if let Some(log) = &log {
         log.start(&audit::Started { serves: "stdio".to_owned(), servers: vec![("stdio", &*server)], config })?;
     }
-    announce(&server, &own_walls(&server));
+    announce(&[("stdio", &*server)], &own_walls(&server));
     let door = Door::new(Session::new(service), stdin()?, Writer::to_descriptor(stdout()?)?, config.client_limits)?;
     let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
     let ended = server.services().commands.end_all();
@@ -230,7 +233,8 @@ fn serve_http(config: Config, cli: &Cli) -> Result<ExitCode> {
     if let Some(log) = &log {
         log.start(&audit::Started { serves: servers.address()?, servers: servers.named(), config })?;
     }
-    announce(servers.first(), &servers.wall_in());
+    let own_wall = servers.wall_in();
+    announce(&servers.named(), &own_wall);
     let stdio = if cli.http.stdio { Some((stdin()?, stdout()?)) } else { None };
     let served = servers.serve(stdio, signals.as_fd().try_clone_to_owned()?);
     if let Some(log) = &log {
@@ -312,14 +316,17 @@ fn raise_open_files() {
 }
 
 /// The start-up line: what this is, what it speaks, what it may touch, and what stands around commands.
-fn announce(server: &Server, own_wall: &str) {
-    let services = server.services();
-    let directories: Vec<String> = services
-        .policy
-        .roots()
-        .iter()
-        .map(|root| format!("{}:{}", root.path().display(), if root.writable() { "rw" } else { "ro" }))
-        .collect();
+fn announce(servers: &[(&str, &Server)], own_wall: &str) {
+    // Several differ in what they may touch; the walls are the same for all.
+    let Some((_, first)) = servers.first() else { return };
+    let services = first.services();
+    let directories = servers.iter().flat_map(|(name, server)| {
+        server.services().policy.roots().iter().map(move |root| {
+            let owner = if servers.len() > 1 { format!("{name}=") } else { String::new() };
+            format!("{owner}{}:{}", root.path().display(), if root.writable() { "rw" } else { "ro" })
+        })
+    });
+    let directories: Vec<String> = directories.collect();
     let standing = &services.commands.standing;
     let wall = standing.word();
     if standing.tier == Some(Tier::Off) {
@@ -338,13 +345,16 @@ fn announce(server: &Server, own_wall: &str) {
 
 /// Logs go to stderr, whatever happens; stdout is the protocol.
 fn logging(level: LevelFilter) {
-    tracing_subscriber::fmt()
+    // What libraries say of themselves at such levels helps nobody who runs this.
+    let own = Targets::new().with_target(env!("CARGO_PKG_NAME"), level).with_default(level.min(LevelFilter::WARN));
+    let lines = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
         // It says so on stderr, and panics if that is what is broken: whoever reads the log may go before its server.
         .log_internal_errors(false)
-        .init();
+        .finish();
+    lines.with(own).init();
 }
 
 /// Unbuffered: lines are cut from blocks as they come.

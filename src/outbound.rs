@@ -3,6 +3,7 @@
 
 mod answer;
 mod target;
+mod verify;
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs as _};
@@ -13,10 +14,11 @@ use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, ServerName};
 use thiserror::Error;
 use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use tokio_rustls::rustls::{self, ClientConfig, ClientConnection, InvalidMessage, StreamOwned};
 
 pub use answer::Answer;
 pub use target::{Target, TargetError};
+pub use verify::{Verifier, reason};
 
 /// Why there is no answer.
 #[derive(Debug, Error)]
@@ -36,6 +38,14 @@ pub enum OutboundError {
         host: String,
         /// What the system said.
         cause: io::Error,
+    },
+    /// The certificate is not one to be trusted.
+    #[error("the certificate of `{host}` is not trusted: {reason}")]
+    Distrusted {
+        /// Who.
+        host: String,
+        /// Why, with the next step.
+        reason: String,
     },
     /// What came is not HTTP.
     #[error("`{host}` answers with something that is not HTTP/1: {reason}")]
@@ -57,17 +67,25 @@ pub enum OutboundError {
 
 /// Whom connections over TLS trust.
 #[derive(Clone, Debug)]
-pub struct Trust(Arc<ClientConfig>);
+pub struct Trust {
+    config: Arc<ClientConfig>,
+    /// What one types to trust the certificates of a file.
+    trusting: &'static str,
+}
 
 impl Trust {
-    /// These authorities, as PEM; what is no certificate is left out. With none, nobody is trusted.
-    pub fn of(authorities: &[u8]) -> Result<Self, String> {
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(CertificateDer::pem_slice_iter(authorities).filter_map(Result::ok));
-        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+    /// These authorities, as PEM; what is no certificate is left out. With none, nobody is trusted. `trusting` is what one types
+    /// to trust those of a file.
+    pub fn of(authorities: &[u8], trusting: &'static str) -> Result<Self, String> {
+        let trusted = CertificateDer::pem_slice_iter(authorities).filter_map(Result::ok).collect();
+        let provider = Arc::new(ring::default_provider());
+        let verifier = Verifier::new(Arc::clone(&provider), trusted);
+        let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?;
-        Ok(Self(Arc::new(config.with_root_certificates(roots).with_no_client_auth())))
+        // The verifier is webpki's with one addition of its own.
+        let config = config.dangerous().with_custom_certificate_verifier(Arc::new(verifier));
+        Ok(Self { config: Arc::new(config.with_no_client_auth()), trusting })
     }
 }
 
@@ -106,12 +124,33 @@ pub fn ask(
         let fault = |reason: String| OutboundError::Tls { host: host(), reason };
         let trust = trust.ok_or_else(|| fault("no authorities are known".to_owned()))?;
         let name = ServerName::try_from(target.host.clone()).map_err(|error| fault(error.to_string()))?;
-        let session = ClientConnection::new(Arc::clone(&trust.0), name).map_err(|error| fault(error.to_string()))?;
+        let session =
+            ClientConnection::new(Arc::clone(&trust.config), name).map_err(|error| fault(error.to_string()))?;
         exchange(StreamOwned::new(session, stream), &request)
     } else {
         exchange(stream, &request)
     };
-    Answer::read(&bytes.map_err(broken)?).map_err(|reason| OutboundError::Answer { host: host(), reason })
+    let bytes = bytes.map_err(|cause| refused(target, trust, &cause).unwrap_or_else(|| broken(cause)))?;
+    // An alert of TLS (RFC 8446, 5.1), with which it answers to whoever speaks anything else.
+    if !target.is_encrypted && bytes.starts_with(&[0x15, 0x03]) {
+        let reason = "it speaks TLS; ask it with https://".to_owned();
+        return Err(OutboundError::Answer { host: host(), reason });
+    }
+    Answer::read(&bytes).map_err(|reason| OutboundError::Answer { host: host(), reason })
+}
+
+/// What TLS has against the other side, if it was that.
+fn refused(target: &Target, trust: Option<&Trust>, cause: &io::Error) -> Option<OutboundError> {
+    let host = target.authority();
+    match cause.get_ref()?.downcast_ref()? {
+        rustls::Error::InvalidCertificate(fault) => {
+            Some(OutboundError::Distrusted { host, reason: reason(fault, trust?.trusting) })
+        }
+        rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
+            Some(OutboundError::Tls { host, reason: "it speaks no TLS; ask it with http://".to_owned() })
+        }
+        _ => None,
+    }
 }
 
 /// Sends the request, and reads until the answer is whole or the other side hangs up.

@@ -1,29 +1,29 @@
 //! A server over HTTP: one server of tools for each token, all of them behind the same walls of this process.
 
-use std::fmt::Write as _;
+mod reload;
+mod token;
+
+pub use token::new_token;
+
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use clap::ValueEnum as _;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Resource, getrlimit};
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde_json::Value;
 
-use crate::cli::{Cli, ToolsetArg};
-use crate::config::{Config, HttpConfig, TokenEntry};
+use crate::cli::Cli;
+use crate::config::{Config, HttpConfig};
 use crate::exec::BackgroundCommands;
 use crate::limits::{
-    HTTP_BACKLOG, HTTP_CLIENT_TIMEOUT_SECS, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS,
-    MAX_HTTP_SESSIONS, RESERVED_OPEN_FILES,
+    HTTP_BACKLOG, HTTP_CLIENT_TIMEOUT_SECS, HTTP_CONNECTIONS_SHARE_PERCENT, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS,
+    MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS, RESERVED_OPEN_FILES,
 };
 use crate::notify::Notifier;
 use crate::server::{Ledger, Observer, Recent, Server, Service, Session, Traced, Way};
@@ -60,10 +60,11 @@ pub fn prepare(
     tracer: Option<Arc<Tracer>>,
 ) -> Result<Servers> {
     let address = cli.http.http.context("--http names no address")?;
-    let HttpConfig { mut settings, tokens, tenant: limits, manager, .. } =
+    let HttpConfig { mut settings, tokens, tenant: mut limits, manager, .. } =
         HttpConfig::resolve(address, &cli.http, &cli.options)?;
     let listener = listen(address)?;
     settings.max_connections = connections(settings.max_connections);
+    limits.max_connections = share(settings.max_connections);
     let mut tenants = Vec::new();
     let recent = Recent::new(random_number()?);
     observers.push(Arc::clone(&recent) as Arc<dyn Observer>);
@@ -100,6 +101,7 @@ pub fn prepare(
         Notifier::nobody()
     });
     settings.tracer = tracer;
+    settings.again = reload::start(&cli.http, tokens, tenants.clone(), settings.tls.clone())?;
     let limits = config.client_limits;
     Ok(Servers { listener, settings, tenants, recent, ledger, cores, limits, manager })
 }
@@ -119,6 +121,11 @@ fn connections(asked: usize) -> usize {
         tracing::warn!("at most {most} connections instead of {asked}: the limit of open files is {files}");
     }
     asked.min(most)
+}
+
+/// How many of all connections one tenant may have.
+fn share(all: usize) -> usize {
+    (all * HTTP_CONNECTIONS_SHARE_PERCENT / 100).max(1)
 }
 
 fn offer(server: &Arc<Server>, ledger: &Arc<Ledger>, name: &str) -> Offer {
@@ -155,6 +162,7 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
         max_calls: MAX_HTTP_CALLS as usize,
         max_sessions: MAX_HTTP_SESSIONS as usize,
         session_idle: Duration::from_secs(HTTP_SESSION_IDLE_SECS),
+        max_connections: share(connections(MAX_HTTP_CONNECTIONS as usize)),
     };
     let recent = Recent::new(random_number()?);
     let ledger = Ledger::new(vec![Arc::clone(&recent) as Arc<dyn Observer>]);
@@ -172,6 +180,7 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
         max_connections: connections(MAX_HTTP_CONNECTIONS as usize),
         client_timeout: Duration::from_secs(HTTP_CLIENT_TIMEOUT_SECS),
         tls: None,
+        again: None,
         tracer: None,
     };
     tracing::info!("serving at http://{}/mcp", listener.local_addr().context("the address")?);
@@ -191,11 +200,6 @@ impl Servers {
         let apart = self.cores.len() - self.tenants.len();
         let names = std::iter::repeat_n("stdio", apart).chain(self.tenants.iter().map(|tenant| tenant.name.as_str()));
         names.zip(self.cores.iter().map(|server| &**server)).collect()
-    }
-
-    /// What the start-up line is about.
-    pub fn first(&self) -> &Server {
-        &self.cores[0]
     }
 
     /// Puts this process behind walls that leave what all servers together may reach; in a word, how.
@@ -253,25 +257,4 @@ fn random_number() -> Result<u32> {
     let mut random = [0; 4];
     getrandom(&mut random, GetRandomFlags::empty()).context("the system has no random numbers")?;
     Ok(u32::from_ne_bytes(random))
-}
-
-/// A new token, and the line for the file below it.
-pub fn new_token(name: &str, own: &[PathBuf], tools: &[ToolsetArg], is_operator: bool) -> Result<String> {
-    let mut random = [0; 32];
-    let got = getrandom(&mut random, GetRandomFlags::empty()).context("the system has no random numbers")?;
-    if got != random.len() {
-        bail!("the system has too few random numbers");
-    }
-    let token = format!("rpl_{}", URL_SAFE_NO_PAD.encode(random));
-    let names = tools.iter().filter_map(ToolsetArg::to_possible_value);
-    let entry = TokenEntry {
-        allow: own.to_vec(),
-        tools: names.map(|value| value.get_name().to_owned()).collect(),
-        operator: is_operator,
-        ..TokenEntry::of(name, &token)
-    };
-    entry.check()?;
-    let mut text = token;
-    let _ = writeln!(text, "\n{}", serde_json::to_string(&entry)?);
-    Ok(text)
 }

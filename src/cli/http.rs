@@ -14,7 +14,7 @@ use crate::limits;
 pub struct HttpArgs {
     /// Serve over HTTP at this address instead of stdin and stdout: /mcp, /mcp/ws, /health, /docs, /openapi.json and
     /// /metrics, and at / a page on which a person sees what agents do. Any address but one of loopback needs tokens. Port 0 takes a free one, which the log names
-    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["mock", "record"])]
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["mock", "record"], value_parser = address)]
     pub http: Option<SocketAddr>,
     /// Serve stdin and stdout as well
     #[arg(long, requires = "http")]
@@ -68,7 +68,7 @@ pub struct HttpArgs {
 }
 
 /// Connections, and sessions.
-const CONNECTIONS: Range = Range { min: 1, max: 1_000_000 };
+pub const CONNECTIONS: Range = Range { min: 1, max: 1_000_000 };
 /// Up to an hour.
 const CLIENT_SECS: Range = Range { min: 1, max: 3600 };
 /// Up to a month.
@@ -85,17 +85,60 @@ pub const CALLS: Range = Range { min: 1, max: 1024 };
 pub enum TokenAction {
     /// Print a new token, and below it the line for --token-file, which holds no more than its SHA-256
     #[command(after_help = "Example: replay token new alice --own /src/alice:rw --own-tools files")]
-    New {
-        /// What to call whoever has it: letters, digits, `_`, `.` and `-`, at most 64
-        name: String,
-        /// Directories of its own instead of those of the server, absolute, as with the server's --allow
-        #[arg(long = "own", value_name = "DIR[:ro|:rw]", value_hint = clap::ValueHint::DirPath)]
-        own: Vec<PathBuf>,
-        /// Sets of tools of its own instead of those of the server
-        #[arg(long = "own-tools", value_enum, value_delimiter = ',', value_name = "SET,...")]
-        own_tools: Vec<ToolsetArg>,
-        /// Let it see what all tokens do: on the page at /, in /activity, /metrics and /health/detailed
-        #[arg(long)]
-        operator: bool,
-    },
+    New(NewToken),
+}
+
+/// `replay token new`.
+#[derive(Clone, Debug, Args)]
+pub struct NewToken {
+    /// What to call whoever has it: letters, digits, `_`, `.` and `-`, at most 64
+    pub name: String,
+    /// Append the line to this file, which is made if there is none, and print the token alone
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub file: Option<PathBuf>,
+    /// Directories of its own instead of those of the server, absolute, as with the server's --allow
+    #[arg(long = "own", value_name = "DIR[:ro|:rw]", value_hint = clap::ValueHint::DirPath)]
+    pub own: Vec<PathBuf>,
+    /// Sets of tools of its own instead of those of the server
+    #[arg(long = "own-tools", value_enum, value_delimiter = ',', value_name = "SET,...")]
+    pub own_tools: Vec<ToolsetArg>,
+    /// Let it see what all tokens do: on the page at /, in /activity, /metrics and /health/detailed
+    #[arg(long)]
+    pub operator: bool,
+    /// Its requests in a minute, instead of the server's --rate-limit; 0 for any number
+    #[arg(long, value_name = "COUNT", value_parser = RATE.parser())]
+    pub rate_limit: Option<u64>,
+    /// Its requests at once after silence, instead of the server's --rate-burst
+    #[arg(long, value_name = "COUNT", value_parser = BURST.parser())]
+    pub rate_burst: Option<u64>,
+    /// Its calls that run at the same time, instead of the server's --max-calls
+    #[arg(long, value_name = "COUNT", value_parser = CALLS.parser())]
+    pub max_calls: Option<u64>,
+    /// Its sessions, instead of the server's --max-sessions
+    #[arg(long, value_name = "COUNT", value_parser = CONNECTIONS.parser())]
+    pub max_sessions: Option<u64>,
+    /// Its connections, instead of three quarters of the server's --max-connections
+    #[arg(long, value_name = "COUNT", value_parser = CONNECTIONS.parser())]
+    pub max_connections: Option<u64>,
+}
+
+/// An address with its port; `localhost` is the one name that needs no looking up.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let spelt = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    let parsed = spelt.as_deref().unwrap_or(text).parse();
+    parsed.map_err(|_| "it must be an address and a port, such as 127.0.0.1:8000 or [::1]:8000".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_no_name_but_for_this_machine() {
+        assert_eq!(address("localhost:0").unwrap().to_string(), "127.0.0.1:0");
+        assert_eq!(address("[::1]:8000").unwrap().to_string(), "[::1]:8000");
+        for wrong in ["box:8000", ":8000", "8000", "127.0.0.1", "localhost:", "localhost:x"] {
+            assert!(address(wrong).is_err(), "{wrong}");
+        }
+    }
 }

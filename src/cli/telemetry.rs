@@ -1,5 +1,7 @@
 //! Flags of what a server tells others about itself, and what asks whether one is well.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::Range;
@@ -22,6 +24,9 @@ pub struct HealthArgs {
     /// Where the server is; without a path, its /health is asked
     #[arg(value_name = "URL", value_hint = clap::ValueHint::Url)]
     pub url: String,
+    /// Trust the certificates of this file, as PEM, instead of those of the system
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub cacert: Option<PathBuf>,
     /// How long it may take, in seconds
     #[arg(long, value_name = "SECS", default_value_t = HEALTH_TIMEOUT_SECS, value_parser = HEALTH_SECS.parser())]
     pub timeout_secs: u64,

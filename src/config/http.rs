@@ -5,17 +5,19 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum as _;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use tokio_rustls::rustls::ServerConfig;
 
 use super::{Config, Meant, client_limits};
-use crate::cli::{BURST, CALLS, HttpArgs, Options, RATE, ToolsetArg};
+use crate::cli::{BURST, CALLS, CONNECTIONS, HttpArgs, Options, RATE, ToolsetArg};
 use crate::limits::{MAX_HTTP_TENANTS, MAX_TOKEN_FILE_BYTES};
-use crate::transport::http::{Settings, TenantLimits, server_config};
+use crate::transport::http::{Encryption, Settings, TenantLimits, server_config};
 
 /// The variable that holds a token, where there is no file of them.
 const TOKEN_VARIABLE: &str = "REPLAY_TOKEN";
@@ -71,6 +73,9 @@ pub struct TokenEntry {
     /// Instead of `--max-sessions`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_sessions: Option<u64>,
+    /// Connections, of those that `--max-connections` allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_connections: Option<u64>,
 }
 
 impl TokenEntry {
@@ -96,6 +101,11 @@ impl TokenEntry {
         Some(digest)
     }
 
+    /// Whether nothing else than the token itself is another one.
+    pub fn differs_by_token_only(&self, other: &Self) -> bool {
+        Self { sha256: other.sha256.clone(), ..self.clone() } == *other
+    }
+
     /// What it is held to, beside what all are.
     pub fn limits(&self, usual: TenantLimits) -> TenantLimits {
         let count = |own: Option<u64>, usual: usize| own.map_or(usual, |own| own as usize);
@@ -105,6 +115,7 @@ impl TokenEntry {
             max_calls: count(self.max_calls, usual.max_calls),
             max_sessions: count(self.max_sessions, usual.max_sessions),
             session_idle: usual.session_idle,
+            max_connections: count(self.max_connections, usual.max_connections),
         }
     }
 
@@ -124,7 +135,8 @@ impl TokenEntry {
             ("rate_limit", self.rate_limit, RATE),
             ("rate_burst", self.rate_burst, BURST),
             ("max_calls", self.max_calls, CALLS),
-            ("max_sessions", self.max_sessions, BURST),
+            ("max_sessions", self.max_sessions, CONNECTIONS),
+            ("max_connections", self.max_connections, CONNECTIONS),
         ] {
             if let Some(value) = value.filter(|value| !(range.min..=range.max).contains(value)) {
                 bail!("`{what}` of `{}` is {value}; it must be {} to {}", self.name, range.min, range.max);
@@ -157,14 +169,7 @@ impl HttpConfig {
                  new NAME` makes lines for it) or the variable {TOKEN_VARIABLE}, or listen at 127.0.0.1"
             );
         }
-        let tls = match (&args.tls_cert, &args.tls_key) {
-            (Some(chain), Some(key)) => {
-                let read =
-                    |path: &Path| std::fs::read(path).with_context(|| format!("`{}` cannot be read", path.display()));
-                Some(server_config(&read(chain)?, &read(key)?)?)
-            }
-            _ => None,
-        };
+        let tls = encryption(args)?.map(Encryption::new);
         let settings = Settings {
             limits: client_limits(options),
             hosts: args.allow_host.clone(),
@@ -172,6 +177,7 @@ impl HttpConfig {
             max_connections: args.max_connections as usize,
             client_timeout: Duration::from_secs(args.client_timeout_secs),
             tls,
+            again: None,
             tracer: None,
         };
         let tenant = TenantLimits {
@@ -180,12 +186,22 @@ impl HttpConfig {
             max_calls: args.max_calls as usize,
             max_sessions: args.max_sessions as usize,
             session_idle: Duration::from_secs(args.session_idle_secs),
+            max_connections: args.max_connections as usize,
         };
         Ok(Self { address, settings, tokens, tenant, manager: std::env::var_os("NOTIFY_SOCKET") })
     }
 }
 
-fn tokens(args: &HttpArgs) -> Result<Vec<TokenEntry>> {
+/// The encryption that the flags ask for.
+pub fn encryption(args: &HttpArgs) -> Result<Option<Arc<ServerConfig>>> {
+    let (Some(chain), Some(key)) = (&args.tls_cert, &args.tls_key) else { return Ok(None) };
+    let read = |path: &Path| std::fs::read(path).with_context(|| format!("`{}` cannot be read", path.display()));
+    let config = server_config(&read(chain)?, &read(key)?);
+    config.map(Some).with_context(|| format!("`{}` and `{}`", chain.display(), key.display()))
+}
+
+/// The tokens that the flags and the environment name.
+pub fn tokens(args: &HttpArgs) -> Result<Vec<TokenEntry>> {
     let Some(path) = &args.token_file else {
         let Some(token) = std::env::var_os(TOKEN_VARIABLE) else { return Ok(Vec::new()) };
         let token = token.into_string().ok().filter(|token| token.len() >= MIN_TOKEN_BYTES);
@@ -194,7 +210,8 @@ fn tokens(args: &HttpArgs) -> Result<Vec<TokenEntry>> {
         return Ok(vec![TokenEntry { operator: true, ..TokenEntry::of("default", &token) }]);
     };
     let shown = path.display();
-    let status = std::fs::metadata(path).with_context(|| format!("`{shown}` cannot be read"))?;
+    let unreadable = || format!("`{shown}` cannot be read; `replay token new NAME --file {shown}` makes one");
+    let status = std::fs::metadata(path).with_context(unreadable)?;
     if status.mode() & 0o022 != 0 {
         bail!("`{shown}` can be written by others (mode {:o}); take that away with chmod go-w", status.mode() & 0o777);
     }
@@ -206,7 +223,7 @@ fn tokens(args: &HttpArgs) -> Result<Vec<TokenEntry>> {
 }
 
 /// The entries of a file: empty lines and those that begin with `#` are none.
-fn entries(text: &str) -> Result<Vec<TokenEntry>> {
+pub fn entries(text: &str) -> Result<Vec<TokenEntry>> {
     let mut entries: Vec<TokenEntry> = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();

@@ -33,9 +33,20 @@ pub fn authorities() -> Vec<u8> {
     places.find_map(|place| std::fs::read(place).ok()).unwrap_or_default()
 }
 
-/// Whom to trust: everybody's authorities.
-pub fn trust() -> Result<Trust> {
-    Trust::of(&authorities()).map_err(anyhow::Error::msg).context("TLS cannot be set up")
+/// Whom to trust: the certificates of this file, or everybody's authorities. `trusting` is what one types to name a file.
+pub fn trust(file: Option<&Path>, trusting: &'static str) -> Result<Trust> {
+    let trusted = match file {
+        Some(path) => {
+            let shown = path.display();
+            let bytes = std::fs::read(path).with_context(|| format!("`{shown}` cannot be read"))?;
+            if memchr::memmem::find(&bytes, b"-----BEGIN CERTIFICATE-----").is_none() {
+                bail!("`{shown}` holds no `BEGIN CERTIFICATE`");
+            }
+            bytes
+        }
+        None => authorities(),
+    };
+    Trust::of(&trusted, trusting).map_err(anyhow::Error::msg).context("TLS cannot be set up")
 }
 
 /// How spans are exported; `None` if they are not.
@@ -88,14 +99,9 @@ fn resolve(flag: Option<&str>, variable: &dyn Fn(&str) -> Option<String>) -> Res
         tracing::warn!("no spans are exported: OTEL_EXPORTER_OTLP_PROTOCOL is `grpc`, and only OTLP/HTTP is spoken");
         return Ok(None);
     }
-    let trust = match (target.is_encrypted, variables.exporter("CERTIFICATE")) {
-        (false, _) => None,
-        (true, Some(path)) => {
-            let authorities = std::fs::read(Path::new(&path)).with_context(|| format!("`{path}` cannot be read"))?;
-            Some(Trust::of(&authorities).map_err(anyhow::Error::msg)?)
-        }
-        (true, None) => Some(trust()?),
-    };
+    let own = variables.exporter("CERTIFICATE");
+    let trusted = || trust(own.as_deref().map(Path::new), "OTEL_EXPORTER_OTLP_CERTIFICATE=FILE");
+    let trust = target.is_encrypted.then(trusted).transpose()?;
     let timeout = variables.exporter("TIMEOUT").and_then(|text| text.parse().ok()).filter(|millis| *millis > 0);
     Ok(Some(Settings {
         target,

@@ -2,6 +2,13 @@
 
 /// Connections over HTTP at the same time, unless the operator says otherwise; more wait to be accepted.
 pub const MAX_HTTP_CONNECTIONS: u64 = 2048;
+/// Share of the connections that one token may have unless its line says otherwise, in hundredths; the rest is for others, and
+/// for those who have shown no token yet.
+pub const HTTP_CONNECTIONS_SHARE_PERCENT: usize = 75;
+/// WebSockets of one token at the same time.
+pub const MAX_HTTP_WEBSOCKETS: usize = 256;
+/// How long a connection may take to its first request, in milliseconds.
+pub const HTTP_FIRST_REQUEST_MS: u64 = 10_000;
 /// Connections that may wait to be accepted (listen(2); the system allows no more than `net.core.somaxconn`).
 pub const HTTP_BACKLOG: i32 = 4096;
 /// Open files that connections leave to calls, or half of those that the system allows if that is less.
@@ -14,6 +21,11 @@ pub const HTTP_SESSION_IDLE_SECS: u64 = 3600;
 pub const HTTP_RATE_PER_MINUTE: u64 = 100;
 /// Requests that a tenant who was silent may send at once, unless the operator says otherwise.
 pub const HTTP_RATE_BURST: u64 = 100;
+/// Requests of one tenant in a minute that are no messages, such as those for `/metrics` and `/activity`, if there is a limit
+/// for messages.
+pub const HTTP_LOOKS_PER_MINUTE: u64 = 600;
+/// Such requests that a tenant who was silent may send at once.
+pub const HTTP_LOOKS_BURST: u64 = 600;
 /// Calls of one tenant that run at the same time, unless the operator says otherwise.
 pub const MAX_HTTP_CALLS: u64 = 32;
 /// Calls of one tenant that may wait for a place before more are refused.
@@ -29,6 +41,10 @@ pub const MAX_HTTP_HEADER_BYTES: usize = 64 * 1024;
 pub const HTTP_CLIENT_TIMEOUT_SECS: u64 = 30;
 /// How long a TLS handshake of a client may take, in milliseconds.
 pub const HTTP_TLS_MS: u64 = 10_000;
+/// Bodies up to this length are read even if their request is refused, in bytes.
+pub const HTTP_UNREAD_BYTES: usize = 64 * 1024;
+/// How long such a body is waited for, in milliseconds.
+pub const HTTP_UNREAD_MS: u64 = 500;
 /// How long the whole body of a request may take, in milliseconds.
 pub const HTTP_BODY_MS: u64 = 120_000;
 /// How long an HTTP/2 connection may have no request, in milliseconds.

@@ -151,6 +151,10 @@ impl Tap<'_> {
 }
 
 impl Outbox for Tap<'_> {
+    fn at_length(&self, work: &mut dyn FnMut()) {
+        self.outbox.at_length(work);
+    }
+
     fn send(&self, message: &[u8]) {
         self.note(message);
         self.outbox.send(message);

@@ -12,6 +12,7 @@ use rustix::fs::{CWD, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, openat};
 use rustix::io::Errno;
 
 use super::error::StartError;
+use super::mounts::Mounts;
 use super::rules::{Hidden, Name, PROTECTED_BY_DEFAULT, Protected, RootRule, Rules, below};
 use super::{Policy, spelling::Spelling};
 
@@ -94,7 +95,8 @@ impl Policy {
             }
         }
         let allowed = Arc::from(rules.describe());
-        let mut policy = Self { roots, rules: Arc::new(rules), allowed };
+        let mounts = Mounts::open(&roots);
+        let mut policy = Self { roots, rules: Arc::new(rules), allowed, mounts };
         let mut protected = policy.protected_paths(protect)?;
         // As protected as any: nothing is made, moved or removed at their places, or above them.
         let places = hidden.iter().map(|hidden| hidden.path.clone());

@@ -1,6 +1,6 @@
 //! Decides whether a path may be used, and opens it in the same breath. The only maker of [`Checked`] handles.
 //!
-//! Files: `spelling` and `rules` are functions of text; `grant` opens the allowed directories at start; `resolve` holds
+//! Files: `mounts` knows which filesystems there are; `spelling` and `rules` are functions of text; `grant` opens the allowed directories at start; `resolve` holds
 //! the descriptors of a walk; this file puts them together, one function for each kind of use.
 #![expect(clippy::disallowed_methods, reason = "policy is where paths become handles")]
 
@@ -8,6 +8,7 @@ mod checked;
 mod error;
 mod grant;
 mod kind;
+mod mounts;
 mod resolve;
 mod rules;
 mod spelling;
@@ -34,6 +35,7 @@ pub(crate) use rules::{Id, Rules};
 pub use touched::{Entered, Record, Touch, Touched, TouchedPath, note};
 
 use crate::limits::{MAX_RESOLVE_STEPS, RESOLVE_RETRIES};
+use mounts::Mounts;
 use resolve::{Halt, Last, PATH_DIR, Spot};
 use rules::below;
 use spelling::Spelling;
@@ -48,6 +50,7 @@ pub struct Policy {
     rules: Arc<Rules>,
     /// The allowed directories in words.
     allowed: Arc<str>,
+    mounts: Mounts,
 }
 
 impl Policy {
@@ -59,6 +62,12 @@ impl Policy {
     /// The first directory given: relative paths are below it.
     pub fn project(&self) -> Option<&Root> {
         self.roots.first()
+    }
+
+    /// Whether all below the allowed directories is on filesystems that ask no other machine and no other program, and so
+    /// do not hang.
+    pub fn is_local(&self) -> bool {
+        self.mounts.are_local(&self.roots)
     }
 
     /// The protected paths: absolute, as given and as they are without links. They need not exist. What is hidden is not

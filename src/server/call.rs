@@ -34,7 +34,8 @@ struct Params<'a> {
 /// Whether a request may hold up the thread that reads; only calls of heavy tools may not.
 pub fn weight(registry: &Registry, request: &Request<'_>) -> Weight {
     if request.method != "tools/call" {
-        return Weight::Light;
+        // Logs may be long.
+        return if request.method.starts_with("resources/") { Weight::Light } else { Weight::Quick };
     }
     let params = request.params.and_then(|raw| serde_json::from_str::<Params<'_>>(raw.get()).ok());
     let name = params.and_then(|params| serde_json::from_str::<String>(params.name?.get()).ok());
@@ -63,7 +64,9 @@ impl Call<'_> {
         };
         let sink = |done: u64, total: Option<u64>, message: &str| self.report(outbox, done, total, message);
         let progress = Progress::new((self.progress_token.is_some() || outbox.wants_progress()).then_some(&sink));
-        let context = Context { services: &self.server.services, cancel: self.cancel, progress: &progress };
+        let aside = |work: &mut dyn FnMut()| outbox.at_length(work);
+        let context =
+            Context { services: &self.server.services, cancel: self.cancel, progress: &progress, aside: &aside };
         let _busy = self.server.services.memory.busy();
         match tool.call(&context, arguments, self.revision.has_structured()) {
             Ok(reply) => Ok(Body::Tool(reply)),

@@ -18,6 +18,10 @@ impl Service for Server {
         call::weight(&self.registry, request)
     }
 
+    fn is_prompt(&self) -> bool {
+        self.services.policy.is_local()
+    }
+
     fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
         Some(self.dispatch(exchange))
     }

@@ -172,6 +172,10 @@ impl Service for Metered {
         self.inner.weight(request)
     }
 
+    fn is_prompt(&self) -> bool {
+        self.inner.is_prompt()
+    }
+
     fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
         if exchange.request.method != "tools/call" {
             return self.inner.serve(exchange);

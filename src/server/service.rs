@@ -20,6 +20,10 @@ pub trait Outbox: Send + Sync {
     fn exclusively(&self, work: &mut ExclusiveWork<'_>) {
         work(&mut |bytes| self.send(bytes));
     }
+    /// Does work that takes longer than the request's weight says.
+    fn at_length(&self, work: &mut dyn FnMut()) {
+        work();
+    }
     /// Whether [`Outbox::progressed`] is to be told.
     fn wants_progress(&self) -> bool {
         false
@@ -46,6 +50,11 @@ pub trait Service: Send + Sync {
     /// Whether a request may hold up the thread that reads. Asked once for each request that is admitted, in the order of
     /// arrival.
     fn weight(&self, request: &Request<'_>) -> Weight;
+    /// Whether requests of [`Weight::Quick`] wait for nothing now that may hang. Asked before such a request is served by a
+    /// thread that others wait for.
+    fn is_prompt(&self) -> bool {
+        false
+    }
     /// Answers one; `None` is silence.
     fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome>;
     /// After a request was served or has panicked, before its answer leaves.

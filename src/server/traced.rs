@@ -131,6 +131,10 @@ impl Service for Traced {
         self.inner.weight(request)
     }
 
+    fn is_prompt(&self) -> bool {
+        self.inner.is_prompt()
+    }
+
     fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
         let Some(span) = self.begin(exchange) else { return self.inner.serve(exchange) };
         let outcome = self.inner.serve(exchange);

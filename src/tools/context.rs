@@ -15,6 +15,20 @@ pub struct Context<'a> {
     pub cancel: &'a CancelToken,
     /// Where to report how far it is.
     pub progress: &'a Progress<'a>,
+    /// Where work is done that takes longer than [`super::Weight`] says.
+    pub aside: &'a Aside<'a>,
+}
+
+/// Does the work that it is given once, and returns when it is done.
+pub type Aside<'a> = dyn Fn(&mut dyn FnMut()) + Send + Sync + 'a;
+
+impl Context<'_> {
+    /// Does work that takes long for a tool that is quick as a rule, so that it is not in the way of others.
+    pub fn at_length<T>(&self, work: impl Fn() -> T) -> T {
+        let mut done = None;
+        (self.aside)(&mut || done = Some(work()));
+        done.unwrap_or_else(work)
+    }
 }
 
 /// Where a report goes: amount done, amount in all if known, a message.

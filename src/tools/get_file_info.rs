@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::list_directory::ItemKind;
-use super::{Context, Hints, Reply, Tool, Toolset};
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs;
 use crate::text::escape::show_path;
@@ -45,6 +45,7 @@ impl Tool for GetFileInfo {
         "Get type, size in bytes, times (UTC) and octal permissions of a file or directory.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
+    const WEIGHT: Weight = Weight::Quick;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         let place = context.services.policy.look(&params.path)?;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Context, Hints, Reply, Tool, Toolset};
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::sandbox::{Standing, Tier};
 use crate::text::escape::show_path;
@@ -66,6 +66,7 @@ impl Tool for ListAllowedDirectories {
         "List the directories that can be used, and whether each is read-only. Relative paths start at the first.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
+    const WEIGHT: Weight = Weight::Quick;
 
     fn run(context: &Context<'_>, _: Params) -> Result<Reply<Output>, Error> {
         let directories: Vec<Directory> = context

@@ -5,9 +5,10 @@ use std::os::unix::ffi::OsStrExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Context, Hints, Reply, Tool, Toolset};
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs::{self, DirEntry};
+use crate::limits::QUICK_LIST_BYTES;
 use crate::policy::{Checked, Kind, Policy, Read};
 use crate::text::escape::{show, show_path};
 
@@ -84,27 +85,34 @@ impl Tool for ListDirectory {
         symbolic link that leads out of the allowed directories or nowhere.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
+    const WEIGHT: Weight = Weight::Quick;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         let policy = &context.services.policy;
         let directory = open_directory(policy, &params.path)?;
-        let entries: Vec<Item> =
-            fs::entries(&directory)?.into_iter().map(|entry| item(policy, &directory, &entry)).collect();
-        let lines: Vec<String> = entries
-            .iter()
-            .map(|entry| {
-                let kind = match entry.kind {
-                    ItemKind::File => "[FILE]",
-                    ItemKind::Directory => "[DIR]",
-                    ItemKind::Link => "[LINK]",
-                    ItemKind::Other => "[OTHER]",
-                };
-                format!("{kind} {}", entry.name)
-            })
-            .collect();
-        let text = if lines.is_empty() { "(empty)".to_owned() } else { lines.join("\n") };
-        Ok(Reply::text(text).with(Output { entries }))
+        if directory.size() > QUICK_LIST_BYTES {
+            return context.at_length(|| list(policy, &directory));
+        }
+        list(policy, &directory)
     }
+}
+
+fn list(policy: &Policy, directory: &Checked<Read>) -> Result<Reply<Output>, Error> {
+    let entries: Vec<Item> = fs::entries(directory)?.into_iter().map(|entry| item(policy, directory, &entry)).collect();
+    let lines: Vec<String> = entries
+        .iter()
+        .map(|entry| {
+            let kind = match entry.kind {
+                ItemKind::File => "[FILE]",
+                ItemKind::Directory => "[DIR]",
+                ItemKind::Link => "[LINK]",
+                ItemKind::Other => "[OTHER]",
+            };
+            format!("{kind} {}", entry.name)
+        })
+        .collect();
+    let text = if lines.is_empty() { "(empty)".to_owned() } else { lines.join("\n") };
+    Ok(Reply::text(text).with(Output { entries }))
 }
 
 /// Opens a directory; a file is an error that names the right tool.

@@ -9,10 +9,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::page;
-use super::{Context, Hints, Reply, Tool, Toolset};
+use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs;
-use crate::limits::MAX_READ_BYTES;
+use crate::limits::{MAX_READ_BYTES, QUICK_READ_BYTES};
 use crate::policy::{Checked, Kind, Read};
 use crate::protocol::Content;
 use crate::text::encoding::{self, Decoded};
@@ -54,20 +54,28 @@ impl Tool for ReadFile {
         as a blob. Files over 10 MiB need offset and limit (lines).";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
+    const WEIGHT: Weight = Weight::Quick;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<()>, Error> {
         let file = open(context, &params.path)?;
-        let offset = params.offset.or(params.tail.map(|lines| -lines));
-        let limit = params.limit.or(params.head);
-        if offset.is_none() && limit.is_none() {
-            return whole(&file, params.encoding.as_deref());
+        if file.size() > QUICK_READ_BYTES {
+            return context.at_length(|| read(context, &file, &params));
         }
-        let page = Page { offset: offset.unwrap_or(1), limit };
-        if page.offset == 0 {
-            return Err(Error::params("`offset` of read_file is 0; it must be 1 or more, or negative from the end"));
-        }
-        page::read(&file, page, params.encoding.as_deref(), context.cancel)
+        read(context, &file, &params)
     }
+}
+
+fn read(context: &Context<'_>, file: &Checked<Read>, params: &Params) -> Result<Reply<()>, Error> {
+    let offset = params.offset.or(params.tail.map(|lines| -lines));
+    let limit = params.limit.or(params.head);
+    if offset.is_none() && limit.is_none() {
+        return whole(file, params.encoding.as_deref());
+    }
+    let page = Page { offset: offset.unwrap_or(1), limit };
+    if page.offset == 0 {
+        return Err(Error::params("`offset` of read_file is 0; it must be 1 or more, or negative from the end"));
+    }
+    page::read(file, page, params.encoding.as_deref(), context.cancel)
 }
 
 /// Opens a file for reading; a directory is an error that names the right tool.

@@ -22,7 +22,10 @@ impl Registry {
         for make in TOOLS {
             let tool = make();
             if !toolsets.contains(&tool.toolset()) {
-                registry.absent.push((tool.name().to_owned(), "its toolset is not switched on (--tools)"));
+                registry.absent.push((
+                    tool.name().to_owned(),
+                    "its toolset is not switched on (--tools, or the token's own tools)",
+                ));
             } else if read_only && !(tool.hints() == Hints::Observes || walled && tool.hints() == Hints::Runs) {
                 registry.absent.push((tool.name().to_owned(), READ_ONLY));
             } else {

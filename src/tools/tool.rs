@@ -80,13 +80,22 @@ impl Toolset {
 /// Whether a call is served by the thread that read it, or handed to another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// Microseconds as a rule: no thread hop.
+    /// Microseconds, and nothing is waited for but a filesystem: reading what is small ([`super::Context::at_length`]).
+    Quick,
+    /// Microseconds as a rule: no thread hop where requests come from one client.
     Light,
     /// May take long: searches, commands, whole trees.
     Heavy,
     /// Mostly waits for something else than this machine, such as a mock that is slow on purpose: many of them at the
     /// same time cost little, and must not take the places of heavy ones.
     Waits,
+}
+
+impl Weight {
+    /// Whether the thread that reads one client's requests may serve it.
+    pub const fn is_light(self) -> bool {
+        matches!(self, Self::Quick | Self::Light)
+    }
 }
 
 /// What a tool does to the world, as six named groups instead of four booleans a tool.

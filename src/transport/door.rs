@@ -255,7 +255,7 @@ impl Door {
             }
         };
         match self.session.admit(&request) {
-            Admission::Admitted(ticket) if ticket.weight != Weight::Light => self.hand_on(Job::Call(ticket, line)),
+            Admission::Admitted(ticket) if !ticket.weight.is_light() => self.hand_on(Job::Call(ticket, line)),
             Admission::Admitted(ticket) => {
                 if let Some(outcome) = self.session.serve(&ticket, &request, &*self.writer) {
                     self.reply(out, &ticket, &outcome);

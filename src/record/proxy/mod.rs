@@ -20,7 +20,6 @@ mod tap;
 #[cfg(test)]
 mod tests;
 mod tls;
-mod verify;
 mod wishes;
 
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
@@ -37,13 +36,13 @@ use tokio::time::timeout;
 
 use self::shared::Shared;
 use self::stream::Stream;
-use self::verify::Verifier;
 use self::wishes::Awaited;
 use super::book::Book;
 use super::ca::{Authority, certificates};
 use super::exchange::{Exchange, Target};
 use super::outline::Outline;
 use crate::limits::{MAX_RECORDED_CONNECTIONS, MAX_RECORDING_BYTES, MAX_RESOLVE_THREADS, PROXY_END_MS};
+use crate::outbound::Verifier;
 
 /// A connection that a program wants to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,13 +11,13 @@ use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::time::timeout;
 
-use super::verify::Verifier;
 use super::wishes::Wishes;
 use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
 use crate::limits::{
     MAX_RECORDED_BODY_BYTES, MAX_RECORDING_BYTES, MAX_RECORDING_NOTES, MAX_SOCKETS_ASKED_FOR, RESOLVED_MS,
     UPSTREAM_CONNECT_MS,
 };
+use crate::outbound::Verifier;
 use crate::record::book::describe;
 use crate::record::ca::Authority;
 use crate::record::dns::{Names, is_fake};

@@ -15,8 +15,8 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use super::shared::Context;
 use super::stream::Stream;
-use super::verify;
 use crate::limits::{RELAY_BUFFER_BYTES, UPSTREAM_TLS_MS};
+use crate::outbound;
 use crate::record::ca::leaf_name;
 
 /// Most bytes of a first message of a client that are waited for.
@@ -95,7 +95,9 @@ pub async fn connect(context: &Context, hello: &Hello, to: Stream) -> Result<(St
             Ok((Stream::new(stream), agreed))
         }
         Ok(Err(error)) => Err(match fault(&error) {
-            Some(Error::InvalidCertificate(reason)) => Refused::Certificate(verify::reason(reason)),
+            Some(Error::InvalidCertificate(reason)) => {
+                Refused::Certificate(outbound::reason(reason, "SSL_CERT_FILE=FILE replay calls record ..."))
+            }
             _ => Refused::Other(error.to_string()),
         }),
         Err(_) => Err(Refused::Other("the handshake took too long".to_owned())),

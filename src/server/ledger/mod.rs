@@ -86,6 +86,10 @@ pub trait Observer: Send + Sync {
     fn health(&self) -> Option<(&'static str, Value)> {
         None
     }
+    /// Whether it never waits for anything that may hang, such as the disk.
+    fn is_prompt(&self) -> bool {
+        false
+    }
     /// Whether it would let a call be served now.
     fn is_well(&self) -> bool {
         true
@@ -243,6 +247,10 @@ impl Outbox for Overheard<'_> {
         self.outbox.exclusively(work);
     }
 
+    fn at_length(&self, work: &mut dyn FnMut()) {
+        self.outbox.at_length(work);
+    }
+
     fn wants_progress(&self) -> bool {
         true
     }
@@ -255,6 +263,10 @@ impl Outbox for Overheard<'_> {
 impl Service for Entered {
     fn weight(&self, request: &Request<'_>) -> Weight {
         self.inner.weight(request)
+    }
+
+    fn is_prompt(&self) -> bool {
+        self.ledger.observers.iter().all(|observer| observer.is_prompt()) && self.inner.is_prompt()
     }
 
     fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
@@ -284,6 +296,7 @@ impl Service for Entered {
             catch_unwind(AssertUnwindSafe(|| self.inner.serve(&exchange)))
         };
         self.lock().retain(|other| !Arc::ptr_eq(other, &flight));
+        tracing::debug!(client = &*self.client, tool = ?flight.call.tool, took = ?flight.since.elapsed(), "called");
         let all = self.ledger.observers.len();
         match served {
             Ok(outcome) => {

@@ -17,6 +17,10 @@ impl Observer for Recent {
         true
     }
 
+    fn is_prompt(&self) -> bool {
+        true
+    }
+
     fn begun(&self, call: &Arc<Begun>) -> Result<(), RpcError> {
         let told = Told { summary: members(&head(call, "running")), detail: members(&what(call)) };
         self.begin(&call.client, call.id, told);

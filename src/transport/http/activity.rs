@@ -1,10 +1,10 @@
 //! What is known of a connection from outside: whether it has requests, and whether its client takes what is sent.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use tokio::sync::OwnedSemaphorePermit;
+use super::places::Seat;
 
 /// One connection. It counts as one as long as anybody holds this.
 #[derive(Debug)]
@@ -16,7 +16,10 @@ pub struct Activity {
     owed: AtomicUsize,
     /// When something moved, in milliseconds after `began`.
     moved_ms: AtomicU64,
-    _place: OwnedSemaphorePermit,
+    /// Whether there was a request.
+    asked: AtomicBool,
+    /// Its place.
+    pub seat: Seat,
 }
 
 /// What to do about a connection.
@@ -32,16 +35,28 @@ pub enum State {
 
 impl Activity {
     /// A connection that has just begun, in a place of its own.
-    pub fn new(place: OwnedSemaphorePermit) -> Arc<Self> {
-        let (open, owed, moved_ms) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicU64::new(0));
-        Arc::new(Self { began: Instant::now(), open, owed, moved_ms, _place: place })
+    pub fn new(seat: Seat) -> Arc<Self> {
+        Arc::new(Self {
+            began: Instant::now(),
+            open: AtomicUsize::new(0),
+            owed: AtomicUsize::new(0),
+            moved_ms: AtomicU64::new(0),
+            asked: AtomicBool::new(false),
+            seat,
+        })
     }
 
     /// A request has come.
     pub fn open(self: &Arc<Self>) -> Open {
         self.open.fetch_add(1, Relaxed);
+        self.asked.store(true, Relaxed);
         self.moved();
         Open { activity: Arc::clone(self), owes: false }
+    }
+
+    /// Whether there was a request on it.
+    pub fn was_asked(&self) -> bool {
+        self.asked.load(Relaxed)
     }
 
     /// Something moved.
@@ -96,16 +111,17 @@ impl Drop for Open {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tokio::sync::Semaphore;
+    use crate::transport::http::places::Places;
 
     #[test]
     fn a_connection_is_idle_or_stalled_or_good() {
-        let places = Arc::new(Semaphore::new(1));
-        let activity = Activity::new(places.clone().try_acquire_owned().unwrap());
+        let activity = Activity::new(Places::new(1).take().0);
         let (now, never) = (Duration::ZERO, Duration::MAX);
         assert_eq!(activity.state(now, now), State::Idle);
         assert_eq!(activity.state(never, now), State::Good);
+        assert!(!activity.was_asked());
         let mut open = activity.open();
+        assert!(activity.was_asked());
         assert_eq!(activity.state(now, now), State::Good);
         open.owes(true);
         open.owes(true);
@@ -115,8 +131,5 @@ mod tests {
         open.owes(true);
         drop(open);
         assert_eq!(activity.state(now, now), State::Idle);
-        assert_eq!(places.available_permits(), 0);
-        drop(activity);
-        assert_eq!(places.available_permits(), 1);
     }
 }

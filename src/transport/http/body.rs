@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use hyper::body::{Body, Frame, SizeHint};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep, sleep};
 
@@ -25,6 +25,8 @@ pub struct ReplyBody {
     answer: Answer,
     events: Option<Events>,
     open: Option<Open>,
+    /// What was not read of the request: to drop it breaks the request off.
+    unread: Option<Box<Incoming>>,
 }
 
 /// What comes later.
@@ -66,7 +68,14 @@ impl ReplyBody {
     /// A body of these bytes.
     pub fn whole(mut answer: Answer) -> Self {
         let ready = Bytes::from(std::mem::take(&mut answer.bytes));
-        Self { ready, answer, events: None, open: None }
+        Self { ready, answer, events: None, open: None, unread: None }
+    }
+
+    /// The same, and the request is not broken off before it has left.
+    #[must_use]
+    pub fn holding(mut self, unread: Incoming) -> Self {
+        self.unread = Some(Box::new(unread));
+        self
     }
 
     /// A text.
@@ -76,7 +85,7 @@ impl ReplyBody {
 
     /// Bytes of which there is one copy for all.
     pub fn shared(ready: Bytes) -> Self {
-        Self { ready, answer: Answer::default(), events: None, open: None }
+        Self { ready, answer: Answer::default(), events: None, open: None, unread: None }
     }
 
     /// The same, its bytes in account until they are taken; `None` if replies that nobody has read leave no room for it.
@@ -88,7 +97,7 @@ impl ReplyBody {
     /// One reply as a stream of a single event.
     pub fn single(mut answer: Answer) -> Self {
         let ready = event(&std::mem::take(&mut answer.bytes));
-        Self { ready, answer, events: None, open: None }
+        Self { ready, answer, events: None, open: None, unread: None }
     }
 
     /// A stream of what is fed, which begins with `first`, and ends with the `pending` reply, if there is to be one.
@@ -116,7 +125,7 @@ impl ReplyBody {
     ) -> Self {
         let alive = Box::pin(sleep(Duration::from_millis(EVENTS_ALIVE_MS)));
         let events = Events { source, pending, last: None, ended: false, alive, hangup };
-        Self { ready, answer: Answer::default(), events: Some(events), open: None }
+        Self { ready, answer: Answer::default(), events: Some(events), open: None, unread: None }
     }
 
     /// Joins it with the request that it answers.

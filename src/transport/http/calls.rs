@@ -1,14 +1,15 @@
-//! A message on its way through a session: it waits for its turn, is served on a thread of its own, and is answered once,
-//! be it by its work, or because that hangs.
+//! A message on its way through a session: it waits for its turn, is served, at once or on a thread of its own, and is
+//! answered once, be it by its work, or because that hangs.
 
 use std::collections::HashMap;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
-use tokio::task::spawn_blocking;
+use tokio::task::{block_in_place, spawn_blocking};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
 use super::tenant::{Place, Tenant};
@@ -16,7 +17,7 @@ use super::upload::Message;
 use crate::cancel::CancelToken;
 use crate::limits::HTTP_ROOM_MS;
 use crate::protocol::{Code, Id, Incoming, RpcError, parse, render};
-use crate::server::{Outbox, Session, Ticket};
+use crate::server::{ExclusiveWork, Outbox, Session, Ticket};
 use crate::tools::Weight;
 use crate::transport::batch;
 
@@ -117,8 +118,8 @@ impl Queue {
     pub fn of(method: &str, weight: Weight) -> Self {
         match weight {
             Weight::Waits => Self::Waits,
-            Weight::Light if method != "tools/call" => Self::None,
-            Weight::Light | Weight::Heavy => Self::Calls,
+            Weight::Quick | Weight::Light if method != "tools/call" => Self::None,
+            Weight::Quick | Weight::Light | Weight::Heavy => Self::Calls,
         }
     }
 }
@@ -129,6 +130,24 @@ pub enum Work {
     Request(Ticket, Message, Queue),
     /// The message of a batch, the ids of its requests, and what stops it.
     Batch(Message, Vec<Id>, CancelToken),
+}
+
+impl Work {
+    /// Of a request.
+    pub fn id(&self) -> Option<Id> {
+        match self {
+            Self::Request(ticket, ..) => Some(ticket.id.clone()),
+            Self::Batch(..) => None,
+        }
+    }
+
+    /// What stops it.
+    pub fn cancel(&self) -> &CancelToken {
+        match self {
+            Self::Request(ticket, ..) => &ticket.cancel,
+            Self::Batch(_, _, cancel) => cancel,
+        }
+    }
 }
 
 /// Where it is served.
@@ -144,7 +163,53 @@ pub struct Stage {
     pub stall: Duration,
 }
 
+/// Messages of work that a thread does on which others wait.
+struct Between<'a>(&'a dyn Outbox);
+
+impl Outbox for Between<'_> {
+    fn send(&self, message: &[u8]) {
+        self.0.send(message);
+    }
+
+    fn exclusively(&self, work: &mut ExclusiveWork<'_>) {
+        self.0.exclusively(work);
+    }
+
+    /// The runtime gives what else this thread has to do to another one.
+    fn at_length(&self, work: &mut dyn FnMut()) {
+        block_in_place(work);
+    }
+}
+
 impl Stage {
+    /// Serves it on this thread, on which others wait, if it is work that is done at once and may begin at once: going to
+    /// another thread and back takes longer than a small file. Nobody would see it hang, so the service has to be sure.
+    /// The error is the same work, to be started.
+    pub async fn now(&self, place: Place, work: Work) -> Result<Option<Answer>, (Place, Work)> {
+        let queue = match &work {
+            Work::Request(ticket, _, queue) if ticket.weight == Weight::Quick => *queue,
+            _ => return Err((place, work)),
+        };
+        if !self.tenant.service.is_prompt() {
+            return Err((place, work));
+        }
+        let _turn = match queue {
+            Queue::None => None,
+            Queue::Calls => match place.turn_now() {
+                Some(turn) => Some(turn),
+                None => return Err((place, work)),
+            },
+            Queue::Waits => return Err((place, work)),
+        };
+        let id = work.id();
+        let outbox = Between(&*self.outbox);
+        let served = catch_unwind(AssertUnwindSafe(|| perform(&self.conversation, &outbox, work)));
+        match served.ok().flatten() {
+            Some(answer) => Ok(Some(self.account(answer, id.as_ref()).await)),
+            None => Ok(None),
+        }
+    }
+
     /// Serves it, whether or not anybody waits for the reply. `None` is silence.
     pub fn start(self, place: Place, work: Work) -> oneshot::Receiver<Option<Answer>> {
         let (sender, receiver) = oneshot::channel();
@@ -190,20 +255,28 @@ impl Stage {
             }
         };
         self.conversation.forget(&ids, &give_up);
-        let mut answer = answer?;
+        let id = if is_batch { None } else { ids.first() };
+        Some(self.account(answer?, id).await)
+    }
+
+    /// Waits until there is room for a reply, or says instead that there is none.
+    async fn account(&self, mut answer: Answer, id: Option<&Id>) -> Answer {
+        answer.room = self.tenant.try_give_out(answer.bytes.len());
+        if answer.room.is_some() {
+            return answer;
+        }
         let room = self.tenant.give_out(answer.bytes.len());
         if let Ok(room) = timeout(Duration::from_millis(HTTP_ROOM_MS), room).await {
             answer.room = room;
-            return Some(answer);
+            return answer;
         }
         self.tenant.metrics.turned_away.fetch_add(1, Relaxed);
         let mut bytes = Vec::new();
         let text = "the call is done, but replies that nobody has read take all the room there is for them; read those, or \
             ask for less at once";
         let error = RpcError::new(Code::Internal, text);
-        let id = if is_batch { None } else { ids.first() };
         render(&mut bytes, id, &Err(error), self.conversation.session.revision());
-        Some(Answer { bytes, code: Some(Code::Internal), room: None })
+        Answer { bytes, code: Some(Code::Internal), room: None }
     }
 }
 

@@ -11,45 +11,67 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{interval, timeout};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, interval, sleep_until, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use super::activity::{Activity, State};
 use super::io::{Duplex, Guarded};
+use super::places::Seat;
 use super::{Shared, router};
-use crate::limits::{HTTP_END_MS, HTTP_LOOK_MS, HTTP_TLS_MS, HTTP2_IDLE_MS, MAX_HTTP_HEADER_BYTES, MAX_HTTP2_REQUESTS};
+use crate::limits::{
+    HTTP_END_MS, HTTP_FIRST_REQUEST_MS, HTTP_LOOK_MS, HTTP_TLS_MS, HTTP2_IDLE_MS, MAX_HTTP_HEADER_BYTES,
+    MAX_HTTP2_REQUESTS,
+};
 
 /// What a client of HTTP/2 says first (RFC 9113, 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// What HTTP/1 holds of a request or a reply that it has not passed on, in bytes; a head must fit.
 const BUFFER_BYTES: usize = 2 * MAX_HTTP_HEADER_BYTES;
 
-/// Serves a connection until either side ends it. `place` is given back when nobody needs the connection any more.
-pub async fn serve(shared: Arc<Shared>, stream: TcpStream, place: OwnedSemaphorePermit) {
+/// Serves a connection until either side ends it, or until it has to `leave`. `seat` is given back when nobody needs the
+/// connection any more.
+pub async fn serve(shared: Arc<Shared>, stream: TcpStream, seat: Seat, leave: oneshot::Receiver<()>) {
     // Small messages must not wait for more.
     let _ = stream.set_nodelay(true);
-    let served = match shared.tls.clone() {
-        Some(config) => {
-            let accepting = TlsAcceptor::from(config).accept(stream);
+    let told = async {
+        if leave.await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    let served = tokio::select! {
+        served = converse(shared, stream, seat) => served,
+        () = told => Err("another needs its place, and it has shown no token".to_owned()),
+    };
+    if let Err(reason) = served {
+        tracing::debug!("a connection has ended: {reason}");
+    }
+}
+
+async fn converse(shared: Arc<Shared>, stream: TcpStream, seat: Seat) -> Result<(), String> {
+    match &shared.tls {
+        Some(tls) => {
+            let accepting = TlsAcceptor::from(tls.current()).accept(stream);
             match timeout(Duration::from_millis(HTTP_TLS_MS), accepting).await {
                 Ok(Ok(stream)) => {
                     let is_second = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                    speak(shared, Box::new(stream), Bytes::new(), is_second, place).await
+                    speak(shared, Box::new(stream), Bytes::new(), is_second, seat).await
                 }
                 Ok(Err(error)) => Err(error.to_string()),
                 Err(_) => Err("the handshake took too long".to_owned()),
             }
         }
-        None => match timeout(shared.client_timeout, sniff(stream)).await {
-            Ok(Ok((stream, ahead, is_second))) => speak(shared, Box::new(stream), ahead, is_second, place).await,
+        None => match timeout(first(&shared), sniff(stream)).await {
+            Ok(Ok((stream, ahead, is_second))) => speak(shared, Box::new(stream), ahead, is_second, seat).await,
             Ok(Err(error)) => Err(error.to_string()),
             Err(_) => Err("it said nothing".to_owned()),
         },
-    };
-    if let Err(reason) = served {
-        tracing::debug!("a connection has ended: {reason}");
     }
+}
+
+/// How long a connection may take to its first request.
+fn first(shared: &Shared) -> Duration {
+    shared.client_timeout.min(Duration::from_millis(HTTP_FIRST_REQUEST_MS))
 }
 
 /// Reads until it is clear which version of HTTP a client speaks.
@@ -72,10 +94,10 @@ async fn speak(
     stream: Box<dyn Duplex>,
     ahead: Bytes,
     is_second: bool,
-    place: OwnedSemaphorePermit,
+    seat: Seat,
 ) -> Result<(), String> {
     let io = TokioIo::new(Guarded::new(stream, ahead, shared.client_timeout));
-    let activity = Activity::new(place);
+    let activity = Activity::new(seat);
     let service = {
         let (shared, activity) = (Arc::clone(&shared), Arc::clone(&activity));
         service_fn(move |request| router::answer(Arc::clone(&shared), activity.open(), request))
@@ -113,12 +135,21 @@ where
 {
     let mut stop = shared.stop.clone();
     let mut look = interval(Duration::from_millis(HTTP_LOOK_MS));
+    let begun = sleep_until(Instant::now() + first(shared));
+    let mut begun = pin!(begun);
+    let mut is_new = true;
     loop {
         tokio::select! {
             ended = connection.as_mut() => return ended.map_err(|error| error.to_string()),
             _ = stop.wait_for(|stop| *stop) => {
                 finish(connection.as_mut());
                 break;
+            }
+            () = begun.as_mut(), if is_new => {
+                if !activity.was_asked() {
+                    return Err("it asks for nothing".to_owned());
+                }
+                is_new = false;
             }
             _ = look.tick() => match activity.state(Duration::from_millis(HTTP2_IDLE_MS), shared.client_timeout) {
                 State::Good => {}

@@ -23,6 +23,8 @@ pub enum Close {
     Protocol,
     /// A message of bytes.
     Kind,
+    /// The client's token is not known any more.
+    Policy,
     /// A text that is not UTF-8.
     NotText,
     /// The message is too long.
@@ -40,6 +42,7 @@ impl Close {
             Self::Protocol => 1002,
             Self::Kind => 1003,
             Self::NotText => 1007,
+            Self::Policy => 1008,
             Self::TooBig => 1009,
             Self::Later => 1013,
         }

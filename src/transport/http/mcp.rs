@@ -6,7 +6,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use hyper::body::Incoming as Body;
-use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{
+    ACCEPT, ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+};
 use hyper::http::request::Parts;
 use hyper::{Request as HttpRequest, StatusCode};
 use serde_json::json;
@@ -78,6 +80,13 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }
 
+/// How a body is coded, if it is (RFC 9110, 8.4).
+fn coding(headers: &HeaderMap) -> Option<String> {
+    let codings = headers.get_all(CONTENT_ENCODING).iter().map(|value| value.to_str().unwrap_or("?"));
+    let mut codings = codings.flat_map(|value| value.split(',')).map(str::trim);
+    codings.find(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case("identity")).map(str::to_owned)
+}
+
 fn accept(headers: &HeaderMap) -> Accept {
     Accept::of(headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()))
 }
@@ -88,11 +97,21 @@ pub async fn post(shared: &Shared, tenant: &Arc<Tenant>, request: HttpRequest<Bo
     let (head, body) = request.into_parts();
     if !is_json(&head.headers) {
         let text = "the body must be JSON, and say so: `Content-Type: application/json`";
-        return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::InvalidRequest, text);
+        let reply = refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::InvalidRequest, text);
+        return upload::pass_over(reply, &head.headers, body).await;
+    }
+    if let Some(coding) = coding(&head.headers) {
+        let text =
+            format!("the body is coded (`Content-Encoding: {coding}`), which is not read here; send it as it is");
+        let mut reply = refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::InvalidRequest, text);
+        // What would do (RFC 9110, 15.5.16).
+        reply.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        return upload::pass_over(reply, &head.headers, body).await;
     }
     let accept = accept(&head.headers);
     if accept.is_nothing() {
-        return not_acceptable("application/json or text/event-stream");
+        let reply = not_acceptable("application/json or text/event-stream");
+        return upload::pass_over(reply, &head.headers, body).await;
     }
     let message = match upload::read(tenant, body, limits.max_line_bytes, shared.client_timeout).await {
         Ok(message) => message,
@@ -270,14 +289,14 @@ async fn serve(tenant: &Arc<Tenant>, stall: Duration, accept: Accept, serving: S
     let Some(place) = tenant.queue() else {
         tenant.metrics.turned_away.fetch_add(1, Relaxed);
         let id = match &what {
-            What::Request(ticket, _) => Some(ticket.id.clone()),
+            What::Request(ticket, _) => {
+                conversation.session.withdraw(ticket);
+                Some(&ticket.id)
+            }
             What::Batch(..) => None,
         };
-        if let What::Request(ticket, _) = &what {
-            conversation.session.withdraw(ticket);
-        }
         let text = "too many calls wait already (--max-calls)";
-        return later(StatusCode::SERVICE_UNAVAILABLE, id.as_ref(), Duration::from_secs(1), text);
+        return later(StatusCode::SERVICE_UNAVAILABLE, id, Duration::from_secs(1), text);
     };
     let (outbox, mut fed): (Arc<dyn Outbox>, Option<Fed>) = if accept.events && !opens {
         let (feed, fed) = feed();
@@ -285,21 +304,27 @@ async fn serve(tenant: &Arc<Tenant>, stall: Duration, accept: Accept, serving: S
     } else {
         (Arc::new(Nowhere), None)
     };
-    let hangup = (!stays).then(|| {
-        let (stopped, conversation) = match &what {
-            What::Request(ticket, _) => (ticket.cancel.clone(), conversation.clone()),
-            What::Batch(_, cancel) => (cancel.clone(), conversation.clone()),
-        };
-        Hangup::new(move || {
-            stopped.cancel();
-            conversation.session.cancel_all();
-        })
-    });
     let work = match what {
         What::Request(ticket, queue) => Work::Request(ticket, message, queue),
         What::Batch(ids, cancel) => Work::Batch(message, ids, cancel),
     };
     let stage = Stage { tenant: Arc::clone(tenant), conversation: conversation.clone(), outbox, stall };
+    let (place, work) = match stage.now(place, work).await {
+        Ok(answer) => {
+            let Some((first, fed)) = fed.and_then(|mut fed| fed.try_next().map(|item| (item, fed))) else {
+                return finish(tenant, accept, &conversation, opens, is_stateless, answer);
+            };
+            return events(ReplyBody::events(Some(first), fed, Some(known(answer)), None));
+        }
+        Err(work) => work,
+    };
+    let hangup = (!stays).then(|| {
+        let (stopped, conversation) = (work.cancel().clone(), conversation.clone());
+        Hangup::new(move || {
+            stopped.cancel();
+            conversation.session.cancel_all();
+        })
+    });
     let mut pending = stage.start(place, work);
     let first = tokio::select! {
         biased;
@@ -313,9 +338,7 @@ async fn serve(tenant: &Arc<Tenant>, stall: Duration, accept: Accept, serving: S
                 }
                 return finish(tenant, accept, &conversation, opens, is_stateless, answer);
             };
-            let (sender, receiver) = oneshot::channel();
-            let _ = sender.send(answer);
-            pending = receiver;
+            pending = known(answer);
             Some(item)
         }
         () = sleep(Duration::from_millis(EVENTS_BEGIN_MS)), if fed.is_some() => None,
@@ -325,6 +348,13 @@ async fn serve(tenant: &Arc<Tenant>, stall: Duration, accept: Accept, serving: S
         // It cannot be: only who is fed comes here.
         None => empty(StatusCode::ACCEPTED),
     }
+}
+
+/// A reply that need not be waited for.
+fn known(answer: Option<Answer>) -> oneshot::Receiver<Option<Answer>> {
+    let (sender, receiver) = oneshot::channel();
+    let _ = sender.send(answer);
+    receiver
 }
 
 /// The next message, if there is ever to be one: the reply comes on another way, and tells the end.

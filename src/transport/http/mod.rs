@@ -11,6 +11,7 @@ mod guard;
 mod io;
 mod mcp;
 mod pages;
+mod places;
 mod rate;
 mod reply;
 mod router;
@@ -25,16 +26,17 @@ use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
-use tokio::sync::{Semaphore, mpsc, watch};
+use rustix::process::Signal;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{interval, sleep, timeout};
-use tokio_rustls::rustls::ServerConfig;
 
 pub use tenant::{Offer, Tenant, TenantLimits, Usage};
-pub use tls::{TlsError, server_config};
+pub use tls::{Encryption, TlsError, server_config};
 
 use super::Limits;
 use crate::limits::{
@@ -43,6 +45,7 @@ use crate::limits::{
 use crate::server::{Ledger, Recent};
 use crate::telemetry::Tracer;
 use guard::Guard;
+use places::Places;
 use watching::Page;
 
 /// How long threads that still run may take when all else has ended.
@@ -64,7 +67,9 @@ pub struct Settings {
     /// A client that says nothing of what it has begun, or takes nothing of what is sent to it, for so long is hung up on.
     pub client_timeout: Duration,
     /// Encryption, if there is any.
-    pub tls: Option<Arc<ServerConfig>>,
+    pub tls: Option<Arc<Encryption>>,
+    /// Who hears of a SIGHUP; nobody if it ends the server.
+    pub again: Option<Sender<()>>,
     /// Who makes the spans of requests, to be counted.
     pub tracer: Option<Arc<Tracer>>,
 }
@@ -77,7 +82,7 @@ struct Shared {
     anyone: Option<Arc<Tenant>>,
     limits: Limits,
     client_timeout: Duration,
-    tls: Option<Arc<ServerConfig>>,
+    tls: Option<Arc<Encryption>>,
     /// The calls of all tenants, for whoever looks on.
     recent: Arc<Recent>,
     page: Page,
@@ -131,7 +136,7 @@ pub fn serve(
         unauthorized: AtomicU64::new(0),
         stop: stopped,
     });
-    let signals = heard(stop)?;
+    let signals = heard(stop, settings.again)?;
     let result = runtime.block_on(run(&shared, listener, settings.max_connections, (&stopping, ending), signals));
     for tenant in &shared.tenants {
         tenant.sessions.cancel_all();
@@ -148,21 +153,21 @@ async fn run(
     mut signals: mpsc::Receiver<()>,
 ) -> std::io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let places = Arc::new(Semaphore::new(max_connections));
+    let places = Places::new(max_connections);
     let mut look = interval(Duration::from_millis(HTTP_LOOK_MS));
     loop {
         tokio::select! {
             _ = signals.recv() => break,
             _ = look.tick() => shared.tenants.iter().for_each(|tenant| tenant.sessions.sweep()),
-            (accepted, place) = accept(&listener, &places) => match (accepted, place) {
-                (Ok((stream, _)), Some(place)) => {
-                    tokio::spawn(connection::serve(Arc::clone(shared), stream, place));
+            accepted = accept(&listener, &places) => match accepted {
+                Ok((stream, _)) => {
+                    let (seat, leave) = places.take();
+                    tokio::spawn(connection::serve(Arc::clone(shared), stream, seat, leave));
                 }
-                (Err(error), _) => {
+                Err(error) => {
                     tracing::debug!("a connection cannot be accepted: {error}");
                     sleep(ACCEPT_PAUSE).await;
                 }
-                (Ok(_), None) => {}
             },
         }
     }
@@ -174,9 +179,8 @@ async fn run(
     for tenant in &shared.tenants {
         tenant.sessions.hang_up();
     }
-    let all = u32::try_from(max_connections).unwrap_or(u32::MAX);
     tokio::select! {
-        _ = timeout(Duration::from_millis(HTTP_END_MS), places.acquire_many(all)) => {}
+        _ = timeout(Duration::from_millis(HTTP_END_MS), places.emptiness()) => {}
         _ = signals.recv() => {}
     }
     Ok(())
@@ -185,15 +189,15 @@ async fn run(
 /// The next connection, once there is a place for it.
 async fn accept(
     listener: &tokio::net::TcpListener,
-    places: &Arc<Semaphore>,
-) -> (std::io::Result<(tokio::net::TcpStream, std::net::SocketAddr)>, Option<tokio::sync::OwnedSemaphorePermit>) {
-    let place = Arc::clone(places).acquire_owned().await.ok();
-    (listener.accept().await, place)
+    places: &Places,
+) -> std::io::Result<(tokio::net::TcpStream, std::net::SocketAddr)> {
+    places.vacancy().await;
+    listener.accept().await
 }
 
 /// Waits on a thread of its own until the descriptor is readable, and takes one signal from it, if it is one of signals
-/// (signalfd(2)); says so, and begins anew.
-fn heard(stop: OwnedFd) -> std::io::Result<mpsc::Receiver<()>> {
+/// (signalfd(2)); says so, to whom it is for, and begins anew.
+fn heard(stop: OwnedFd, again: Option<Sender<()>>) -> std::io::Result<mpsc::Receiver<()>> {
     let (hears, heard) = mpsc::channel(1);
     let listen = move || {
         while !hears.is_closed() {
@@ -201,8 +205,16 @@ fn heard(stop: OwnedFd) -> std::io::Result<mpsc::Receiver<()>> {
             if poll(&mut fds, None).is_err() {
                 continue;
             }
-            let mut signal = [0; 128];
+            let mut signal = [0_u8; 128];
             let _ = rustix::io::read(&stop, &mut signal);
+            // Its first word is the number (signalfd(2)).
+            let number = i32::from_ne_bytes([signal[0], signal[1], signal[2], signal[3]]);
+            if number == Signal::HUP.as_raw()
+                && let Some(again) = &again
+            {
+                let _ = again.send(());
+                continue;
+            }
             if hears.blocking_send(()).is_err() {
                 return;
             }

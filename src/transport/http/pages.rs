@@ -28,11 +28,14 @@ pub fn health(shared: &Shared, tenant: &Arc<Tenant>) -> String {
         .iter()
         .map(|tenant| {
             let (running, waiting) = tenant.load();
+            let (connections, websockets) = tenant.connections();
             let usage = (tenant.usage)();
             let python = usage.python.iter().map(|(name, word)| json!({"name": name, "status": word}));
             json!({
                 "name": tenant.name,
                 "sessions": tenant.sessions.len(),
+                "connections": connections,
+                "webSockets": websockets,
                 "callsRunning": running,
                 "callsWaiting": waiting,
                 "commandsRunning": usage.commands,
@@ -78,9 +81,12 @@ fn exposition(tenants: &[Arc<Tenant>], whole: Option<Whole>, uptime: Duration) -
         let label = format!("tenant=\"{}\"", tenant.name);
         tenant.metrics.samples(&format!("{label},"), &mut families);
         let (running, waiting) = tenant.load();
+        let (connections, websockets) = tenant.connections();
         let usage = (tenant.usage)();
         for (name, help, value) in [
             ("mcp_sessions", "Sessions that are open.", tenant.sessions.len()),
+            ("mcp_connections", "Connections that are open.", connections),
+            ("mcp_websockets", "Those of them that are WebSockets.", websockets),
             ("mcp_calls_running", "Calls that run.", running),
             ("mcp_calls_waiting", "Calls that wait for a place.", waiting),
             ("mcp_commands_running", "Commands that calls wait for.", usage.commands),
@@ -89,6 +95,8 @@ fn exposition(tenants: &[Arc<Tenant>], whole: Option<Whole>, uptime: Duration) -
         ] {
             families.other(name, help, "gauge", &label, value as u64);
         }
+        let (name, help) = ("mcp_sessions_displaced_total", "Sessions that made room for others (--max-sessions).");
+        families.other(name, help, "counter", &label, tenant.sessions.displaced.load(Relaxed));
     }
     if let Some(Whole { unauthorized, spans }) = whole {
         let help = "Requests without a token that is known.";
@@ -315,30 +323,17 @@ fn example(schema: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::http::calls::tests::Silent;
-    use crate::transport::http::{Offer, TenantLimits, Usage};
-
-    fn tenant(name: &str, usage: fn() -> Usage) -> Arc<Tenant> {
-        let place = Box::new(|| Value::Null);
-        let offer = Offer { service: Arc::new(Silent), tools: Vec::new(), usage: Box::new(usage), place };
-        let limits = TenantLimits {
-            per_minute: 0,
-            burst: 1,
-            max_calls: 1,
-            max_sessions: 1,
-            session_idle: Duration::from_secs(1),
-        };
-        Tenant::new(name.to_owned(), None, true, offer, limits)
-    }
+    use crate::transport::http::Usage;
+    use crate::transport::http::tenant::tests::{tenant, tenant_with};
 
     #[test]
     fn all_that_is_counted() {
-        let alice = tenant("alice", || Usage {
+        let alice = tenant_with("alice", 1, || Usage {
             commands: 2,
             background: 1,
             python: vec![("default".to_owned(), "idle"), ("a".to_owned(), "busy"), ("b".to_owned(), "dead")],
         });
-        let bob = tenant("bob", Usage::default);
+        let bob = tenant("bob", 1);
         alice.metrics.count("read_file", "ok", Duration::from_millis(3));
         alice.metrics.count("read_file", "denied", Duration::from_micros(500));
         alice.metrics.count("unknown", "denied", Duration::from_millis(1));

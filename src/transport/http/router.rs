@@ -3,55 +3,40 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, AUTHORIZATION, CONTENT_SECURITY_POLICY, HOST,
-    HeaderMap, HeaderValue, ORIGIN, VARY,
+    ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, AUTHORIZATION, CONNECTION, CONTENT_SECURITY_POLICY,
+    HOST, HeaderMap, HeaderValue, ORIGIN, VARY,
 };
+use hyper::http::request::Parts;
+use hyper::http::uri::Authority;
 use hyper::{Method, Request, StatusCode, Version};
 
 use super::activity::Open;
 use super::body::ReplyBody;
 use super::guard::From;
 use super::mcp::{self, single};
-use super::reply::{Reply, empty, json, refuse, reply, unauthorized};
+use super::reply::{Reply, empty, json, later, refuse, reply, unauthorized};
 use super::tenant::{Tenant, by_token};
+use super::upload::pass_over;
 use super::{Shared, pages, watching, websocket};
+use crate::limits::HTTP_LOOKS_PER_MINUTE;
 use crate::protocol::Code;
 
 /// Answers one request.
 pub async fn answer(shared: Arc<Shared>, open: Open, request: Request<Incoming>) -> Result<Reply, Infallible> {
-    if request.uri().path() == "/health" {
-        return Ok(health(&shared, &request).map(|body| body.on(open)));
-    }
-    let authority = authority(&request);
-    let origin = single(request.headers(), &ORIGIN);
-    if !shared.guard.allows_host(authority) {
-        let text = "the server does not answer to the name in `Host` (--allow-host)";
-        return Ok(refuse(StatusCode::FORBIDDEN, Code::InvalidRequest, text).map(|body| body.on(open)));
-    }
-    let page = match shared.guard.origin(origin, authority) {
-        From::Stranger => {
-            let text = "the page at `Origin` may not ask this server (--allow-origin)";
-            return Ok(refuse(StatusCode::FORBIDDEN, Code::InvalidRequest, text).map(|body| body.on(open)));
+    let page = match gate(&shared, &request) {
+        Ok(page) => page,
+        Err(reply) => {
+            let (head, body) = request.into_parts();
+            return Ok(pass_over(*reply, &head.headers, body).await.map(|body| body.on(open)));
         }
-        From::Page => request.headers().get(ORIGIN).cloned(),
-        From::Nowhere => None,
     };
-    if request.method() == Method::OPTIONS {
-        let preflight = page.map_or_else(|| empty(StatusCode::FORBIDDEN), preflight);
-        return Ok(preflight.map(|body| body.on(open)));
-    }
-    if request.uri().path() == "/" {
-        let page = match *request.method() {
-            Method::GET | Method::HEAD => shared.page.answer(),
-            _ => only("GET"),
-        };
-        return Ok(page.map(|body| body.on(open)));
-    }
     let answered = match tenant(&shared, request.headers()) {
+        Ok(tenant) if !open.activity.seat.claim(&tenant) => crowded(&tenant, request.version()),
         Ok(tenant) if request.uri().path() == "/mcp/ws" => {
             // The connection lives on behind the reply, and counts as busy.
             let (switched, open) = websocket::upgrade(&shared, tenant, open, request);
@@ -62,7 +47,10 @@ pub async fn answer(shared: Arc<Shared>, open: Open, request: Request<Incoming>)
             return Ok(switched.map(body_of_none));
         }
         Ok(tenant) => route(&shared, tenant, request).await,
-        Err(refusal) => *refusal,
+        Err(refusal) => {
+            let (head, body) = request.into_parts();
+            pass_over(*refusal, &head.headers, body).await
+        }
     };
     let mut answered = answered;
     if let Some(page) = page {
@@ -74,11 +62,55 @@ pub async fn answer(shared: Arc<Shared>, open: Open, request: Request<Incoming>)
     Ok(answered.map(|body| body.on(open)))
 }
 
-/// The host that a request is for: HTTP/2 has it in its pseudo-headers.
-fn authority(request: &Request<Incoming>) -> Option<&str> {
-    match request.version() {
-        Version::HTTP_2 => request.uri().authority().map(hyper::http::uri::Authority::as_str),
-        _ => single(request.headers(), &HOST),
+/// What needs no token is answered, as is what no token makes good; else which page asks, if one does that may.
+fn gate(shared: &Shared, request: &Request<Incoming>) -> Result<Option<HeaderValue>, Box<Reply>> {
+    if request.uri().path() == "/health" {
+        return Err(Box::new(health(shared, request)));
+    }
+    let forbidden = |text: &str| Box::new(refuse(StatusCode::FORBIDDEN, Code::InvalidRequest, text));
+    let Ok(authority) = authority(request) else {
+        let text = "the target of the request and `Host` name different servers";
+        return Err(Box::new(refuse(StatusCode::BAD_REQUEST, Code::InvalidRequest, text)));
+    };
+    let origin = single(request.headers(), &ORIGIN);
+    if !shared.guard.allows_host(authority) {
+        return Err(forbidden("the server does not answer to the name in `Host` (--allow-host)"));
+    }
+    let page = match shared.guard.origin(origin, authority) {
+        From::Stranger => return Err(forbidden("the page at `Origin` may not ask this server (--allow-origin)")),
+        From::Page => request.headers().get(ORIGIN).cloned(),
+        From::Nowhere => None,
+    };
+    if request.method() == Method::OPTIONS {
+        return Err(Box::new(page.map_or_else(|| empty(StatusCode::FORBIDDEN), preflight)));
+    }
+    let is_docs = request.uri().path() == "/docs" && request.method() == Method::GET;
+    if is_docs && shared.anyone.is_none() && is_browser(request.headers()) {
+        return Err(Box::new(shared.page.docs()));
+    }
+    if request.uri().path() == "/" {
+        return Err(Box::new(match *request.method() {
+            Method::GET | Method::HEAD => shared.page.answer(),
+            _ => only("GET"),
+        }));
+    }
+    Ok(page)
+}
+
+/// Whether somebody has gone to an address with a browser, which then sends no token along.
+fn is_browser(headers: &HeaderMap) -> bool {
+    let takes_pages = |value: &HeaderValue| value.to_str().is_ok_and(|value| value.contains("text/html"));
+    !headers.contains_key(AUTHORIZATION) && headers.get_all(ACCEPT).iter().any(takes_pages)
+}
+
+/// The host that a request is for; an error if it names two. HTTP/2 has it in its pseudo-headers, and so has HTTP/1.1 where
+/// the target is a whole URL (RFC 9112, 3.2.2; RFC 9113, 8.3.1).
+fn authority(request: &Request<Incoming>) -> Result<Option<&str>, ()> {
+    let header = single(request.headers(), &HOST);
+    let Some(target) = request.uri().authority().map(Authority::as_str) else { return Ok(header) };
+    match header {
+        Some(header) if !header.eq_ignore_ascii_case(target) => Err(()),
+        _ => Ok(Some(target)),
     }
 }
 
@@ -107,6 +139,17 @@ fn preflight(page: HeaderValue) -> Reply {
     reply
 }
 
+/// A tenant has all the connections that it may have.
+fn crowded(tenant: &Tenant, version: Version) -> Reply {
+    tenant.metrics.turned_away.fetch_add(1, Relaxed);
+    let text = "this client has as many connections as it may have (--max-connections); use one of those";
+    let mut reply = later(StatusCode::SERVICE_UNAVAILABLE, None, Duration::from_secs(1), text);
+    if version != Version::HTTP_2 {
+        reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    reply
+}
+
 /// Whose request it is (RFC 6750, section 2.1; tokens in forms and in addresses end up in logs, and are not looked for).
 fn tenant(shared: &Arc<Shared>, headers: &HeaderMap) -> Result<Arc<Tenant>, Box<Reply>> {
     if let Some(anyone) = &shared.anyone {
@@ -125,44 +168,58 @@ fn tenant(shared: &Arc<Shared>, headers: &HeaderMap) -> Result<Arc<Tenant>, Box<
 }
 
 async fn route(shared: &Arc<Shared>, tenant: Arc<Tenant>, request: Request<Incoming>) -> Reply {
-    let path = request.uri().path().to_owned();
-    let is_get = matches!(*request.method(), Method::GET | Method::HEAD);
+    if request.uri().path() == "/mcp" && request.method() == Method::POST {
+        return mcp::post(shared, &tenant, request).await;
+    }
+    let (head, body) = request.into_parts();
+    let reply = page(shared, &tenant, &head).await;
+    pass_over(reply, &head.headers, body).await
+}
+
+/// What has no body.
+async fn page(shared: &Arc<Shared>, tenant: &Arc<Tenant>, head: &Parts) -> Reply {
+    let path = head.uri.path();
+    let is_get = matches!(head.method, Method::GET | Method::HEAD);
     let is_told = path == "/activity" || path.starts_with("/activity/");
-    let reply = match &*path {
+    let reply = match path {
         "/mcp" => {
-            return match *request.method() {
-                Method::POST => mcp::post(shared, &tenant, request).await,
-                Method::GET => mcp::listen(&tenant, request.headers()),
-                Method::DELETE => mcp::end(&tenant, request.headers()),
+            return match head.method {
+                Method::GET => mcp::listen(tenant, &head.headers),
+                Method::DELETE => mcp::end(tenant, &head.headers),
                 _ => only("GET, POST, DELETE"),
             };
         }
         "/health/detailed" | "/metrics" | "/openapi.json" | "/docs" if !is_get => only("GET"),
         _ if is_told && !is_get => only("GET"),
-        "/activity" => watching::list(shared, &tenant, request.uri().query()),
-        "/activity/stream" => watching::stream(shared, &tenant, request.headers()),
-        "/health/detailed" => json(StatusCode::OK, pages::health(shared, &tenant)),
+        _ if let Err(wait) = tenant.look() => {
+            tenant.metrics.rate_limited.fetch_add(1, Relaxed);
+            let text = format!("more than {HTTP_LOOKS_PER_MINUTE} requests in a minute that are no messages");
+            return later(StatusCode::TOO_MANY_REQUESTS, None, wait, &text);
+        }
+        "/activity" => watching::list(shared, tenant, head.uri.query()),
+        "/activity/stream" => watching::stream(shared, tenant, &head.headers),
+        "/health/detailed" => json(StatusCode::OK, pages::health(shared, tenant)),
         "/metrics" => reply(
             StatusCode::OK,
             "text/plain; version=0.0.4; charset=utf-8",
-            ReplyBody::text(pages::metrics(shared, &tenant)),
+            ReplyBody::text(pages::metrics(shared, tenant)),
         ),
-        "/openapi.json" => json(StatusCode::OK, drawn(Arc::clone(&tenant), pages::openapi).await),
+        "/openapi.json" => json(StatusCode::OK, drawn(Arc::clone(tenant), pages::openapi).await),
         "/docs" => {
-            let page = ReplyBody::text(drawn(Arc::clone(&tenant), pages::docs).await);
+            let page = ReplyBody::text(drawn(Arc::clone(tenant), pages::docs).await);
             let mut reply = reply(StatusCode::OK, "text/html; charset=utf-8", page);
             let policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'";
             reply.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
             reply
         }
-        _ if is_told => watching::one(shared, &tenant, path.trim_start_matches("/activity/")),
+        _ if is_told => watching::one(shared, tenant, path.trim_start_matches("/activity/")),
         _ => {
             let text = "nothing is here; the server is at /mcp, its documentation at /docs, what it does at /";
             refuse(StatusCode::NOT_FOUND, Code::InvalidRequest, text)
         }
     };
     let (head, body) = reply.into_parts();
-    let Some(body) = body.accounted(&tenant) else {
+    let Some(body) = body.accounted(tenant) else {
         let text = "replies that nobody has read take all the room there is for them; read those first";
         return refuse(StatusCode::SERVICE_UNAVAILABLE, Code::Internal, text);
     };

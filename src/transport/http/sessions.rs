@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,8 @@ pub struct Sessions {
     table: Mutex<HashMap<String, Entry>>,
     /// Nobody is listened to any more.
     ended: AtomicBool,
+    /// Sessions that had to make room for others.
+    pub displaced: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -48,7 +50,13 @@ impl Entry {
 impl Sessions {
     /// An empty table of at most so many; one that is not used for `idle` ends.
     pub fn new(most: usize, idle: Duration) -> Self {
-        Self { most: most.max(1), idle, table: Mutex::default(), ended: AtomicBool::new(false) }
+        Self {
+            most: most.max(1),
+            idle,
+            table: Mutex::default(),
+            ended: AtomicBool::new(false),
+            displaced: AtomicU64::new(0),
+        }
     }
 
     /// Takes in a session; its name. Where all places are taken the one goes that was not used for the longest time; if
@@ -63,7 +71,15 @@ impl Sessions {
         if table.len() >= self.most {
             let idle = table.iter().filter(|(_, entry)| !entry.is_busy());
             let oldest = idle.min_by_key(|(_, entry)| entry.used).map(|(name, _)| name.clone())?;
-            table.remove(&oldest);
+            if let Some(entry) = table.remove(&oldest) {
+                self.displaced.fetch_add(1, Relaxed);
+                let idle_seconds = entry.used.elapsed().as_secs();
+                tracing::info!(
+                    idle_seconds,
+                    "a session makes room for a new one: there are {} (--max-sessions)",
+                    self.most
+                );
+            }
         }
         table.insert(name.clone(), Entry { conversation, feed: None, opened: Instant::now(), used: Instant::now() });
         Some(name)
@@ -113,6 +129,15 @@ impl Sessions {
             entry.hang_up();
         }
         entry.is_some()
+    }
+
+    /// Ends all of them.
+    pub fn close_all(&self) {
+        let all = std::mem::take(&mut *self.lock());
+        for entry in all.into_values() {
+            entry.conversation.session.cancel_all();
+            entry.hang_up();
+        }
     }
 
     /// Ends those that nobody uses any more.
@@ -184,7 +209,9 @@ mod tests {
         let second = sessions.open(conversation()).unwrap();
         assert!(first.len() == 32 && first != second);
         assert!(sessions.find(&first).is_some());
+        assert_eq!(sessions.displaced.load(Relaxed), 0);
         let third = sessions.open(conversation()).unwrap();
+        assert_eq!(sessions.displaced.load(Relaxed), 1);
         assert_eq!([&first, &second, &third].map(|name| sessions.find(name).is_some()), [true, false, true]);
         let (feed, _fed) = feed();
         assert!(sessions.listen(&first, &feed) && sessions.listen(&third, &feed));

@@ -1,18 +1,20 @@
 //! A tenant: whoever has one token, with tools, grants, commands, sessions and limits of its own. What belongs to one
 //! cannot be named by another, since each has a server of its own.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::rate::Bucket;
 use super::sessions::Sessions;
 use crate::limits::{
-    MAX_HTTP_WAITING_CALLS, MAX_OPEN_BYTES, MAX_SMALL_REPLIES_BYTES, MAX_WAITING_REQUESTS, SMALL_REPLY_BYTES,
+    HTTP_LOOKS_BURST, HTTP_LOOKS_PER_MINUTE, MAX_HTTP_WAITING_CALLS, MAX_HTTP_WEBSOCKETS, MAX_OPEN_BYTES,
+    MAX_SMALL_REPLIES_BYTES, MAX_WAITING_REQUESTS, SMALL_REPLY_BYTES,
 };
 use crate::server::{Metered, Metrics, Service};
 
@@ -32,6 +34,8 @@ pub struct TenantLimits {
     pub max_sessions: usize,
     /// A session that nobody uses for so long ends.
     pub session_idle: Duration,
+    /// Connections, be they of HTTP or WebSockets.
+    pub max_connections: usize,
 }
 
 /// What of a tenant's runs now, beside its calls.
@@ -68,8 +72,10 @@ pub struct Offer {
 pub struct Tenant {
     /// What the operator calls it.
     pub name: String,
-    /// SHA-256 of its token; `None` for whoever comes to a server without tokens.
-    digest: Option<[u8; 32]>,
+    /// Whether it is whoever comes to a server without tokens.
+    is_anyone: bool,
+    /// SHA-256 of its token; `None` where there is none, or none any more.
+    digest: RwLock<Option<[u8; 32]>>,
     /// Whether it sees what all tenants do.
     pub is_operator: bool,
     /// What answers it, counted.
@@ -92,6 +98,30 @@ pub struct Tenant {
     bodies: Arc<Semaphore>,
     replies: Arc<Semaphore>,
     small_replies: Arc<Semaphore>,
+    max_connections: usize,
+    connections: Arc<AtomicUsize>,
+    websockets: Arc<AtomicUsize>,
+    /// What its connections are told when they have to end, by the numbers of their places.
+    leaves: Mutex<HashMap<u64, oneshot::Sender<()>>>,
+    /// Of requests that are no messages.
+    looks: Mutex<Bucket>,
+}
+
+/// One of something that a tenant may have only so many of, until it is dropped.
+#[derive(Debug)]
+pub struct Held(Arc<AtomicUsize>);
+
+impl Held {
+    fn of(count: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
+        let held = count.fetch_update(SeqCst, SeqCst, |count| (count < most).then_some(count + 1));
+        held.is_ok().then(|| Self(Arc::clone(count)))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, SeqCst);
+    }
 }
 
 /// A place in the queue of a tenant.
@@ -111,6 +141,11 @@ impl Place {
         let kind = if only_waits { &self.tenant.waits } else { &self.tenant.calls };
         Arc::clone(kind).acquire_owned().await.ok()
     }
+
+    /// The same for a call that works, if it may run at once.
+    pub fn turn_now(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.tenant.calls).try_acquire_owned().ok()
+    }
 }
 
 impl Tenant {
@@ -122,11 +157,13 @@ impl Tenant {
         offer: Offer,
         limits: TenantLimits,
     ) -> Arc<Self> {
+        let looks = if limits.per_minute == 0 { 0 } else { HTTP_LOOKS_PER_MINUTE };
         let metrics = Arc::new(Metrics::default());
         let service = Arc::new(Metered::new(offer.service, offer.tools, Arc::clone(&metrics)));
         Arc::new(Self {
             name,
-            digest,
+            is_anyone: digest.is_none(),
+            digest: RwLock::new(digest),
             is_operator,
             service,
             usage: offer.usage,
@@ -141,12 +178,48 @@ impl Tenant {
             bodies: Arc::new(Semaphore::new(MAX_OPEN_BYTES / UNIT_BYTES)),
             replies: Arc::new(Semaphore::new(MAX_OPEN_BYTES / UNIT_BYTES)),
             small_replies: Arc::new(Semaphore::new(MAX_SMALL_REPLIES_BYTES / UNIT_BYTES)),
+            max_connections: limits.max_connections,
+            connections: Arc::default(),
+            websockets: Arc::default(),
+            leaves: Mutex::default(),
+            looks: Mutex::new(Bucket::new(looks, HTTP_LOOKS_BURST, Instant::now())),
         })
     }
 
     /// Whether it is whoever comes.
     pub fn is_anyone(&self) -> bool {
-        self.digest.is_none()
+        self.is_anyone
+    }
+
+    /// Gives it another token, or none. If that is a change, whoever had the one before is hung up on, and sessions end.
+    /// Whether it is one.
+    pub fn rekey(&self, digest: Option<[u8; 32]>) -> bool {
+        let before = std::mem::replace(&mut *self.digest.write().unwrap_or_else(PoisonError::into_inner), digest);
+        if before == digest {
+            return false;
+        }
+        self.sessions.close_all();
+        let leaves = std::mem::take(&mut *self.leaves.lock().unwrap_or_else(PoisonError::into_inner));
+        for leave in leaves.into_values() {
+            // It may be about to end by itself.
+            let _ = leave.send(());
+        }
+        true
+    }
+
+    /// Keeps what is told when the connection of this number has to be left.
+    pub fn keep(&self, number: u64, leave: oneshot::Sender<()>) {
+        self.leaves.lock().unwrap_or_else(PoisonError::into_inner).insert(number, leave);
+    }
+
+    /// That connection has ended.
+    pub fn forget(&self, number: u64) {
+        self.leaves.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
+    }
+
+    /// Charges for one look at what is counted and shown; the error is how long to wait.
+    pub fn look(&self) -> Result<(), Duration> {
+        self.looks.lock().unwrap_or_else(PoisonError::into_inner).take(1, Instant::now())
     }
 
     /// Charges so many requests; the error is how long to wait.
@@ -160,6 +233,21 @@ impl Tenant {
         let most = self.max_calls + MAX_HTTP_WAITING_CALLS;
         let entered = self.open.fetch_update(SeqCst, SeqCst, |open| (open < most).then_some(open + 1));
         entered.is_ok().then(|| Place { tenant: Arc::clone(self) })
+    }
+
+    /// One more connection, if it may have one.
+    pub fn hold_connection(&self) -> Option<Held> {
+        Held::of(&self.connections, self.max_connections)
+    }
+
+    /// One more WebSocket, if it may have one.
+    pub fn hold_websocket(&self) -> Option<Held> {
+        Held::of(&self.websockets, MAX_HTTP_WEBSOCKETS)
+    }
+
+    /// Connections that it has, and how many of them are WebSockets.
+    pub fn connections(&self) -> (usize, usize) {
+        (self.connections.load(SeqCst), self.websockets.load(SeqCst))
     }
 
     /// Calls that run, and calls that wait.
@@ -199,11 +287,37 @@ pub fn by_token<'a>(tenants: &'a [Arc<Tenant>], token: &str) -> Option<&'a Arc<T
     let given: [u8; 32] = Sha256::digest(token.as_bytes()).into();
     let mut found = None;
     for tenant in tenants {
-        let Some(digest) = &tenant.digest else { continue };
+        let Some(digest) = *tenant.digest.read().unwrap_or_else(PoisonError::into_inner) else { continue };
         let differs = digest.iter().zip(given).fold(0, |differs, (own, given)| differs | (own ^ given));
         if std::hint::black_box(differs) == 0 {
             found = Some(tenant);
         }
     }
     found
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::transport::http::calls::tests::Silent;
+
+    /// A tenant of this name with nothing to say, and so many connections.
+    pub fn tenant(name: &str, max_connections: usize) -> Arc<Tenant> {
+        tenant_with(name, max_connections, Usage::default)
+    }
+
+    /// The same with something that runs.
+    pub fn tenant_with(name: &str, max_connections: usize, usage: fn() -> Usage) -> Arc<Tenant> {
+        let place = Box::new(|| Value::Null);
+        let offer = Offer { service: Arc::new(Silent), tools: Vec::new(), usage: Box::new(usage), place };
+        let limits = TenantLimits {
+            per_minute: 0,
+            burst: 1,
+            max_calls: 1,
+            max_sessions: 1,
+            session_idle: Duration::from_secs(1),
+            max_connections,
+        };
+        Tenant::new(name.to_owned(), None, true, offer, limits)
+    }
 }

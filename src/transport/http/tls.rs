@@ -1,8 +1,8 @@
 //! Encryption towards clients: TLS 1.2 and 1.3 with the operator's certificate.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
-use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::pem::{self, PemObject as _};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use thiserror::Error;
 use tokio_rustls::rustls::ServerConfig;
@@ -22,6 +22,27 @@ pub enum TlsError {
     Pair(#[from] tokio_rustls::rustls::Error),
 }
 
+/// The encryption of new connections, which may be replaced at any time.
+#[derive(Debug)]
+pub struct Encryption(RwLock<Arc<ServerConfig>>);
+
+impl Encryption {
+    /// This one at first.
+    pub fn new(config: Arc<ServerConfig>) -> Arc<Self> {
+        Arc::new(Self(RwLock::new(config)))
+    }
+
+    /// That of a connection that begins now.
+    pub fn current(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Connections that begin from now on have this one.
+    pub fn replace(&self, config: Arc<ServerConfig>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = config;
+    }
+}
+
 /// What a server with this chain of certificates and its key needs, both as PEM. HTTP/2 is offered before HTTP/1.1.
 pub fn server_config(chain: &[u8], key: &[u8]) -> Result<Arc<ServerConfig>, TlsError> {
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(chain)
@@ -30,7 +51,10 @@ pub fn server_config(chain: &[u8], key: &[u8]) -> Result<Arc<ServerConfig>, TlsE
     if chain.is_empty() {
         return Err(TlsError::Certificate("it holds no `BEGIN CERTIFICATE`".to_owned()));
     }
-    let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| TlsError::Key(error.to_string()))?;
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| match error {
+        pem::Error::NoItemsFound => TlsError::Key("it holds no `BEGIN PRIVATE KEY`".to_owned()),
+        error => TlsError::Key(error.to_string()),
+    })?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()

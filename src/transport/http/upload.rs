@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::body::{Body as _, Incoming};
+use hyper::header::{EXPECT, HeaderMap};
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::reply::{Reply, later, refuse};
 use super::tenant::Tenant;
-use crate::limits::HTTP_BODY_MS;
+use crate::limits::{HTTP_BODY_MS, HTTP_UNREAD_BYTES, HTTP_UNREAD_MS};
 use crate::protocol::Code;
 
 /// A message, and the account of its memory.
@@ -41,29 +43,24 @@ impl Message {
 /// Reads a body of at most `max_bytes`, of which some comes every `silence`, or says why not.
 pub async fn read(
     tenant: &Arc<Tenant>,
-    body: Incoming,
-    max_bytes: usize,
-    silence: Duration,
-) -> Result<Message, Box<Reply>> {
-    if body.size_hint().lower() > max_bytes as u64 {
-        return Err(Box::new(too_large(max_bytes)));
-    }
-    let reading = timeout(Duration::from_millis(HTTP_BODY_MS), read_all(tenant, body, max_bytes, silence));
-    reading.await.unwrap_or_else(|_| Err(too_slow(&format!("the body has not come within {} s", HTTP_BODY_MS / 1000))))
-}
-
-async fn read_all(
-    tenant: &Arc<Tenant>,
     mut body: Incoming,
     max_bytes: usize,
     silence: Duration,
 ) -> Result<Message, Box<Reply>> {
+    if body.size_hint().lower() > max_bytes as u64 {
+        return Err(Box::new(too_large(max_bytes).map(|reply| reply.holding(body))));
+    }
+    let end = Instant::now() + Duration::from_millis(HTTP_BODY_MS);
     let mut message = Message::default();
     loop {
         let next = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx));
-        let Ok(next) = timeout(silence, next).await else {
-            let text = format!("nothing more of the body has come for {} s (--client-timeout-secs)", silence.as_secs());
-            return Err(too_slow(&text));
+        let silent = Instant::now() + silence;
+        let Ok(next) = timeout_at(silent.min(end), next).await else {
+            return Err(too_slow(&if end <= silent {
+                format!("the body has not come within {} s", HTTP_BODY_MS / 1000)
+            } else {
+                format!("nothing more of the body has come for {} s (--client-timeout-secs)", silence.as_secs())
+            }));
         };
         let Some(frame) = next else { break };
         let Ok(frame) = frame else {
@@ -72,16 +69,38 @@ async fn read_all(
         };
         let Ok(data) = frame.into_data() else { continue };
         if message.bytes.len() + data.len() > max_bytes {
-            return Err(Box::new(too_large(max_bytes)));
+            return Err(Box::new(too_large(max_bytes).map(|reply| reply.holding(body))));
         }
         if !message.add(tenant, &data) {
             tenant.metrics.turned_away.fetch_add(1, Relaxed);
             let text = "requests that are under way have taken all the memory there is for them";
-            return Err(Box::new(later(StatusCode::SERVICE_UNAVAILABLE, None, Duration::from_secs(1), text)));
+            let refusal = later(StatusCode::SERVICE_UNAVAILABLE, None, Duration::from_secs(1), text);
+            return Err(Box::new(refusal.map(|reply| reply.holding(body))));
         }
     }
     tenant.metrics.received_bytes.fetch_add(message.bytes.len() as u64, Relaxed);
     Ok(message)
+}
+
+/// A reply to a request whose body nobody reads: after it if it is short and comes soon, for some clients take an answer that
+/// comes before they have sent everything for a failure; else before it, and nothing breaks the request off until the
+/// reply has left (RFC 9113, 8.1).
+pub async fn pass_over(reply: Reply, head: &HeaderMap, mut body: Incoming) -> Reply {
+    let is_short = body.size_hint().lower() <= HTTP_UNREAD_BYTES as u64;
+    // Who asks whether it shall send anything has its answer.
+    if is_short && !body.is_end_stream() && !head.contains_key(EXPECT) {
+        let mut bytes = 0;
+        let all = async {
+            while let Some(Ok(frame)) = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+                bytes += frame.data_ref().map_or(0, Bytes::len);
+                if bytes > HTTP_UNREAD_BYTES {
+                    break;
+                }
+            }
+        };
+        let _ = timeout(Duration::from_millis(HTTP_UNREAD_MS), all).await;
+    }
+    if body.is_end_stream() { reply } else { reply.map(|reply| reply.holding(body)) }
 }
 
 fn too_slow(text: &str) -> Box<Reply> {

@@ -24,6 +24,8 @@ use crate::server::View;
 
 /// Markup, style and script in one.
 const PAGE: &str = include_str!("page.html");
+/// What asks for a token and then shows `/docs` with it.
+const DOCS: &str = include_str!("docs.html");
 /// Where the page is told whether there are tokens.
 const NEEDS_TOKEN: &str = "data-token=\"needed\"";
 /// Calls that `/activity` shows unless it is told how many.
@@ -33,6 +35,7 @@ const USUAL_PAGE: usize = 200;
 pub struct Page {
     text: Bytes,
     policy: Option<HeaderValue>,
+    docs_policy: Option<HeaderValue>,
 }
 
 impl Page {
@@ -45,21 +48,37 @@ impl Page {
             hash(&text, "script"),
             hash(&text, "style"),
         );
-        Self { text: text.into(), policy: HeaderValue::try_from(policy).ok() }
+        // The page that is fetched brings its style along.
+        let docs_policy = format!(
+            "default-src 'none'; script-src {}; style-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; \
+             form-action 'none'; frame-ancestors 'none'",
+            hash(DOCS, "script"),
+        );
+        let value = |policy: String| HeaderValue::try_from(policy).ok();
+        Self { text: text.into(), policy: value(policy), docs_policy: value(docs_policy) }
+    }
+
+    /// `GET /docs` of a browser, which cannot send a token along by itself.
+    pub fn docs(&self) -> Reply {
+        shown(Bytes::from_static(DOCS.as_bytes()), self.docs_policy.clone())
     }
 
     /// `GET /`.
     pub fn answer(&self) -> Reply {
-        let Some(policy) = self.policy.clone() else {
-            return refuse(StatusCode::INTERNAL_SERVER_ERROR, Code::Internal, "the page has no policy");
-        };
-        let mut reply = reply(StatusCode::OK, "text/html; charset=utf-8", ReplyBody::shared(self.text.clone()));
-        let headers = reply.headers_mut();
-        headers.insert(CONTENT_SECURITY_POLICY, policy);
-        headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-        headers.insert(HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin"));
-        reply
+        shown(self.text.clone(), self.policy.clone())
     }
+}
+
+fn shown(text: Bytes, policy: Option<HeaderValue>) -> Reply {
+    let Some(policy) = policy else {
+        return refuse(StatusCode::INTERNAL_SERVER_ERROR, Code::Internal, "the page has no policy");
+    };
+    let mut reply = reply(StatusCode::OK, "text/html; charset=utf-8", ReplyBody::shared(text));
+    let headers = reply.headers_mut();
+    headers.insert(CONTENT_SECURITY_POLICY, policy);
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin"));
+    reply
 }
 
 /// The source of a policy that allows what the only element of this name holds (CSP Level 3, 2.3.1).

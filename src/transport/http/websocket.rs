@@ -14,7 +14,7 @@ use hyper::upgrade::Upgraded;
 use hyper::{Method, Request as HttpRequest, StatusCode, Version};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, ReadHalf, WriteHalf, split};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -24,14 +24,13 @@ use super::calls::{Answer, Conversation, Queue, Stage, Work};
 use super::feed::{Fed, Feed, feed};
 use super::frames::{self, Close, Kind};
 use super::mcp::single;
-use super::reply::{Reply, empty, refuse};
+use super::reply::{Reply, empty, later, refuse};
 use super::tenant::Tenant;
 use super::upload::Message;
 use crate::cancel::CancelToken;
-use crate::limits::{HTTP_BODY_MS, HTTP_END_MS, WEBSOCKET_DRAIN_MS, WEBSOCKET_PING_MS};
+use crate::limits::{HTTP_BODY_MS, HTTP_END_MS, MAX_HTTP_WEBSOCKETS, WEBSOCKET_DRAIN_MS, WEBSOCKET_PING_MS};
 use crate::protocol::{Code, Id, Incoming, RpcError, parse, render};
 use crate::server::{Admission, Session};
-use crate::tools::Weight;
 use crate::transport::batch;
 
 type Stream = TokioIo<Upgraded>;
@@ -68,6 +67,11 @@ pub fn upgrade(
         reply.headers_mut().insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
         return (reply, Some(open));
     }
+    let Some(held) = tenant.hold_websocket() else {
+        tenant.metrics.turned_away.fetch_add(1, Relaxed);
+        let text = format!("this client has {MAX_HTTP_WEBSOCKETS} WebSockets already; use one of those");
+        return (later(StatusCode::SERVICE_UNAVAILABLE, None, Duration::from_secs(1), &text), Some(open));
+    };
     let mut reply = empty(StatusCode::SWITCHING_PROTOCOLS);
     let answered = reply.headers_mut();
     answered.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
@@ -80,11 +84,12 @@ pub fn upgrade(
     }
     let shared = Arc::clone(shared);
     let upgraded = hyper::upgrade::on(&mut request);
+    let leave = open.activity.seat.leave();
     tokio::spawn(async move {
         if let Ok(stream) = upgraded.await {
-            serve(&shared, &tenant, TokioIo::new(stream)).await;
+            serve(&shared, &tenant, TokioIo::new(stream), leave).await;
         }
-        drop(open);
+        drop((open, held));
     });
     (reply, None)
 }
@@ -98,7 +103,7 @@ enum Control {
 }
 
 /// Serves a connection until either side ends it.
-async fn serve(shared: &Arc<Shared>, tenant: &Arc<Tenant>, stream: Stream) {
+async fn serve(shared: &Arc<Shared>, tenant: &Arc<Tenant>, stream: Stream, leave: oneshot::Receiver<()>) {
     let (source, sink) = split(stream);
     let (feed, fed) = feed();
     // A client that pings and does not read is read no further.
@@ -116,7 +121,7 @@ async fn serve(shared: &Arc<Shared>, tenant: &Arc<Tenant>, stream: Stream) {
         max_bytes: shared.limits.max_line_bytes,
         stall: shared.limits.stall_timeout,
     };
-    let close = reader.read(shared.stop.clone()).await;
+    let close = reader.read(shared.stop.clone(), leave).await;
     let Reader { mut source, controls, feed, mut calls, .. } = reader;
     if close == Some(Close::GoingAway) {
         // What runs is still answered.
@@ -200,11 +205,12 @@ enum Step {
 
 impl Reader<'_> {
     /// Reads until the end; why the connection ends, unless it is gone already.
-    async fn read(&mut self, mut stop: watch::Receiver<bool>) -> Option<Close> {
+    async fn read(&mut self, mut stop: watch::Receiver<bool>, mut leave: oneshot::Receiver<()>) -> Option<Close> {
         loop {
             let message = tokio::select! {
                 message = self.message() => message,
                 _ = stop.wait_for(|stop| *stop) => return Some(Close::GoingAway),
+                Ok(()) = &mut leave => return Some(Close::Policy),
             };
             match message {
                 Ok(Ok(message)) => self.accept(message).await,
@@ -351,7 +357,7 @@ impl Reader<'_> {
                 Admission::Nothing => Step::Done(Vec::new()),
                 Admission::Refused(refused) => Step::Done(error(Some(&refused.id), refused.error)),
                 Admission::Admitted(ticket) => {
-                    let (id, waits) = (ticket.id.clone(), ticket.weight == Weight::Light);
+                    let (id, waits) = (ticket.id.clone(), ticket.weight.is_light());
                     let queue = Queue::of(&request.method, ticket.weight);
                     Step::Serve(Work::Request(ticket, message, queue), 1, Some(id), waits)
                 }

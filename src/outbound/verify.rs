@@ -89,16 +89,19 @@ fn is_authority(reason: &CertificateError) -> bool {
     matches!(reason, CertificateError::Other(OtherError(inner)) if inner.to_string() == CA_AS_SERVER)
 }
 
-/// What is wrong with a certificate, in words, with the next step where there is one.
-pub fn reason(fault: &CertificateError) -> String {
+/// What is wrong with a certificate, in words, with the next step where there is one: `trusting` is what one types to trust
+/// the certificates of a file.
+pub fn reason(fault: &CertificateError, trusting: &str) -> String {
     let words = match fault {
         CertificateError::UnknownIssuer => {
-            "it is signed by an authority that this system does not trust; `SSL_CERT_FILE=FILE replay calls record ...` \
-             trusts those of a file"
+            return format!(
+                "it is signed by an authority that this system does not trust; `{trusting}` trusts those of a file"
+            );
         }
         fault if is_authority(fault) => {
-            "it is signed by itself, and this system does not trust it; `SSL_CERT_FILE=FILE replay calls record ...` \
-             trusts those of a file"
+            return format!(
+                "it is signed by itself, and this system does not trust it; `{trusting}` trusts those of a file"
+            );
         }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired",
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => "it is not valid yet",

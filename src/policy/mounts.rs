@@ -1,0 +1,146 @@
+//! Whether everything below the allowed directories lies on filesystems that answer by themselves. One that asks another
+//! machine (NFS) or another program (FUSE) may hang for as long as that does, and so may whoever opens a file there.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Read as _, Seek as _};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{CWD, Mode, OFlags, fstatfs, openat};
+
+use super::grant::Root;
+
+/// The filesystems that are known to ask nobody, as mountinfo names them, each with its number (statfs(2)).
+const LOCAL: [(&[u8], u64); 7] = [
+    (b"ext4", 0xEF53),
+    (b"ext3", 0xEF53),
+    (b"ext2", 0xEF53),
+    (b"xfs", 0x5846_5342),
+    (b"btrfs", 0x9123_683E),
+    (b"tmpfs", 0x0102_1994),
+    (b"overlay", 0x794C_7630),
+];
+
+/// The table of mounts, looked at again when it has changed.
+#[derive(Debug)]
+pub(super) struct Mounts(Mutex<Seen>);
+
+#[derive(Debug)]
+struct Seen {
+    /// proc_pid_mountinfo(5); `None` if there is none, or if an allowed directory itself is not local.
+    table: Option<File>,
+    /// What the last look said.
+    is_local: Option<bool>,
+}
+
+impl Mounts {
+    /// Opens the table: later there may be a wall in between.
+    #[expect(clippy::disallowed_methods, reason = "a table of the kernel's, opened before any agent speaks")]
+    pub(super) fn open(roots: &[Root]) -> Self {
+        let are_local = roots.iter().all(|root| {
+            let number = fstatfs(root).ok().and_then(|stat| u64::try_from(stat.f_type).ok());
+            LOCAL.iter().any(|(_, local)| Some(*local) == number)
+        });
+        let opened = openat(CWD, "/proc/self/mountinfo", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        let table = opened.ok().filter(|_| are_local).map(File::from);
+        Self(Mutex::new(Seen { table, is_local: None }))
+    }
+
+    /// Whether no other filesystem is mounted below these directories now. Costs one system call while nothing changes.
+    pub(super) fn are_local(&self, roots: &[Root]) -> bool {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Seen { table: Some(table), is_local } = &mut *seen else { return false };
+        // Says once for each change that there was one.
+        let has_changed = {
+            let mut fds = [PollFd::from_borrowed_fd(table.as_fd(), PollFlags::PRI)];
+            poll(&mut fds, Some(&Timespec::default())).is_ok_and(|changed| changed > 0)
+        };
+        match *is_local {
+            Some(is_local) if !has_changed => is_local,
+            _ => *is_local.insert(look(table, roots)),
+        }
+    }
+}
+
+/// Reads the table anew.
+fn look(table: &mut File, roots: &[Root]) -> bool {
+    let mut text = Vec::new();
+    if table.rewind().is_err() || table.read_to_end(&mut text).is_err() {
+        return false;
+    }
+    text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).all(|line| {
+        let Some((place, kind)) = mount(line) else { return false };
+        let place = Path::new(OsStr::from_bytes(&place));
+        let is_below = roots.iter().any(|root| place != root.path() && place.starts_with(root.path()));
+        !is_below || LOCAL.iter().any(|(local, _)| *local == kind)
+    })
+}
+
+/// Where a line of the table says that what is mounted.
+fn mount(line: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let mut fields = line.split(|byte| *byte == b' ');
+    let place = unescaped(fields.nth(4)?);
+    // Optional fields end with a dash.
+    fields.find(|field| *field == b"-")?;
+    Some((place, fields.next()?))
+}
+
+/// A field as it is: blanks, newlines and backslashes in it are written as three octal digits.
+fn unescaped(field: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&first, more)) = rest.split_first() {
+        let digits =
+            more.get(..3).filter(|digits| first == b'\\' && digits.iter().all(|digit| (b'0'..b'8').contains(digit)));
+        match digits {
+            Some(digits) => {
+                bytes.push(digits.iter().fold(0, |byte: u8, digit| byte << 3 | (digit - b'0')));
+                rest = &more[3..];
+            }
+            None => {
+                bytes.push(first);
+                rest = more;
+            }
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{Access, Grant, Policy};
+
+    #[test]
+    fn a_line_says_what_is_mounted_where() {
+        let line = br"36 35 98:0 /a /mnt/a\040b\134c rw,noatime master:1 shared:2 - fuse.sshfs host:/ rw,user_id=0";
+        assert_eq!(mount(line), Some((br"/mnt/a b\c".to_vec(), &b"fuse.sshfs"[..])));
+        assert_eq!(mount(b"36 35 98:0 / /mnt rw - nfs4 host:/ rw"), Some((b"/mnt".to_vec(), &b"nfs4"[..])));
+        assert_eq!(mount(b"36 35 98:0 / /mnt rw"), None);
+        assert_eq!(unescaped(br"a\04"), br"a\04");
+    }
+
+    #[test]
+    fn a_directory_with_a_mount_of_another_kind_below_is_not_local() {
+        let dir = tempfile::tempdir().unwrap();
+        let grant = Grant { path: dir.path().to_owned(), access: Access::ReadOnly };
+        let policy = Policy::open(&[grant], &[]).unwrap();
+        let place = policy.roots()[0].path().display().to_string();
+        let mut table = tempfile::tempfile().unwrap();
+        let mut with = |lines: &str| {
+            use std::io::Write as _;
+            table.set_len(0).unwrap();
+            table.rewind().unwrap();
+            table.write_all(lines.as_bytes()).unwrap();
+            look(&mut table, policy.roots())
+        };
+        assert!(with(&format!("1 0 8:1 / / rw - nfs4 a:/ rw\n2 1 0:9 / {place} rw - fuse a rw\n")));
+        assert!(with(&format!("2 1 0:9 / {place}/a rw - tmpfs a rw\n3 1 0:9 / {place}b rw - fuse a rw\n")));
+        assert!(!with(&format!("2 1 0:9 / {place}/a rw - tmpfs a rw\n3 1 0:9 / {place}/b rw - fuse a rw\n")));
+        assert!(!with("no table\n"));
+    }
+}

@@ -1,0 +1,109 @@
+//! New tokens, and their lines in the file of tokens.
+#![expect(clippy::disallowed_methods, reason = "the file of tokens is the operator's, named on the command line")]
+
+use std::fs::OpenOptions;
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use clap::ValueEnum as _;
+use rustix::fs::{FlockOperation, flock};
+use rustix::rand::{GetRandomFlags, getrandom};
+
+use crate::cli::{NewToken, ToolsetArg};
+use crate::config::{TokenEntry, entries};
+
+/// A new token, and the line for the file below it, unless that is in the file already.
+pub fn new_token(asked: &NewToken) -> Result<String> {
+    let mut random = [0; 32];
+    let got = getrandom(&mut random, GetRandomFlags::empty()).context("the system has no random numbers")?;
+    if got != random.len() {
+        bail!("the system has too few random numbers");
+    }
+    let token = format!("rpl_{}", URL_SAFE_NO_PAD.encode(random));
+    let names = asked.own_tools.iter().filter_map(ToolsetArg::to_possible_value);
+    let entry = TokenEntry {
+        allow: asked.own.clone(),
+        tools: names.map(|value| value.get_name().to_owned()).collect(),
+        operator: asked.operator,
+        rate_limit: asked.rate_limit,
+        rate_burst: asked.rate_burst,
+        max_calls: asked.max_calls,
+        max_sessions: asked.max_sessions,
+        max_connections: asked.max_connections,
+        ..TokenEntry::of(&asked.name, &token)
+    };
+    entry.check()?;
+    let line = serde_json::to_string(&entry)?;
+    match &asked.file {
+        None => Ok(format!("{token}\n{line}\n")),
+        Some(path) => {
+            append(path, &line).with_context(|| format!("`{}`", path.display()))?;
+            Ok(format!("{token}\n"))
+        }
+    }
+}
+
+/// Adds a line, if the file is a good one with it.
+fn append(path: &Path, line: &str) -> Result<()> {
+    let mut options = OpenOptions::new();
+    // Nobody else has to read it, and nobody else may write it.
+    let mut file =
+        options.read(true).append(true).create(true).mode(0o600).open(path).context("it cannot be opened")?;
+    // Two that are added at once may have one name.
+    flock(&file, FlockOperation::LockExclusive).context("it cannot be locked")?;
+    let mut text = String::new();
+    file.read_to_string(&mut text).context("it cannot be read")?;
+    let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    let more = format!("{gap}{line}\n");
+    entries(&(text + &more))?;
+    file.write_all(more.as_bytes()).context("it cannot be written")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    fn asked(name: &str, path: &Path) -> NewToken {
+        NewToken {
+            name: name.to_owned(),
+            file: Some(path.to_owned()),
+            own: Vec::new(),
+            own_tools: Vec::new(),
+            operator: false,
+            rate_limit: Some(0),
+            rate_burst: None,
+            max_calls: Some(2),
+            max_sessions: None,
+            max_connections: Some(3),
+        }
+    }
+
+    #[test]
+    fn the_file_gets_the_line_and_the_operator_the_token() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tokens");
+        let first = new_token(&asked("alice", &path)).unwrap();
+        std::fs::write(&path, std::fs::read_to_string(&path).unwrap().trim_end()).unwrap();
+        let second = new_token(&asked("bob", &path)).unwrap();
+        let of = |name: &str, text: &str| TokenEntry {
+            rate_limit: Some(0),
+            max_calls: Some(2),
+            max_connections: Some(3),
+            ..TokenEntry::of(name, text.trim_end())
+        };
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(entries(&text).unwrap(), [of("alice", &first), of("bob", &second)]);
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let fault = format!("{:#}", new_token(&asked("alice", &path)).unwrap_err());
+        assert!(fault.ends_with("line 3: there is another line with the name or the token of `alice`"), "{fault}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    }
+}
