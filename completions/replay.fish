@@ -815,7 +815,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l mock -d 'The mock set (default: the latest)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l mock -d 'The mock set (default: the latest that was recorded with the same command, or else the latest)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l on-miss -d 'What becomes of a call that no recording answers: it fails, goes to the real server, or does and is kept in a new set with all of this one. What is asked on a database connection that the recording answers fails in any case' -r -f -a "fail\t'An error that says so'
 passthrough\t'The answer of the real server'
 record\t'The same, added to the cassette'"

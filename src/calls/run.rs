@@ -237,6 +237,10 @@ impl Wires for Ways {
         self.interception.on_flow(move |flow| told(wish(flow)));
     }
 
+    fn on_arrival(&self, told: Box<dyn Fn(OwnedFd) + Send + Sync>) {
+        self.interception.on_arrival(told);
+    }
+
     fn decide(&self, key: u64, errno: Option<i32>) {
         // Who is gone waits for nothing.
         let _ = self.interception.decide(Mark::of_key(key), errno);

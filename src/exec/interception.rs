@@ -47,6 +47,8 @@ struct Shared {
     heard: Mutex<Heard>,
     /// Who decides about connections.
     on_flow: OnceLock<Box<dyn Fn(Flow) + Send + Sync>>,
+    /// Who takes connections that are accepted by nobody.
+    on_arrival: OnceLock<Box<dyn Fn(OwnedFd) + Send + Sync>>,
 }
 
 impl fmt::Debug for Shared {
@@ -66,6 +68,8 @@ struct Heard {
     unasked: Vec<Flow>,
     counts: Counts,
     last_token: u64,
+    /// Connections that nobody has taken yet.
+    arrived: Vec<OwnedFd>,
     /// Who waits for a connection.
     dialed: HashMap<u64, Done>,
     /// What came of those that nobody was told of yet.
@@ -99,7 +103,12 @@ impl Listening {
         let mut next = |there: bool| if there { sockets.next() } else { None };
         let (tcp_4, tcp_6, udp_4, udp_6) = (next(true), next(version_6), next(true), next(version_6));
         let (Some(tcp_4), Some(udp_4)) = (tcp_4, udp_4) else { return Err(ExecError::out_of_turn()) };
-        let shared = Arc::new(Shared { channel: self.0, heard: Mutex::default(), on_flow: OnceLock::new() });
+        let shared = Arc::new(Shared {
+            channel: self.0,
+            heard: Mutex::default(),
+            on_flow: OnceLock::new(),
+            on_arrival: OnceLock::new(),
+        });
         let listener = Arc::clone(&shared);
         thread::Builder::new()
             .name("interception".to_owned())
@@ -142,6 +151,13 @@ impl Interception {
     /// [`Self::decide`]. It is called from threads of this program and has to return soon.
     pub fn on_flow(&self, told: impl Fn(Flow) + Send + Sync + 'static) {
         let _ = self.shared.on_flow.set(Box::new(told));
+        self.shared.ask();
+    }
+
+    /// Has this be told every connection that comes without being accepted from one of the sockets: it was on its way when it
+    /// was decided about. It is called from threads of this program and has to return soon.
+    pub fn on_arrival(&self, told: impl Fn(OwnedFd) + Send + Sync + 'static) {
+        let _ = self.shared.on_arrival.set(Box::new(told));
         self.shared.ask();
     }
 
@@ -239,6 +255,10 @@ impl Shared {
         for (done, dialed) in untold {
             done(dialed);
         }
+        if let Some(on_arrival) = self.on_arrival.get() {
+            let arrived = std::mem::take(&mut self.lock().arrived);
+            arrived.into_iter().for_each(on_arrival);
+        }
         let Some(on_flow) = self.on_flow.get() else { return };
         let unasked = std::mem::take(&mut self.lock().unasked);
         for flow in unasked {
@@ -291,6 +311,12 @@ impl Heard {
                 };
                 if let Some(done) = self.dialed.remove(&token) {
                     self.untold.push((done, dialed));
+                }
+            }
+            Told::Arrived => {
+                self.arrived.extend(sockets.pop());
+                if self.arrived.len() > MAX_INTERCEPTED_SOCKETS {
+                    self.arrived.clear();
                 }
             }
             Told::Counts(counts) => self.counts = counts,

@@ -7,6 +7,7 @@ mod isolation;
 mod keeping;
 mod refused;
 mod silent;
+mod slow;
 mod tools;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

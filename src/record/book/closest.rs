@@ -7,7 +7,9 @@ use super::body::{Body, Leaf, media_type};
 use super::json::Json;
 use super::key::{Place, header_fields, path_only, place, virtual_host};
 use super::noise::{Fields, Noise};
-use crate::limits::{MAX_CLOSEST_COMPARED, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES};
+use crate::limits::{
+    MAX_CLOSEST_COMPARED, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES, MIN_BODY_APART_BYTES,
+};
 use crate::record::exchange::{Content, Exchange, Http, HttpRequest, Message, Protocol, Side, Target, Wire};
 use crate::record::outline::Refusal;
 use crate::record::redact::{self, MARKED, REDACTED, Shown, is_secret_parameter, without_secrets};
@@ -106,6 +108,10 @@ fn likeness(asked: &Exchange, recorded: &Exchange) -> i64 {
 /// How many fields of two bodies have the same name, and how many of those the same value.
 fn common(recorded: &Exchange, asked: &Exchange) -> i64 {
     let (Content::Http(a), Content::Http(b)) = (&recorded.content, &asked.content) else { return 0 };
+    // What is so long has many fields, and takes seconds.
+    if a.request.body.len().max(b.request.body.len()) >= MIN_BODY_APART_BYTES {
+        return 0;
+    }
     let (ours, theirs) = (without_secrets(&a.request), without_secrets(&b.request));
     let (ours, theirs) = (Body::of(&ours).leaves("body"), Body::of(&theirs).leaves("body"));
     let mut values: HashMap<&str, Vec<&str>> = HashMap::new();

@@ -30,7 +30,7 @@ use std::{fmt, io};
 
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 
@@ -63,6 +63,8 @@ pub trait Wires: Send + Sync + 'static {
     /// Has this be told every connection before it is made, which then waits for [`Self::decide`]. Where connections do not
     /// wait they are told by [`Self::destination`] only.
     fn on_wish(&self, _told: Box<dyn Fn(Wish) + Send + Sync>) {}
+    /// Has this be told every connection that is accepted by nobody, since it was on its way for long.
+    fn on_arrival(&self, _told: Box<dyn Fn(OwnedFd) + Send + Sync>) {}
     /// The connection of this number may be made, or fails with this number of errno(3).
     fn decide(&self, _key: u64, _errno: Option<i32>) {}
     /// Has `done` be told a TCP connection to there, which may still be on its way; or why nobody may call there. At once, or
@@ -275,7 +277,14 @@ impl Proxy {
                 wishes::asked(&shared, &handle, wish);
             }
         }));
-        let served = runtime.spawn(serve(Arc::clone(&shared), listeners, datagrams));
+        let (give, given) = mpsc::unbounded_channel();
+        shared.wires.on_arrival(Box::new(move |socket| {
+            // Nobody takes it any more when all has ended.
+            let _ = give.send(socket);
+        }));
+        let listeners = listeners.into_iter().map(|(listener, forward)| (Source::Listener(listener), forward));
+        let sources = listeners.chain([(Source::Given(given), false)]).collect();
+        let served = runtime.spawn(serve(Arc::clone(&shared), sources, datagrams));
         Ok(Self { runtime: Some(runtime), shared, stop, served: Some(served) })
     }
 
@@ -310,16 +319,34 @@ impl Drop for Proxy {
     }
 }
 
+/// Where connections come from.
+enum Source {
+    /// They are accepted.
+    Listener(tokio::net::TcpListener),
+    /// They are given.
+    Given(mpsc::UnboundedReceiver<OwnedFd>),
+}
+
+impl Source {
+    /// The next one with its peer; `None` if there are no more.
+    async fn next(&mut self) -> Option<io::Result<(TcpStream, SocketAddr)>> {
+        match self {
+            Self::Listener(listener) => Some(listener.accept().await),
+            Self::Given(given) => {
+                let socket = std::net::TcpStream::from(given.recv().await?);
+                let made = socket.set_nonblocking(true).and_then(|()| TcpStream::from_std(socket));
+                Some(made.and_then(|stream| Ok((stream.peer_addr()?, stream))).map(|(peer, stream)| (stream, peer)))
+            }
+        }
+    }
+}
+
 /// Until all is to end, and every connection has.
-async fn serve(
-    shared: Arc<Shared>,
-    listeners: Vec<(tokio::net::TcpListener, bool)>,
-    datagrams: Vec<tokio::net::UdpSocket>,
-) {
+async fn serve(shared: Arc<Shared>, sources: Vec<(Source, bool)>, datagrams: Vec<tokio::net::UdpSocket>) {
     let places = Arc::new(Semaphore::new(MAX_RECORDED_CONNECTIONS));
     let mut tasks = JoinSet::new();
-    for (listener, forward) in listeners {
-        tasks.spawn(accept(Arc::clone(&shared), listener, forward, Arc::clone(&places)));
+    for (source, forward) in sources {
+        tasks.spawn(accept(Arc::clone(&shared), source, forward, Arc::clone(&places)));
     }
     for socket in datagrams {
         tasks.spawn(names::serve_udp(Arc::clone(&shared), socket));
@@ -327,14 +354,14 @@ async fn serve(
     while tasks.join_next().await.is_some() {}
 }
 
-async fn accept(shared: Arc<Shared>, listener: tokio::net::TcpListener, forward: bool, places: Arc<Semaphore>) {
+async fn accept(shared: Arc<Shared>, mut source: Source, forward: bool, places: Arc<Semaphore>) {
     let mut stop = shared.stop.clone();
     let mut connections = JoinSet::new();
     loop {
         let next = async {
             // In this order: what has no place yet waits in the socket's queue.
             let place = Arc::clone(&places).acquire_owned().await.ok()?;
-            Some((place, listener.accept().await))
+            Some((place, source.next().await?))
         };
         let (place, accepted) = tokio::select! {
             next = next => match next {

@@ -53,6 +53,13 @@ pub struct Shared {
     pub wishes: Wishes,
 }
 
+/// A connection whose server has not answered yet.
+struct Dialing {
+    link: Link,
+    nth: u64,
+    keep: bool,
+}
+
 #[derive(Default)]
 struct Kept {
     exchanges: Vec<Exchange>,
@@ -66,8 +73,20 @@ struct Kept {
     connections: HashMap<Target, u64>,
     /// Names and types that have an exchange.
     asked: HashSet<(String, &'static str)>,
+    /// Connections whose servers have not answered yet, by their numbers.
+    dialing: HashMap<u64, Dialing>,
     /// Targets with an exchange that says that nothing was said.
     silent: HashSet<Target>,
+}
+
+impl Kept {
+    /// Counts a connection that was not made.
+    fn refused(&mut self, target: &Target) {
+        self.counts.refused += 1;
+        if self.refused.len() < MAX_RECORDING_NOTES {
+            self.refused.insert(target.clone());
+        }
+    }
 }
 
 impl Shared {
@@ -170,6 +189,15 @@ impl Shared {
 
     /// All that was recorded, in the order in which the calls were sent.
     pub fn take(&self) -> Recorded {
+        // Whoever waited for these has given them up.
+        let dialing = std::mem::take(&mut self.kept().dialing);
+        for Dialing { link, nth, keep } in dialing.into_values() {
+            self.kept().refused(&link.target);
+            if keep {
+                let reason = "nothing had answered when the program ended";
+                self.keep(Refusal::Connect(libc::ETIMEDOUT).exchange(&link, nth, reason, SystemTime::now()));
+            }
+        }
         let kept = std::mem::take(&mut *self.kept());
         let mut exchanges = kept.exchanges;
         let spoken: HashSet<Target> =
@@ -296,14 +324,20 @@ impl Context {
         self.shared.note(Note::NotKept { call: describe(exchange), reason: TOO_LONG });
     }
 
+    /// The real server is being called, or not any more.
+    pub fn dials(&self, now: bool) {
+        let mut kept = self.shared.kept();
+        if now {
+            let dialing = Dialing { link: self.link.clone(), nth: self.nth, keep: self.keep };
+            kept.dialing.insert(self.link.connection, dialing);
+        } else {
+            kept.dialing.remove(&self.link.connection);
+        }
+    }
+
     /// The real server was not reached, or not trusted.
     pub fn refused(&self, refusal: Refusal, reason: &str) {
-        let mut kept = self.shared.kept();
-        kept.counts.refused += 1;
-        if kept.refused.len() < MAX_RECORDING_NOTES {
-            kept.refused.insert(self.link.target.clone());
-        }
-        drop(kept);
+        self.shared.kept().refused(&self.link.target);
         self.keep([refusal.exchange(&self.link, self.nth, reason, SystemTime::now())]);
     }
 

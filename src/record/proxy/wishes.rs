@@ -124,7 +124,10 @@ pub fn asked(shared: &Arc<Shared>, runtime: &Handle, wish: Wish) {
 
 /// Calls the real server of a connection, which waits for that under a number if it has one.
 async fn dial(context: Context, key: Option<u64>, tell: oneshot::Sender<TcpStream>) {
-    let errno = match context.shared.dial(&context.link.target).await {
+    context.dials(true);
+    let dialed = context.shared.dial(&context.link.target).await;
+    context.dials(false);
+    let errno = match dialed {
         Ok(server) => {
             let _ = tell.send(server);
             None

@@ -6,8 +6,9 @@
 //! is connected to (`127.64.0.0/10`), of which the server has heard before. Connections of the command to servers of its own
 //! are let through, and any other datagram is refused as if there were no route, so that programs fall back to TCP.
 //!
-//! A connection waits until the server has decided about it, which calls the real server meanwhile; one that is refused is led to where nobody listens, so that the kernel refuses it in its own way. A socket that does not block
-//! is held for a moment only, and goes on if nothing is decided by then.
+//! A connection waits until the server has decided about it, which calls the real server meanwhile; one that is refused is led
+//! to where nobody listens, so that the kernel refuses it in its own way. A socket that does not block
+//! is held for a moment only, and is on its way if nothing is decided by then (`limbo.rs`).
 //!
 //! What holds a command that does not play along:
 //! - Its IP sockets are made by the supervisor and bound to the loopback device before the command has them. To change that
@@ -34,6 +35,7 @@ mod doors;
 mod fetch;
 mod kept;
 mod known;
+mod limbo;
 mod message;
 mod own;
 mod sending;
@@ -63,6 +65,7 @@ use doors::Doors;
 use fetch::fetch;
 use kept::{Found, Kept};
 use known::Known;
+use limbo::Limbo;
 use own::{Holder, Own};
 use sending::{Parcel, Receipt};
 pub use usher::Usher;
@@ -100,6 +103,8 @@ pub struct Interceptor {
     waiting: HashMap<u64, Waiting>,
     /// Those of them that the server decides about.
     undecided: HashMap<Mark, u64>,
+    /// Connections that are neither made nor refused yet, where that can be.
+    limbo: Option<Limbo>,
     /// Readable when the first of them that does not wait has been held long enough.
     patience: OwnedFd,
     /// Whether that is set.
@@ -168,6 +173,7 @@ impl Interceptor {
             kept: Kept::if_needed(),
             waiting: HashMap::new(),
             undecided: HashMap::new(),
+            limbo: Limbo::new().ok(),
             patience,
             is_timed: false,
             last_token: PATIENCE,
@@ -230,8 +236,8 @@ impl Interceptor {
             let Some(waiting) = self.forget(token) else { continue };
             let errno = match waiting.deed {
                 // Its event loop has waited long enough; what comes of the connection it learns later.
-                Deed::Ask { via, does_not_wait: true, .. } if still_valid(listener, waiting.asked.id) => {
-                    let answer = self.connect_to(waiting.socket, via);
+                Deed::Ask { via, does_not_wait: true, mark } if still_valid(listener, waiting.asked.id) => {
+                    let answer = self.leave_on_its_way(waiting.socket, via, mark);
                     let _ = self.give(listener, waiting.asked, answer);
                     continue;
                 }
@@ -444,17 +450,23 @@ impl Interceptor {
         Ok(())
     }
 
-    /// The server has decided about a connection. Of one that does not wait any more it was not in time.
+    /// The server has decided about a connection.
     fn decide(&mut self, listener: &OwnedFd, mark: Mark, errno: Option<i32>) -> io::Result<()> {
-        let Some(token) = self.undecided.get(&mark).copied() else { return Ok(()) };
+        let errno = errno.map(Errno::from_raw_os_error);
+        let Some(token) = self.undecided.get(&mark).copied() else {
+            self.arrive(mark, errno);
+            return Ok(());
+        };
         let Some(Waiting { asked, socket, deed, .. }) = self.forget(token) else { return Ok(()) };
-        let Deed::Ask { via, .. } = deed else { return Ok(()) };
+        let Deed::Ask { via, does_not_wait, .. } = deed else { return Ok(()) };
         if !still_valid(listener, asked.id) {
             self.known.forget(&socket);
             return Ok(());
         }
-        let answer = match errno.map(Errno::from_raw_os_error) {
+        let answer = match errno {
             None => self.connect_to(socket, via),
+            // Whoever has an own idea of how long that may take keeps it.
+            Some(Errno::TIMEDOUT) if does_not_wait => self.leave_on_its_way(socket, via, mark),
             Some(Errno::CONNREFUSED) => self.connect_to_nobody(socket, via),
             Some(errno) => {
                 self.known.forget(&socket);

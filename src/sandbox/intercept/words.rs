@@ -25,6 +25,9 @@ pub enum Told {
         /// What the kernel said, a number of errno(3).
         errno: Option<i32>,
     },
+    /// A connection came that was on its way when the server decided about it. With it comes its other end, which the server
+    /// would have accepted otherwise.
+    Arrived,
     /// How much there has been until now.
     Counts(Counts),
 }

@@ -1,0 +1,129 @@
+//! Connections of sockets that do not wait, to servers that have not answered in the moment for which they are held: they stay
+//! on their way, as with any server that takes its time, until the server of the interception has decided.
+//!
+//! The socket is connected to a listener of our own that drops whatever comes, so the kernel of the command goes on trying.
+//! When the real server has answered, a second socket with the address of that listener connects to the command's: where both
+//! open, both are open (RFC 9293, 3.5, "simultaneous open"). When it has refused, the listener is closed, and the kernel refuses
+//! the next try. When it has not answered in time, the command's kernel is left to its own patience.
+
+use std::collections::{HashMap, VecDeque};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::sockopt::set_socket_reuseport;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, getsockname, listen, socket_with};
+
+use super::address::{mapped, plain};
+use super::known::Was;
+use super::words::{Mark, Told};
+use super::{Answer, Interceptor, errno_of};
+use crate::limits::MAX_CONNECTIONS_ON_THEIR_WAY;
+use crate::sandbox::sys::sockets::{bind_to_loopback, drop_what_comes};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Limbo {
+    /// Holds the port on all of 127.0.0.0/8, so that nobody else comes to listen there, and has no listener.
+    _port: OwnedFd,
+    port: u16,
+    held: HashMap<Mark, Held>,
+    /// The first one first; some are gone.
+    order: VecDeque<Mark>,
+}
+
+/// One connection.
+#[derive(Debug)]
+struct Held {
+    _listener: OwnedFd,
+    at: SocketAddr,
+    /// The command's end.
+    from: Option<SocketAddr>,
+}
+
+impl Limbo {
+    pub(super) fn new() -> Result<Self, Errno> {
+        let socket = bound(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0))?;
+        let port = SocketAddr::try_from(getsockname(&socket)?)?.port();
+        Ok(Self { _port: socket, port, held: HashMap::new(), order: VecDeque::new() })
+    }
+
+    /// Nobody answers at the address of this connection from now on, and nobody refuses. Only IPv4 has one for each.
+    fn hold(&mut self, mark: Mark, ip: IpAddr) -> Result<SocketAddr, Errno> {
+        let ip = ip.to_canonical();
+        if !ip.is_ipv4() {
+            return Err(Errno::AFNOSUPPORT);
+        }
+        let at = SocketAddr::new(ip, self.port);
+        let listener = bound(at)?;
+        drop_what_comes(listener.as_fd()).map_err(|error| errno_of(&error))?;
+        listen(&listener, 1)?;
+        if self.held.insert(mark, Held { _listener: listener, at, from: None }).is_none() {
+            self.order.push_back(mark);
+        }
+        // The first ones are refused.
+        while self.order.len() > MAX_CONNECTIONS_ON_THEIR_WAY
+            && let Some(first) = self.order.pop_front()
+        {
+            self.held.remove(&first);
+        }
+        Ok(at)
+    }
+
+    /// Completes a connection; the other end of it. `None` if none is on its way.
+    fn complete(&mut self, mark: Mark) -> Option<Result<OwnedFd, Errno>> {
+        let held = self.held.remove(&mark)?;
+        let open = || {
+            let socket = bound(held.at)?;
+            // On this machine it is done when the call returns, or the command's end is gone.
+            match connect(&socket, &held.from.ok_or(Errno::NOTCONN)?) {
+                Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+                Err(errno) => Err(errno),
+            }
+        };
+        Some(open())
+    }
+}
+
+fn bound(at: SocketAddr) -> Result<OwnedFd, Errno> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+    set_socket_reuseport(&socket, true)?;
+    bind_to_loopback(socket.as_fd()).map_err(|error| errno_of(&error))?;
+    bind(&socket, &at)?;
+    Ok(socket)
+}
+
+impl Interceptor {
+    /// Leaves a connection on its way.
+    pub(super) fn leave_on_its_way(&mut self, socket: OwnedFd, via: SocketAddr, mark: Mark) -> Result<Answer, Errno> {
+        let Some(at) = self.limbo.as_mut().and_then(|limbo| limbo.hold(mark, via.ip()).ok()) else {
+            return self.connect_to(socket, via);
+        };
+        let at = if via.is_ipv6() { mapped(at) } else { at };
+        if let Some(Was::Led { to, .. }) = self.known.get(&socket) {
+            self.known.note(&socket, Was::Led { to, via: at });
+        }
+        let same = rustix::io::fcntl_dupfd_cloexec(&socket, 0)?;
+        let answer = self.connect_to(socket, at);
+        let from = getsockname(&same).and_then(SocketAddr::try_from).map(plain).ok();
+        if let Some(held) = self.limbo.as_mut().and_then(|limbo| limbo.held.get_mut(&mark)) {
+            held.from = from;
+        }
+        answer
+    }
+
+    /// The server has decided about a connection that is on its way, if it is.
+    pub(super) fn arrive(&mut self, mark: Mark, errno: Option<Errno>) {
+        let Some(limbo) = &mut self.limbo else { return };
+        match errno {
+            None => {
+                if let Some(Ok(socket)) = limbo.complete(mark) {
+                    let _ = self.channel.say(&self.epoll, Told::Arrived, Some(socket));
+                }
+            }
+            Some(Errno::TIMEDOUT) => {}
+            Some(_) => drop(limbo.held.remove(&mark)),
+        }
+    }
+}
