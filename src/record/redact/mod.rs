@@ -9,11 +9,13 @@
 mod echo;
 mod json;
 mod mongo;
+mod multipart;
 mod mysql;
 mod names;
 mod paths;
 mod placeholder;
 mod redis;
+mod settings;
 mod shapes;
 mod sql;
 mod tokens;
@@ -75,7 +77,7 @@ pub fn passing(request: &HttpRequest) -> Vec<Shown> {
 fn in_fields(request: &HttpRequest, is_one: fn(&str) -> bool) -> Vec<Shown> {
     let mut found = Vec::new();
     for (name, value) in request.headers.iter().filter(|(name, _)| is_one(name)) {
-        walk::field(name, value, &mut |secret| {
+        walk::named_field(name, value, &mut |secret| {
             if matches!(secret.form, Form::Field | Form::Caller) {
                 found.push(Shown::new(secret));
             }
@@ -135,7 +137,8 @@ pub fn exchanges(exchanges: &mut [Exchange]) -> Vec<String> {
         }
     }
     let replaced = listed(&replaced, "a secret of the request stood in the answer and was replaced there, in");
-    let left = listed(&left, "a secret of the request may stand in the answer, where it was left as an ordinary word, in");
+    let left =
+        listed(&left, "a secret of the request may stand in the answer, where it was left as an ordinary word, in");
     replaced.into_iter().chain(left).collect()
 }
 

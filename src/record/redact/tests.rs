@@ -483,7 +483,10 @@ fn an_answer_is_changed_only_where_it_repeats_a_secret_and_that_is_told() {
         assert_eq!(told_so, if is_told { vec![note] } else { Vec::new() }, "{password}");
     }
     let mut calls: Vec<_> = (0..5).map(|_| call("/?password=hunter22", &[], "", &[], "(hunter22)")).collect();
-    let note = format!("a secret of the request stood in the answer and was replaced there, in {}`POST https://a:443/?password=[redacted]` and 2 more", "`POST https://a:443/?password=[redacted]`, ".repeat(2));
+    let note = format!(
+        "a secret of the request stood in the answer and was replaced there, in {}`POST https://a:443/?password=[redacted]` and 2 more",
+        "`POST https://a:443/?password=[redacted]`, ".repeat(2)
+    );
     assert_eq!(exchanges(&mut calls), [note]);
     assert_eq!(told(&calls[4]).3, "(redacted-20d2)");
     assert_eq!(exchanges(&mut calls), [""; 0]);
