@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use closest::describe;
-pub use key::{KEY_HEADERS, Key, Place, canonical};
+pub use key::{Key, Place, canonical, is_key_header};
 pub use noise::{Change, Lesson, Noise};
 use shelf::{Queue, Shelf};
 

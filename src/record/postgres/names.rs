@@ -214,7 +214,7 @@ impl Names {
                 }
             }
             match words.as_slice() {
-                ["discard", "all"] | ["deallocate", "all"] | ["deallocate", "prepare", "all"] => {
+                ["discard" | "deallocate", "all"] | ["deallocate", "prepare", "all"] => {
                     self.statements.values_mut().for_each(end);
                 }
                 ["deallocate", .., name] => {

@@ -87,12 +87,11 @@ fn parameter(field: &str, name: &str) -> Option<String> {
             continue;
         }
         let value = rest[equals + 1..].trim_start();
-        let (value, after) = match value.strip_prefix('"') {
-            Some(quoted) => unquoted(quoted),
-            None => {
-                let (value, after) = value.split_at(value.find(';').unwrap_or(value.len()));
-                (value.to_owned(), after)
-            }
+        let (value, after) = if let Some(quoted) = value.strip_prefix('"') {
+            unquoted(quoted)
+        } else {
+            let (value, after) = value.split_at(value.find(';').unwrap_or(value.len()));
+            (value.to_owned(), after)
         };
         if is_named {
             return Some(value.trim().to_owned());

@@ -17,7 +17,7 @@ pub(super) fn lines(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
         let indent = text.len() - text.trim_ascii_start().len();
         if let Some((.., inside)) = block.as_mut().filter(|(outer, ..)| text.is_empty() || indent > *outer) {
             if !text.is_empty() {
-                inside.start = if inside.is_empty() { start + indent } else { inside.start };
+                inside.start = if inside.end == 0 { start + indent } else { inside.start };
                 inside.end = start + text.len();
             }
             continue;

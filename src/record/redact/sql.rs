@@ -314,7 +314,7 @@ impl Sql<'_> {
         for token in tokens[..values].iter().rev().skip_while(|token| **token == Token::Mark(b')')) {
             match token {
                 Token::Word(place) => {
-                    columns.push(called(&String::from_utf8_lossy(&self.text[place.clone()]).to_ascii_lowercase()))
+                    columns.push(called(&String::from_utf8_lossy(&self.text[place.clone()]).to_ascii_lowercase()));
                 }
                 Token::Mark(b',') => {}
                 _ => break,

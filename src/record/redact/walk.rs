@@ -172,7 +172,12 @@ fn credentials(name: &str, value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>
             for pair in value.split(|byte| *byte == b';') {
                 let begin = memchr::memchr(b'=', pair).map_or(from, |at| from + at + 1);
                 let at = begin..from + pair.len();
-                edit.put(at.clone(), replace(&secret(&at, Form::Cookie, false)));
+                let called =
+                    String::from_utf8_lossy(value[from..begin].strip_suffix(b"=").unwrap_or_default().trim_ascii());
+                let called = format!("cookie {called}");
+                let cookie = Secret { name: &called, ..secret(&at, Form::Cookie, false) };
+                // One without a value is none.
+                edit.put(at.clone(), (!at.is_empty()).then(|| replace(&cookie)).flatten());
                 from += pair.len() + 1;
                 if name == "set-cookie" {
                     break;
@@ -318,7 +323,7 @@ pub(super) fn text_body(headers: &[(String, Vec<u8>)], body: &[u8], replace: Rep
         return multipart::parts(&field, body, replace);
     }
     let media_type = kind.split(';').next().unwrap_or_default().trim();
-    if ["yaml", "toml"].iter().any(|name| media_type.contains(name)) && !looks_so {
+    if media_type.contains("toml") || media_type.contains("yaml") && !looks_so {
         return settings::lines(body, replace);
     }
     if media_type == "application/graphql" {
