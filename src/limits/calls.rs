@@ -77,6 +77,9 @@ pub const MAX_RESP_DEPTH: usize = 128;
 pub const MAX_RESP_LINE_BYTES: usize = 64 * 1024;
 /// Longest first message of a `PostgreSQL` connection, in bytes (`MAX_STARTUP_PACKET_LENGTH` of its `libpq/pqcomm.h`).
 pub const MAX_POSTGRES_STARTUP_BYTES: usize = 10_000;
+/// Most variables, temporary tables and statements of a session of `MySQL` that are followed by their names, and most words of a
+/// statement in which they are looked for; more count for every statement.
+pub const MAX_MYSQL_MARKS: usize = 256;
 /// Most settings of a `PostgreSQL` connection that are followed because the server says by itself that they changed; no server
 /// says it of more than two dozen.
 pub const MAX_POSTGRES_REPORTED: usize = 64;

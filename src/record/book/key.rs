@@ -1,6 +1,6 @@
 //! What makes two calls the same call.
 //!
-//! HTTP: protocol, target, encryption, virtual host, method, path, query by name, the fields of [`KEY_HEADERS`], the media type and what
+//! HTTP: protocol, target, encryption, virtual host, method, path, query by name, the fields that [choose](is_key_header), the media type and what
 //! the body says without its secrets. No other field: most change from run to run, and secrets must not be needed to replay. A name: name and
 //! type. Anything else: the program's bytes without their secrets, with what a protocol numbers anew each time set to zero.
 
@@ -15,9 +15,57 @@ use crate::record::exchange::{Content, Exchange, HttpRequest, Protocol, Side, Ta
 use crate::record::outline::is_no_call;
 use crate::record::redact::{self, without_secrets};
 
-/// Fields that choose what is answered, where path and body do not: a form of it (RFC 9110, 12.5.1), a part of a resource (RFC 9110, 14.2), the operation of
-/// a SOAP or an AWS request, a method in place of the method.
-pub const KEY_HEADERS: [&str; 5] = ["accept", "range", "soapaction", "x-amz-target", "x-http-method-override"];
+/// Fields that choose what is answered, where path and body do not: a form of it (RFC 9110, 12.5; RFC 7240), a part of a
+/// resource (RFC 9110, 14.2), whether there is anything new (RFC 9110, 13.1), the operation of a SOAP or an AWS request, a method
+/// in place of the method, the version of an interface.
+const KEY_HEADERS: [&str; 22] = [
+    "accept",
+    "accept-language",
+    "prefer",
+    "range",
+    "if-range",
+    "if-match",
+    "if-none-match",
+    "if-modified-since",
+    "if-unmodified-since",
+    "soapaction",
+    "x-amz-target",
+    "x-http-method-override",
+    "x-http-method",
+    "x-method-override",
+    "api-version",
+    "x-api-version",
+    "accept-version",
+    "stripe-version",
+    "notion-version",
+    "anthropic-version",
+    "x-ms-version",
+    "x-github-api-version",
+];
+/// Words of names of fields that say on whose behalf is asked, where one program asks for several.
+const BEHALF: [&str; 15] = [
+    "tenant",
+    "tenantid",
+    "organization",
+    "organisation",
+    "org",
+    "account",
+    "workspace",
+    "project",
+    "customer",
+    "impersonate",
+    "behalf",
+    "sudo",
+    "locale",
+    "currency",
+    "namespace",
+];
+
+/// Whether a field, by its name in lower case, is in the key of a request.
+pub fn is_key_header(name: &str) -> bool {
+    let of_behalf = || name.split('-').any(|word| BEHALF.contains(&word));
+    KEY_HEADERS.contains(&name) || of_behalf() && !redact::is_secret_header(name)
+}
 
 /// Calls that the same noise belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,13 +112,15 @@ pub fn virtual_host(request: &HttpRequest, target: &Target) -> String {
     if host == target.host || target.host.is_empty() { String::new() } else { host }
 }
 
-/// The fields of a request that are in its key, by name in lower case, in the order of [`KEY_HEADERS`].
-pub fn header_fields(request: &HttpRequest) -> Vec<(&'static str, String)> {
-    let mut found = Vec::new();
-    for known in KEY_HEADERS {
-        let values = request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(known));
-        found.extend(values.map(|(_, value)| (known, String::from_utf8_lossy(value).trim().to_owned())));
-    }
+/// The fields of a request that are in its key, by name in lower case and in the order of names.
+pub fn header_fields(request: &HttpRequest) -> Vec<(String, String)> {
+    let fields = request.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
+    let mut found: Vec<_> = fields
+        .filter(|(name, _)| is_key_header(name))
+        .map(|(name, value)| (name, String::from_utf8_lossy(value).trim().to_owned()))
+        .collect();
+    // Those of one name stay in their order.
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
     found
 }
 

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use closest::describe;
 use key::Said;
-pub use key::{KEY_HEADERS, Key, Place, canonical};
+pub use key::{Key, Place, canonical, is_key_header};
 pub use noise::{Change, Lesson, Noise};
 use shelf::{Queue, Shelf};
 

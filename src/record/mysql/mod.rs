@@ -7,6 +7,7 @@
 
 mod answer;
 mod handshake;
+mod marks;
 mod packet;
 mod playing;
 mod recording;

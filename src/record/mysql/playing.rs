@@ -85,6 +85,10 @@ impl Playing {
             Err(text) => return Ok(packet::error(sequence.wrapping_add(1), &text)),
         };
         let mut out = said(&found, Side::Server).collect::<Vec<_>>().concat();
+        if let Some(first) = said(&found, Side::Server).next() {
+            let questions: Vec<&[u8]> = questions.iter().map(Vec::as_slice).collect();
+            self.statements.answered(&questions, first);
+        }
         if packet::payload(&out).first() == Some(&0)
             && let Some(question) = questions.last()
         {

@@ -152,6 +152,10 @@ impl Recording {
         {
             self.statements.prepared(prepare, &prepared)?;
         }
+        if running.answer == Answer::Result && running.draft.said(Side::Server).next().is_none() {
+            let questions: Vec<&[u8]> = running.draft.said(Side::Client).map(Vec::as_slice).collect();
+            self.statements.answered(&questions, &bytes);
+        }
         if packet::payload(&bytes).first() == Some(&0) {
             if let Some(database) = &running.database {
                 self.statements.enter(database);

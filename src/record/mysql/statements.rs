@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::answer::Prepared;
+use super::marks::Marks;
 use super::packet::{self, command};
 use super::settings::{self, Settings};
 use crate::limits::MAX_WIRE_STATEMENTS;
@@ -31,13 +32,14 @@ pub(super) struct Statements {
     /// The database in use.
     database: Option<Vec<u8>>,
     settings: Settings,
+    marks: Marks,
     kept: usize,
 }
 
 impl Statements {
     /// Bytes that they take.
     pub(super) fn kept(&self) -> usize {
-        self.kept + self.settings.size()
+        self.kept + self.settings.size() + self.marks.size()
     }
 
     /// A number that no statement has.
@@ -60,6 +62,21 @@ impl Statements {
         match payload.first() {
             Some(&(command::RESET_CONNECTION | command::CHANGE_USER)) => self.settings = Settings::default(),
             _ => self.settings.change(settings::changes(payload)),
+        }
+    }
+
+    /// An answer to these messages begins so.
+    pub(super) fn answered(&mut self, questions: &[&[u8]], answer: &[u8]) {
+        let Some(payload) = questions.last().map(|last| packet::payload(last)) else { return };
+        match payload.split_first() {
+            Some((&command::QUERY, text)) => self.marks.carried_out(text, &[], answer),
+            Some((&command::EXECUTE, values)) => {
+                let prepares = questions.iter().map(|question| packet::payload(question));
+                let text = prepares.filter(|payload| payload.first() == Some(&command::PREPARE)).next_back();
+                self.marks.carried_out(text.map_or(&[], |payload| &payload[1..]), values, answer);
+            }
+            Some((&(command::RESET_CONNECTION | command::CHANGE_USER), _)) => self.marks = Marks::default(),
+            _ => {}
         }
     }
 
@@ -88,7 +105,10 @@ impl Statements {
                 return Ok(vec![message]);
             }
             // What a pool sends again and again is answered the same each time.
-            let settings = if is_session_payload(payload) { Vec::new() } else { self.settings.text() };
+            let mut settings = if is_session_payload(payload) { Vec::new() } else { self.settings.text() };
+            if code == command::QUERY {
+                settings.extend(self.marks.text(&payload[1..]));
+            }
             return Ok(state(self.database.as_deref(), &settings).into_iter().chain([message]).collect());
         };
         let id = u32::from_le_bytes([id[0], id[1], id[2], id[3]]);
@@ -113,7 +133,8 @@ impl Statements {
         }
         let payload = anonymous(packet::whole_payload(&message));
         let Some(statement) = self.known.get_mut(&id) else { return Ok(vec![packet::message(0, &payload)]) };
-        let state = state(statement.database.as_deref(), &self.settings.text());
+        let marks = self.marks.text(packet::payload(&statement.prepare).get(1..).unwrap_or_default());
+        let state = state(statement.database.as_deref(), &[self.settings.text(), marks].concat());
         let mut questions: Vec<_> = state.into_iter().chain([statement.prepare.clone()]).collect();
         match code {
             command::EXECUTE => {

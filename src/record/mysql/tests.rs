@@ -402,3 +402,43 @@ fn calls_that_do_not_say_their_database_answer_in_any() {
     played.ask(login_to("d"));
     assert_eq!(played.ask(&conversation[0].1), value(b'a'));
 }
+
+#[test]
+fn what_a_statement_names_of_its_session_tells_it_apart() {
+    let done = |made: u8| message(1, &[0, 1, made, 2, 0, 0, 0]);
+    type Way<'a> = (&'a [&'a str], &'a [&'a str], &'a str);
+    let ways: [Way; 7] = [
+        (&["SET @who = 'a'"], &["SET @who = 'b'"], "SELECT @who"),
+        (&["SET @n = 1"], &["SET @n = 1", "SET @n = @n + 1"], "SELECT v FROM t WHERE n = @n"),
+        (&["PREPARE p FROM 'SELECT 1'"], &["PREPARE p FROM 'SELECT 2'"], "EXECUTE p"),
+        (&["CREATE TEMPORARY TABLE v SELECT 1"], &["CREATE TEMPORARY TABLE v SELECT 2"], "SELECT * FROM `v`"),
+        (
+            &["CREATE TEMPORARY TABLE v (a int)"],
+            &["CREATE TEMPORARY TABLE v (a int)", "INSERT INTO v VALUES (1)"],
+            "SELECT a FROM v",
+        ),
+        (&["INSERT INTO t VALUES (1)"], &["INSERT INTO t VALUES (2)"], "SELECT LAST_INSERT_ID()"),
+        (&["INSERT INTO t VALUES (1)"], &["INSERT INTO t VALUES (2)"], "SELECT @@identity"),
+    ];
+    for (a, b, asked) in ways {
+        let said = |before: &[&str], number: u8| {
+            let mut said: Vec<Said> =
+                before.iter().flat_map(|text| [client(query(text)), server(done(number))]).collect();
+            said.extend([client(query(asked)), server(value(number))]);
+            said
+        };
+        let calls = [recorded(0, &said(a, 5)).calls, recorded(0, &said(b, 6)).calls].concat();
+        for (before, number) in [(b, 6), (a, 5)] {
+            let (book, mut played) = connected(&calls, 0);
+            before.iter().for_each(|text| drop(played.ask(query(text))));
+            let got = played.ask(query(asked));
+            assert_eq!(got.escape_ascii().to_string(), value(number).escape_ascii().to_string(), "{asked}");
+            // What names nothing of it is the same call.
+            assert_eq!(book.report().missed_count, 0);
+        }
+    }
+    let plain = [client(query("SELECT 1")), server(value(1))];
+    let marked = [&[client(query("SET @a = 1")), server(ok(1, 2))][..], &plain].concat();
+    let (_, mut played) = connected(&recorded(0, &marked).calls, 0);
+    assert_eq!(played.ask(query("SELECT 1")), value(1));
+}

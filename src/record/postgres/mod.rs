@@ -12,8 +12,8 @@ mod playing;
 mod recording;
 mod settings;
 mod sql;
-mod statement;
 mod state;
+mod statement;
 #[cfg(test)]
 mod tests;
 

@@ -214,7 +214,7 @@ impl Names {
                 }
             }
             match words.as_slice() {
-                ["discard", "all"] | ["deallocate", "all"] | ["deallocate", "prepare", "all"] => {
+                ["discard" | "deallocate", "all"] | ["deallocate", "prepare", "all"] => {
                     self.statements.values_mut().for_each(end);
                 }
                 ["deallocate", .., name] => {
@@ -247,7 +247,8 @@ impl Names {
             bytes(&mut formats, usize::try_from(length).unwrap_or(0))?;
         }
         let of = |kind: &str, what: &[u8]| [&statement, format!(" -- {kind} {}", hex(what)).as_bytes()].concat();
-        let portal = Portal { name: of("bound", &Sha256::digest(&bound)[..16]), described: of("results", formats), asked: 0 };
+        let portal =
+            Portal { name: of("bound", &Sha256::digest(&bound)[..16]), described: of("results", formats), asked: 0 };
         self.keep(portal.size(&name))?;
         if let Some(before) = self.portals.insert(name.clone(), portal) {
             self.kept = self.kept.saturating_sub(before.size(&name));

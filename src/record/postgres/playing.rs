@@ -188,7 +188,7 @@ impl Playing {
         let Some(bound) = bound else { return out };
         let (skipping, state) = (self.skipping, self.state);
         self.skipping = false;
-        let described = self.extended_in(before, &[describe]);
+        let described = self.extended_in(before.as_ref(), &[describe]);
         if self.skipping {
             out.truncate(bound);
             out.extend(described);
@@ -201,8 +201,8 @@ impl Playing {
 
     /// The recording that answers these messages, in the state that the connection is in. What they set is taken over if
     /// the recording has it, and strayed into if there is none.
-    fn ask(&mut self, setting: Option<Vec<u8>>, questions: &[Vec<u8>]) -> Result<Arc<Exchange>, String> {
-        let found = self.prompter.ask(setting.iter().chain(questions).map(Vec::as_slice));
+    fn ask(&mut self, setting: Option<&Vec<u8>>, questions: &[Vec<u8>]) -> Result<Arc<Exchange>, String> {
+        let found = self.prompter.ask(setting.into_iter().chain(questions).map(Vec::as_slice));
         if let Some(question) = questions.first() {
             match &found {
                 Ok(found) => {
@@ -231,10 +231,10 @@ impl Playing {
     /// Answers a part of the extended protocol.
     fn extended(&mut self, questions: &[Vec<u8>]) -> Vec<u8> {
         let setting = questions.first().and_then(|question| self.told(question));
-        self.extended_in(setting, questions)
+        self.extended_in(setting.as_ref(), questions)
     }
 
-    fn extended_in(&mut self, setting: Option<Vec<u8>>, questions: &[Vec<u8>]) -> Vec<u8> {
+    fn extended_in(&mut self, setting: Option<&Vec<u8>>, questions: &[Vec<u8>]) -> Vec<u8> {
         if self.is_aborted(questions) {
             self.skip();
             return message::aborted();
@@ -281,7 +281,7 @@ impl Playing {
         if self.is_aborted(&questions) {
             return [message::aborted(), message::ready(self.state)].concat();
         }
-        match self.ask(self.told(&questions[0]), &questions) {
+        match self.ask(self.told(&questions[0]).as_ref(), &questions) {
             Ok(found) => self.simple(&found, &questions),
             Err(text) => [self.fail(&text), message::ready(self.state)].concat(),
         }
@@ -318,7 +318,7 @@ impl Playing {
         if !copy.simple {
             return self.extended(&questions);
         }
-        match self.ask(self.told(&questions[0]), &questions) {
+        match self.ask(self.told(&questions[0]).as_ref(), &questions) {
             Ok(found) => self.simple(&found, &questions),
             Err(text) => [self.fail(&text), message::ready(self.state)].concat(),
         }

@@ -108,7 +108,8 @@ impl Settings {
     /// These, after a rollback to them: prepared statements and where cursors are know no transactions.
     pub(super) fn restored(mut self, now: &Self) -> Self {
         let positions = |(kind, name): &(Kind, String)| *kind == Kind::Cursor && self.has(Kind::Cursor, name);
-        let stays = |key: &(Kind, String)| matches!(key.0, Kind::Prepared | Kind::Setter | Kind::Folded) || positions(key);
+        let stays =
+            |key: &(Kind, String)| matches!(key.0, Kind::Prepared | Kind::Setter | Kind::Folded) || positions(key);
         let kept: Vec<_> = now.held.iter().filter(|(key, _)| stays(key)).map(|(k, v)| (k.clone(), v.clone())).collect();
         self.drop_all(Kind::Prepared);
         self.drop_all(Kind::Setter);

@@ -245,13 +245,8 @@ impl State {
 
     fn open(&mut self, implicit: bool) {
         let now = &self.now;
-        let fresh = || Transaction {
-            implicit,
-            failed: false,
-            before: now.clone(),
-            after: now.clone(),
-            savepoints: Vec::new(),
-        };
+        let fresh =
+            || Transaction { implicit, failed: false, before: now.clone(), after: now.clone(), savepoints: Vec::new() };
         self.transaction.get_or_insert_with(fresh).implicit &= implicit;
     }
 

@@ -14,9 +14,22 @@ const SETTERS: [&str; 4] = ["set", "switch", "assume", "impersonate"];
 const PURE: [&str; 6] = ["set", "jsonb_set", "jsonb_set_lax", "set_bit", "set_byte", "set_masklen"];
 /// What else is kept in a session and told by no setting: where in large objects it reads, and connections of its own.
 const STEPS: [&str; 16] = [
-    "lo_open", "loread", "lowrite", "lo_lseek", "lo_lseek64", "lo_truncate", "lo_truncate64", "lo_close",
-    "dblink_connect", "dblink_connect_u", "dblink_disconnect", "dblink_open", "dblink_fetch", "dblink_close",
-    "dblink_send_query", "dblink_get_result",
+    "lo_open",
+    "loread",
+    "lowrite",
+    "lo_lseek",
+    "lo_lseek64",
+    "lo_truncate",
+    "lo_truncate64",
+    "lo_close",
+    "dblink_connect",
+    "dblink_connect_u",
+    "dblink_disconnect",
+    "dblink_open",
+    "dblink_fetch",
+    "dblink_close",
+    "dblink_send_query",
+    "dblink_get_result",
 ];
 /// What a text has in it that may change a session although its answer does not say so.
 const HINTS: [&[u8]; 10] =
@@ -148,7 +161,8 @@ impl<'a> Statement<'a> {
         let after: Vec<&str> = self.lower[into + 1..].iter().map(String::as_str).collect();
         let skipped = after.iter().take_while(|word| matches!(**word, "local" | "global")).count();
         let is_temporary = matches!(after.get(skipped)?, &("temp" | "temporary" | "pg_temp"));
-        let is_part = |word: &&&str| matches!(**word, "local" | "global" | "temp" | "temporary" | "table" | "pg_temp" | ".");
+        let is_part =
+            |word: &&&str| matches!(**word, "local" | "global" | "temp" | "temporary" | "table" | "pg_temp" | ".");
         is_temporary.then(|| self.name(into + 1 + after.iter().take_while(is_part).count()))
     }
 

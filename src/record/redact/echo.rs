@@ -82,7 +82,7 @@ fn places<'a>(bytes: &'a [u8], secret: &'a [u8]) -> impl Iterator<Item = usize> 
     memmem::find_iter(bytes, secret).filter(move |at| {
         let before = at.checked_sub(1).and_then(|before| bytes.get(before));
         let joins = is_word(before) && is_word(secret.first());
-        !joins && !(is_word(bytes.get(at + secret.len())) && is_word(secret.last()))
+        !(joins || is_word(bytes.get(at + secret.len())) && is_word(secret.last()))
     })
 }
 

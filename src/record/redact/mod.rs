@@ -9,11 +9,13 @@
 mod echo;
 mod json;
 mod mongo;
+mod multipart;
 mod mysql;
 mod names;
 mod paths;
 mod placeholder;
 mod redis;
+mod settings;
 mod shapes;
 mod sql;
 mod tokens;
@@ -30,7 +32,7 @@ pub use wires::{said, wire};
 
 use echo::Repeated;
 use names::{decoded, is_password, passes, tells_who};
-use placeholder::{Marks, digits};
+use placeholder::{Marks, digits, known};
 use walk::{Form, Replace, Secret};
 
 use super::book::describe;
@@ -61,13 +63,13 @@ impl Shown {
     }
 }
 
-/// The credentials that a request carries, by name. Cookies are none of them, since they change with every login, and
-/// signatures, which change with every request; who signs is.
+/// The credentials that a request carries, by name. Cookies are none of them, since they change with every login (they are
+/// among those that [pass](passing)), and signatures, which change with every request; who signs is.
 pub fn credentials(request: &HttpRequest) -> Vec<Shown> {
     in_fields(request, tells_who)
 }
 
-/// The secrets in fields of a request that may be others with every page, by name.
+/// The secrets in fields of a request that may be others with every page, by name; of cookies by their own.
 pub fn passing(request: &HttpRequest) -> Vec<Shown> {
     in_fields(request, passes)
 }
@@ -75,8 +77,8 @@ pub fn passing(request: &HttpRequest) -> Vec<Shown> {
 fn in_fields(request: &HttpRequest, is_one: fn(&str) -> bool) -> Vec<Shown> {
     let mut found = Vec::new();
     for (name, value) in request.headers.iter().filter(|(name, _)| is_one(name)) {
-        walk::field(name, value, &mut |secret| {
-            if matches!(secret.form, Form::Field | Form::Caller) {
+        walk::named_field(name, value, &mut |secret| {
+            if matches!(secret.form, Form::Field | Form::Caller | Form::Cookie) {
                 found.push(Shown::new(secret));
             }
             None
@@ -135,7 +137,8 @@ pub fn exchanges(exchanges: &mut [Exchange]) -> Vec<String> {
         }
     }
     let replaced = listed(&replaced, "a secret of the request stood in the answer and was replaced there, in");
-    let left = listed(&left, "a secret of the request may stand in the answer, where it was left as an ordinary word, in");
+    let left =
+        listed(&left, "a secret of the request may stand in the answer, where it was left as an ordinary word, in");
     replaced.into_iter().chain(left).collect()
 }
 
@@ -159,9 +162,7 @@ fn marks(exchanges: &[Exchange]) -> Marks {
     let mut all: Vec<(Vec<u8>, bool)> = Vec::new();
     for exchange in exchanges {
         let mut look = |secret: &Secret<'_>| {
-            if secret.form != Form::Cookie {
-                all.push((secret.value.to_vec(), secret.guessable));
-            }
+            all.push((secret.value.to_vec(), secret.guessable));
             None
         };
         match &exchange.content {
@@ -282,15 +283,17 @@ fn given(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
 /// What stands for a secret of a request.
 fn hidden(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
     match secret.form {
-        Form::Cookie => REDACTED.as_bytes().to_vec(),
         Form::Number => [b"\"", &marks.marked(secret.value, secret.guessable)[..], b"\""].concat(),
-        Form::Address | Form::Token => marks.stand_in(secret.value, secret.guessable),
+        Form::Address | Form::Cookie | Form::Token if known(secret.value) != Some("") => {
+            marks.stand_in(secret.value, secret.guessable)
+        }
+        Form::Address | Form::Cookie | Form::Token => secret.value.to_vec(),
         Form::Field | Form::Caller | Form::Signature | Form::Text => marks.marked(secret.value, secret.guessable),
     }
 }
 
 fn is_redacted(secret: &Secret<'_>) -> bool {
-    placeholder::known(secret.value).is_some()
+    known(secret.value).is_some()
 }
 
 /// What stands for any secret where they are not told apart.

@@ -165,13 +165,13 @@ pub fn is_secret_header(name: &str) -> bool {
 pub(super) fn tells_who(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let is_signature = HEADER_SIGNATURES.iter().any(|part| name.contains(part));
-    !COOKIES.contains(&name.as_str()) && !is_signature && !passes(&name)
+    !is_signature && !passes(&name)
 }
 
 /// Whether a secret field of HTTP may be another one with every page.
 pub(super) fn passes(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    HEADER_PASSING.iter().any(|part| name.contains(part))
+    COOKIES.contains(&name.as_str()) || HEADER_PASSING.iter().any(|part| name.contains(part))
 }
 
 /// The parameters that name the caller where a scheme of authentication signs requests; `None` of other schemes.

@@ -57,7 +57,9 @@ pub(super) fn answer(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     while let Some((name, end)) = bulk(bytes, at) {
         at = end;
         let is_secret = SETTINGS.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()));
-        let Some((value, after)) = bulk(bytes, end).filter(|(value, _)| is_secret && !value.is_empty()) else { continue };
+        let Some((value, after)) = bulk(bytes, end).filter(|(value, _)| is_secret && !value.is_empty()) else {
+            continue;
+        };
         if let Some(other) = replace(&Secret::password(value, Form::Address)) {
             out.extend_from_slice(&bytes[kept..end]);
             out.extend_from_slice(format!("${}\r\n", other.len()).as_bytes());
@@ -117,7 +119,8 @@ fn secrets(arguments: &[&[u8]]) -> Vec<(usize, usize)> {
     let whole = |index: usize| (index, 0);
     if is(0, "AUTH") {
         // More than a user and a password are words of one in quotes.
-        let opens = arguments.get(1).is_some_and(|word| word.starts_with(b"\"") && !(word.len() > 1 && word.ends_with(b"\"")));
+        let opens =
+            arguments.get(1).is_some_and(|word| word.starts_with(b"\"") && !(word.len() > 1 && word.ends_with(b"\"")));
         let first = if opens || arguments.len() > 3 { 1 } else { arguments.len().saturating_sub(1).max(1) };
         (first..arguments.len()).map(whole).collect()
     } else if is(0, "HELLO") {

@@ -4,8 +4,9 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::LazyLock;
 
-use memchr::memmem;
+use memchr::memmem::{self, Finder};
 
 use super::walk::{Edit, Form, Replace, Secret};
 
@@ -44,6 +45,12 @@ const AWS: [&str; 2] = ["AKIA", "ASIA"];
 const AWS_BYTES: usize = 16;
 /// How a JSON object begins in base64url.
 const OBJECT: &str = "eyJ";
+/// Fewest bytes of any of them.
+const SHORTEST_BYTES: usize = 20;
+/// What they begin with, made ready once: every text of a call is searched for all of them.
+static FINDERS: LazyLock<[Vec<Finder<'static>>; 2]> = LazyLock::new(|| {
+    [BEGINNINGS.iter().map(|(begin, _)| Finder::new(*begin)).collect(), AWS.iter().map(Finder::new).collect()]
+});
 /// Fewest bytes of a signature of a JSON web token that is replaced.
 const SIGNATURE_BYTES: usize = 16;
 
@@ -75,26 +82,32 @@ pub(super) fn tail(token: &[u8]) -> Option<&[u8]> {
 /// Where tokens are, in their order.
 fn places(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    for (begin, fewest) in BEGINNINGS {
-        for at in memmem::find_iter(bytes, begin) {
+    if bytes.len() < SHORTEST_BYTES {
+        return found;
+    }
+    for ((begin, fewest), finder) in BEGINNINGS.into_iter().zip(&FINDERS[0]) {
+        for at in finder.find_iter(bytes) {
             let start = at + begin.len();
             if fewest == 0 {
                 found.extend(private_key(bytes, start));
                 continue;
             }
             let has_dots = begin.ends_with('.');
-            let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte) || has_dots && **byte == b'.';
+            let is_part =
+                |byte: &&u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte) || has_dots && **byte == b'.';
             let length = bytes[start..].iter().take_while(is_part).count();
             found.extend((length >= fewest).then_some(at..start + length));
         }
     }
-    for at in AWS.iter().flat_map(|begin| memmem::find_iter(bytes, begin)) {
+    for at in FINDERS[1].iter().flat_map(|finder| finder.find_iter(bytes)) {
         let start = at + AWS[0].len();
         let is_part = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
         let is_key = bytes.get(start..start + AWS_BYTES).is_some_and(|rest| rest.iter().all(is_part));
         let ends = !bytes.get(start + AWS_BYTES).is_some_and(u8::is_ascii_alphanumeric);
         let is_stand_in = bytes[start..].starts_with(b"redacted-");
-        found.extend((is_key && ends || is_stand_in && bytes.len() >= start + AWS_BYTES).then_some(at..start + AWS_BYTES));
+        found.extend(
+            (is_key && ends || is_stand_in && bytes.len() >= start + AWS_BYTES).then_some(at..start + AWS_BYTES),
+        );
     }
     for at in memmem::find_iter(bytes, OBJECT) {
         found.extend(web_token(bytes, at));
@@ -127,6 +140,12 @@ fn private_key(bytes: &[u8], start: usize) -> Option<Range<usize>> {
     // Line ends stay, also those that are written as escapes.
     let is_end = |byte: &u8| byte.is_ascii_whitespace();
     let skipped = inside.iter().take_while(|byte| is_end(byte)).count();
-    let skipped = if inside.starts_with(br"\r\n") { 4 } else if inside.starts_with(br"\n") { 2 } else { skipped };
+    let skipped = if inside.starts_with(br"\r\n") {
+        4
+    } else if inside.starts_with(br"\n") {
+        2
+    } else {
+        skipped
+    };
     (length > skipped + SIGNATURE_BYTES).then_some(from + skipped..from + length)
 }

@@ -15,9 +15,42 @@ const HINTS: [&str; 10] =
     ["passw", "identified", "://", "secret", "token", "apikey", "api_key", "pwd", "passphrase", "jwt"];
 /// Words that may stand between the name of a column and its value: operators, and functions that are given the value.
 const BETWEEN: [&str; 36] = [
-    "to", "like", "ilike", "not", "in", "any", "some", "all", "array", "similar", "regexp", "rlike", "binary", "is",
-    "distinct", "e", "u", "n", "crypt", "md5", "sha", "sha1", "sha2", "sha224", "sha256", "sha384", "sha512", "digest",
-    "encode", "convert_to", "lower", "upper", "trim", "concat", "cast", "password",
+    "to",
+    "like",
+    "ilike",
+    "not",
+    "in",
+    "any",
+    "some",
+    "all",
+    "array",
+    "similar",
+    "regexp",
+    "rlike",
+    "binary",
+    "is",
+    "distinct",
+    "e",
+    "u",
+    "n",
+    "crypt",
+    "md5",
+    "sha",
+    "sha1",
+    "sha2",
+    "sha224",
+    "sha256",
+    "sha384",
+    "sha512",
+    "digest",
+    "encode",
+    "convert_to",
+    "lower",
+    "upper",
+    "trim",
+    "concat",
+    "cast",
+    "password",
 ];
 
 /// The statement with other secrets; `None` if none of them changes.
@@ -80,9 +113,15 @@ fn within(text: &[u8], protocol: Protocol, replace: Replace<'_>, depth: usize) -
 enum Token {
     Word(Range<usize>),
     /// A text: what is in its quotes, and where it begins.
-    Text { inside: Range<usize>, start: usize },
+    Text {
+        inside: Range<usize>,
+        start: usize,
+    },
     /// The number of a parameter, from 0.
-    Parameter { number: usize, at: usize },
+    Parameter {
+        number: usize,
+        at: usize,
+    },
     /// Anything else but quotes of names.
     Mark(u8),
 }
@@ -103,7 +142,9 @@ fn secrets<'a>(sql: &Sql<'_>, tokens: &'a [Token]) -> Vec<(&'static str, &'a Tok
     for (at, token) in tokens.iter().enumerate() {
         let Token::Word(place) = token else { continue };
         let word = String::from_utf8_lossy(&sql.text[place.clone()]).to_ascii_lowercase();
-        let follows = |other: &str| at.checked_sub(1).is_some_and(|before| found.last() == Some(&("password", before))) && word == other;
+        let follows = |other: &str| {
+            at.checked_sub(1).is_some_and(|before| found.last() == Some(&("password", before))) && word == other
+        };
         if let Some(name) = called(&word) {
             found.extend(sql.values(tokens, at + 1).into_iter().map(|value| (name, value)));
         } else if matches!(word.as_str(), "by" | "as" | "using") && follows_identified(&sql.text[..place.start])
@@ -121,7 +162,8 @@ fn secrets<'a>(sql: &Sql<'_>, tokens: &'a [Token]) -> Vec<(&'static str, &'a Tok
 
 /// What a secret is called that has this name; `None` if it is none.
 fn called(word: &str) -> Option<&'static str> {
-    let is_password = word.ends_with("password") || word.ends_with("passwd") || word.contains("pass") && is_secret_key(word);
+    let is_password =
+        word.ends_with("password") || word.ends_with("passwd") || word.contains("pass") && is_secret_key(word);
     if is_password { Some("password") } else { is_secret_key(word).then_some("secret") }
 }
 
@@ -240,9 +282,14 @@ impl Sql<'_> {
                     is_list |= matches!(word.as_str(), "in" | "any" | "some" | "all" | "array");
                     // `SET PASSWORD FOR 'user'@'host' = '...'`
                     if word == "for" {
-                        let Some(equals) = tokens[at..].iter().position(|token| *token == Token::Mark(b'=')) else { break };
+                        let Some(equals) = tokens[at..].iter().position(|token| *token == Token::Mark(b'=')) else {
+                            break;
+                        };
                         at += equals;
-                    } else if !(BETWEEN.contains(&word.as_str()) || word.starts_with('_') || word == "from" && is_distinct()) {
+                    } else if !(BETWEEN.contains(&word.as_str())
+                        || word.starts_with('_')
+                        || word == "from" && is_distinct())
+                    {
                         break;
                     }
                 }
@@ -266,7 +313,9 @@ impl Sql<'_> {
         let mut columns = Vec::new();
         for token in tokens[..values].iter().rev().skip_while(|token| **token == Token::Mark(b')')) {
             match token {
-                Token::Word(place) => columns.push(called(&String::from_utf8_lossy(&self.text[place.clone()]).to_ascii_lowercase())),
+                Token::Word(place) => {
+                    columns.push(called(&String::from_utf8_lossy(&self.text[place.clone()]).to_ascii_lowercase()));
+                }
                 Token::Mark(b',') => {}
                 _ => break,
             }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::names::{callers, decoded, is_password, is_secret_header, is_secret_parameter};
 use super::placeholder::MARKED;
-use super::{blank, json, paths, shapes, xml};
+use super::{blank, json, multipart, paths, settings, shapes, xml};
 
 /// A secret where it stands.
 #[derive(Clone, Copy, Debug)]
@@ -139,7 +139,8 @@ pub(super) fn field(name: &str, value: &[u8], replace: Replace<'_>) -> Option<Ve
     with_shapes(value, |value, replace| named_field(name, value, replace), replace)
 }
 
-fn named_field(name: &str, value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+/// The secrets of a field that have a name.
+pub(super) fn named_field(name: &str, value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     if is_secret_header(name) {
         return credentials(&name.to_ascii_lowercase(), value, replace);
     }
@@ -171,7 +172,12 @@ fn credentials(name: &str, value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>
             for pair in value.split(|byte| *byte == b';') {
                 let begin = memchr::memchr(b'=', pair).map_or(from, |at| from + at + 1);
                 let at = begin..from + pair.len();
-                edit.put(at.clone(), replace(&secret(&at, Form::Cookie, false)));
+                let called =
+                    String::from_utf8_lossy(value[from..begin].strip_suffix(b"=").unwrap_or_default().trim_ascii());
+                let called = format!("cookie {called}");
+                let cookie = Secret { name: &called, ..secret(&at, Form::Cookie, false) };
+                // One without a value is none.
+                edit.put(at.clone(), (!at.is_empty()).then(|| replace(&cookie)).flatten());
                 from += pair.len() + 1;
                 if name == "set-cookie" {
                     break;
@@ -267,8 +273,38 @@ pub(super) fn body(headers: &[(String, Vec<u8>)], body: &[u8], replace: Replace<
     with_shapes(body, |body, replace| named_in_body(headers, body, replace), replace)
 }
 
-/// A form, or a text that is JSON or holds some. What other bodies hold may have its length beside it.
 fn named_in_body(headers: &[(String, Vec<u8>)], body: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    let Some((text, is_big_endian, has_mark)) = of_utf16(body) else { return text_body(headers, body, replace) };
+    let other = text_body(headers, text.as_bytes(), replace)?;
+    let other = String::from_utf8_lossy(&other).into_owned();
+    let mark = has_mark.then_some(0xfeff);
+    let units = mark.into_iter().chain(other.encode_utf16());
+    let bytes = |unit: u16| if is_big_endian { unit.to_be_bytes() } else { unit.to_le_bytes() };
+    Some(units.flat_map(bytes).collect())
+}
+
+/// A text that is UTF-16: whether the first byte of each unit is the greater one, and whether a mark says so (RFC 2781, 3.2).
+/// Without one it is known by how JSON and XML begin.
+fn of_utf16(body: &[u8]) -> Option<(String, bool, bool)> {
+    let (is_big_endian, has_mark) = match body.get(..2)? {
+        [0xfe, 0xff] => (true, true),
+        [0xff, 0xfe] => (false, true),
+        [0, b'{' | b'[' | b'<'] => (true, false),
+        [b'{' | b'[' | b'<', 0] => (false, false),
+        _ => return None,
+    };
+    let units = body[if has_mark { 2 } else { 0 }..].chunks_exact(2);
+    let whole = units.remainder().is_empty();
+    let unit = |pair: &[u8]| {
+        let pair = [pair[0], pair[1]];
+        if is_big_endian { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) }
+    };
+    let units: Vec<u16> = units.map(unit).collect();
+    String::from_utf16(&units).ok().filter(|_| whole).map(|text| (text, is_big_endian, has_mark))
+}
+
+/// A form, or a text that is JSON or holds some. What other bodies hold may have its length beside it.
+pub(super) fn text_body(headers: &[(String, Vec<u8>)], body: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     let field = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     let field = field.map(|(_, value)| String::from_utf8_lossy(value)).unwrap_or_default();
     let kind = field.to_ascii_lowercase();
@@ -283,10 +319,16 @@ fn named_in_body(headers: &[(String, Vec<u8>)], body: &[u8], replace: Replace<'_
     if is_form && !looks_so {
         return parameters(body, replace);
     }
-    if kind.starts_with("multipart/form-data") {
-        return parts(body, replace);
+    if kind.starts_with("multipart/") {
+        return multipart::parts(&field, body, replace);
     }
     let media_type = kind.split(';').next().unwrap_or_default().trim();
+    if media_type.contains("toml") || media_type.contains("yaml") && !looks_so {
+        return settings::lines(body, replace);
+    }
+    if media_type == "application/graphql" {
+        return settings::arguments(body, replace);
+    }
     if media_type.ends_with("/xml") || media_type.ends_with("+xml") || body.trim_ascii_start().starts_with(b"<?xml") {
         return elements(body, replace);
     }
@@ -330,6 +372,11 @@ fn elements(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
 
 /// What a value under any name may hold: JSON, or an address.
 fn within(value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    if settings::is_query(value)
+        && let Some(other) = settings::arguments(value, replace)
+    {
+        return Some(other);
+    }
     match value.trim_ascii_start().first() {
         Some(b'{' | b'[') => texts(value, replace, false),
         _ => addresses(value, replace),
@@ -374,26 +421,6 @@ fn encoded(bytes: &[u8]) -> Vec<u8> {
         }
     }
     out
-}
-
-/// The parts of a form (RFC 7578): values of those that have such a name.
-fn parts(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
-    let mut edit = Edit::new(bytes);
-    let line = memchr::memmem::find(bytes, b"\r\n")?;
-    let between = [b"\r\n", &bytes[..line]].concat();
-    let finder = memchr::memmem::Finder::new(&between);
-    let mut at = line;
-    while let Some(head) = memchr::memmem::find(&bytes[at..], b"\r\n\r\n").map(|end| at + end) {
-        let value = head + 4;
-        let Some(end) = finder.find(&bytes[value..]).map(|length| value + length) else { break };
-        let fields = String::from_utf8_lossy(&bytes[at..head]);
-        let name = fields.split_once(" name=\"").and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name);
-        if let Some(name) = name.filter(|name| is_secret_parameter(name) && end > value) {
-            edit.put(value..end, replace(&text(name, &bytes[value..end])));
-        }
-        at = end + between.len();
-    }
-    edit.end()
 }
 
 /// Passwords in addresses: `scheme://user:password@host` (RFC 3986, 3.2.1), `host=h password=p` as databases have it.

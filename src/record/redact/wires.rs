@@ -30,7 +30,9 @@ pub(super) fn replace(protocol: Protocol, wire: &mut Wire, replace: Replace<'_>)
 
 /// Puts others in place of the tokens in what a server says.
 pub(super) fn given(protocol: Protocol, wire: &mut Wire, replace: Replace<'_>) {
-    if protocol == Protocol::Redis && wire.messages.iter().any(|asked| asked.from == Side::Client && redis::asks(&asked.bytes)) {
+    if protocol == Protocol::Redis
+        && wire.messages.iter().any(|asked| asked.from == Side::Client && redis::asks(&asked.bytes))
+    {
         let answers = wire.messages.iter_mut().filter(|message| message.from == Side::Server);
         for message in answers {
             if let Some(other) = redis::answer(&message.bytes, replace) {

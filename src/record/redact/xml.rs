@@ -1,5 +1,6 @@
 //! Secrets in XML (XML 1.0, fifth edition): texts of elements and values of attributes that have such a name, whatever
-//! prefix is before it. Nothing but values changes.
+//! prefix is before it, or that an element before them gives (`<name>password</name><value>...`, as in XML-RPC and lists of
+//! properties). Nothing but values changes.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -26,6 +27,8 @@ pub(super) fn values(bytes: &[u8]) -> Vec<Found<'_>> {
     // The names that make secrets of what is in the elements that are open.
     let mut open: Vec<Cow<'_, str>> = Vec::new();
     let (mut at, mut too_deep) = (0, 0_usize);
+    // Whether an element is open that names the next one, and what it says.
+    let (mut is_naming, mut named): (bool, Option<Cow<'_, str>>) = (false, None);
     while at < bytes.len() {
         let rest = &bytes[at..];
         let skipped = |begin: &[u8], end: &[u8]| {
@@ -38,6 +41,9 @@ pub(super) fn values(bytes: &[u8]) -> Vec<Found<'_>> {
             let text = &bytes[at..end];
             let start = end - text.trim_ascii_start().len();
             let at_text = start..start + text.trim_ascii().len();
+            if is_naming && !at_text.is_empty() {
+                named = Some(String::from_utf8_lossy(&bytes[at_text.clone()])).filter(|name| is_secret_key(name));
+            }
             note(bytes, name(), at_text, &mut found);
             at = end;
         } else if let Some(inside) = skipped(b"<![CDATA[", b"]]>") {
@@ -50,6 +56,7 @@ pub(super) fn values(bytes: &[u8]) -> Vec<Found<'_>> {
             at += inside.end + 2;
         } else if let Some(inside) = skipped(b"</", b">") {
             at += inside.end + 1;
+            is_naming = false;
             if too_deep > 0 {
                 too_deep -= 1;
             } else {
@@ -58,7 +65,10 @@ pub(super) fn values(bytes: &[u8]) -> Vec<Found<'_>> {
         } else if let Some(inside) = skipped(b"<!", b">") {
             at += inside.end + 1;
         } else {
-            let (end, is_empty, name) = element(bytes, at, name(), &mut found);
+            let outer = named.take().unwrap_or_else(name);
+            let (end, is_empty, name) = element(bytes, at, outer, &mut found);
+            let tag = bytes[at + 1..end].split(|byte| byte.is_ascii_whitespace() || *byte == b'>').next();
+            is_naming = tag.is_some_and(|tag| tag == b"name" || tag == b"key");
             at = end;
             if is_empty {
                 continue;

@@ -90,31 +90,47 @@ fn logs_in(command: &[u8]) -> Option<Vec<u8>> {
 /// Who everybody is at first.
 const DEFAULT_USER: &[u8] = b"default";
 
-/// What a connection has chosen: the database, and who it is.
+/// The version of the protocol that a command chooses: replies have other forms in each (`redis.io/docs/latest/commands/hello`).
+fn speaks(command: &[u8]) -> Option<u64> {
+    match words(command).as_slice() {
+        [name, version, ..] if name.eq_ignore_ascii_case(b"HELLO") => std::str::from_utf8(version).ok()?.parse().ok(),
+        _ => None,
+    }
+}
+
+/// The version that is spoken at first.
+const FIRST_VERSION: u64 = 2;
+
+/// What a connection has chosen: the database, who it is, and the version of the protocol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
     database: u64,
     user: Option<Vec<u8>>,
+    version: Option<u64>,
 }
 
 impl State {
-    /// What a call begins with: `SELECT n`, behind which stands `AUTH user` for another user than the usual one. None in the
-    /// state that every connection begins in.
+    /// What a call begins with: `SELECT n`, behind which stands `AUTH user` for another user than the usual one, and `HELLO n`
+    /// for another version. None in the state that every connection begins in.
     pub(super) fn message(&self) -> Option<Vec<u8>> {
-        let number = self.database.to_string();
-        match &self.user {
-            Some(user) => Some(array(&[b"SELECT", number.as_bytes(), b"AUTH", user])),
-            None => (self.database != 0).then(|| array(&[b"SELECT", number.as_bytes()])),
-        }
+        let (number, version) = (self.database.to_string(), self.version.map(|version| version.to_string()));
+        let mut words = vec![&b"SELECT"[..], number.as_bytes()];
+        words.extend(self.user.iter().flat_map(|user| [&b"AUTH"[..], user]));
+        words.extend(version.iter().flat_map(|version| [&b"HELLO"[..], version.as_bytes()]));
+        (words.len() > 2 || self.database != 0).then(|| array(&words))
     }
 
     /// Takes over what these commands chose, if they were carried out; whether they chose anything. Without an answer it is
     /// not known, so they count as carried out.
     pub(super) fn follow(&mut self, commands: &[&[u8]], answer: Option<&[u8]>) -> bool {
+        let refused = answer.is_some_and(|answer| answer.starts_with(b"-"));
+        let version = commands.first().filter(|_| commands.len() == 1 && !refused).and_then(|command| speaks(command));
+        if let Some(version) = version {
+            self.version = Some(version).filter(|version| *version != FIRST_VERSION);
+        }
         if let [command] = commands
             && let Some(user) = logs_in(command)
         {
-            let refused = answer.is_some_and(|answer| answer.starts_with(b"-"));
             if !refused {
                 self.user = Some(user).filter(|user| user != DEFAULT_USER);
             }
@@ -125,7 +141,7 @@ impl State {
                 self.database = database;
                 true
             }
-            _ => false,
+            _ => version.is_some(),
         }
     }
 

@@ -318,3 +318,19 @@ fn a_transaction_selects_when_it_is_carried_out() {
     assert_eq!(lengths, [6, 2, 6, 3]);
     replays(Protocol::Redis, &conversation, &outcome);
 }
+
+#[test]
+fn versions_of_the_protocol_have_answers_of_their_own() {
+    let hash = || command(&["HGETALL", "k"]);
+    let (list, map) = ("*2\r\n$1\r\na\r\n$1\r\n1\r\n", "%1\r\n$1\r\na\r\n$1\r\n1\r\n");
+    let hello = || command(&["HELLO", "3"]);
+    let second = [client(hash()), server(list)];
+    let third = [client(hello()), server("%1\r\n$5\r\nproto\r\n:3\r\n"), client(hash()), server(map)];
+    let calls = [&second[..], &third].map(|said| record(Protocol::Redis, said).calls).concat();
+    let book = book(&calls);
+    let mut played = Played::new(Protocol::Redis, &book);
+    played.ask(hello());
+    assert_eq!(played.ask(hash()), map.as_bytes());
+    assert_eq!(Played::new(Protocol::Redis, &book).ask(hash()), list.as_bytes());
+    assert_eq!(book.report().missed_count, 0);
+}

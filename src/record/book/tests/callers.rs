@@ -75,6 +75,44 @@ fn who_signs_chooses_the_answer() {
     assert_eq!(ask(&kept(vec![token("alice"), token("bob")]), &token("bob")), Ok("bob".to_owned()));
 }
 
+#[test]
+fn cookies_choose_where_they_are_known() {
+    let of = |who: &str| me(&[("Cookie", &format!("theme=dark; sid={who}"))], who.rsplit('-').next().unwrap());
+    let (alice, bob) = ("0123456789abcdef-alice", "0123456789abcdef-bobby");
+    let mut calls = vec![of(alice), of(bob), of(alice)];
+    http(&mut calls[0])
+        .response
+        .as_mut()
+        .unwrap()
+        .headers
+        .push(("Set-Cookie".into(), format!("sid={bob}; Path=/").into()));
+    redact::exchanges(&mut calls);
+    // A replay is given what stands for them, and gives it back.
+    let given =
+        String::from_utf8(http(&mut calls[0]).response.as_ref().unwrap().headers.last().unwrap().1.clone()).unwrap();
+    let given = given["sid=".len()..].split(';').next().unwrap();
+    assert!(given.starts_with("redacted-") && given.len() == bob.len(), "{given}");
+    let book = Book::new(calls, Noise::default());
+    assert_eq!(ask(&book, &of(given)), Ok("bobby".to_owned()));
+    assert_eq!([alice, alice].map(|who| ask(&book, &of(who)).unwrap()), ["alice", "alice"]);
+    assert!(book.find(&of(bob)).is_err());
+    // Others, after another login, are answered in order.
+    let book = kept(vec![of(alice), of(bob)]);
+    assert_eq!(["x", "y"].map(|who| ask(&book, &of(who)).unwrap()), ["alice", "bobby"]);
+}
+
+#[test]
+fn on_whose_behalf_and_whether_anything_is_new_is_part_of_a_call() {
+    for name in ["X-Tenant-Id", "OpenAI-Organization", "Stripe-Account", "Accept-Language", "If-None-Match", "Prefer"] {
+        let of = |value: &str| me(&[(name, value), ("User-Agent", "x")], value);
+        let book = kept(vec![of("a"), of("b")]);
+        assert_eq!(ask(&book, &of("b")), Ok("b".to_owned()), "{name}");
+        assert!(book.find(&of("c")).is_err(), "{name}");
+        assert!(book.find(&answered(get("/me"), "")).is_err(), "{name}");
+        assert_eq!(ask(&book, &of("a")), Ok("a".to_owned()), "{name}");
+    }
+}
+
 /// One body with two secrets, and the same with its keys in another order.
 type Bodies<'a> = &'a dyn Fn(&str, &str) -> [String; 2];
 

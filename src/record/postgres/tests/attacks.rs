@@ -54,14 +54,19 @@ fn functions_that_change_settings() {
     tells_apart(&call("SELECT * FROM app.set_user(1)"), &call("SELECT * FROM app.set_user(2)"), ASKED);
     tells_apart(&[("CALL set_tenant('a')", "CALL")], &[("CALL set_tenant('b')", "CALL")], ASKED);
     tells_apart(&call("SELECT setseed(0.1)"), &call("SELECT setseed(0.2)"), "SELECT random()");
-    tells_apart(&call("SELECT dblink_connect('c', 'x')"), &call("SELECT dblink_connect('c', 'y')"), "SELECT dblink('c', 'SELECT 1')");
+    tells_apart(
+        &call("SELECT dblink_connect('c', 'x')"),
+        &call("SELECT dblink_connect('c', 'y')"),
+        "SELECT dblink('c', 'SELECT 1')",
+    );
     tells_apart(
         &[("DO $$BEGIN SET search_path TO a; END$$", "DO")],
         &[("DO $$BEGIN SET search_path TO b; END$$", "DO")],
         ASKED,
     );
     // The last call counts, as with SET, so a pool may call it again and again.
-    let twice = session(&[], &[("SELECT set_tenant('b')", "SELECT 1"), ("SELECT set_tenant('a')", "SELECT 1")], ASKED, "a");
+    let twice =
+        session(&[], &[("SELECT set_tenant('b')", "SELECT 1"), ("SELECT set_tenant('a')", "SELECT 1")], ASKED, "a");
     let book = kept(&twice);
     assert_eq!(replay(&book, &session(&[], &call("SELECT set_tenant('a')"), ASKED, "")), value("a"));
     // These set nothing.
@@ -78,7 +83,10 @@ fn functions_that_change_settings() {
 fn settings_that_a_server_reports_by_itself() {
     let reports = |zone: &str| {
         let status = message(b'S', &[format!("TimeZone\0{zone}\0").as_bytes()]);
-        [client(query(&format!("SELECT f('{zone}')"))), server([row(""), complete("SELECT 1"), status, ready(b'I')].concat())]
+        [
+            client(query(&format!("SELECT f('{zone}')"))),
+            server([row(""), complete("SELECT 1"), status, ready(b'I')].concat()),
+        ]
     };
     are_told_apart(&plain(&reports("Asia/Tokyo"), "a"), &plain(&reports("UTC"), "b"));
 }
@@ -91,7 +99,11 @@ fn transactions_in_different_modes() {
     ] {
         tells_apart(&[(a, "BEGIN")], &[(b, "BEGIN")], ASKED);
     }
-    tells_apart(&[BEGIN, ("SET TRANSACTION READ ONLY", "SET"), ("SET TRANSACTION DEFERRABLE", "SET")], &[BEGIN, ("SET TRANSACTION DEFERRABLE", "SET")], ASKED);
+    tells_apart(
+        &[BEGIN, ("SET TRANSACTION READ ONLY", "SET"), ("SET TRANSACTION DEFERRABLE", "SET")],
+        &[BEGIN, ("SET TRANSACTION DEFERRABLE", "SET")],
+        ASKED,
+    );
     let chained = [("BEGIN READ ONLY", "BEGIN"), ("COMMIT AND CHAIN", "COMMIT")];
     tells_apart(&chained, &[BEGIN, ("COMMIT AND CHAIN", "COMMIT")], ASKED);
     // They end with their transaction.
@@ -101,7 +113,12 @@ fn transactions_in_different_modes() {
 
 #[test]
 fn a_transaction_that_failed_answers_nothing_else() {
-    let failed = [client(query("BEGIN")), server([complete("BEGIN"), ready(b'T')].concat()), client(query("SELEC")), server([error("ERROR", "syntax"), ready(b'E')].concat())];
+    let failed = [
+        client(query("BEGIN")),
+        server([complete("BEGIN"), ready(b'T')].concat()),
+        client(query("SELEC")),
+        server([error("ERROR", "syntax"), ready(b'E')].concat()),
+    ];
     let aborted = || [error("ERROR", "current transaction is aborted"), ready(b'E')].concat();
     are_told_apart(&with(&failed, &query(ASKED), aborted()), &plain(&[], "b"));
     let rolled_back = [&failed[..], &[client(query("ROLLBACK")), server(done("ROLLBACK"))]].concat();
@@ -142,11 +159,8 @@ fn several_statements_in_one_query_are_one_transaction() {
     let book = kept(&plain(&committed, "one"));
     assert_eq!(replay(&book, &plain(&one(), "")), value("one"));
     // What came before a BEGIN is in its transaction.
-    let begun = [
-        simple("SET search_path TO one; BEGIN", &["SET", "BEGIN"]),
-        simple("ROLLBACK", &["ROLLBACK"]),
-    ]
-    .concat();
+    let begun =
+        [simple("SET search_path TO one; BEGIN", &["SET", "BEGIN"]), simple("ROLLBACK", &["ROLLBACK"])].concat();
     let book = kept(&plain(&begun, "none"));
     assert_eq!(replay(&book, &plain(&[], "")), value("none"));
 }
@@ -222,7 +236,12 @@ fn data_that_is_copied_into_a_temporary_table() {
 #[test]
 fn pages_of_a_portal() {
     let fetched = |page: &str, end: u8| [row(page), only(end)].concat();
-    let begin = || [client([parse("s", "SELECT 1"), bind("c", "s", ""), execute("c", 1), only(b'H')].concat()), server([only(b'1'), only(b'2'), fetched("1", b's')].concat())];
+    let begin = || {
+        [
+            client([parse("s", "SELECT 1"), bind("c", "s", ""), execute("c", 1), only(b'H')].concat()),
+            server([only(b'1'), only(b'2'), fetched("1", b's')].concat()),
+        ]
+    };
     let next = |page: &str| [client([execute("c", 1), only(b'H')].concat()), server(fetched(page, b's'))];
     // Two connections that page through the same, one after the other; and then in turns.
     let whole = with(&[&begin()[..], &next("2"), &next("3")].concat(), &only(b'S'), ready(b'I'));
@@ -246,14 +265,27 @@ fn names_of_statements_that_were_not_defined() {
     let sync = || only(b'S');
     let bound = |name: &str| [bind("", name, ""), execute("", 0), sync()].concat();
     let answer = |text: &str| [only(b'2'), row(text), complete("SELECT 1"), ready(b'I')].concat();
-    let prepared = |name: &str, text: &str| [client([parse(name, text), sync()].concat()), server([only(b'1'), ready(b'I')].concat())];
-    let refused = |messages: Vec<u8>| [client([messages, sync()].concat()), server([error("ERROR", "no"), ready(b'I')].concat())];
+    let prepared = |name: &str, text: &str| {
+        [client([parse(name, text), sync()].concat()), server([only(b'1'), ready(b'I')].concat())]
+    };
+    let refused =
+        |messages: Vec<u8>| [client([messages, sync()].concat()), server([error("ERROR", "no"), ready(b'I')].concat())];
     // The second is refused, and the first stays.
     let again = [&prepared("s", "SELECT 'a'")[..], &refused(parse("s", "SELECT 'b'"))].concat();
-    are_told_apart(&with(&again, &bound("s"), answer("a")), &with(&prepared("s", "SELECT 'b'"), &bound("s"), answer("b")));
+    are_told_apart(
+        &with(&again, &bound("s"), answer("a")),
+        &with(&prepared("s", "SELECT 'b'"), &bound("s"), answer("b")),
+    );
     // What comes after an error is ignored.
-    let ignored = [&prepared("s", "SELECT 'a'")[..], &refused([parse("x", "SELEC"), message(b'C', &[b"Ss\0"]), parse("s", "SELECT 'b'")].concat())].concat();
-    are_told_apart(&with(&ignored, &bound("s"), answer("a")), &with(&prepared("s", "SELECT 'b'"), &bound("s"), answer("b")));
+    let ignored = [
+        &prepared("s", "SELECT 'a'")[..],
+        &refused([parse("x", "SELEC"), message(b'C', &[b"Ss\0"]), parse("s", "SELECT 'b'")].concat()),
+    ]
+    .concat();
+    are_told_apart(
+        &with(&ignored, &bound("s"), answer("a")),
+        &with(&prepared("s", "SELECT 'b'"), &bound("s"), answer("b")),
+    );
     // In pieces, and after the error has come.
     let late = [
         &prepared("s", "SELECT 'a'")[..],
@@ -261,12 +293,20 @@ fn names_of_statements_that_were_not_defined() {
         &[client([parse("s", "SELECT 'b'"), sync()].concat()), server(ready(b'I'))],
     ]
     .concat();
-    are_told_apart(&with(&late, &bound("s"), answer("a")), &with(&prepared("s", "SELECT 'b'"), &bound("s"), answer("b")));
+    are_told_apart(
+        &with(&late, &bound("s"), answer("a")),
+        &with(&prepared("s", "SELECT 'b'"), &bound("s"), answer("b")),
+    );
     // They are gone.
-    for (text, tag) in [("DISCARD ALL", "DISCARD ALL"), ("DEALLOCATE ALL", "DEALLOCATE ALL"), ("DEALLOCATE s", "DEALLOCATE")] {
+    for (text, tag) in
+        [("DISCARD ALL", "DISCARD ALL"), ("DEALLOCATE ALL", "DEALLOCATE ALL"), ("DEALLOCATE s", "DEALLOCATE")]
+    {
         let gone = [&prepared("s", "SELECT 'a'")[..], &simple(text, &[tag])].concat();
         let fault = || [error("ERROR", "it does not exist"), ready(b'I')].concat();
-        are_told_apart(&with(&gone, &bound("s"), fault()), &with(&prepared("s", "SELECT 'a'"), &bound("s"), answer("a")));
+        are_told_apart(
+            &with(&gone, &bound("s"), fault()),
+            &with(&prepared("s", "SELECT 'a'"), &bound("s"), answer("a")),
+        );
     }
     // A query ends the statement without a name.
     let gone = [&prepared("", "SELECT 'a'")[..], &simple("SELECT 1", &["SELECT 1"])].concat();
@@ -285,7 +325,8 @@ fn calls_of_functions_in_one_transaction() {
         let begun = [complete("BEGIN"), ready(b'T')].concat();
         [client(query("BEGIN")), server(begun), client(call(number)), server(opened)]
     };
-    let read = |text: &str| [message(b'V', &[&(text.len() as u32).to_be_bytes(), text.as_bytes()]), ready(b'T')].concat();
+    let read =
+        |text: &str| [message(b'V', &[&(text.len() as u32).to_be_bytes(), text.as_bytes()]), ready(b'T')].concat();
     are_told_apart(&with(&open(1), &call(9), read("a")), &with(&open(2), &call(9), read("b")));
     let opened = |text| [BEGIN, (text, "SELECT 1")];
     tells_apart(&opened("SELECT lo_open(1, 262144)"), &opened("SELECT lo_open(2, 262144)"), "SELECT loread(0, 10)");

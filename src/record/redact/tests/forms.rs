@@ -253,6 +253,14 @@ fn documents_of_xml() {
             "<add key=\"password\" value=\"abc\"/><param name='api_key'>abc</param>",
             "<add key=\"password\" value=\"[redacted ba78]\"/><param name='api_key'>[redacted ba78]</param>",
         ),
+        (
+            "<member><name>password</name><value><string>abc</string></value></member><name>n</name><value>abc</value>",
+            "<member><name>password</name><value><string>[redacted ba78]</string></value></member><name>n</name><value>abc</value>",
+        ),
+        (
+            "<dict><key>apiKey</key>\n<string>abc</string><key>x</key><string>abc</string></dict>",
+            "<dict><key>apiKey</key>\n<string>[redacted ba78]</string><key>x</key><string>abc</string></dict>",
+        ),
         ("<u>postgres://u:abc@h/d</u>", "<u>postgres://u:redacted-ba78@h/d</u>"),
         ("<token><user>abc</user></token><token>abc", "<token><user>abc</user></token><token>[redacted ba78]"),
         ("<password></password><password/><x>abc</x>", "<password></password><password/><x>abc</x>"),
@@ -430,7 +438,9 @@ fn tokens_are_known_by_their_shape_wherever_they_stand() {
             assert_eq!(without_secrets(asked(kept)).body, without_secrets(asked(asks)).body);
         }
     }
-    for none in ["ghp_short", "AKIAIOSFODNN7EXAMPLEX", "sk_live_", "eyJhbGciOiJIUzI1NiJ9.x.y", "a-----BEGIN CERTIFICATE-----b"] {
+    for none in
+        ["ghp_short", "AKIAIOSFODNN7EXAMPLEX", "sk_live_", "eyJhbGciOiJIUzI1NiJ9.x.y", "a-----BEGIN CERTIFICATE-----b"]
+    {
         assert_eq!(kept("text/plain", none), none);
     }
 }
@@ -443,7 +453,10 @@ fn tokens_in_what_is_said_to_databases_and_answered() {
     let ways: [(Protocol, Vec<u8>); 4] = [
         (Protocol::Postgres, query(&format!("INSERT INTO t VALUES ('{token}')"))),
         (Protocol::MySql, com_query(&format!("SELECT '{token}'"))),
-        (Protocol::Redis, resp(&format!("SET k {token}")).iter().map(|byte| if *byte == b' ' { b'_' } else { *byte }).collect()),
+        (
+            Protocol::Redis,
+            resp(&format!("SET k {token}")).iter().map(|byte| if *byte == b' ' { b'_' } else { *byte }).collect(),
+        ),
         (Protocol::Generic, format!("PUT {token}\n").into_bytes()),
     ];
     for (protocol, bytes) in ways {
@@ -458,7 +471,10 @@ fn tokens_in_what_is_said_to_databases_and_answered() {
     answered.content = Content::Wire(Protocol::Redis, Wire { messages, session: false });
     exchange(&mut answered);
     let Content::Wire(_, wire) = &answered.content else { panic!() };
-    assert_eq!(String::from_utf8_lossy(&wire.messages[1].bytes), "*2\r\n$11\r\nrequirepass\r\n$13\r\nredacted-ba78\r\n");
+    assert_eq!(
+        String::from_utf8_lossy(&wire.messages[1].bytes),
+        "*2\r\n$11\r\nrequirepass\r\n$13\r\nredacted-ba78\r\n"
+    );
     // A word in quotes is not taken apart in commands in a line.
     assert_eq!(
         String::from_utf8(wired(Protocol::Redis, b"AUTH \"a bc\"\r\n".to_vec())).unwrap().matches("[redacted").count(),
@@ -470,11 +486,77 @@ fn tokens_in_what_is_said_to_databases_and_answered() {
 fn private_keys_keep_their_lines() {
     let inside = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7";
     for end in ["\n", r"\n", "\r\n"] {
-        let key = |inside: &str| format!("x-----BEGIN RSA PRIVATE KEY-----{end}{inside}{end}-----END RSA PRIVATE KEY-----{end}");
+        let key = |inside: &str| {
+            format!("x-----BEGIN RSA PRIVATE KEY-----{end}{inside}{end}-----END RSA PRIVATE KEY-----{end}")
+        };
         let left = kept("text/plain", &key(inside));
         assert!(!left.contains(&inside[9..20]), "{left}");
         assert_eq!(left.len(), key(inside).len());
         assert!(left.starts_with(&key("redacted-")[..30 + end.len()]), "{left}");
         assert!(left.ends_with(&format!("-----END RSA PRIVATE KEY-----{end}")));
     }
+}
+
+#[test]
+fn parts_of_messages_of_several() {
+    let part = |head: &str, value: &str| format!("--a b\r\n{head}\r\n\r\n{value}\r\n");
+    let form = |value: &str| {
+        let json = format!("{{\"password\":\"{value}\"}}");
+        let inner = format!("--i\r\nContent-Disposition: form-data; name=secret\r\n\r\n{value}\r\n--i--\r\n");
+        [
+            "what is before it\r\n",
+            &part("content-disposition: form-data; filename=\"name=\\\"x\\\"\"; name=\"password\"", value),
+            &part("Content-Disposition: form-data; name*=UTF-8''pass%77ord", value),
+            &part("Content-Disposition: form-data; name=n; filename*=UTF-8''password", "abc"),
+            &part("Content-Type: application/json\r\nContent-Disposition: form-data; name=\"n\"", &json),
+            &part("Content-Type: multipart/mixed; boundary=i", &inner),
+            "--a b--\r\nabc",
+        ]
+        .concat()
+    };
+    for kind in ["multipart/form-data; boundary=\"a b\"", "Multipart/Related; type=x; Boundary=\"a b\"; start=y"] {
+        assert_eq!(kept(kind, &form("abc")), form("[redacted ba78]"));
+    }
+    let lines = |value: &str| form(value).replace("\r\n", "\n");
+    assert_eq!(kept("multipart/form-data; boundary=\"a b\"", &lines("abc")), lines("[redacted ba78]"));
+    let deep = "--a\r\nContent-Type: multipart/mixed; boundary=a\r\n\r\n".repeat(10_000);
+    assert_eq!(kept("multipart/form-data; boundary=a", &deep), deep);
+}
+
+#[test]
+fn texts_of_sixteen_bits() {
+    let json = |value: &str| format!("{{\"password\":\"{value}\",\"\u{e4}\":\"\u{1f600}\"}}");
+    let encoded = |text: &str, mark: bool, of: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        mark.then_some(0xfeff).into_iter().chain(text.encode_utf16()).flat_map(of).collect()
+    };
+    for of in [u16::to_be_bytes, u16::to_le_bytes] {
+        for mark in [true, false] {
+            let mut post = call("/", &[("content-type", "application/json; charset=utf-16")], "", &[], "");
+            let Content::Http(http) = &mut post.content else { panic!() };
+            http.request.body = encoded(&json("abc"), mark, of);
+            exchange(&mut post);
+            assert_eq!(asked(&post).body, encoded(&json("[redacted ba78]"), mark, of));
+        }
+    }
+}
+
+#[test]
+fn settings_in_lines_and_arguments_of_queries() {
+    let yaml = |password: &str, address: &str| {
+        format!(
+            "db:\n  password: {password} # mine\n  'api_key': \"{password}\"\n  url: redis://u:{address}@h\n- secret: |\n    \
+             {password}\n  n: 1\npassword_hash: abc\nsecret:\n  a: b\n"
+        )
+    };
+    assert_eq!(kept("application/yaml", &yaml("abc", "abc")), yaml("[redacted ba78]", "redacted-ba78"));
+    let block = kept("application/x-yaml", "client_secret: |\n  a\n  b\n");
+    assert!(block.starts_with("client_secret: |\n  [redacted ") && block.ends_with("]\n"), "{block}");
+    let toml = |password: &str| format!("[db]\npassword = '{password}'\nn = 1\n");
+    assert_eq!(kept("application/toml", &toml("abc")), toml("[redacted ba78]"));
+    let query = |value: &str| format!("mutation {{ login(user: \"abc\", password : \"{value}\") {{ token }} }}");
+    assert_eq!(kept("application/graphql", &query("abc")), query("[redacted ba78]"));
+    let json = |value: &str| {
+        serde_json::json!({ "query": query(value), "variables": { "password": value, "n": "abc" } }).to_string()
+    };
+    assert_eq!(kept("application/json", &json("abc")), json("[redacted ba78]"));
 }

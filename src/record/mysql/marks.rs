@@ -1,0 +1,132 @@
+//! What statements leave in a session that others name: variables of a user, temporary tables, statements that were prepared
+//! in the language, and the number that was made last.
+//!
+//! A pool hands out connections in any order, so what a statement does not name is no part of its call.
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest, Sha256};
+
+use super::packet;
+use crate::limits::MAX_MYSQL_MARKS;
+
+/// Each by its name, with a digest of the statements that made it what it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Marks {
+    held: BTreeMap<String, String>,
+    /// What there was before it became too much: it counts for every statement.
+    folded: String,
+    /// `LAST_INSERT_ID()`.
+    inserted: Option<u64>,
+}
+
+impl Marks {
+    /// What stands behind the name of the database for a statement: for each that it names a NUL, the name, `=` and the digest.
+    pub(super) fn text(&self, statement: &[u8]) -> Vec<u8> {
+        let names_one = !self.held.is_empty() || has(statement, b"insert_id") || has(statement, b"identity");
+        if *self == Self::default() || self.folded.is_empty() && !names_one {
+            return Vec::new();
+        }
+        let words = words(statement);
+        let is_long = words.len() == MAX_MYSQL_MARKS;
+        let mut text = Vec::new();
+        let mut add = |name: &str, value: &str| text.extend([b"\0", name.as_bytes(), b"=", value.as_bytes()].concat());
+        if !self.folded.is_empty() {
+            add("before", &self.folded);
+        }
+        for (name, digest) in self.held.iter().filter(|(name, _)| is_long || words.contains(name)) {
+            add(name, digest);
+        }
+        let numbers = ["last_insert_id", "@@last_insert_id", "@@identity"];
+        if let Some(inserted) = self.inserted.filter(|_| words.iter().any(|word| numbers.contains(&word.as_str()))) {
+            add("last_insert_id", &inserted.to_string());
+        }
+        text
+    }
+
+    /// Takes over what a statement has done, whose answer begins so. `values` are those of its parameters.
+    pub(super) fn carried_out(&mut self, statement: &[u8], values: &[u8], answer: &[u8]) {
+        let payload = packet::payload(answer);
+        match payload.split_first() {
+            None | Some((0xff, _)) => return,
+            // OK: rows that were changed, the number that was made.
+            Some((0, mut rest)) => {
+                let made = packet::integer(&mut rest).and_then(|_| packet::integer(&mut rest));
+                self.inserted = made.ok().filter(|made| *made != 0).or(self.inserted);
+            }
+            Some(_) => {}
+        }
+        let hints = [&b"@"[..], b"temporary", b"prepare"];
+        if self.held.is_empty() && !hints.iter().any(|hint| has(statement, hint)) {
+            return;
+        }
+        let words = words(statement);
+        let lower: Vec<&str> = words.iter().map(String::as_str).collect();
+        let made = match lower.as_slice() {
+            ["create", "temporary", "table", "if", "not", "exists", name, ..]
+            | ["create", "or", "replace", "temporary", "table", name, ..]
+            | ["create", "temporary", "table", name, ..]
+            | ["prepare", name, "from", ..] => Some(*name),
+            ["drop", "prepare", name] | ["deallocate", "prepare", name] => {
+                self.held.remove(*name);
+                None
+            }
+            ["drop", "temporary", "table", ..] | ["drop", "table", ..] => {
+                self.held.retain(|name, _| name.starts_with('@') || !words.contains(name));
+                None
+            }
+            _ => None,
+        };
+        let sets = lower.first() == Some(&"set")
+            || lower.contains(&"into")
+            || memchr::memmem::find(statement, b":=").is_some();
+        // What has rows changes no table.
+        let writes = payload.first() == Some(&0);
+        for word in &words {
+            let is_variable = word.starts_with('@') && !word.starts_with("@@");
+            let changes = if is_variable { sets } else { writes && self.held.contains_key(word) };
+            if changes || made == Some(word.as_str()) {
+                let before = self.held.get(word).cloned().unwrap_or_default();
+                let digest = Sha256::new().chain_update(before).chain_update(statement).chain_update(values).finalize();
+                self.held.insert(word.clone(), hex(&digest[..16]));
+            }
+        }
+        if self.held.len() > MAX_MYSQL_MARKS {
+            let all: String =
+                std::mem::take(&mut self.held).into_iter().flat_map(|(name, digest)| [name, digest]).collect();
+            self.folded = hex(&Sha256::digest(format!("{}{all}", self.folded))[..16]);
+        }
+    }
+
+    /// Bytes that they take.
+    pub(super) fn size(&self) -> usize {
+        self.folded.len() + self.held.iter().map(|(name, digest)| name.len() + digest.len()).sum::<usize>()
+    }
+}
+
+fn has(statement: &[u8], word: &[u8]) -> bool {
+    memchr::memmem::find(&statement.to_ascii_lowercase(), word).is_some()
+}
+
+/// Names and keywords in lower case, of a name in parts each part, each once and in their order, up to [`MAX_MYSQL_MARKS`].
+/// What stands in quotes counts as well: a name too many is no harm.
+fn words(statement: &[u8]) -> Vec<String> {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'@' | 0x80..);
+    let mut found: Vec<String> = Vec::new();
+    for word in statement.split(|byte| !is_part(byte)).filter(|word| !word.is_empty()) {
+        let word = String::from_utf8_lossy(word).to_ascii_lowercase();
+        if found.len() < MAX_MYSQL_MARKS && !found.contains(&word) {
+            found.push(word);
+        }
+    }
+    found
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing into a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,106 @@
+//! Secrets in settings that are written in lines (YAML, TOML), and in arguments of a query (GraphQL).
+
+use std::ops::Range;
+
+use super::names::{is_password, is_secret_key};
+use super::walk::{Edit, Form, Replace, Secret, addresses};
+
+/// Lines `key: value` and `key = value`, with other values where the key says that they are secrets.
+pub(super) fn lines(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    let mut edit = Edit::new(bytes);
+    // A value that stands in the lines below its key, which are further in.
+    let (mut at, mut block): (usize, Option<(usize, String, Range<usize>)>) = (0, None);
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let start = at;
+        at += line.len();
+        let text = line.trim_ascii_end();
+        let indent = text.len() - text.trim_ascii_start().len();
+        if let Some((.., inside)) = block.as_mut().filter(|(outer, ..)| text.is_empty() || indent > *outer) {
+            if !text.is_empty() {
+                inside.start = if inside.end == 0 { start + indent } else { inside.start };
+                inside.end = start + text.len();
+            }
+            continue;
+        }
+        if let Some((_, name, inside)) = block.take() {
+            put(&mut edit, bytes, &name, inside, replace);
+        }
+        let Some((key, value)) = pair(text) else {
+            edit.put(start..start + text.len(), addresses(text, replace));
+            continue;
+        };
+        let value = start + value.start..start + value.end;
+        if !is_secret_key(&key) {
+            edit.put(value.clone(), addresses(&bytes[value], replace));
+        } else if matches!(bytes[value.clone()].first(), Some(b'|' | b'>')) {
+            let dash = if text[indent..].starts_with(b"- ") { 2 } else { 0 };
+            block = Some((indent + dash, key, 0..0));
+        } else if !matches!(bytes[value.clone()].first(), Some(b'{' | b'&' | b'*')) {
+            put(&mut edit, bytes, &key, value, replace);
+        }
+    }
+    if let Some((_, name, inside)) = block {
+        put(&mut edit, bytes, &name, inside, replace);
+    }
+    edit.end()
+}
+
+/// Arguments `name: "value"` of a query, with other values where the name says that they are secrets.
+pub(super) fn arguments(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    let mut edit = Edit::new(bytes);
+    let mut at = 0;
+    while let Some(quote) = memchr::memchr(b'"', &bytes[at..]).map(|length| at + length) {
+        let mut end = quote + 1;
+        while let Some(byte) = bytes.get(end).filter(|byte| **byte != b'"') {
+            end += if *byte == b'\\' { 2 } else { 1 };
+        }
+        let end = end.min(bytes.len());
+        let before = bytes[at..quote].trim_ascii_end();
+        let name = before.strip_suffix(b":").unwrap_or_default().trim_ascii_end();
+        let begin = name.iter().rposition(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').map_or(0, |at| at + 1);
+        let name = String::from_utf8_lossy(&name[begin..]);
+        if is_secret_key(&name) {
+            put(&mut edit, bytes, &name, quote + 1..end, replace);
+        }
+        at = (end + 1).min(bytes.len());
+    }
+    edit.end()
+}
+
+/// Whether a text is a query of GraphQL (specification, section 2.3).
+pub(super) fn is_query(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    let begins = |word: &str| text.starts_with(word.as_bytes());
+    ["mutation", "query", "subscription", "fragment", "{"].into_iter().any(begins) && text.contains(&b'(')
+}
+
+fn put(edit: &mut Edit<'_>, bytes: &[u8], name: &str, at: Range<usize>, replace: Replace<'_>) {
+    let value = &bytes[at.clone()];
+    if !value.is_empty() {
+        let secret = Secret { name, value, form: Form::Text, guessable: is_password(name), place: 0 };
+        edit.put(at, replace(&secret));
+    }
+}
+
+/// The key of a line, and where its value is, without quotes and without a comment.
+fn pair(line: &[u8]) -> Option<(String, Range<usize>)> {
+    let separator = line.iter().position(|byte| matches!(byte, b':' | b'='))?;
+    let mut key = line[..separator].trim_ascii();
+    key = key.strip_prefix(b"- ").unwrap_or(key).trim_ascii();
+    let key =
+        [b'"', b'\''].iter().find_map(|quote| key.strip_prefix(&[*quote])?.strip_suffix(&[*quote])).unwrap_or(key);
+    if key.is_empty() || key[0] == b'#' || key.iter().any(u8::is_ascii_whitespace) {
+        return None;
+    }
+    let rest = &line[separator + 1..];
+    let start = separator + 1 + (rest.len() - rest.trim_ascii_start().len());
+    let end = match line.get(start) {
+        Some(quote @ (b'"' | b'\'')) => {
+            let end = memchr::memchr(*quote, &line[start + 1..]).map_or(line.len(), |length| start + 1 + length);
+            return Some((String::from_utf8_lossy(key).into_owned(), start + 1..end));
+        }
+        _ => memchr::memmem::find(&line[start..], b" #").map_or(line.len(), |length| start + length),
+    };
+    let value = line[start..end].trim_ascii_end().len();
+    Some((String::from_utf8_lossy(key).into_owned(), start..start + value))
+}
