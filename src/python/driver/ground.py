@@ -22,18 +22,15 @@ import sys
 FIRST = sys.path[:1] if sys.path[:1] == [""] else []
 del sys.path[:len(FIRST)]
 
+import _ast
 import _signal
-import ast
 import binascii
 import builtins
 import importlib
 import io
-import json
 import linecache
 import os
-import queue
 import re
-import signal
 import threading
 import time
 import traceback
@@ -65,17 +62,36 @@ SET_INHERITABLE = os.set_inheritable
 FILE, BUFFERED = io.FileIO, io.BufferedWriter
 MONOTONIC, PERF_COUNTER = time.monotonic, time.perf_counter
 LOCK, GET_IDENT = threading.Lock, threading.get_ident
-ON_SIGNAL, SIGINT = _signal.signal, signal.SIGINT
-ONLY_AST, TOP_LEVEL_AWAIT = ast.PyCF_ONLY_AST, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-EXPRESSION, EXPRESSION_STATEMENT = ast.Expression, ast.Expr
+ON_SIGNAL, SIGINT = _signal.signal, _signal.SIGINT
+ONLY_AST, TOP_LEVEL_AWAIT = _ast.PyCF_ONLY_AST, _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+EXPRESSION, EXPRESSION_STATEMENT = _ast.Expression, _ast.Expr
 GET_RECURSION, SET_RECURSION = sys.getrecursionlimit, sys.setrecursionlimit
-QUOTE = json.encoder.encode_basestring_ascii
-SCAN = json.JSONDecoder().scan_once
 CLASS_NAME = type.__dict__["__name__"].__get__
 TRACEBACK_OF = BaseException.__dict__["__traceback__"].__get__
 EXIT_CODE = SystemExit.__dict__["code"].__get__
 LONE = re.compile("[\ud800-\udfff]")
 MAIN = GET_IDENT()
+
+
+class Reading:
+    """How JSON is read; the names are those of `json.JSONDecoder`."""
+
+    strict, object_hook, object_pairs_hook = True, None, None
+    parse_float, parse_int, parse_constant = float, int, float
+
+
+try:
+    # What `json` and `queue` are made of. The modules themselves take longer than most to import, as `ast` and `signal` do.
+    from _json import encode_basestring_ascii as QUOTE, make_scanner
+    from _queue import SimpleQueue
+
+    SCAN = make_scanner(Reading)
+except ImportError:
+    # Another interpreter than CPython.
+    import json
+    from queue import SimpleQueue
+
+    QUOTE, SCAN = json.encoder.encode_basestring_ascii, json.JSONDecoder().scan_once
 
 
 def exact(text):

@@ -57,8 +57,8 @@ class Session(Questions):
         module.__builtins__ = builtins
         sys.modules["__main__"] = module
         self.names = module.__dict__
-        self.queue = queue.SimpleQueue()
-        self.questions = queue.SimpleQueue()
+        self.queue = SimpleQueue()
+        self.questions = SimpleQueue()
         sys.displayhook = self.show_result
         builtins.display = self.display
         ON_SIGNAL(SIGINT, self.interrupted)

@@ -246,7 +246,8 @@ class Observer:
             is_test = is_named
         if is_test:
             root = getattr(self.config, "rootpath", None) or self.config.rootdir
-            self.ignored.add(os.path.relpath(path, str(root)) + ("/" if is_dir else ""))
+            below = os.fsencode(os.path.relpath(path, str(root))).decode("utf-8", "replace")
+            self.ignored.add(below + ("/" if is_dir else ""))
 
     def pytest_runtest_protocol(self, item):
         self.compare = None

@@ -13,6 +13,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 
+const OWN_NAME = path.basename(import.meta.url)
 const MAX_TEXT = 16384
 const MAX_FRAMES = 20
 const MAX_LOGS = 100
@@ -100,7 +101,13 @@ export default class {
   closed(errors) {
     if (this.isClosed) return
     this.isClosed = true
-    this.write({ ev: 'closed', errors: errors.slice(0, 20).map((error) => this.error(error)) })
+    // The frames of this file are none of the project's.
+    const foreign = (line) => !line.includes(OWN_NAME)
+    const told = errors.slice(0, 20).map((error) => {
+      const { stack, ...rest } = this.error(error)
+      return { ...rest, stack: stack?.split('\n').filter(foreign).join('\n') }
+    })
+    this.write({ ev: 'closed', errors: told })
   }
 
   // What it has started keeps Vitest from ending: the tests have ended, and Vitest takes that for a success.

@@ -154,7 +154,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
     if closes && collector.parsed.ended {
         let message = "the runner ended after the tests and before it was done: look for an exit in the tear-down of a \
                        global set-up";
-        collector.run_error(None, message, Vec::new());
+        collector.run_error(Some("end too early"), message, Vec::new());
     }
     let mut files: Vec<_> = files.into_iter().collect();
     files.sort_by_key(|(_, open)| open.order);

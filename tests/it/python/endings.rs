@@ -8,10 +8,10 @@ use super::{open, result, run, said, until_busy};
 use crate::harness::{DEADLINE, Server, ends_within};
 use crate::tree::Tree;
 
-const TIERS: [&str; 3] = ["namespaces", "landlock", "off"];
+pub(super) const TIERS: [&str; 3] = ["namespaces", "landlock", "off"];
 
 /// Whether commands run in this tier here.
-fn stands(server: &mut Server) -> bool {
+pub(super) fn stands(server: &mut Server) -> bool {
     server.call("run_python_code", json!({"code": "1"})).failure().is_none()
 }
 

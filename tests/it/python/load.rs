@@ -1,48 +1,86 @@
 //! Many cells at once.
 
+use std::time::{Instant, SystemTime};
+
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use super::{open, said};
+use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
 const SESSIONS: usize = 8;
-const CELLS: usize = 125;
+
+/// Cells of each session: in all tiers together some hundreds, and a thousand in each with `REPLAY_TEST_CELLS=125`.
+fn cells() -> usize {
+    std::env::var("REPLAY_TEST_CELLS").ok().and_then(|cells| cells.parse().ok()).unwrap_or(20).max(4)
+}
+
+/// Command lines on this machine that hold a text.
+fn running(text: &str) -> Vec<String> {
+    let line = |process: std::fs::DirEntry| std::fs::read(process.path().join("cmdline")).ok();
+    let lines = std::fs::read_dir("/proc").unwrap().flatten().filter_map(line);
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines.filter(|line| line.contains(text) && line.starts_with("sleep ")).collect()
+}
+
+fn until_running(text: &str, count: usize, what: &str) {
+    let until = Instant::now() + DEADLINE;
+    while running(text).len() != count {
+        assert!(Instant::now() < until, "{what}: {:?}", running(text));
+        std::thread::yield_now();
+    }
+}
 
 #[test]
-fn a_thousand_cells_over_eight_sessions_with_one_killed_among_them() {
-    let tree = Tree::new();
-    let mut server = open(&tree, &[]);
-    for session in 0..SESSIONS {
-        said(&server.call("create_session", json!({"session_id": format!("s{session}")})));
-    }
-    let mut sent = Vec::new();
-    for cell in 0..CELLS {
+fn cells_over_eight_sessions_with_one_killed_among_them_in_every_tier() {
+    let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos() as usize;
+    for tier in super::endings::TIERS {
+        let tree = Tree::new();
+        let mut server = open(&tree, &["--sandbox", tier]);
+        if !super::endings::stands(&mut server) {
+            continue;
+        }
+        // Which one dies, and when; its next cell finds a new interpreter.
+        let (victim, last) = (seed % SESSIONS, 1 + seed / SESSIONS % (cells() - 2));
+        let what = format!("{tier}: session {victim} dies in cell {last}");
+        // What each session leaves running has a name that nothing else has.
+        let name = format!("100000.{seed}{}", std::process::id());
+        let first = format!("import subprocess\ncount = 0\nleft = subprocess.Popen(['sleep', '{name}'])");
         for session in 0..SESSIONS {
-            // The fourth session dies in the middle.
-            let code = match (session, cell) {
-                (3, 60) => "import os; os.kill(os.getpid(), 9)".to_owned(),
-                (_, 0) => "count = 0".to_owned(),
-                (3, 61) => "count = 60".to_owned(),
-                _ => "count += 1\nprint(count)".to_owned(),
-            };
-            let arguments = json!({"code": code, "session_id": format!("s{session}"), "timeout": 300});
-            let params = json!({"name": "run_python_code", "arguments": arguments});
-            sent.push((session, cell, server.send("tools/call", params)));
+            said(&server.call("create_session", json!({"session_id": format!("s{session}")})));
+        }
+        for cell in 0..cells() {
             // Of one session only one at a time: what waits has no order among the threads of a pool.
-            if session + 1 == SESSIONS {
-                for (session, cell, id) in sent.drain(..) {
-                    let ran = said(&server.reply_to(&id));
-                    match (session, cell) {
-                        (3, 60) => assert_eq!(ran["error"]["name"], "SessionEnded"),
-                        (_, 0) | (3, 61) => assert_eq!(ran["error"], json!(null)),
-                        (3, 62..) => assert_eq!(ran["stdout"], format!("{}\n", cell - 1)),
-                        _ => assert_eq!(ran["stdout"], format!("{cell}\n"), "{session}"),
-                    }
+            let send = |session: usize| {
+                let code = match (session == victim, cell) {
+                    (true, cell) if cell == last => "import os; os.kill(os.getpid(), 9)",
+                    (true, cell) if cell == last + 1 => "count = 0",
+                    (_, 0) => first.as_str(),
+                    _ => "count += 1\nprint(count)",
+                };
+                let arguments = json!({"code": code, "session_id": format!("s{session}"), "timeout": 300});
+                server.send("tools/call", json!({"name": "run_python_code", "arguments": arguments}))
+            };
+            let sent: Vec<_> = (0..SESSIONS).map(send).collect();
+            for (session, id) in sent.iter().enumerate() {
+                let ran = said(&server.reply_to(id));
+                let is_new = session == victim && cell > last;
+                let expected = if is_new { cell - last - 1 } else { cell };
+                if session == victim && cell == last {
+                    assert_eq!(ran["error"]["name"], "SessionEnded", "{what}");
+                } else if expected == 0 {
+                    assert_eq!((&ran["error"], &ran["stdout"]), (&json!(null), &json!("")), "{what}: {session}");
+                } else {
+                    assert_eq!(ran["stdout"], format!("{expected}\n"), "{what}: {session}");
                 }
+                assert_eq!(ran["state_lost"], json!(session == victim && cell == last), "{what}: {session}");
             }
         }
+        // What the dead one had started ended with it, and nothing of the others did.
+        until_running(&name, SESSIONS - 1, &what);
+        server.close_stdin();
+        assert!(server.wait_exit().success(), "{what}");
+        until_running(&name, 0, &what);
     }
-    server.close_stdin();
-    assert!(server.wait_exit().success());
 }
