@@ -82,11 +82,11 @@ pub trait Observer: Send + Sync {
     fn wants_excerpts(&self) -> bool {
         false
     }
-    /// How it is itself, for whoever watches over the server: under which name, and what.
+    /// How it is itself, for whoever watches over the server: under which name, and what. Waits for no call.
     fn health(&self) -> Option<(&'static str, Value)> {
         None
     }
-    /// Whether it would let a call be served now.
+    /// Whether it would let a call be served now, as far as that can be said without waiting for a call.
     fn is_well(&self) -> bool {
         true
     }

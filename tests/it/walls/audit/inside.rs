@@ -130,7 +130,7 @@ fn no_tool_reads_lists_or_moves_it() {
             ("write_file", json!({"path": log, "content": ""})),
             ("edit_file", json!({"path": log, "edits": edit})),
             ("delete_file", json!({"path": log})),
-            ("delete_file", json!({"path": at("work/logs"), "recursive": true})),
+            ("delete_file", json!({"path": at("work/logs")})),
             ("move_file", json!({"source": log, "destination": at("work/mine")})),
             ("move_file", json!({"source": at("work/logs"), "destination": at("work/mine")})),
             ("move_file", json!({"source": at("work/ok.txt"), "destination": log})),
