@@ -65,9 +65,9 @@ fn tells_nothing(walls: &Walls, what: &str, reply: &str) {
 fn a_shell_finds_nothing_to_read_or_to_move() {
     // A second allowed directory below the first, named by a link, makes no difference.
     for nested in [false, true] {
-        let more = |tree: &Tree| match nested {
-            true => vec!["--allow".to_owned(), format!("{}:rw", tree.text("alias"))],
-            false => Vec::new(),
+        let more = |tree: &Tree| {
+            let alias = ["--allow".to_owned(), format!("{}:rw", tree.text("alias"))];
+            if nested { alias.to_vec() } else { Vec::new() }
         };
         inside(more, |walls| {
             let inode = fs::metadata(walls.tree.path(LOG)).unwrap().ino();
