@@ -814,7 +814,7 @@ _replay() {
                     return 0
                     ;;
                 --outcome)
-                    COMPREPLY=($(compgen -W "ok failed denied invalid cancelled gave_up panicked silent" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "ok failed denied invalid cancelled gave_up panicked silent unended" -- "${cur}"))
                     return 0
                     ;;
                 --client)

@@ -89,7 +89,7 @@ complete -c replay -n "__fish_replay_needs_command" -l session-idle-secs -d 'A s
 complete -c replay -n "__fish_replay_needs_command" -l rate-limit -d 'Requests of each token in a minute; 0 for any number' -r
 complete -c replay -n "__fish_replay_needs_command" -l rate-burst -d 'Requests that a token which was silent may send at once' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-calls -d 'Calls of each token that run at the same time; some more wait' -r
-complete -c replay -n "__fish_replay_needs_command" -l audit -d 'Add a line for each call to this file, chained by hashes, before the call is answered; no call is served that cannot be written down. The file must lie where no agent reaches it' -r -F
+complete -c replay -n "__fish_replay_needs_command" -l audit -d 'Add a line for each call to this file, chained by hashes, before the call is answered; no call is served that cannot be written down. Below an allowed directory the file is hidden from tools and commands' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l audit-key -d 'Chain the lines with HMAC-SHA256 and the key in this file, so that whoever can write the log cannot write it anew. Nobody else may be able to read it (chmod 600)' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l otlp-endpoint -d 'Export a span of each request to the OpenTelemetry collector at this URL, over OTLP/HTTP as JSON; spans go to /v1/traces below it. The variables `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and `OTEL_TRACES_SAMPLER` are heeded' -r -f
 complete -c replay -n "__fish_replay_needs_command" -l mcp-server -d 'Serve the Model Context Protocol on stdin and stdout, or with --http over HTTP'
@@ -1505,15 +1505,16 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l tool -d 'Those of this tool' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l path -d 'Those that touched this path or something below it; a relative one is compared with the end' -r -F
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l outcome -d 'Those that ended so' -r -f -a "ok\t''
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l path -d 'Those that touched or asked for this path or something below it; a relative one is compared with the end' -r -F
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l outcome -d 'Those that ended so; `unended` are those that began and whose server was killed, or serves them now' -r -f -a "ok\t''
 failed\t''
 denied\t''
 invalid\t''
 cancelled\t''
 gave_up\t''
 panicked\t''
-silent\t''"
+silent\t''
+unended\t''"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l client -d 'Those of this client: the name of a token, or stdio' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l since -d 'Those from this time on: such as 2026-07-28T12:00:00Z, or 2h for the last two hours' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l last -d 'The last ones of them only' -r

@@ -60,9 +60,10 @@ pub fn identity(path: &Path, file: &File) -> Result<Hidden> {
     if !leads_to(&real, id) {
         bail!("another file took its name while it was opened");
     }
-    for dir in real.ancestors().skip(1) {
+    for (above, dir) in real.ancestors().skip(1).enumerate() {
         let known = std::fs::metadata(dir).with_context(|| format!("`{}` cannot be looked at", dir.display()))?;
-        if others_may_change(known.mode(), known.gid()) {
+        // Above its own one a group of the system's is trusted: /var/log belongs to `syslog` on some.
+        if others_may_change(known.mode(), known.gid(), above == 0) {
             bail!(
                 "others may put another file in its place: they may write to `{}` (mode {:04o}); take that away with chmod \
                  go-w, or choose another directory",
@@ -79,12 +80,12 @@ pub fn leads_to(path: &Path, id: (u64, u64)) -> bool {
     rustix::fs::lstat(path).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == id)
 }
 
-/// Whether a directory of this mode and group lets others rename what is in it. In a sticky one they cannot; a group is no
-/// others if it is root's, or the private one that many systems give each user (its number is the user's).
-fn others_may_change(mode: u32, group: u32) -> bool {
+/// Whether a directory of this mode and group lets others rename what is in it. In a sticky one they cannot; a group, if that
+/// counts, is no others if it is root's, or the private one that many systems give each user (its number is the user's).
+fn others_may_change(mode: u32, group: u32, group_counts: bool) -> bool {
     let own = rustix::process::geteuid().as_raw();
-    let is_shared = mode & 0o002 != 0 || mode & 0o020 != 0 && group != 0 && group != own;
-    is_shared && mode & 0o1000 == 0
+    let by_group = group_counts && mode & 0o020 != 0 && group != 0 && group != own;
+    (mode & 0o002 != 0 || by_group) && mode & 0o1000 == 0
 }
 
 /// The directory of a file, if there is none.
@@ -107,7 +108,8 @@ mod tests {
         let cases =
             [(0o755, other), (0o777, own), (0o1777, other), (0o775, own), (0o775, other), (0o1775, other), (0o770, 0)];
         let expected = [false, true, false, false, true, false, false];
-        assert_eq!(cases.map(|(mode, group)| others_may_change(mode, group)), expected);
+        assert_eq!(cases.map(|(mode, group)| others_may_change(mode, group, true)), expected);
+        assert!(!others_may_change(0o775, other, false) && others_may_change(0o777, own, false));
         let dir = tempfile::tempdir().unwrap();
         let at = |path: &str| dir.path().join(path);
         std::fs::create_dir_all(at("open/sub")).unwrap();

@@ -92,9 +92,7 @@ pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> 
             continue;
         }
         let text = if wanted.json { harmless(&String::from_utf8_lossy(&line.bytes)) } else { table(&row) };
-        if row.event != "begin" {
-            printer.print(text)?;
-        } else {
+        if row.event == "begin" {
             begun.insert(row.call, text);
             // No server has so many calls at once; a file that was made up may.
             if begun.len() > MAX_AUDIT_UNENDED
@@ -102,6 +100,8 @@ pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> 
             {
                 printer.print(text)?;
             }
+        } else {
+            printer.print(text)?;
         }
     }
     begun.into_values().try_for_each(|text| printer.print(text))?;

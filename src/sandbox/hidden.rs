@@ -1,5 +1,6 @@
-//! Files below allowed directories that commands must not reach, such as the audit log: something that opens for nobody is
-//! mounted over each, and the directories above are mounted on themselves.
+//! Files below allowed directories that commands must not reach, such as the audit log: an empty file that cannot be written
+//! is mounted over each, which programs that go through all files (`git add`, `cp -r`) get on with, and the directories above
+//! are mounted on themselves.
 //!
 //! Done once, in the view that every command gets a copy of, before any command runs. What something is mounted on cannot be
 //! moved, removed or replaced in that mount namespace, by whatever name of a directory above (`rename(2)`, EBUSY), and no
@@ -9,15 +10,26 @@
 
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, fstat, open, openat};
+use rustix::fs::{Mode, OFlags, fstat, open, openat, unlink};
 
 use super::fault::{Fault, Step};
 use super::plan::{Place, Plan};
 use super::view;
 
+/// A name in the root of the view that nothing else has.
+const EMPTY: &str = "/.replay-empty";
+
 /// Covers everything that the plan hides. This process lives in the view. Fails if something else is found there.
 pub fn cover(plan: &Plan) -> Result<(), Fault> {
-    plan.hidden.iter().try_for_each(|hidden| one(plan, hidden))
+    if plan.hidden.is_empty() {
+        return Ok(());
+    }
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    drop(open(EMPTY, flags, Mode::RUSR | Mode::RGRP | Mode::ROTH).step("make an empty file")?);
+    let covered = plan.hidden.iter().try_for_each(|hidden| one(plan, hidden));
+    // What was mounted stays when the name goes.
+    unlink(EMPTY).step("remove the name of an empty file")?;
+    covered
 }
 
 fn one(plan: &Plan, hidden: &Place) -> Result<(), Fault> {
@@ -38,5 +50,5 @@ fn one(plan: &Plan, hidden: &Place) -> Result<(), Fault> {
     if (stat.st_dev, stat.st_ino) != (hidden.dev, hidden.ino) {
         return Err(other());
     }
-    view::cover(&file).step_with(fault)
+    view::cover(&file, Path::new(EMPTY)).step_with(fault)
 }

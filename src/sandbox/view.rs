@@ -222,14 +222,11 @@ pub fn nail(above: &OwnedFd, dir: OwnedFd) -> Result<Option<OwnedFd>, Fault> {
     mount_on_itself(&dir, None).step(step)
 }
 
-/// Mounts something that opens for nobody, for reading or writing, over an open file.
-pub fn cover(file: &OwnedFd) -> io::Result<()> {
-    let nothing = clone_tree(Path::new("/dev/null"))?;
-    // A device on a mount without devices: EACCES for everybody, root too (`may_open_dev` in the kernel's fs/namei.c).
-    let attributes = MountAttributes::READ_ONLY.and(MountAttributes::NO_SET_UID).and(MountAttributes::NO_DEVICES);
-    sys::mount_setattr(nothing.as_fd(), attributes, true)?;
+/// Mounts the file of this name, read-only, over an open one.
+pub fn cover(file: &OwnedFd, with: &Path) -> io::Result<()> {
+    let copy = read_only_copy(with)?;
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    Ok(move_mount(&nothing, "", file, "", flags)?)
+    Ok(move_mount(&copy, "", file, "", flags)?)
 }
 
 /// `None` if it has no name any more.

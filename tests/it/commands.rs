@@ -50,6 +50,7 @@ impl Shell {
             tier: Tier::Off,
             network: Network::Host,
             roots: vec![],
+            hidden: Vec::new(),
             protected: vec![],
             system: vec![],
             public: Vec::new(),

@@ -162,6 +162,7 @@ impl Net {
             tier: setting.tier,
             network: setting.network,
             roots: vec![PlannedRoot { place: place(&work), writable: true }],
+            hidden: Vec::new(),
             protected: vec![],
             system: ["/usr", "/bin", "/sbin", "/lib", "/lib64"].map(Into::into).to_vec(),
             public: Vec::new(),

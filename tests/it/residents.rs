@@ -83,6 +83,7 @@ impl Cell {
             tier: setting.0,
             network: if setting.0 == Tier::Off { Network::Host } else { Network::None },
             roots: vec![PlannedRoot { place: place(&work), writable: true }],
+            hidden: Vec::new(),
             protected: vec![],
             system: ["/usr", "/bin", "/sbin", "/lib", "/lib64"].map(Into::into).to_vec(),
             public: Vec::new(),

@@ -17,19 +17,19 @@ fn hiding(tree: &Fixture) -> Policy {
     Policy::open_hiding(&[grant], &[], &[hidden]).unwrap()
 }
 
-fn is_hidden<T>(result: Result<T, PolicyError>) -> bool {
+fn is_hidden<T>(result: &Result<T, PolicyError>) -> bool {
     matches!(result, Err(PolicyError::Hidden { .. }))
 }
 
 /// What each use of this path comes to: whether it is denied as hidden.
 fn denied(policy: &Policy, path: &std::path::Path) -> [bool; 6] {
     [
-        is_hidden(policy.read(path)),
-        is_hidden(policy.look(path)),
-        is_hidden(policy.write(path)),
-        is_hidden(policy.entry(path)),
-        is_hidden(policy.destination(path)),
-        is_hidden(policy.create_dir(path)),
+        is_hidden(&policy.read(path)),
+        is_hidden(&policy.look(path)),
+        is_hidden(&policy.write(path)),
+        is_hidden(&policy.entry(path)),
+        is_hidden(&policy.destination(path)),
+        is_hidden(&policy.create_dir(path)),
     ]
 }
 
@@ -63,7 +63,7 @@ fn nothing_is_done_with_it_at_its_place() {
     assert_eq!(denied(&policy, &tree.at("A/sub/../sub/log")), [true; 6]);
     // The link itself is anybody's.
     assert_eq!(denied(&policy, &tree.at("A/link")), [true, true, true, false, false, true]);
-    assert!(is_hidden(policy.write(tree.at("A/sub/log/x"))));
+    assert!(is_hidden(&policy.write(tree.at("A/sub/log/x"))));
     assert!(!listed(&policy, &tree.at("A/sub")).contains(&"log".to_owned()));
     assert!(listed(&policy, &tree.at("A/sub")).contains(&"other".to_owned()));
     assert!(matches!(policy.entry(tree.at("A/sub")), Err(PolicyError::Protected { .. })));

@@ -82,7 +82,7 @@ pub trait Observer: Send + Sync {
     fn wants_excerpts(&self) -> bool {
         false
     }
-    /// How it is itself, for whoever watches over the server: under which name, and what.
+    /// How it is itself, for whoever watches over the server: under which name, and what. Waits for no call.
     fn health(&self) -> Option<(&'static str, Value)> {
         None
     }
@@ -90,7 +90,7 @@ pub trait Observer: Send + Sync {
     fn is_prompt(&self) -> bool {
         false
     }
-    /// Whether it would let a call be served now.
+    /// Whether it would let a call be served now, as far as that can be said without waiting for a call.
     fn is_well(&self) -> bool {
         true
     }

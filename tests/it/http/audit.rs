@@ -44,6 +44,10 @@ fn a_line_names_whose_token_it_was() {
         (reply.status, reply.text())
     };
     assert_eq!(whole(), (200, "{\"status\":\"ok\"}".to_owned()));
+    std::fs::rename(&log, pair.tree.path("logs/moved")).unwrap();
+    assert_eq!(whole(), (503, "{\"status\":\"failing\"}".to_owned()));
+    std::fs::rename(pair.tree.path("logs/moved"), &log).unwrap();
+    assert_eq!(whole(), (200, "{\"status\":\"ok\"}".to_owned()));
     std::fs::remove_file(&log).unwrap();
     assert_eq!(whole(), (503, "{\"status\":\"failing\"}".to_owned()));
     assert_eq!(read(&pair.alice, "alice/a.txt", &[]).json()["error"]["code"], -32603);

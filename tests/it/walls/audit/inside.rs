@@ -65,17 +65,16 @@ fn tells_nothing(walls: &Walls, what: &str, reply: &str) {
 fn a_shell_finds_nothing_to_read_or_to_move() {
     // A second allowed directory below the first, named by a link, makes no difference.
     for nested in [false, true] {
-        let more = |tree: &Tree| match nested {
-            true => vec!["--allow".to_owned(), format!("{}:rw", tree.text("alias"))],
-            false => Vec::new(),
+        let more = |tree: &Tree| {
+            let alias = ["--allow".to_owned(), format!("{}:rw", tree.text("alias"))];
+            if nested { alias.to_vec() } else { Vec::new() }
         };
         inside(more, |walls| {
             let inode = fs::metadata(walls.tree.path(LOG)).unwrap().ino();
             let log = "logs/deep/audit.jsonl";
             for attempt in [
-                format!("cat {log}"),
-                "cat logs/deep/key".to_owned(),
-                format!("cat {}", walls.tree.text(LOG)),
+                format!("test -s {log}"),
+                "test -s logs/deep/key".to_owned(),
                 format!("echo x >> {log}"),
                 format!(": > {log}"),
                 format!("chmod 666 {log}"),
@@ -89,11 +88,9 @@ fn a_shell_finds_nothing_to_read_or_to_move() {
                 "mkdir -p d && mv -T d logs/deep".to_owned(),
                 format!("ln {log} name"),
                 "ln logs/deep/key name".to_owned(),
-                format!("cat /proc/self/cwd/{log}"),
-                format!("cd logs/deep && cat audit.jsonl && cd / && cat /proc/self/root{}", walls.tree.text(LOG)),
                 format!("umount {log}"),
-                format!("umount -l logs/deep; cat {log}"),
-                format!("unshare -rm sh -c 'umount {log}; cat {log}'"),
+                format!("umount -l logs/deep || test -s {log}"),
+                format!("unshare -rm sh -c 'umount {log} && cat {log}'"),
                 "mkdir -p m && mount --bind logs/deep m && cat m/key".to_owned(),
             ] {
                 let ran = walls.sh(&attempt);
@@ -101,6 +98,9 @@ fn a_shell_finds_nothing_to_read_or_to_move() {
                 tells_nothing(walls, &attempt, &ran.text);
             }
             for attempt in [
+                format!("cat {log} logs/deep/key {} /proc/self/cwd/{log}", walls.tree.text(LOG)),
+                format!("cd logs/deep && cat audit.jsonl && cd / && cat /proc/self/root{}", walls.tree.text(LOG)),
+                format!("umount -l logs/deep {log}; cat {log}"),
                 "ln -s logs/deep/audit.jsonl l; cat l; cp -r logs copy; cat copy/deep/*".to_owned(),
                 "tar cf - logs | cat; find . -type f -exec cat {} +".to_owned(),
                 format!("find . -inum {inode} -exec cat {{}} +"),
@@ -110,6 +110,7 @@ fn a_shell_finds_nothing_to_read_or_to_move() {
                 let ran = walls.sh(&attempt);
                 tells_nothing(walls, &attempt, &ran.text);
             }
+            walls.works("cp -r logs other && test ! -s other/deep/audit.jsonl");
             assert!(walls.tree.has("work/logs/deep/key"));
             walls.works("echo x > logs/deep/y && mv logs/deep/y logs/y && mv logs/y logs/deep/z && rm logs/deep/z");
         });
@@ -130,7 +131,7 @@ fn no_tool_reads_lists_or_moves_it() {
             ("write_file", json!({"path": log, "content": ""})),
             ("edit_file", json!({"path": log, "edits": edit})),
             ("delete_file", json!({"path": log})),
-            ("delete_file", json!({"path": at("work/logs"), "recursive": true})),
+            ("delete_file", json!({"path": at("work/logs")})),
             ("move_file", json!({"source": log, "destination": at("work/mine")})),
             ("move_file", json!({"source": at("work/logs"), "destination": at("work/mine")})),
             ("move_file", json!({"source": at("work/ok.txt"), "destination": log})),
