@@ -50,6 +50,26 @@ fn the_page_of_tools_needs_nothing_from_elsewhere() {
 }
 
 #[test]
+fn a_browser_is_asked_for_the_token_that_the_page_of_tools_needs() {
+    let tree = Tree::new();
+    tree.dir("work");
+    let mut command = client::command(&tree, &["--allow", &tree.text("work"), "--tools", "files"]);
+    command.env("REPLAY_TOKEN", "correct-horse-battery");
+    let server = Server::spawn(command);
+    let goes = [("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")];
+    let page = server.ask("GET", "/docs", &goes, b"");
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(page.status == 200 && policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");
+    let text = page.text();
+    assert!(text.contains("A token is needed") && !text.contains("read_file"), "{text}");
+    let asks = |token: &str| server.ask("GET", "/docs", &[goes[0], ("Authorization", token)], b"");
+    assert_eq!(asks("Bearer wrong").status, 401);
+    let tools = asks("Bearer correct-horse-battery");
+    assert_eq!(tools.status, 200);
+    assert!(tools.text().contains("<h2 id=\"read_file\">"));
+}
+
+#[test]
 fn calls_are_counted_by_tool_and_outcome() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     for arguments in
