@@ -3,7 +3,9 @@
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
+use super::client::{self, Server};
 use super::{call, request, stage, stateless};
+use crate::tree::Tree;
 
 #[test]
 fn openapi_has_a_schema_for_every_tool() {
