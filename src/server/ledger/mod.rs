@@ -213,7 +213,7 @@ impl Entered {
 }
 
 /// What a reply holds, in bytes before it is written as JSON.
-fn size(outcome: &Outcome) -> u64 {
+pub fn size(outcome: &Outcome) -> u64 {
     let bytes = match outcome {
         Err(error) => error.message.len(),
         Ok(Body::Raw(text)) => text.len(),
