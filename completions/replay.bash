@@ -2777,12 +2777,27 @@ _replay() {
             return 0
             ;;
         replay__subcmd__health)
-            opts="-h --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --cacert --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --cacert)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --timeout-secs)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -5649,12 +5664,27 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token__subcmd__new)
-            opts="-h --own --own-tools --operator --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --file --own --own-tools --operator --rate-limit --rate-burst --max-calls --max-sessions --max-connections --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --file)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --own)
                     COMPREPLY=()
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
@@ -5664,6 +5694,26 @@ _replay() {
                     ;;
                 --own-tools)
                     COMPREPLY=($(compgen -W "files command calls python tests all" -- "${cur}"))
+                    return 0
+                    ;;
+                --rate-limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rate-burst)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-calls)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-sessions)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-connections)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --allow)

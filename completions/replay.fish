@@ -1327,6 +1327,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -f -a "new" -d 'Print a new token, and below it the line for --token-file, which holds no more than its SHA-256'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l file -d 'Append the line to this file, which is made if there is none, and print the token alone' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l own -d 'Directories of its own instead of those of the server, absolute, as with the server\'s --allow' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l own-tools -d 'Sets of tools of its own instead of those of the server' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -1334,6 +1335,11 @@ calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l rate-limit -d 'Its requests in a minute, instead of the server\'s --rate-limit; 0 for any number' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l rate-burst -d 'Its requests at once after silence, instead of the server\'s --rate-burst' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-calls -d 'Its calls that run at the same time, instead of the server\'s --max-calls' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-sessions -d 'Its sessions, instead of the server\'s --max-sessions' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-connections -d 'Its connections, instead of three quarters of the server\'s --max-connections' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -1576,6 +1582,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Check that no line of a log was changed, left out, put in or moved; the exit status is 1 if one was'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the calls of a log as a table'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c replay -n "__fish_replay_using_subcommand health" -l cacert -d 'Trust the certificates of this file, as PEM, instead of those of the system' -r -F
 complete -c replay -n "__fish_replay_using_subcommand health" -l timeout-secs -d 'How long it may take, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand health" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"

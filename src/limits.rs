@@ -35,8 +35,8 @@ pub const MAX_STUCK_REQUESTS: usize = 1024;
 
 /// Largest file that `read_file` returns whole, in bytes.
 pub const MAX_READ_BYTES: u64 = 10 * 1024 * 1024;
-/// Files up to this length are read by a thread that others wait for, in bytes.
-pub const QUICK_READ_BYTES: u64 = 64 * 1024;
+/// Files, messages and replies up to this length are read and written by a thread that others wait for, in bytes.
+pub const QUICK_BYTES: usize = 64 * 1024;
 /// Directories up to this size, as stat(2) has it, are listed by a thread that others wait for, in bytes.
 pub const QUICK_LIST_BYTES: u64 = 4096;
 /// How long `read_file` may look for the lines of a page, in milliseconds: a sparse file can have no end.

@@ -69,8 +69,10 @@ pub const EVENTS_ALIVE_MS: u64 = 15_000;
 pub const EVENTS_BEGIN_MS: u64 = 10_000;
 /// How long what runs may take when the server is asked to end, in milliseconds.
 pub const HTTP_END_MS: u64 = 30_000;
-/// Threads that carry bytes between connections and calls.
-pub const HTTP_THREADS: usize = 2;
+/// Least threads that carry bytes between connections and calls, and serve what is quick.
+pub const MIN_HTTP_THREADS: usize = 2;
+/// Most of them; in between there is one for each processor.
+pub const MAX_HTTP_THREADS: usize = 8;
 /// How long the client of a WebSocket may take to hang up after the server has said the end, in milliseconds.
 pub const WEBSOCKET_DRAIN_MS: u64 = 1000;
 /// Time between two pings of an idle WebSocket, in milliseconds; one that answers none until the next is over.

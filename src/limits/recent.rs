@@ -8,6 +8,8 @@ pub const MAX_RECENT_BYTES: usize = 8 * 1024 * 1024;
 pub const MAX_RECENT_RUNNING: usize = 2048;
 /// What is remembered of one string among the arguments of a call, in bytes.
 pub const RECENT_STRING_BYTES: usize = 4 * 1024;
+/// Parameters of a call up to this length are remembered as they were read, and written only when somebody asks, in bytes.
+pub const RECENT_UNWRITTEN_BYTES: u64 = 512;
 /// What is remembered of all arguments of a call as JSON, in bytes.
 pub const RECENT_ARGUMENTS_BYTES: usize = 16 * 1024;
 /// What is remembered of the text of a reply, in bytes: three quarters are its beginning, the rest is its end.

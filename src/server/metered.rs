@@ -53,7 +53,10 @@ impl Metrics {
         *calls.entry((tool.to_owned(), outcome)).or_default() += 1;
         drop(calls);
         let mut durations = self.durations.lock().unwrap_or_else(PoisonError::into_inner);
-        let durations = durations.entry(tool.to_owned()).or_default();
+        if !durations.contains_key(tool) {
+            durations.insert(tool.to_owned(), Durations::default());
+        }
+        let Some(durations) = durations.get_mut(tool) else { return };
         durations.count += 1;
         durations.sum += time;
         if let Some(class) = BUCKETS_MS.iter().position(|most| time <= Duration::from_millis(*most)) {

@@ -12,7 +12,7 @@ use super::page;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs;
-use crate::limits::{MAX_READ_BYTES, QUICK_READ_BYTES};
+use crate::limits::{MAX_READ_BYTES, QUICK_BYTES};
 use crate::policy::{Checked, Kind, Read};
 use crate::protocol::Content;
 use crate::text::encoding::{self, Decoded};
@@ -58,7 +58,7 @@ impl Tool for ReadFile {
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<()>, Error> {
         let file = open(context, &params.path)?;
-        if file.size() > QUICK_READ_BYTES {
+        if file.size() > QUICK_BYTES as u64 {
             return context.at_length(|| read(context, &file, &params));
         }
         read(context, &file, &params)

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::context::Context;
 use super::schema;
 use crate::error::Error;
+use crate::limits::QUICK_BYTES;
 use crate::protocol::{Content, ToolReply};
 
 /// A tool, declared once; everything that is said about it elsewhere is derived from here.
@@ -277,7 +278,14 @@ impl<T: Tool> Callable for Declared<T> {
         let params = schema::read_params::<T::Params>(T::NAME, self.schema(), arguments)?;
         let reply = T::run(context, params)?;
         let structured = match reply.structured.filter(|_| structured) {
-            Some(Structured::Typed(output)) => Some(serde_json::to_string(&output).map_err(Error::output)?),
+            Some(Structured::Typed(output)) => {
+                let write = || serde_json::to_string(&output);
+                let is_long = reply
+                    .content
+                    .iter()
+                    .any(|content| matches!(content, Content::Text(text) if text.len() > QUICK_BYTES));
+                Some(if is_long { context.at_length(write) } else { write() }.map_err(Error::output)?)
+            }
             Some(Structured::Written(text)) => Some(text),
             None => None,
         };

@@ -12,6 +12,12 @@ use crate::limits::{ARGUMENT_EXCERPT_BYTES, MAX_KEPT_ARGUMENT_BYTES, MAX_KEPT_AR
 pub fn kept(raw: Option<&RawValue>, with_excerpts: bool) -> (Value, Option<Value>) {
     let Some(raw) = raw else { return (Value::Null, with_excerpts.then_some(Value::Null)) };
     let whole = || (stand_in(raw.get(), false), with_excerpts.then(|| stand_in(raw.get(), true)));
+    // So short that there is nothing to shorten.
+    if raw.get().len() <= MAX_KEPT_ARGUMENT_BYTES
+        && let Ok(arguments) = serde_json::from_str::<Value>(raw.get())
+    {
+        return (arguments, None);
+    }
     // Each value takes many times its text when it is read, and those of so many are too long to be kept in any case.
     if values(raw.get()) > MAX_KEPT_ARGUMENTS_BYTES {
         return whole();

@@ -47,7 +47,7 @@ pub struct Begun {
     /// The arguments, with each string of more than [`crate::limits::MAX_KEPT_ARGUMENT_BYTES`] replaced by
     /// `{"sha256": HEX, "bytes": COUNT}` of its UTF-8; all of them if they are still too many. `null` if there were none.
     pub arguments: Value,
-    /// The same with the beginning of each such string as a member `excerpt`, if an observer wants that.
+    /// The same with the beginning of each such string as a member `excerpt`, if an observer wants that and there may be such.
     pub excerpts: Option<Value>,
     /// The parameters of the request as they came, in bytes.
     pub request_bytes: u64,
@@ -213,7 +213,7 @@ impl Entered {
 }
 
 /// What a reply holds, in bytes before it is written as JSON.
-fn size(outcome: &Outcome) -> u64 {
+pub fn size(outcome: &Outcome) -> u64 {
     let bytes = match outcome {
         Err(error) => error.message.len(),
         Ok(Body::Raw(text)) => text.len(),

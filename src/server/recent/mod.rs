@@ -7,6 +7,7 @@ mod observer;
 mod ring;
 #[cfg(test)]
 mod tests;
+mod told;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -15,6 +16,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use ring::{Kept, Ring};
+pub use told::Told;
 
 use crate::limits::{MAX_RECENT_FOLLOWERS, MAX_RECENT_PAGE, MAX_RECENT_PAGE_BYTES};
 
@@ -25,15 +27,6 @@ pub enum View<'a> {
     All,
     /// Those of this tenant.
     Only(&'a str),
-}
-
-/// What is told of one call. Both are members of a JSON object, without its braces.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
-    /// What a list shows.
-    pub summary: String,
-    /// What is shown of the call alone, beside that; empty for nothing.
-    pub detail: String,
 }
 
 /// The calls of all tenants.

@@ -35,13 +35,13 @@ pub struct Kept {
 impl Kept {
     /// What a list shows, as a JSON object.
     pub fn summary(&self) -> String {
-        format!("{{\"id\":{},{}{}}}", self.id, self.told.summary, self.progress_member())
+        format!("{{\"id\":{},{}{}}}", self.id, self.told.summary(), self.progress_member())
     }
 
     /// All of it, as a JSON object.
     pub fn whole(&self) -> String {
-        let comma = if self.told.detail.is_empty() { "" } else { "," };
-        let (id, Told { summary, detail }) = (self.id, &self.told);
+        let (id, summary, detail) = (self.id, self.told.summary(), self.told.detail());
+        let comma = if detail.is_empty() { "" } else { "," };
         format!("{{\"id\":{id},{summary}{}{comma}{detail}}}", self.progress_member())
     }
 
@@ -50,7 +50,7 @@ impl Kept {
     }
 
     fn bytes(&self) -> usize {
-        OVERHEAD_BYTES + self.told.summary.len() + self.told.detail.len()
+        OVERHEAD_BYTES + self.told.bytes()
     }
 }
 

@@ -13,7 +13,7 @@ use crate::protocol::{Body, Code, Content, Revision, RpcError, ToolReply};
 use crate::server::{Begun, Ending, Entry, Observer as _};
 
 fn told(text: &str) -> Told {
-    Told { summary: format!("\"tool\":\"{text}\""), detail: "\"text\":\"x\"".to_owned() }
+    Told::Written { summary: format!("\"tool\":\"{text}\""), detail: "\"text\":\"x\"".to_owned() }
 }
 
 fn call(id: u64, text: &str) -> String {
@@ -133,12 +133,12 @@ fn a_flood_is_bounded() {
     let tenant = &Arc::from("a");
     let detail = format!("\"text\":\"{}\"", "x".repeat(64 * 1024));
     for id in 0..1000 {
-        recent.end(tenant, id, Told { summary: "\"tool\":\"t\"".to_owned(), detail: detail.clone() });
+        recent.end(tenant, id, Told::Written { summary: "\"tool\":\"t\"".to_owned(), detail: detail.clone() });
     }
     let page = recent.page(View::All, None, usize::MAX);
     assert_eq!((page.calls.len(), page.before), (MAX_RECENT_BYTES / (detail.len() + 10 + 256), None));
     for id in 1000..2000 {
-        recent.begin(tenant, id, Told { summary: String::new(), detail: detail.clone() });
+        recent.begin(tenant, id, Told::Written { summary: String::new(), detail: detail.clone() });
     }
     let running = recent.page(View::All, None, 0).running.len();
     assert_eq!(running, MAX_RECENT_BYTES / (detail.len() + 256));
@@ -146,7 +146,7 @@ fn a_flood_is_bounded() {
     let other: &Arc<str> = &"b".into();
     let long = format!("\"tool\":\"{}\"", "x".repeat(100 * 1024));
     for id in 3000..3050 {
-        recent.end(other, id, Told { summary: long.clone(), detail: String::new() });
+        recent.end(other, id, Told::Written { summary: long.clone(), detail: String::new() });
     }
     let page = recent.page(View::Only("b"), None, 50);
     assert_eq!((page.calls.len(), page.before.is_some()), (MAX_RECENT_PAGE_BYTES / (long.len() + 12), true));

@@ -15,9 +15,9 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use super::tenant::{Place, Tenant};
 use super::upload::Message;
 use crate::cancel::CancelToken;
-use crate::limits::HTTP_ROOM_MS;
+use crate::limits::{HTTP_ROOM_MS, QUICK_BYTES};
 use crate::protocol::{Code, Id, Incoming, RpcError, parse, render};
-use crate::server::{ExclusiveWork, Outbox, Session, Ticket};
+use crate::server::{ExclusiveWork, Outbox, Session, Ticket, size};
 use crate::tools::Weight;
 use crate::transport::batch;
 
@@ -187,7 +187,11 @@ impl Stage {
     /// The error is the same work, to be started.
     pub async fn now(&self, place: Place, work: Work) -> Result<Option<Answer>, (Place, Work)> {
         let queue = match &work {
-            Work::Request(ticket, _, queue) if ticket.weight == Weight::Quick => *queue,
+            Work::Request(ticket, message, queue)
+                if ticket.weight == Weight::Quick && message.bytes.len() <= QUICK_BYTES =>
+            {
+                *queue
+            }
             _ => return Err((place, work)),
         };
         if !self.tenant.service.is_prompt() {
@@ -287,7 +291,11 @@ fn perform(conversation: &Conversation, outbox: &dyn Outbox, work: Work) -> Opti
         Work::Request(ticket, message, _) => {
             let Incoming::Request(request) = parse(&message.bytes) else { return None };
             let outcome = session.serve(&ticket, &request, outbox)?;
-            render(&mut bytes, Some(&ticket.id), &outcome, ticket.revision);
+            if size(&outcome) <= QUICK_BYTES as u64 {
+                render(&mut bytes, Some(&ticket.id), &outcome, ticket.revision);
+            } else {
+                outbox.at_length(&mut || render(&mut bytes, Some(&ticket.id), &outcome, ticket.revision));
+            }
             Some(Answer { bytes, code: outcome.err().map(|error| error.code), room: None })
         }
         Work::Batch(message, _, cancel) => {

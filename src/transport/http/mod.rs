@@ -23,6 +23,7 @@ mod watching;
 mod websocket;
 
 use std::net::TcpListener;
+use std::num::NonZero;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -40,7 +41,8 @@ pub use tls::{Encryption, TlsError, server_config};
 
 use super::Limits;
 use crate::limits::{
-    HTTP_END_MS, HTTP_LOOK_MS, HTTP_THREADS, MAX_HTTP_CALLS, MAX_STUCK_REQUESTS, MAX_WAITING_REQUESTS,
+    HTTP_END_MS, HTTP_LOOK_MS, MAX_HTTP_CALLS, MAX_HTTP_THREADS, MAX_STUCK_REQUESTS, MAX_WAITING_REQUESTS,
+    MIN_HTTP_THREADS,
 };
 use crate::server::{Ledger, Recent};
 use crate::telemetry::Tracer;
@@ -113,8 +115,9 @@ pub fn serve(
     let bound = listener.local_addr()?;
     listener.set_nonblocking(true)?;
     let most_threads = tenants.len() * MAX_HTTP_CALLS as usize + MAX_WAITING_REQUESTS + MAX_STUCK_REQUESTS;
+    let processors = thread::available_parallelism().map_or(MIN_HTTP_THREADS, NonZero::get);
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(HTTP_THREADS)
+        .worker_threads(processors.clamp(MIN_HTTP_THREADS, MAX_HTTP_THREADS))
         .max_blocking_threads(most_threads)
         .thread_name("http")
         .enable_all()

@@ -28,14 +28,11 @@ pub fn health(shared: &Shared, tenant: &Arc<Tenant>) -> String {
         .iter()
         .map(|tenant| {
             let (running, waiting) = tenant.load();
-            let (connections, websockets) = tenant.connections();
             let usage = (tenant.usage)();
             let python = usage.python.iter().map(|(name, word)| json!({"name": name, "status": word}));
             json!({
                 "name": tenant.name,
                 "sessions": tenant.sessions.len(),
-                "connections": connections,
-                "webSockets": websockets,
                 "callsRunning": running,
                 "callsWaiting": waiting,
                 "commandsRunning": usage.commands,

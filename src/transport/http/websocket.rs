@@ -322,12 +322,19 @@ impl Reader<'_> {
             outbox: Arc::new(self.feed.clone()),
             stall: self.stall,
         };
-        let pending = stage.start(place, work);
         let (feed, tenant) = (self.feed.clone(), Arc::clone(self.tenant));
+        let say = move |answer: Answer| {
+            tenant.metrics.sent_bytes.fetch_add(answer.bytes.len() as u64, Relaxed);
+            feed.answer(answer);
+        };
+        let (place, work) = match stage.now(place, work).await {
+            Ok(answer) => return answer.map_or((), say),
+            Err(work) => work,
+        };
+        let pending = stage.start(place, work);
         let answered = async move {
             if let Ok(Some(answer)) = pending.await {
-                tenant.metrics.sent_bytes.fetch_add(answer.bytes.len() as u64, Relaxed);
-                feed.answer(answer);
+                say(answer);
             }
         };
         if waits {

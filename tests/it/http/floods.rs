@@ -6,6 +6,7 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use super::client::{Client, Server};
+use super::tenants::{Pair, pair};
 use super::{call, request, stage};
 
 #[track_caller]
@@ -139,5 +140,51 @@ fn calls_beyond_those_that_may_wait_are_turned_away() {
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
     let message = "too many calls wait already (--max-calls); try again in 1 s";
     assert_eq!(refused.json()["error"], json!({"code": -32603, "message": message}));
+    assert_eq!(server.ask("GET", "/health", &[], b"").status, 200);
+}
+
+#[test]
+fn silent_strangers_make_room_for_whoever_comes() {
+    let (_tree, server) = stage(&["--rate-limit", "0", "--max-connections", "8"]);
+    let ping = request(1, "ping", &json!({}));
+    let mut known = server.connect();
+    assert_eq!(known.post(&ping, &[]).status, 200);
+    let mut silent: Vec<Client> = (0..50).map(|_| server.connect()).collect();
+    is_served(&server);
+    assert_eq!(server.ask("GET", "/health", &[], b"").status, 200);
+    assert!(silent[0].is_hung_up());
+    // Whoever has asked before keeps its place.
+    assert_eq!(known.post(&ping, &[]).status, 200);
+}
+
+#[test]
+fn one_client_never_has_all_connections() {
+    let Pair { server, alice, bob, .. } = pair(&["--rate-limit", "0", "--max-connections", "4"]);
+    let ping = request(1, "ping", &json!({}));
+    let mut held: Vec<Client> = (0..3).map(|_| server.connect()).collect();
+    for client in &mut held {
+        assert_eq!(client.post(&ping, &[("Authorization", &bob)]).status, 200);
+    }
+    let mut more = server.connect();
+    let refused = more.post(&ping, &[("Authorization", &bob)]);
+    assert_eq!((refused.failure(), refused.header("connection")), ((503, -32603), Some("close")));
+    let message =
+        "this client has as many connections as it may have (--max-connections); use one of those; try again in 1 s";
+    assert_eq!(refused.json()["error"]["message"], message);
+    assert!(more.is_hung_up());
+    assert_eq!(server.connect().post(&ping, &[("Authorization", &alice)]).status, 200);
+    assert_eq!(held[0].post(&ping, &[("Authorization", &bob)]).status, 200);
+}
+
+#[test]
+fn looking_on_has_a_rate_of_its_own() {
+    let (_tree, server) = stage(&["--rate-burst", "1"]);
+    assert_eq!(server.post(&request(1, "ping", &json!({}))).status, 200);
+    let mut client = server.connect();
+    let mut look = |path: &str| client.ask("GET", path, &[], b"").status;
+    // Some are given back while these are asked.
+    let refused =
+        (0..2000).map(|turn| look(["/metrics", "/activity?limit=1"][turn % 2])).position(|status| status == 429);
+    assert!(refused.is_some_and(|served| served >= 600), "{refused:?}");
     assert_eq!(server.ask("GET", "/health", &[], b"").status, 200);
 }

@@ -3,7 +3,9 @@
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
+use super::client::{self, Server};
 use super::{call, request, stage, stateless};
+use crate::tree::Tree;
 
 #[test]
 fn openapi_has_a_schema_for_every_tool() {
@@ -47,6 +49,26 @@ fn the_page_of_tools_needs_nothing_from_elsewhere() {
     let mut client = server.connect();
     client.send("HEAD", "/docs", &[], b"");
     assert_eq!(client.head().status, 200);
+}
+
+#[test]
+fn a_browser_is_asked_for_the_token_that_the_page_of_tools_needs() {
+    let tree = Tree::new();
+    tree.dir("work");
+    let mut command = client::command(&tree, &["--allow", &tree.text("work"), "--tools", "files"]);
+    command.env("REPLAY_TOKEN", "correct-horse-battery");
+    let server = Server::spawn(command);
+    let goes = [("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")];
+    let page = server.ask("GET", "/docs", &goes, b"");
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(page.status == 200 && policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");
+    let text = page.text();
+    assert!(text.contains("A token is needed") && !text.contains("read_file"), "{text}");
+    let asks = |token: &str| server.ask("GET", "/docs", &[goes[0], ("Authorization", token)], b"");
+    assert_eq!(asks("Bearer wrong").status, 401);
+    let tools = asks("Bearer correct-horse-battery");
+    assert_eq!(tools.status, 200);
+    assert!(tools.text().contains("<h2 id=\"read_file\">"));
 }
 
 #[test]

@@ -95,6 +95,34 @@ fn a_token_is_asked_for_where_there_is_one() {
 }
 
 #[test]
+fn a_request_that_names_two_servers_is_for_none() {
+    let (_tree, server) = stage(&[]);
+    let here = server.address.to_string();
+    let asked = |target: &str, host: &str| {
+        let reply = server.ask("GET", &format!("http://{target}/metrics"), &[("Host", host)], b"");
+        let message = (reply.status != 200).then(|| reply.json()["error"]["message"].as_str().unwrap().to_owned());
+        (reply.status, message)
+    };
+    assert_eq!(asked(&here, &here), (200, None));
+    let two = "the target of the request and `Host` name different servers";
+    assert_eq!(asked("evil.example", &here), (400, Some(two.to_owned())));
+    assert_eq!(asked(&here, "localhost"), (400, Some(two.to_owned())));
+    let stranger = "the server does not answer to the name in `Host` (--allow-host)";
+    assert_eq!(asked("evil.example", "evil.example"), (403, Some(stranger.to_owned())));
+}
+
+#[test]
+fn a_coded_body_is_not_read() {
+    let (_tree, server) = stage(&[]);
+    let ping = request(1, "ping", &json!({}));
+    let reply = server.post_with(&ping, &[("Content-Encoding", "gzip")]);
+    let message = "the body is coded (`Content-Encoding: gzip`), which is not read here; send it as it is";
+    assert_eq!((reply.failure(), reply.header("accept-encoding")), ((415, -32600), Some("identity")));
+    assert_eq!(reply.json()["error"]["message"], message);
+    assert_eq!(server.post_with(&ping, &[("Content-Encoding", "identity")]).status, 200);
+}
+
+#[test]
 fn a_server_that_others_reach_needs_a_token() {
     let tree = Tree::new();
     tree.file("open.jsonl", "{}").file("bad.jsonl", "{\"name\":\"a\"}\n");
@@ -119,6 +147,13 @@ fn a_server_that_others_reach_needs_a_token() {
     let (code, text) = refused(&[&local[..], &["bad.jsonl"]].concat());
     assert_eq!(code, Some(2));
     assert!(text.starts_with("replay: `bad.jsonl`: line 1: missing field `sha256`"), "{text}");
+    let (code, text) = refused(&[&local[..], &["none.jsonl"]].concat());
+    assert_eq!(code, Some(2));
+    let expected = "replay: `none.jsonl` cannot be read; `replay token new NAME --file none.jsonl` makes one: ";
+    assert!(text.starts_with(expected), "{text}");
+    let (code, text) = refused(&["--http", "box:8000"]);
+    assert_eq!(code, Some(2));
+    assert!(text.contains("it must be an address and a port, such as 127.0.0.1:8000 or [::1]:8000"), "{text}");
 }
 
 #[test]
@@ -268,6 +303,12 @@ fn with_a_certificate_only_tls_is_spoken() {
     let broken = [&tls[..4], &["--tls-cert", &key, "--tls-key", &key]].concat();
     let output = client::command(&tree, &broken).output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
-    let expected = "replay: the certificate cannot be read: it holds no `BEGIN CERTIFICATE`\n";
-    assert_eq!((output.status.code(), text.as_str()), (Some(2), expected));
+    let expected =
+        format!("replay: `{key}` and `{key}`: the certificate cannot be read: it holds no `BEGIN CERTIFICATE`\n");
+    assert_eq!((output.status.code(), text), (Some(2), expected));
+    let broken = [&tls[..4], &["--tls-cert", &cert, "--tls-key", &cert]].concat();
+    let output = client::command(&tree, &broken).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    let expected = format!("replay: `{cert}` and `{cert}`: the key cannot be read: it holds no `BEGIN PRIVATE KEY`\n");
+    assert_eq!((output.status.code(), text), (Some(2), expected));
 }

@@ -10,6 +10,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 
 use super::client::{Client, Server};
+use super::tenants::{Pair, pair};
 use super::{call, request, stage};
 use crate::harness::DEADLINE;
 
@@ -124,16 +125,17 @@ fn ten_thousand_connections_hold_up_nobody() {
 
 #[test]
 fn more_connections_than_there_are_places_wait() {
-    let (_tree, server) = stage(&["--rate-limit", "0", "--max-connections", "2"]);
+    let Pair { server, alice, bob, .. } = pair(&["--rate-limit", "0", "--max-connections", "2"]);
+    let ping = request(1, "ping", &json!({}));
     let mut first = server.connect();
-    assert_eq!(first.ask("GET", "/health", &[], b"").status, 200);
+    assert_eq!(first.post(&ping, &[("Authorization", &alice)]).status, 200);
     let mut second = server.connect();
-    assert_eq!(second.ask("GET", "/health", &[], b"").status, 200);
+    assert_eq!(second.post(&ping, &[("Authorization", &bob)]).status, 200);
     let mut third = server.connect();
     third.send("GET", "/health", &[], b"");
     third.stream.set_nonblocking(true).unwrap();
     // Asked behind it, and answered before it.
-    assert_eq!(first.ask("GET", "/health", &[], b"").status, 200);
+    assert_eq!(first.post(&ping, &[("Authorization", &alice)]).status, 200);
     assert_eq!(third.stream.read(&mut [0; 1]).unwrap_err().kind(), ErrorKind::WouldBlock);
     third.stream.set_nonblocking(false).unwrap();
     drop(first);

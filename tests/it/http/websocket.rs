@@ -51,6 +51,17 @@ fn recv(client: &mut Client) -> (u8, Vec<u8>) {
     (head[0], client.take(length))
 }
 
+#[test]
+fn one_client_has_so_many_of_them() {
+    let (_tree, server) = stage(&["--rate-limit", "0"]);
+    let mut held: Vec<Client> = (0..256).map(|_| opened(&server)).collect();
+    let refused = server.ask("GET", "/mcp/ws", &[&SWITCH[..], &[KEY]].concat(), b"");
+    let message = "this client has 256 WebSockets already; use one of those; try again in 1 s";
+    assert_eq!((refused.failure(), &refused.json()["error"]["message"]), ((503, -32603), &json!(message)));
+    let ping = request(1, "ping", &json!({}));
+    assert_eq!(asked(&mut held[255], &ping), json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
+}
+
 fn asked(client: &mut Client, message: &Value) -> Value {
     send(client, 0x81, message.to_string().as_bytes());
     let (first, payload) = recv(client);

@@ -1,0 +1,102 @@
+//! SIGHUP: tokens and certificates are read again while the server runs.
+
+use std::process::{Command, Output};
+use std::time::Instant;
+
+use pretty_assertions::assert_eq;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use super::client::Server;
+use super::request;
+use super::tenants::{Pair, pair, token};
+use crate::harness::DEADLINE;
+use crate::tree::Tree;
+
+/// Sends the signal, and waits until this was said once more.
+#[track_caller]
+fn reload(server: &Server, said: &str) {
+    let count = |log: &str| log.matches(said).count();
+    let before = count(&server.log());
+    kill_process(Pid::from_raw(server.pid().cast_signed()).unwrap(), Signal::HUP).unwrap();
+    let until = Instant::now() + DEADLINE;
+    while count(&server.log()) == before {
+        assert!(Instant::now() < until, "`{said}` is not said");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn tokens_are_taken_away_and_replaced() {
+    let Pair { tree, server, alice, bob } = pair(&["--rate-limit", "0"]);
+    let ping = request(1, "ping", &json!({}));
+    let status = |token: &str| server.post_with(&ping, &[("Authorization", token)]).status;
+    let opened = request(1, "initialize", &json!({"protocolVersion": "2025-11-25"}));
+    let opened = server.post_with(&opened, &[("Authorization", &bob)]);
+    let session = opened.header("mcp-session-id").unwrap().to_owned();
+    let mut listener = server.connect();
+    let own = [("Authorization", bob.as_str()), ("Mcp-Session-Id", &session), ("Accept", "text/event-stream")];
+    listener.send("GET", "/mcp", &own, b"");
+    assert_eq!(listener.head().status, 200);
+    let path = tree.path("tokens.jsonl");
+    let good = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, "{}\n").unwrap();
+    reload(&server, "the tokens stay as they are");
+    assert_eq!([status(&alice), status(&bob)], [200, 200]);
+    // The same name with another token, and a name that is new.
+    std::fs::write(&path, good.lines().next().unwrap().to_owned() + "\n").unwrap();
+    let other = token(&tree, &["bob", "--own", &tree.text("bob"), "--own-tools", "files"]);
+    let carol = token(&tree, &["carol"]);
+    reload(&server, "the tokens were read again");
+    assert_eq!([&alice, &bob, &other, &carol].map(|token| status(token)), [200, 401, 200, 401]);
+    assert!(server.log().contains("`carol` is new, and is served after a restart"), "{}", server.log());
+    assert!(listener.is_hung_up());
+    let lost = server.post_with(&ping, &[("Authorization", &other), ("Mcp-Session-Id", &session)]);
+    assert_eq!(lost.status, 404);
+    std::fs::write(&path, good.lines().next().unwrap()).unwrap();
+    reload(&server, "`bob` has no token any more");
+    assert_eq!([&alice, &bob, &other].map(|token| status(token)), [200, 401, 401]);
+}
+
+#[test]
+fn a_certificate_is_replaced() {
+    let tree = Tree::new();
+    let make = |cert: &str, key: &str| {
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        std::fs::write(tree.path(cert), made.cert.pem()).unwrap();
+        std::fs::write(tree.path(key), made.signing_key.serialize_pem()).unwrap();
+    };
+    tree.dir("work");
+    make("cert.pem", "key.pem");
+    std::fs::copy(tree.path("cert.pem"), tree.path("first.pem")).unwrap();
+    let (cert, key) = (tree.text("cert.pem"), tree.text("key.pem"));
+    let server = Server::start(&tree, &["--allow", "work", "--tools", "files", "--tls-cert", &cert, "--tls-key", &key]);
+    let port = server.address.port();
+    let health = |scheme: &str, more: &[&str]| -> Output {
+        let url = format!("{scheme}://localhost:{port}");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_replay"));
+        command.args(["health", &url]).args(more).env_clear().output().unwrap()
+    };
+    let said = |output: Output| (output.status.code(), String::from_utf8(output.stderr).unwrap());
+    let first = tree.text("first.pem");
+    let trusted = |file: &str| said(health("https", &["--cacert", file]));
+    let distrusted = format!(
+        "replay: the certificate of `localhost:{port}` is not trusted: it is signed by an authority that this system does \
+         not trust; `--cacert FILE` trusts those of a file\n"
+    );
+    assert_eq!(said(health("https", &[])), (Some(1), distrusted));
+    assert_eq!(trusted(&first), (Some(0), String::new()));
+    let plain = format!(
+        "replay: `localhost:{port}` answers with something that is not HTTP/1: it speaks TLS; ask it with https://\n"
+    );
+    assert_eq!(said(health("http", &[])), (Some(1), plain));
+    std::fs::write(&cert, "nothing").unwrap();
+    reload(&server, "the certificate stays as it is");
+    assert_eq!(trusted(&first), (Some(0), String::new()));
+    make("cert.pem", "key.pem");
+    reload(&server, "the certificate was read again");
+    assert_eq!(trusted(&cert), (Some(0), String::new()));
+    // Of the same name, and not of the same key.
+    let wrong = format!("replay: the certificate of `localhost:{port}` is not trusted: its signature is wrong\n");
+    assert_eq!(trusted(&first), (Some(1), wrong));
+}
