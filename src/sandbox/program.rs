@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::ffi::CString;
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::os::fd::{AsFd, OwnedFd};
 
 use nix::sys::signal::SigSet;
@@ -167,14 +167,44 @@ fn limit(limits: &Limits, tier: Tier) -> Result<(), Fault> {
 ///
 /// A descriptor would not do: it would lead into the mounts of the process that opened it, outside all walls.
 fn enter(place: &Place) -> Result<(), Fault> {
-    let moved = |source: io::Error| Fault { step: "the working directory was moved or replaced".into(), cause: source };
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     #[expect(clippy::disallowed_methods, reason = "the place was checked by policy, and is compared with it here")]
-    let dir = openat2(CWD, place.path.as_path(), flags, Mode::empty(), resolve).map_err(|errno| moved(errno.into()))?;
+    let dir = openat2(CWD, place.path.as_path(), flags, Mode::empty(), resolve).map_err(not_entered)?;
     let stat = fstat(&dir).step("fstat")?;
     if (stat.st_dev, stat.st_ino) != (place.dev, place.ino) {
-        return Err(moved(Errno::STALE.into()));
+        return Err(not_entered(Errno::STALE));
     }
     rustix::process::fchdir(dir.as_fd()).step("fchdir")
+}
+
+/// Why the working directory is not entered.
+///
+/// Each kernel that has Landlock knows `openat2`, so `ENOSYS` is the word of a filter: systemd's, which cannot look at the mode
+/// of a new file there and refuses the call altogether (`RestrictSUIDSGID=` in systemd.exec(5), implied by `DynamicUser=`).
+fn not_entered(errno: Errno) -> Fault {
+    let step = match errno {
+        Errno::NOSYS => {
+            "openat2(2), which a filter around the server refuses (RestrictSUIDSGID= or DynamicUser= of systemd)"
+        }
+        _ => "the working directory was moved or replaced",
+    };
+    Fault { step: step.into(), cause: errno.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_keeps_a_command_from_its_directory_is_named() {
+        assert_eq!(
+            [Errno::NOSYS, Errno::LOOP].map(|errno| not_entered(errno).to_string()),
+            [
+                "openat2(2), which a filter around the server refuses (RestrictSUIDSGID= or DynamicUser= of systemd): \
+                 Function not implemented (os error 38)",
+                "the working directory was moved or replaced: Too many levels of symbolic links (os error 40)",
+            ]
+        );
+    }
 }
