@@ -18,7 +18,7 @@ pub const SERVER_HEARS_MS: u64 = 5_000;
 /// milliseconds: long enough for one that is near, short for an event loop that stands still meanwhile.
 pub const CONNECT_HELD_MS: u64 = 100;
 /// Connections of an intercepted command that may be on their way longer than that; of more, the first are refused.
-pub const MAX_CONNECTIONS_ON_THEIR_WAY: usize = 256;
+pub const MAX_CONNECTIONS_ON_THEIR_WAY: usize = 128;
 /// How long a supervisor may take nothing of what the server has to say, in milliseconds.
 pub const SUPERVISOR_TAKES_MS: u64 = 5_000;
 /// Calls that a supervisor answers before it looks at anything else again.

@@ -1,7 +1,8 @@
 //! Connections of sockets that do not wait, to servers that have not answered in the moment for which they are held: they stay
 //! on their way, as with any server that takes its time, until the server of the interception has decided.
 //!
-//! The socket is connected to a listener of our own that drops whatever comes, so the kernel of the command goes on trying.
+//! The socket is connected to a listener of our own whose queue is full, which the kernel answers with nothing (`listen(2)`,
+//! "backlog"), so that of the command goes on trying.
 //! When the real server has answered, a second socket with the address of that listener connects to the command's: where both
 //! open, both are open (RFC 9293, 3.5, "simultaneous open"). When it has refused, the listener is closed, and the kernel refuses
 //! the next try. When it has not answered in time, the command's kernel is left to its own patience.
@@ -19,7 +20,7 @@ use super::known::Was;
 use super::words::{Mark, Told};
 use super::{Answer, Interceptor, errno_of};
 use crate::limits::MAX_CONNECTIONS_ON_THEIR_WAY;
-use crate::sandbox::sys::sockets::{bind_to_loopback, drop_what_comes};
+use crate::sandbox::sys::sockets::bind_to_loopback;
 
 /// See the module.
 #[derive(Debug)]
@@ -35,7 +36,8 @@ pub(super) struct Limbo {
 /// One connection.
 #[derive(Debug)]
 struct Held {
-    _listener: OwnedFd,
+    /// The listener, and what fills its queue.
+    _full: [OwnedFd; 2],
     at: SocketAddr,
     /// The command's end.
     from: Option<SocketAddr>,
@@ -56,9 +58,14 @@ impl Limbo {
         }
         let at = SocketAddr::new(ip, self.port);
         let listener = bound(at)?;
-        drop_what_comes(listener.as_fd()).map_err(|error| errno_of(&error))?;
-        listen(&listener, 1)?;
-        if self.held.insert(mark, Held { _listener: listener, at, from: None }).is_none() {
+        // One connection waits in a queue of none.
+        listen(&listener, 0)?;
+        let filler = bound(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0))?;
+        match connect(&filler, &at) {
+            Ok(()) | Err(Errno::INPROGRESS) => {}
+            Err(errno) => return Err(errno),
+        }
+        if self.held.insert(mark, Held { _full: [listener, filler], at, from: None }).is_none() {
             self.order.push_back(mark);
         }
         // The first ones are refused.
