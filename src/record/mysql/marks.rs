@@ -67,7 +67,7 @@ impl Marks {
             | ["create", "or", "replace", "temporary", "table", name, ..]
             | ["create", "temporary", "table", name, ..]
             | ["prepare", name, "from", ..] => Some(*name),
-            ["drop", "prepare", name] | ["deallocate", "prepare", name] => {
+            ["drop" | "deallocate", "prepare", name] => {
                 self.held.remove(*name);
                 None
             }

@@ -71,8 +71,8 @@ impl Statements {
         match payload.split_first() {
             Some((&command::QUERY, text)) => self.marks.carried_out(text, &[], answer),
             Some((&command::EXECUTE, values)) => {
-                let prepares = questions.iter().map(|question| packet::payload(question));
-                let text = prepares.filter(|payload| payload.first() == Some(&command::PREPARE)).next_back();
+                let mut prepares = questions.iter().map(|question| packet::payload(question));
+                let text = prepares.rfind(|payload| payload.first() == Some(&command::PREPARE));
                 self.marks.carried_out(text.map_or(&[], |payload| &payload[1..]), values, answer);
             }
             Some((&(command::RESET_CONNECTION | command::CHANGE_USER), _)) => self.marks = Marks::default(),

@@ -405,8 +405,8 @@ fn calls_that_do_not_say_their_database_answer_in_any() {
 
 #[test]
 fn what_a_statement_names_of_its_session_tells_it_apart() {
-    let done = |made: u8| message(1, &[0, 1, made, 2, 0, 0, 0]);
     type Way<'a> = (&'a [&'a str], &'a [&'a str], &'a str);
+    let done = |made: u8| message(1, &[0, 1, made, 2, 0, 0, 0]);
     let ways: [Way; 7] = [
         (&["SET @who = 'a'"], &["SET @who = 'b'"], "SELECT @who"),
         (&["SET @n = 1"], &["SET @n = 1", "SET @n = @n + 1"], "SELECT v FROM t WHERE n = @n"),
@@ -430,7 +430,9 @@ fn what_a_statement_names_of_its_session_tells_it_apart() {
         let calls = [recorded(0, &said(a, 5)).calls, recorded(0, &said(b, 6)).calls].concat();
         for (before, number) in [(b, 6), (a, 5)] {
             let (book, mut played) = connected(&calls, 0);
-            before.iter().for_each(|text| drop(played.ask(query(text))));
+            for text in before {
+                drop(played.ask(query(text)));
+            }
             let got = played.ask(query(asked));
             assert_eq!(got.escape_ascii().to_string(), value(number).escape_ascii().to_string(), "{asked}");
             // What names nothing of it is the same call.

@@ -1,4 +1,5 @@
 mod forms;
+mod laws;
 
 use std::time::{Duration, SystemTime};
 
