@@ -62,7 +62,7 @@ fn an_agent_gets_the_latest_and_hears_of_the_set_of_its_command() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     let mut server = open(&tree, &["--network", "host"]);
     for (program, path) in [("shop.py", "/a"), ("other.py", "/b")] {
-        tree.file(&format!("work/{program}"), client(&[upstream.url() + path]));
+        tree.file(format!("work/{program}"), client(&[upstream.url() + path]));
         let recorded = said(&server.call("keploy_mock_record", json!({"command": format!("python3 {program}")})));
         assert_eq!(recorded["message"], "Recorded 1 mocks (HTTP)", "{recorded}");
     }
