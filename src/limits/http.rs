@@ -5,7 +5,7 @@ pub const MAX_HTTP_CONNECTIONS: u64 = 2048;
 /// Share of the connections that one token may have unless its line says otherwise, in hundredths; the rest is for others, and
 /// for those who have shown no token yet.
 pub const HTTP_CONNECTIONS_SHARE_PERCENT: usize = 75;
-/// WebSockets of one token at the same time.
+/// `WebSocket`s of one token at the same time.
 pub const MAX_HTTP_WEBSOCKETS: usize = 256;
 /// How long a connection may take to its first request, in milliseconds.
 pub const HTTP_FIRST_REQUEST_MS: u64 = 10_000;

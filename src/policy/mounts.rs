@@ -31,7 +31,7 @@ pub(super) struct Mounts(Mutex<Seen>);
 
 #[derive(Debug)]
 struct Seen {
-    /// proc_pid_mountinfo(5); `None` if there is none, or if an allowed directory itself is not local.
+    /// `proc_pid_mountinfo(5)`; `None` if there is none, or if an allowed directory itself is not local.
     table: Option<File>,
     /// What the last look said.
     is_local: Option<bool>,
@@ -96,15 +96,12 @@ fn unescaped(field: &[u8]) -> Vec<u8> {
     while let Some((&first, more)) = rest.split_first() {
         let digits =
             more.get(..3).filter(|digits| first == b'\\' && digits.iter().all(|digit| (b'0'..b'8').contains(digit)));
-        match digits {
-            Some(digits) => {
-                bytes.push(digits.iter().fold(0, |byte: u8, digit| byte << 3 | (digit - b'0')));
-                rest = &more[3..];
-            }
-            None => {
-                bytes.push(first);
-                rest = more;
-            }
+        if let Some(digits) = digits {
+            bytes.push(digits.iter().fold(0, |byte: u8, digit| byte << 3 | (digit - b'0')));
+            rest = &more[3..];
+        } else {
+            bytes.push(first);
+            rest = more;
         }
     }
     bytes

@@ -56,12 +56,9 @@ fn apply(first: &[TokenEntry], now: &[TokenEntry], tenants: &[Arc<Tenant>]) {
     for tenant in tenants {
         let entry = now.iter().find(|entry| entry.name == tenant.name);
         let is_changed = tenant.rekey(entry.and_then(TokenEntry::digest));
-        match entry {
-            Some(_) if is_changed => {
-                tracing::info!("`{}` has another token; what used the one before has ended", tenant.name)
-            }
-            None if is_changed => tracing::info!("`{}` has no token any more; what used it has ended", tenant.name),
-            _ => {}
+        if is_changed {
+            let now = if entry.is_some() { "another token" } else { "no token any more" };
+            tracing::info!("`{}` has {now}; what used the one before has ended", tenant.name);
         }
     }
     for entry in now {

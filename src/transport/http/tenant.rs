@@ -34,7 +34,7 @@ pub struct TenantLimits {
     pub max_sessions: usize,
     /// A session that nobody uses for so long ends.
     pub session_idle: Duration,
-    /// Connections, be they of HTTP or WebSockets.
+    /// Connections, be they of HTTP or of `WebSocket`.
     pub max_connections: usize,
 }
 
@@ -245,7 +245,7 @@ impl Tenant {
         Held::of(&self.websockets, MAX_HTTP_WEBSOCKETS)
     }
 
-    /// Connections that it has, and how many of them are WebSockets.
+    /// Connections that it has, and how many of them are `WebSocket`s.
     pub fn connections(&self) -> (usize, usize) {
         (self.connections.load(SeqCst), self.websockets.load(SeqCst))
     }
