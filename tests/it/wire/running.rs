@@ -37,7 +37,7 @@ fn start_endless(tree: &Tree, server: &mut Server) -> (Value, Pid) {
     // With one of the reports the number is there.
     loop {
         while server.recv()["params"]["progressToken"] != *name {}
-        let note = std::fs::read_to_string(tree.path(&format!("work/{name}"))).unwrap_or_default();
+        let note = std::fs::read_to_string(tree.path(format!("work/{name}"))).unwrap_or_default();
         if let Some(number) = note.strip_suffix('\n') {
             return (id, Pid::from_raw(number.parse().unwrap()).unwrap());
         }
