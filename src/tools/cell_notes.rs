@@ -49,6 +49,10 @@ pub(super) fn hints(
                 Some(session) => {
                     format!("session `{session}` has `{module}`; install_packages gives it to this one too")
                 }
+                None if around.offline => format!(
+                    "`{module}` is not there, and nothing can be fetched: use an environment that has it (create_session \
+                     with `python`, such as .venv/bin/python), or give install_packages a wheel or a source tree"
+                ),
                 None => format!("`{module}` is not there: install_packages installs it for this session"),
             });
         }
@@ -93,8 +97,13 @@ mod tests {
             ["session `other` has `tiny`; install_packages gives it to this one too"]
         );
         assert_eq!(
-            said(error, "No module named 'numpy'", "", true),
+            said(error, "No module named 'numpy'", "", false),
             ["`numpy` is not there: install_packages installs it for this session"]
+        );
+        assert_eq!(
+            said(error, "No module named 'numpy'", "", true),
+            ["`numpy` is not there, and nothing can be fetched: use an environment that has it (create_session with \
+              `python`, such as .venv/bin/python), or give install_packages a wheel or a source tree"]
         );
         assert_eq!(said(error, "No module named 'numpy.nothing'", "", true), [""; 0]);
         assert_eq!(said("ImportError", "No module named 'numpy'", "", true), [""; 0]);

@@ -121,7 +121,8 @@ fn not_there(wanted: &[String]) -> Error {
     Error::Refused {
         what: "install_packages",
         reason: format!("{names} would have to be fetched, and programs have no network"),
-        hint: "name a wheel or a source tree in an allowed directory; the operator can allow more with --network host",
+        hint: "use an environment that has them (create_session with `python`, such as .venv/bin/python), or name a wheel \
+               or a source tree in an allowed directory; the operator can allow more with --network host",
     }
 }
 

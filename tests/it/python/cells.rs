@@ -54,7 +54,9 @@ fn code_that_raises_is_a_result_that_says_where() {
     assert_eq!(ran["error"]["name"], "EOFError");
     assert_eq!(ran["notes"], json!(["sessions have no input: put the values into the code instead of input()"]));
     let ran = run(&mut server, "import nobody_has_this");
-    assert_eq!(ran["notes"], json!(["`nobody_has_this` is not there: install_packages installs it for this session"]));
+    let note = "`nobody_has_this` is not there, and nothing can be fetched: use an environment that has it \
+                (create_session with `python`, such as .venv/bin/python), or give install_packages a wheel or a source tree";
+    assert_eq!(ran["notes"], json!([note]));
     let ran = run(&mut server, "raise OSError(101, 'Network is unreachable')");
     assert!(ran["notes"][0].as_str().unwrap().contains("--network host"), "{ran}");
     assert_eq!(result(&mut server, "import sys; sys.exit(0)"), "None");
