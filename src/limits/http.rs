@@ -73,6 +73,10 @@ pub const HTTP_END_MS: u64 = 30_000;
 pub const MIN_HTTP_THREADS: usize = 2;
 /// Most of them; in between there is one for each processor.
 pub const MAX_HTTP_THREADS: usize = 8;
+/// How long one of these threads may take for a call, in milliseconds, before its tenant is served by others for a while.
+pub const QUICK_MS: u64 = 10;
+/// How many times as long as such a call has taken.
+pub const QUICK_PAUSES: u32 = 100;
 /// How long the client of a WebSocket may take to hang up after the server has said the end, in milliseconds.
 pub const WEBSOCKET_DRAIN_MS: u64 = 1000;
 /// Time between two pings of an idle WebSocket, in milliseconds; one that answers none until the next is over.

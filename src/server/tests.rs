@@ -1,6 +1,8 @@
 //! Sessions without a transport: what cannot be caused from outside.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,7 +13,7 @@ use serde_json::{Value, json};
 use super::{Admission, ErrorStyle, Outbox, Server, Session};
 use crate::error::Error;
 use crate::fs::Writer;
-use crate::policy::Policy;
+use crate::policy::{Access, Grant, Policy};
 use crate::protocol::{Incoming, Request, ToolReply, parse, render};
 use crate::python::Sessions;
 use crate::search::memory::Memory;
@@ -59,6 +61,19 @@ impl Callable for Panics {
 #[derive(Default)]
 struct Sent(Mutex<Vec<Value>>);
 
+/// Counts what takes longer than it should.
+#[derive(Default)]
+struct Counting(AtomicUsize);
+
+impl Outbox for Counting {
+    fn send(&self, _message: &[u8]) {}
+
+    fn at_length(&self, work: &mut dyn FnMut()) {
+        self.0.fetch_add(1, Relaxed);
+        work();
+    }
+}
+
 impl Outbox for Sent {
     fn send(&self, message: &[u8]) {
         self.0.lock().unwrap().push(serde_json::from_slice(message).unwrap());
@@ -66,6 +81,11 @@ impl Outbox for Sent {
 }
 
 fn session() -> Session {
+    session_in(&[])
+}
+
+/// One that reaches these directories.
+fn session_in(grants: &[Grant]) -> Session {
     let mut registry = Registry::declared(&[Toolset::Files], false, false);
     registry.add(Box::new(Panics)).unwrap();
     assert_eq!(registry.add(Box::new(Panics)), Err("there are two tools called `panics`".to_owned()));
@@ -73,7 +93,7 @@ fn session() -> Session {
     let services = Services {
         calls: Calls::default(),
         tests: crate::testrun::Kept::default(),
-        policy: Policy::open(&[], &[]).unwrap(),
+        policy: Policy::open(grants, &[]).unwrap(),
         writer: Writer::default(),
         memory: Memory::off(),
         python: Sessions::new(1, Duration::from_secs(1), PathBuf::new()),
@@ -91,7 +111,7 @@ fn with<T>(message: &Value, work: impl FnOnce(&Request<'_>) -> T) -> T {
 }
 
 /// What a session answers, `None` for silence.
-fn answer(session: &Session, message: &Value, outbox: &Sent) -> Option<Value> {
+fn answer(session: &Session, message: &Value, outbox: &dyn Outbox) -> Option<Value> {
     with(message, |request| {
         let (id, outcome, revision) = match session.admit(request) {
             Admission::Admitted(ticket) => {
@@ -110,6 +130,22 @@ fn answer(session: &Session, message: &Value, outbox: &Sent) -> Option<Value> {
 fn call(id: i64, name: &str) -> Value {
     let params = json!({"name": name, "_meta": {"progressToken": "t"}});
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+}
+
+#[test]
+fn links_in_a_small_directory_are_followed_where_nobody_waits() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("a"), "").unwrap();
+    let (session, aside) =
+        (session_in(&[Grant { path: dir.path().to_owned(), access: Access::ReadOnly }]), Counting::default());
+    let params = json!({"name": "list_directory", "arguments": {"path": dir.path()}});
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let listed = || {
+        answer(&session, &message, &aside).unwrap()["result"]["structuredContent"]["entries"].as_array().unwrap().len()
+    };
+    let plain = (listed(), aside.0.load(Relaxed));
+    std::os::unix::fs::symlink("a", dir.path().join("b")).unwrap();
+    assert_eq!([plain, (listed(), aside.0.load(Relaxed))], [(1, 0), (2, 1)]);
 }
 
 #[test]

@@ -91,14 +91,19 @@ impl Tool for ListDirectory {
         let policy = &context.services.policy;
         let directory = open_directory(policy, &params.path)?;
         if directory.size() > QUICK_LIST_BYTES {
-            return context.at_length(|| list(policy, &directory));
+            return context.at_length(|| Ok(list(policy, &directory, &fs::entries(&directory)?)));
         }
-        list(policy, &directory)
+        let entries = fs::entries(&directory)?;
+        // Each link may lead a long way.
+        if entries.iter().any(|entry| entry.kind == Kind::Symlink) {
+            return Ok(context.at_length(|| list(policy, &directory, &entries)));
+        }
+        Ok(list(policy, &directory, &entries))
     }
 }
 
-fn list(policy: &Policy, directory: &Checked<Read>) -> Result<Reply<Output>, Error> {
-    let entries: Vec<Item> = fs::entries(directory)?.into_iter().map(|entry| item(policy, directory, &entry)).collect();
+fn list(policy: &Policy, directory: &Checked<Read>, entries: &[DirEntry]) -> Reply<Output> {
+    let entries: Vec<Item> = entries.iter().map(|entry| item(policy, directory, entry)).collect();
     let lines: Vec<String> = entries
         .iter()
         .map(|entry| {
@@ -112,7 +117,7 @@ fn list(policy: &Policy, directory: &Checked<Read>) -> Result<Reply<Output>, Err
         })
         .collect();
     let text = if lines.is_empty() { "(empty)".to_owned() } else { lines.join("\n") };
-    Ok(Reply::text(text).with(Output { entries }))
+    Reply::text(text).with(Output { entries })
 }
 
 /// Opens a directory; a file is an error that names the right tool.

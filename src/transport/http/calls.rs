@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -164,20 +165,26 @@ pub struct Stage {
 }
 
 /// Messages of work that a thread does on which others wait.
-struct Between<'a>(&'a dyn Outbox);
+struct Between<'a> {
+    inner: &'a dyn Outbox,
+    /// How long others did not wait, in microseconds.
+    aside: AtomicU64,
+}
 
 impl Outbox for Between<'_> {
     fn send(&self, message: &[u8]) {
-        self.0.send(message);
+        self.inner.send(message);
     }
 
     fn exclusively(&self, work: &mut ExclusiveWork<'_>) {
-        self.0.exclusively(work);
+        self.inner.exclusively(work);
     }
 
     /// The runtime gives what else this thread has to do to another one.
     fn at_length(&self, work: &mut dyn FnMut()) {
+        let begun = Instant::now();
         block_in_place(work);
+        self.aside.fetch_add(begun.elapsed().as_micros() as u64, Relaxed);
     }
 }
 
@@ -194,7 +201,7 @@ impl Stage {
             }
             _ => return Err((place, work)),
         };
-        if !self.tenant.service.is_prompt() {
+        if !self.tenant.pace.is_quick(Instant::now().into_std()) || !self.tenant.service.is_prompt() {
             return Err((place, work));
         }
         let _turn = match queue {
@@ -206,8 +213,11 @@ impl Stage {
             Queue::Waits => return Err((place, work)),
         };
         let id = work.id();
-        let outbox = Between(&*self.outbox);
+        let outbox = Between { inner: &*self.outbox, aside: AtomicU64::new(0) };
+        let begun = Instant::now();
         let served = catch_unwind(AssertUnwindSafe(|| perform(&self.conversation, &outbox, work)));
+        let held = begun.elapsed().saturating_sub(Duration::from_micros(outbox.aside.into_inner()));
+        self.tenant.pace.held(held, Instant::now().into_std());
         match served.ok().flatten() {
             Some(answer) => Ok(Some(self.account(answer, id.as_ref()).await)),
             None => Ok(None),

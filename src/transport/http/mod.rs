@@ -10,6 +10,7 @@ mod frames;
 mod guard;
 mod io;
 mod mcp;
+mod pace;
 mod pages;
 mod places;
 mod rate;

@@ -32,7 +32,15 @@ pub struct Seat {
     places: Arc<Places>,
     number: u64,
     /// What it counts for, once it is known whose it is.
-    held: OnceLock<(Held, Arc<Tenant>)>,
+    held: OnceLock<Holder>,
+}
+
+/// A tenant that has a place.
+struct Holder {
+    tenant: Arc<Tenant>,
+    /// The digest of the token that its client has shown.
+    shown: Option<[u8; 32]>,
+    _held: Held,
 }
 
 impl fmt::Debug for Seat {
@@ -92,17 +100,17 @@ impl Places {
 }
 
 impl Seat {
-    /// Says whose connection it is: nobody takes its place any more. False if this tenant has as many as it may. The first
-    /// tenant is what counts.
-    pub fn claim(&self, tenant: &Arc<Tenant>) -> bool {
+    /// Says whose connection it is, by the digest of which token: nobody takes its place any more. False if this tenant has as
+    /// many as it may. The first tenant is what counts.
+    pub fn claim(&self, tenant: &Arc<Tenant>, shown: Option<[u8; 32]>) -> bool {
         if self.held.get().is_some() {
             return true;
         }
         let Some(held) = tenant.hold_connection() else { return false };
         // Another request of this connection may have been faster, or the place may have gone to another connection.
         if let Some(leave) = self.places.lock().strangers.remove(&self.number) {
-            tenant.keep(self.number, leave);
-            let _ = self.held.set((held, Arc::clone(tenant)));
+            tenant.keep(self.number, shown, leave);
+            let _ = self.held.set(Holder { tenant: Arc::clone(tenant), shown, _held: held });
         }
         true
     }
@@ -112,8 +120,8 @@ impl Seat {
     /// What is told from now on when the connection has to be left, for one that nobody drives as before.
     pub fn leave(&self) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
-        if let Some((_, tenant)) = self.held.get() {
-            tenant.keep(self.number, sender);
+        if let Some(Holder { tenant, shown, .. }) = self.held.get() {
+            tenant.keep(self.number, *shown, sender);
         }
         receiver
     }
@@ -121,7 +129,7 @@ impl Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        if let Some((_, tenant)) = self.held.get() {
+        if let Some(Holder { tenant, .. }) = self.held.get() {
             tenant.forget(self.number);
         }
         let mut table = self.places.lock();
@@ -149,19 +157,19 @@ mod tests {
         let alice = tenant("alice", 2);
         let (first, mut first_leave) = places.take();
         let (second, mut second_leave) = places.take();
-        assert!(first.claim(&alice) && first.claim(&alice));
+        assert!(first.claim(&alice, None) && first.claim(&alice, None));
         let (third, mut third_leave) = places.take();
         assert_eq!([&mut first_leave, &mut second_leave, &mut third_leave].map(is_told), [false, true, false]);
         // Too late, and it counts for nobody.
-        assert!(second.claim(&alice) && third.claim(&alice));
+        assert!(second.claim(&alice, None) && third.claim(&alice, None));
         assert_eq!(places.lock().taken, 2);
         assert!(places.lock().strangers.is_empty());
         drop((second, third));
         assert_eq!(places.lock().taken, 1);
         let (fourth, _leave) = places.take();
-        assert!(fourth.claim(&alice));
+        assert!(fourth.claim(&alice, None));
         let (fifth, _leave) = places.take();
-        assert!(!fifth.claim(&alice));
+        assert!(!fifth.claim(&alice, None));
         drop((first, fourth, fifth));
         assert_eq!(places.lock().taken, 0);
     }
@@ -172,7 +180,7 @@ mod tests {
         places.vacancy().await;
         let (seat, _leave) = places.take();
         places.vacancy().await;
-        assert!(seat.claim(&tenant("alice", 1)));
+        assert!(seat.claim(&tenant("alice", 1), None));
         let waiting = tokio::spawn({
             let places = Arc::clone(&places);
             async move { places.vacancy().await }
@@ -182,5 +190,19 @@ mod tests {
         drop(seat);
         waiting.await.unwrap();
         places.emptiness().await;
+    }
+
+    #[test]
+    fn who_comes_with_a_token_that_was_just_taken_away_is_hung_up_on() {
+        let (places, alice) = (Places::new(3), tenant("alice", 3));
+        let (early, mut early_leave) = places.take();
+        assert!(early.claim(&alice, None));
+        alice.rekey(Some([1; 32]));
+        let (late, mut late_leave) = places.take();
+        let (good, mut good_leave) = places.take();
+        assert!(late.claim(&alice, None) && good.claim(&alice, Some([1; 32])));
+        assert_eq!([&mut early_leave, &mut late_leave, &mut good_leave].map(is_told), [true, true, false]);
+        // A WebSocket that was being opened.
+        assert_eq!([early.leave(), good.leave()].map(|mut leave| is_told(&mut leave)), [true, false]);
     }
 }

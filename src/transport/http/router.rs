@@ -36,8 +36,8 @@ pub async fn answer(shared: Arc<Shared>, open: Open, request: Request<Incoming>)
         }
     };
     let answered = match tenant(&shared, request.headers()) {
-        Ok(tenant) if !open.activity.seat.claim(&tenant) => crowded(&tenant, request.version()),
-        Ok(tenant) if request.uri().path() == "/mcp/ws" => {
+        Ok((tenant, shown)) if !open.activity.seat.claim(&tenant, shown) => crowded(&tenant, request.version()),
+        Ok((tenant, _)) if request.uri().path() == "/mcp/ws" => {
             // The connection lives on behind the reply, and counts as busy.
             let (switched, open) = websocket::upgrade(&shared, tenant, open, request);
             let body_of_none = |body: ReplyBody| match open {
@@ -46,7 +46,7 @@ pub async fn answer(shared: Arc<Shared>, open: Open, request: Request<Incoming>)
             };
             return Ok(switched.map(body_of_none));
         }
-        Ok(tenant) => route(&shared, tenant, request).await,
+        Ok((tenant, _)) => route(&shared, tenant, request).await,
         Err(refusal) => {
             let (head, body) = request.into_parts();
             pass_over(*refusal, &head.headers, body).await
@@ -150,10 +150,10 @@ fn crowded(tenant: &Tenant, version: Version) -> Reply {
     reply
 }
 
-/// Whose request it is (RFC 6750, section 2.1; tokens in forms and in addresses end up in logs, and are not looked for).
-fn tenant(shared: &Arc<Shared>, headers: &HeaderMap) -> Result<Arc<Tenant>, Box<Reply>> {
+/// Whose request it is, and the digest of the token that says so (RFC 6750, section 2.1; tokens in forms and in addresses end up in logs, and are not looked for).
+fn tenant(shared: &Arc<Shared>, headers: &HeaderMap) -> Result<(Arc<Tenant>, Option<[u8; 32]>), Box<Reply>> {
     if let Some(anyone) = &shared.anyone {
-        return Ok(Arc::clone(anyone));
+        return Ok((Arc::clone(anyone), None));
     }
     let given = single(headers, &AUTHORIZATION);
     let token = given.and_then(|value| {
@@ -161,7 +161,7 @@ fn tenant(shared: &Arc<Shared>, headers: &HeaderMap) -> Result<Arc<Tenant>, Box<
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
     let found = token.and_then(|token| by_token(&shared.tenants, token));
-    found.cloned().ok_or_else(|| {
+    found.map(|(tenant, shown)| (Arc::clone(tenant), Some(shown))).ok_or_else(|| {
         shared.unauthorized.fetch_add(1, Relaxed);
         Box::new(unauthorized(given.is_some()))
     })

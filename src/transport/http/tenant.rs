@@ -10,6 +10,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use super::pace::Pace;
 use super::rate::Bucket;
 use super::sessions::Sessions;
 use crate::limits::{
@@ -105,6 +106,8 @@ pub struct Tenant {
     leaves: Mutex<HashMap<u64, oneshot::Sender<()>>>,
     /// Of requests that are no messages.
     looks: Mutex<Bucket>,
+    /// Whether its quick calls are.
+    pub pace: Pace,
 }
 
 /// One of something that a tenant may have only so many of, until it is dropped.
@@ -183,6 +186,7 @@ impl Tenant {
             websockets: Arc::default(),
             leaves: Mutex::default(),
             looks: Mutex::new(Bucket::new(looks, HTTP_LOOKS_BURST, Instant::now())),
+            pace: Pace::default(),
         })
     }
 
@@ -207,9 +211,16 @@ impl Tenant {
         true
     }
 
-    /// Keeps what is told when the connection of this number has to be left.
-    pub fn keep(&self, number: u64, leave: oneshot::Sender<()>) {
-        self.leaves.lock().unwrap_or_else(PoisonError::into_inner).insert(number, leave);
+    /// Keeps what is told when the connection of this number has to be left, whose client has shown the token with this
+    /// digest. It is told at once if that was taken away since.
+    pub fn keep(&self, number: u64, shown: Option<[u8; 32]>, leave: oneshot::Sender<()>) {
+        let mut leaves = self.leaves.lock().unwrap_or_else(PoisonError::into_inner);
+        // Who takes it away writes this first, and looks for connections then.
+        if *self.digest.read().unwrap_or_else(PoisonError::into_inner) == shown {
+            leaves.insert(number, leave);
+        } else {
+            let _ = leave.send(());
+        }
     }
 
     /// That connection has ended.
@@ -281,16 +292,16 @@ fn units(bytes: usize) -> u32 {
     bytes.div_ceil(UNIT_BYTES).min(MAX_OPEN_BYTES / UNIT_BYTES) as u32
 }
 
-/// Finds the tenant whose token this is. Always looks at all of them, and at every byte: how long it takes says nothing
+/// Finds the tenant whose token this is, with the digest of that. Always looks at all of them, and at every byte: how long it takes says nothing
 /// about a token that is nearly right.
-pub fn by_token<'a>(tenants: &'a [Arc<Tenant>], token: &str) -> Option<&'a Arc<Tenant>> {
+pub fn by_token<'a>(tenants: &'a [Arc<Tenant>], token: &str) -> Option<(&'a Arc<Tenant>, [u8; 32])> {
     let given: [u8; 32] = Sha256::digest(token.as_bytes()).into();
     let mut found = None;
     for tenant in tenants {
         let Some(digest) = *tenant.digest.read().unwrap_or_else(PoisonError::into_inner) else { continue };
         let differs = digest.iter().zip(given).fold(0, |differs, (own, given)| differs | (own ^ given));
         if std::hint::black_box(differs) == 0 {
-            found = Some(tenant);
+            found = Some((tenant, given));
         }
     }
     found
