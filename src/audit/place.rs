@@ -97,7 +97,14 @@ impl Reach {
         for (place, what) in roots.chain(self.system.iter().map(|place| (place, "a directory that commands see"))) {
             let inner = mounts.iter().map(|mount| &mount.at).filter(|at| at.starts_with(place));
             for at in std::iter::once(place).chain(inner) {
-                if reaches(at) && !(is_below_root && real.starts_with(at)) {
+                let is_reached = if is_below_root && real.starts_with(at) {
+                    let other = position.as_ref().and_then(|position| position.another_way(&real, at, &mounts));
+                    // Something else may be mounted over it.
+                    other.is_some_and(|other| id(&other).is_some_and(|other| above.first() == Some(&other)))
+                } else {
+                    reaches(at)
+                };
+                if is_reached {
                     let again = if is_below_root { ", another way than by its own name" } else { "" };
                     bail!(
                         "{flag} `{name}` lies where an agent could reach it{again}: below `{}`, {what}; put it elsewhere, such \
@@ -153,6 +160,13 @@ impl Position {
         // Of several at one place the last one is what is seen.
         let mount = over.max_by_key(|mount| mount.at.as_os_str().len())?;
         Some(Self { device: mount.device.clone(), path: mount.root.join(path.strip_prefix(&mount.at).ok()?) })
+    }
+
+    /// What this is called below `at` beside `real`, its own name there: a mount in between may show part of the same tree.
+    fn another_way(&self, real: &Path, at: &Path, mounts: &[Mount]) -> Option<PathBuf> {
+        let base = Self::of(at, mounts).filter(|base| self.is_below(base))?;
+        let way = at.join(self.path.strip_prefix(&base.path).ok()?);
+        (way != real).then_some(way)
     }
 
     fn is_below(&self, other: &Self) -> bool {
@@ -259,6 +273,21 @@ mod tests {
         let below =
             ["/x", "/x/data/logs", "/data", "/x/data/other", "/disk/x", "/y"].map(|at| log.is_below(&position(at)));
         assert_eq!(below, [true, true, true, false, false, false]);
+    }
+
+    #[test]
+    fn a_mount_inside_a_directory_shows_part_of_it_again() {
+        let lines =
+            ["1 0 8:1 / / rw - ext4 a rw", "2 1 8:1 /w/logs /w/in rw - ext4 a rw", "3 1 8:2 / /w/disk rw - ext4 b rw"];
+        let mounts: Vec<Mount> = lines.iter().filter_map(|line| mount(line.as_bytes())).collect();
+        let way = |real: &str, at: &str| {
+            Position::of(Path::new(real), &mounts).unwrap().another_way(Path::new(real), Path::new(at), &mounts)
+        };
+        assert_eq!(
+            [("/w/in/log", "/w"), ("/w/in/log", "/w/in"), ("/w/logs/log", "/w"), ("/w/disk/log", "/w")]
+                .map(|(real, at)| way(real, at)),
+            [Some(PathBuf::from("/w/logs/log")), None, None, None]
+        );
     }
 
     #[test]
