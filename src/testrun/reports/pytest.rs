@@ -102,6 +102,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
         begun: 0,
         collected: 0,
         left_out: LeftOut::default(),
+        emptied: HashSet::new(),
     };
     let mut broken = HashSet::new();
     for event in events::<Event>(sources.report, bound) {
@@ -114,7 +115,8 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
             "collected" => reader.collected = reader.collected.max(event.tests),
             "deselected" => {
                 reader.collector.parsed.deselected = reader.collector.parsed.deselected.max(event.tests);
-                event.files.iter().for_each(|file| reader.collector.seen(file));
+                let room = MAX_KEPT_TESTS.saturating_sub(reader.emptied.len());
+                reader.emptied.extend(event.files.into_iter().take(room));
             }
             "left_out" => {
                 let left_out = &mut reader.left_out;
@@ -147,6 +149,8 @@ struct Reader<'a> {
     begun: usize,
     collected: u64,
     left_out: LeftOut,
+    /// Files of tests that were deselected.
+    emptied: HashSet<String>,
 }
 
 impl Reader<'_> {
@@ -228,6 +232,10 @@ impl Reader<'_> {
 
     fn tell_left_out(&mut self) {
         let LeftOut { options, is_asked, dropped, ignored, count } = std::mem::take(&mut self.left_out);
+        // Whoever asked for a filter knows that it leaves out tests. What the project leaves out did not run.
+        if is_asked {
+            std::mem::take(&mut self.emptied).iter().for_each(|file| self.collector.seen(file));
+        }
         self.collector.left_out("options of the project", &options);
         let deselected = self.collector.parsed.deselected;
         let left_out = &mut self.collector.parsed.left_out;

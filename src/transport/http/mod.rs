@@ -34,7 +34,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Signal;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{interval, sleep, timeout};
 
 pub use tenant::{Offer, Tenant, TenantLimits, Usage};
@@ -48,7 +48,7 @@ use crate::limits::{
 use crate::server::{Ledger, Recent};
 use crate::telemetry::Tracer;
 use guard::Guard;
-use places::Places;
+use places::{Places, Seat};
 use watching::Page;
 
 /// How long threads that still run may take when all else has ended.
@@ -159,14 +159,16 @@ async fn run(
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let places = Places::new(max_connections);
     let mut look = interval(Duration::from_millis(HTTP_LOOK_MS));
+    let mut next = None;
     loop {
         tokio::select! {
             _ = signals.recv() => break,
             _ = look.tick() => shared.tenants.iter().for_each(|tenant| tenant.sessions.sweep()),
-            accepted = accept(&listener, &places) => match accepted {
-                Ok((stream, _)) => {
-                    let (seat, leave) = places.take();
-                    tokio::spawn(connection::serve(Arc::clone(shared), stream, seat, leave));
+            accepted = accept(&listener, &places, &mut next) => match accepted {
+                Ok((seat, leave)) => {
+                    if let Some(stream) = next.take() {
+                        tokio::spawn(connection::serve(Arc::clone(shared), stream, seat, leave));
+                    }
                 }
                 Err(error) => {
                     tracing::debug!("a connection cannot be accepted: {error}");
@@ -190,13 +192,17 @@ async fn run(
     Ok(())
 }
 
-/// The next connection, once there is a place for it.
+/// A place for the next connection, which is in `next` then. One that is accepted stays there while it waits for a place:
+/// whether there is one is only known when it is taken.
 async fn accept(
     listener: &tokio::net::TcpListener,
-    places: &Places,
-) -> std::io::Result<(tokio::net::TcpStream, std::net::SocketAddr)> {
-    places.vacancy().await;
-    listener.accept().await
+    places: &Arc<Places>,
+    next: &mut Option<tokio::net::TcpStream>,
+) -> std::io::Result<(Seat, oneshot::Receiver<()>)> {
+    if next.is_none() {
+        *next = Some(listener.accept().await?.0);
+    }
+    Ok(places.take().await)
 }
 
 /// Waits on a thread of its own until the descriptor is readable, and takes one signal from it, if it is one of signals

@@ -55,34 +55,35 @@ impl Places {
         Arc::new(Self { most: most.max(1), table: Mutex::default(), freed: Notify::new() })
     }
 
-    /// Waits until a connection can have a place.
-    pub async fn vacancy(&self) {
-        self.until(|table| table.taken < self.most || !table.strangers.is_empty()).await;
+    /// Gives a place to a connection, as soon as there is one: a free one, or that of the oldest stranger. What is returned
+    /// beside it is told when the connection has to leave it; that its other end is gone means nothing.
+    pub async fn take(self: &Arc<Self>) -> (Seat, oneshot::Receiver<()>) {
+        loop {
+            let freed = self.freed.notified();
+            if let Some(taken) = self.try_take() {
+                return taken;
+            }
+            freed.await;
+        }
     }
 
     /// Waits until no connection has one.
     pub async fn emptiness(&self) {
-        self.until(|table| table.taken == 0).await;
-    }
-
-    async fn until(&self, is_so: impl Fn(&Table) -> bool) {
         loop {
             let freed = self.freed.notified();
-            if is_so(&self.lock()) {
+            if self.lock().taken == 0 {
                 return;
             }
             freed.await;
         }
     }
 
-    /// Gives a place to a connection, and takes it from the oldest stranger if none is free. What is returned beside it
-    /// is told when the connection has to leave it; that its other end is gone means nothing.
-    pub fn take(self: &Arc<Self>) -> (Seat, oneshot::Receiver<()>) {
+    /// `None` if all places are taken, and none of them by a stranger.
+    pub(super) fn try_take(self: &Arc<Self>) -> Option<(Seat, oneshot::Receiver<()>)> {
         let (sender, receiver) = oneshot::channel();
         let mut table = self.lock();
-        if table.taken >= self.most
-            && let Some((_, oldest)) = table.strangers.pop_first()
-        {
+        if table.taken >= self.most {
+            let (_, oldest) = table.strangers.pop_first()?;
             table.taken -= 1;
             // It may be about to end by itself.
             let _ = oldest.send(());
@@ -91,7 +92,7 @@ impl Places {
         table.next += 1;
         let number = table.next;
         table.strangers.insert(number, sender);
-        (Seat { places: Arc::clone(self), number, held: OnceLock::new() }, receiver)
+        Some((Seat { places: Arc::clone(self), number, held: OnceLock::new() }, receiver))
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
@@ -155,10 +156,10 @@ mod tests {
     fn the_oldest_stranger_gives_way_and_nobody_else_does() {
         let places = Places::new(2);
         let alice = tenant("alice", 2);
-        let (first, mut first_leave) = places.take();
-        let (second, mut second_leave) = places.take();
+        let (first, mut first_leave) = places.try_take().unwrap();
+        let (second, mut second_leave) = places.try_take().unwrap();
         assert!(first.claim(&alice, None) && first.claim(&alice, None));
-        let (third, mut third_leave) = places.take();
+        let (third, mut third_leave) = places.try_take().unwrap();
         assert_eq!([&mut first_leave, &mut second_leave, &mut third_leave].map(is_told), [false, true, false]);
         // Too late, and it counts for nobody.
         assert!(second.claim(&alice, None) && third.claim(&alice, None));
@@ -166,43 +167,28 @@ mod tests {
         assert!(places.lock().strangers.is_empty());
         drop((second, third));
         assert_eq!(places.lock().taken, 1);
-        let (fourth, _leave) = places.take();
+        let (fourth, _leave) = places.try_take().unwrap();
         assert!(fourth.claim(&alice, None));
-        let (fifth, _leave) = places.take();
+        let (fifth, _leave) = places.try_take().unwrap();
         assert!(!fifth.claim(&alice, None));
         drop((first, fourth, fifth));
         assert_eq!(places.lock().taken, 0);
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_vacancy_is_a_free_place_or_one_of_a_stranger() {
+    async fn a_place_is_waited_for_and_one_of_a_stranger_is_not() {
         let places = Places::new(1);
-        places.vacancy().await;
-        let (seat, _leave) = places.take();
-        places.vacancy().await;
+        let (_stranger, _leave) = places.take().await;
+        let (seat, _leave) = places.take().await;
         assert!(seat.claim(&tenant("alice", 1), None));
         let waiting = tokio::spawn({
             let places = Arc::clone(&places);
-            async move { places.vacancy().await }
+            async move { drop(places.take().await) }
         });
         tokio::task::yield_now().await;
-        assert!(!waiting.is_finished());
+        assert!(!waiting.is_finished() && places.try_take().is_none());
         drop(seat);
         waiting.await.unwrap();
         places.emptiness().await;
-    }
-
-    #[test]
-    fn who_comes_with_a_token_that_was_just_taken_away_is_hung_up_on() {
-        let (places, alice) = (Places::new(3), tenant("alice", 3));
-        let (early, mut early_leave) = places.take();
-        assert!(early.claim(&alice, None));
-        alice.rekey(Some([1; 32]));
-        let (late, mut late_leave) = places.take();
-        let (good, mut good_leave) = places.take();
-        assert!(late.claim(&alice, None) && good.claim(&alice, Some([1; 32])));
-        assert_eq!([&mut early_leave, &mut late_leave, &mut good_leave].map(is_told), [true, true, false]);
-        // A WebSocket that was being opened.
-        assert_eq!([early.leave(), good.leave()].map(|mut leave| is_told(&mut leave)), [true, false]);
     }
 }

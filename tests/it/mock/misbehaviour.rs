@@ -195,6 +195,7 @@ mock_server:
         };
         let (good, next) = asked("good");
         let [first] = &good[..] else { panic!("{good:?}") };
+        let of = |name: &str| first.replace("mock good", &format!("mock {name}"));
         let whole = |text: &str| serde_json::from_str::<Value>(text);
         let fault = |name: &str| {
             let (lines, then) = asked(name);
@@ -210,8 +211,8 @@ mock_server:
         assert_eq!(wrong.len(), 1, "{wrong:?}");
         assert_eq!(whole(&wrong[0]).unwrap()["id"], "an id that nobody has asked with");
         let twice = fault("duplicate");
-        assert_eq!(twice, [first.as_str(), first.as_str()], "{revision}");
+        assert_eq!(twice, [of("duplicate"), of("duplicate")], "{revision}");
         let noise = fault("stdout-noise");
-        assert_eq!(noise, ["DEBUG handling a request", first.as_str()], "{revision}");
+        assert_eq!(noise, ["DEBUG handling a request".to_owned(), of("stdout-noise")], "{revision}");
     }
 }

@@ -147,7 +147,7 @@ fn what_the_project_leaves_out_is_told() {
     tree.file("work/pytest.ini", "[pytest]\naddopts = -m fast\n").file("work/test_a.py", "");
     fake_pytest(&tree, &[("test_a.py::test_a", "test_a.py", "passed")], &[]);
     let options = json!({"ev": "options", "asked": false, "options": ["-m fast"]});
-    let deselected = json!({"ev": "deselected", "tests": 3, "files": ["test_a.py"]});
+    let deselected = json!({"ev": "deselected", "tests": 3, "files": ["test_a.py", "test_c.py"]});
     let left_out = json!({"ev": "left_out", "dropped": 2, "ignored": ["test_b.py"], "count": 4});
     // The end is the last of them.
     let events = tree.read("work/events");
@@ -162,6 +162,18 @@ fn what_the_project_leaves_out_is_told() {
     ]);
     assert_eq!(structured(&reply)["leftOut"], told);
     assert!(reply.text().contains("\nLEFT OUT 3 tests were deselected\n"), "{}", reply.text());
+    // A file that is named, and of which the project leaves out all.
+    tree.file("work/test_c.py", "");
+    let named = server.call("run_tests", json!({"testFiles": ["test_a.py", "test_c.py"]}));
+    assert_eq!(counts(&named), ("incomplete".to_owned(), [1, 0, 0]));
+    assert_eq!(structured(&named)["notRun"], json!(["test_c.py"]));
+    // Who asks for a filter knows.
+    tree.file(
+        "work/events",
+        format!("{}\n{deselected}\n{events}", json!({"ev": "options", "asked": true, "options": []})),
+    );
+    let filtered = server.call("run_tests", json!({"testFiles": ["test_a.py", "test_c.py"], "filter": "a"}));
+    assert_eq!(counts(&filtered), ("passed".to_owned(), [1, 0, 0]));
 }
 
 #[test]
