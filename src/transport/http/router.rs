@@ -150,8 +150,11 @@ fn crowded(tenant: &Tenant, version: Version) -> Reply {
     reply
 }
 
+/// A tenant, and the digest of the token that was shown, if one was asked for.
+type Known = (Arc<Tenant>, Option<[u8; 32]>);
+
 /// Whose request it is, and the digest of the token that says so (RFC 6750, section 2.1; tokens in forms and in addresses end up in logs, and are not looked for).
-fn tenant(shared: &Arc<Shared>, headers: &HeaderMap) -> Result<(Arc<Tenant>, Option<[u8; 32]>), Box<Reply>> {
+fn tenant(shared: &Arc<Shared>, headers: &HeaderMap) -> Result<Known, Box<Reply>> {
     if let Some(anyone) = &shared.anyone {
         return Ok((Arc::clone(anyone), None));
     }
