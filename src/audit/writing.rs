@@ -3,10 +3,13 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::time::SystemTime;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use rustix::io::Errno;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
@@ -85,12 +88,21 @@ impl Writing {
         if known.nlink() != 1 {
             return Err(io::Error::other("it has got a second name (a hard link)"));
         }
-        if !leads_to(&self.place.path, self.place.id) {
+        if !leads_to(&self.place.path, self.place.id) && !self.is_shut_away() {
             return Err(io::Error::other(
                 "its name leads elsewhere: it, or a directory above it, was moved or replaced",
             ));
         }
         Ok(())
+    }
+
+    /// Whether only a directory above it is closed to the server, as an agent may close one that it owns, and the kernel still
+    /// knows the open file by its name (`proc_pid_fd(5)`).
+    fn is_shut_away(&self) -> bool {
+        let path = self.place.path.as_path();
+        rustix::fs::lstat(path).is_err_and(|errno| errno == Errno::ACCESS)
+            && rustix::fs::readlink(format!("/proc/self/fd/{}", self.file.as_raw_fd()), Vec::new())
+                .is_ok_and(|known| known.to_bytes() == path.as_os_str().as_bytes())
     }
 
     /// Appends whole or not at all: of what could be written in part the rest is taken back.

@@ -91,19 +91,27 @@ impl Tool for ListDirectory {
         let policy = &context.services.policy;
         let directory = open_directory(policy, &params.path)?;
         if directory.size() > QUICK_LIST_BYTES {
-            return context.at_length(|| Ok(list(policy, &directory, &fs::entries(&directory)?)));
+            return context.at_length(|| list(context, &directory, &fs::entries(&directory)?));
         }
         let entries = fs::entries(&directory)?;
         // Each link may lead a long way.
         if entries.iter().any(|entry| entry.kind == Kind::Symlink) {
-            return Ok(context.at_length(|| list(policy, &directory, &entries)));
+            return context.at_length(|| list(context, &directory, &entries));
         }
-        Ok(list(policy, &directory, &entries))
+        list(context, &directory, &entries)
     }
 }
 
-fn list(policy: &Policy, directory: &Checked<Read>, entries: &[DirEntry]) -> Reply<Output> {
-    let entries: Vec<Item> = entries.iter().map(|entry| item(policy, directory, entry)).collect();
+fn list(context: &Context<'_>, directory: &Checked<Read>, entries: &[DirEntry]) -> Result<Reply<Output>, Error> {
+    let policy = &context.services.policy;
+    let mut items = Vec::with_capacity(entries.len());
+    for entry in entries {
+        if context.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        items.push(item(policy, directory, entry));
+    }
+    let entries = items;
     let lines: Vec<String> = entries
         .iter()
         .map(|entry| {
@@ -117,7 +125,7 @@ fn list(policy: &Policy, directory: &Checked<Read>, entries: &[DirEntry]) -> Rep
         })
         .collect();
     let text = if lines.is_empty() { "(empty)".to_owned() } else { lines.join("\n") };
-    Reply::text(text).with(Output { entries })
+    Ok(Reply::text(text).with(Output { entries }))
 }
 
 /// Opens a directory; a file is an error that names the right tool.

@@ -234,7 +234,9 @@ impl Reader<'_> {
         let LeftOut { options, is_asked, dropped, ignored, count } = std::mem::take(&mut self.left_out);
         // Whoever asked for a filter knows that it leaves out tests. What the project leaves out did not run.
         if is_asked {
-            std::mem::take(&mut self.emptied).iter().for_each(|file| self.collector.seen(file));
+            for file in std::mem::take(&mut self.emptied) {
+                self.collector.seen(&file);
+            }
         }
         self.collector.left_out("options of the project", &options);
         let deselected = self.collector.parsed.deselected;
