@@ -27,7 +27,7 @@ mod xml;
 use std::borrow::Cow;
 
 pub use names::{is_secret_header, is_secret_parameter};
-pub use placeholder::{MARKED, REDACTED};
+pub use placeholder::{MARKED, REDACTED, STAND_IN};
 pub(in crate::record) use redis::command;
 pub use wires::{said, wire};
 
