@@ -10,7 +10,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::calls::{CallsError, Kept, Loaded, NotKept, Play, Ran, add_noise, keep, load, page, sets, table};
+use crate::calls::{CallsError, Isolation, Kept, Loaded, NotKept, Play, Ran, add_noise, keep, load, page, sets, table};
 use crate::cancel::CancelToken;
 use crate::cli::{CallsAction, CallsRun, OnMissArg};
 use crate::policy::PolicyError;
@@ -30,6 +30,10 @@ pub struct Here<'a> {
     /// Where temporary files are.
     pub temporary: &'a Path,
 }
+
+/// What may be the matter where a program called nothing.
+const UNREACHED: &str =
+    "nothing from outside reaches a port of the program; --isolation seccomp leaves it the system's network";
 
 /// Carries it out; the exit status. What is told goes to stderr where stdout is the program's.
 pub fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result<u8> {
@@ -214,7 +218,9 @@ fn test(
     more.extend(notes(services, &ran));
     more.extend(loaded.torn);
     more.extend(missed(&report));
-    more.extend(sees(services, &ran, report.replayed == 0 && report.missed_count == 0));
+    let is_unused = report.replayed == 0 && report.missed_count == 0;
+    more.extend(sees(services, &ran, is_unused));
+    more.extend((is_unused && ran.isolation == Isolation::Strict).then(|| UNREACHED.to_owned()));
     tell(&text, &more);
     let status = status(&ran);
     Ok(if status == 0 && report.missed_count > 0 { 1 } else { status })

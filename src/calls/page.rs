@@ -4,9 +4,8 @@
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
-use super::summary::{lines, milliseconds};
-use crate::record::book::describe;
-use crate::record::summary::{Summary, word};
+use super::summary::{call, lines, milliseconds, spoken, status};
+use crate::record::summary::Summary;
 use crate::record::{Content, Exchange, Message, Side};
 
 /// Most bytes of a body that the page shows.
@@ -24,11 +23,12 @@ th, td { text-align: left; padding: .25rem .6rem; border-bottom: 1px solid var(-
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 code, pre { font: 13px/1.4 ui-monospace, monospace; }
 pre { overflow: auto; background: #8881; padding: .6rem; margin: .3rem 0 1rem; max-height: 24rem; }
-summary { display: grid; grid-template-columns: minmax(12rem, 1fr) 2fr 6rem; gap: 1rem; align-items: center; cursor: pointer; padding: .15rem 0; }
+summary { display: grid; grid-template-columns: minmax(12rem, 1fr) 2.5rem 2fr 6rem; gap: 1rem; align-items: center; cursor: pointer; padding: .15rem 0; }
 summary:hover { background: #8882; }
 summary code { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .track { position: relative; height: .8rem; background: #8881; }
 .track i { position: absolute; height: 100%; min-width: 2px; background: var(--bar); border-radius: 2px; }
+.e { color: #c22; }
 .d { color: var(--dim); text-align: right; font-variant-numeric: tabular-nums; }
 </style>
 "#;
@@ -47,15 +47,16 @@ pub fn page(set: &str, exchanges: &[Exchange]) -> String {
         escaped(&summary.protocol_words().join(", ")),
         name = escaped(set),
     );
-    out.push_str("<table>\n<tr><th>protocol<th>target<th>call<th class=n>times<th class=n>mean<th class=n>longest\n");
+    out.push_str("<table>\n<tr><th>protocol<th>target<th>call<th class=n>status<th class=n>times<th class=n>mean<th class=n>longest\n");
     for line in lines(exchanges) {
         let mean = line.took / u32::try_from(line.times).unwrap_or(u32::MAX);
         let _ = writeln!(
             out,
-            "<tr><td>{}<td>{}<td><code>{}</code><td class=n>{}<td class=n>{}<td class=n>{}",
+            "<tr><td>{}<td>{}<td><code>{}</code><td class=n>{}<td class=n>{}<td class=n>{}<td class=n>{}",
             line.protocol,
             escaped(&line.target),
             escaped(&line.call),
+            told(line.status),
             line.times,
             milliseconds(mean),
             milliseconds(line.longest),
@@ -74,20 +75,30 @@ fn one(out: &mut String, exchange: &Exchange, begin: SystemTime, whole: Duration
     let took = exchange.answered_at.duration_since(exchange.sent_at).unwrap_or_default();
     let _ = write!(
         out,
-        "<details><summary title=\"{protocol} {target}\"><code>{call}</code><span class=track><i style=\"left:{:.3}%;width:{:.3}%\"></i>\
+        "<details><summary title=\"{protocol} {target}\"><code>{call}</code><span>{status}</span><span class=track><i style=\"left:{:.3}%;width:{:.3}%\"></i>\
          </span><span class=d>{}</span></summary>\n<p>{protocol} to {target}, {} after the first</p>\n",
         share(since(exchange.sent_at)),
         share(took),
         milliseconds(took),
         milliseconds(since(exchange.sent_at)),
-        protocol = word(exchange.content.protocol()),
+        status = told(status(exchange)),
+        protocol = spoken(exchange),
         target = escaped(&exchange.target.to_string()),
-        call = escaped(&describe(exchange)),
+        call = escaped(&call(exchange)),
     );
     for (title, text) in parts(&exchange.content) {
         let _ = writeln!(out, "<b>{title}</b><pre>{}</pre>", escaped(&text));
     }
     out.push_str("</details>\n");
+}
+
+/// A status, marked where it tells of an error (RFC 9110, 15).
+fn told(status: Option<u16>) -> String {
+    match status {
+        Some(status) if status >= 400 => format!("<b class=e>{status}</b>"),
+        Some(status) => status.to_string(),
+        None => String::new(),
+    }
 }
 
 fn parts(content: &Content) -> Vec<(&'static str, String)> {

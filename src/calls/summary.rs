@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::record::Exchange;
 use crate::record::book::describe;
 use crate::record::summary::word;
+use crate::record::{Content, Exchange, Protocol};
 
 /// One kind of call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,8 +15,10 @@ pub struct Line {
     pub protocol: &'static str,
     /// Where it went.
     pub target: String,
-    /// What was asked.
+    /// What was asked, without the protocol and where it went.
     pub call: String,
+    /// The status of its answers, of HTTP: 100 to 999. Calls that are answered otherwise are of another kind.
+    pub status: Option<u16>,
     /// How often.
     pub times: usize,
     /// How long all of them took together.
@@ -28,33 +30,72 @@ pub struct Line {
 /// The kinds of call, in the order in which each was called first.
 pub fn lines(exchanges: &[Exchange]) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
-    let mut places: HashMap<(&str, String, String), usize> = HashMap::new();
+    let mut places: HashMap<(&str, String, String, Option<u16>), usize> = HashMap::new();
     for exchange in exchanges {
         // A clock that was set back meanwhile says nothing.
         let took = exchange.answered_at.duration_since(exchange.sent_at).unwrap_or_default();
-        let protocol = word(exchange.content.protocol());
-        let (target, call) = (exchange.target.to_string(), describe(exchange));
-        let place = *places.entry((protocol, target.clone(), call.clone())).or_insert(lines.len());
+        let (protocol, status) = (spoken(exchange), status(exchange));
+        let (target, call) = (exchange.target.to_string(), call(exchange));
+        let place = *places.entry((protocol, target.clone(), call.clone(), status)).or_insert(lines.len());
         match lines.get_mut(place) {
             Some(line) => {
                 line.times += 1;
                 line.took += took;
                 line.longest = line.longest.max(took);
             }
-            None => lines.push(Line { protocol, target, call, times: 1, took, longest: took }),
+            None => lines.push(Line { protocol, target, call, status, times: 1, took, longest: took }),
         }
     }
     lines
 }
 
+/// The word for the protocol of a call: `HTTPS` is one.
+pub(super) fn spoken(exchange: &Exchange) -> &'static str {
+    match &exchange.content {
+        Content::Http(http) if http.request.scheme == "https" => "HTTPS",
+        content => word(content.protocol()),
+    }
+}
+
+/// The status of an answer of HTTP.
+pub(super) fn status(exchange: &Exchange) -> Option<u16> {
+    let (Content::Http(http) | Content::Grpc(http)) = &exchange.content else { return None };
+    http.response.as_ref().map(|response| response.status)
+}
+
+/// What was asked, where the protocol and the target stand beside it: `GET /orders`, `login: user app database shop`.
+pub(super) fn call(exchange: &Exchange) -> String {
+    let line = describe(exchange);
+    let target = exchange.target.to_string();
+    match &exchange.content {
+        Content::Http(_) | Content::Grpc(_) => {
+            let at = format!("://{target}");
+            let Some((before, path)) = line.split_once(&at) else { return line };
+            let method = before.split(' ').next().unwrap_or_default();
+            format!("{method} {path}")
+        }
+        Content::Dns(_) => line.strip_prefix("DNS ").unwrap_or(&line).to_owned(),
+        Content::Wire(protocol, wire) => {
+            let said = line.split_once(&target).map_or(&*line, |(_, said)| said);
+            let said = said.trim_start_matches([':', ' ']);
+            match (wire.session && *protocol != Protocol::Generic, said.is_empty()) {
+                (true, true) => "login".to_owned(),
+                (true, false) => format!("login: {said}"),
+                (false, _) => said.to_owned(),
+            }
+        }
+    }
+}
+
 /// The kinds of call as a table for a terminal.
 pub fn table(exchanges: &[Exchange]) -> String {
-    const HEAD: [&str; 6] = ["protocol", "target", "times", "mean", "longest", "call"];
+    const HEAD: [&str; 7] = ["protocol", "target", "status", "times", "mean", "longest", "call"];
     let mut rows = vec![HEAD.map(str::to_owned)];
     for line in lines(exchanges) {
         rows.push([
             line.protocol.to_owned(),
             line.target,
+            line.status.map(|status| status.to_string()).unwrap_or_default(),
             line.times.to_string(),
             milliseconds(line.took / u32::try_from(line.times).unwrap_or(u32::MAX)),
             milliseconds(line.longest),
@@ -62,14 +103,14 @@ pub fn table(exchanges: &[Exchange]) -> String {
         ]);
     }
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths = [0, 1, 2, 3, 4].map(width);
+    let widths = [0, 1, 2, 3, 4, 5].map(width);
     let mut text = String::new();
     for row in &rows {
         for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
             // Numbers stand at the right.
             let _ = if column < 2 { write!(text, "{cell:<width$}  ") } else { write!(text, "{cell:>width$}  ") };
         }
-        let _ = writeln!(text, "{}", row[5]);
+        let _ = writeln!(text, "{}", row[6]);
     }
     text
 }
@@ -86,7 +127,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
-    use crate::record::{Content, Dns, Target};
+    use crate::record::{Dns, Http, HttpRequest, HttpResponse, HttpVersion, Message, Side, Target, Wire};
 
     fn asked(name: &str, at_ms: u64, took_ms: u64) -> Exchange {
         let sent_at = UNIX_EPOCH + Duration::from_millis(at_ms);
@@ -105,9 +146,49 @@ mod tests {
         let text = table(&[asked("a.test", 0, 4), asked("b.test", 10, 1), asked("a.test", 20, 2)]);
         assert_eq!(
             text,
-            "protocol  target        times    mean  longest  call\n\
-             DNS       192.0.2.1:53      2  3.0 ms   4.0 ms  DNS A a.test\n\
-             DNS       192.0.2.1:53      1  1.0 ms   1.0 ms  DNS A b.test\n"
+            "protocol  target        status  times    mean  longest  call\n\
+             DNS       192.0.2.1:53              2  3.0 ms   4.0 ms  A a.test\n\
+             DNS       192.0.2.1:53              1  1.0 ms   1.0 ms  A b.test\n"
         );
+    }
+
+    #[test]
+    fn a_status_is_seen_and_a_target_stands_once() {
+        let of = |content: Content| Exchange { content, ..asked("a", 0, 1) };
+        let get = |status: u16| {
+            let request = HttpRequest {
+                version: HttpVersion::Http11,
+                method: "GET".to_owned(),
+                scheme: "https".to_owned(),
+                authority: "a".to_owned(),
+                path: "/b?c=d".to_owned(),
+                headers: Vec::new(),
+                body: Vec::new(),
+            };
+            let (reason, headers, body, trailers) = Default::default();
+            let response = HttpResponse { version: request.version, status, reason, headers, body, trailers };
+            of(Content::Http(Box::new(Http { request, response: Some(response) })))
+        };
+        let wire = |protocol, said: &[&[u8]], session| {
+            let message = |bytes: &&[u8]| Message { from: Side::Client, bytes: bytes.to_vec() };
+            of(Content::Wire(protocol, Wire { messages: said.iter().map(message).collect(), session }))
+        };
+        let login: [&[u8]; 2] = [b"\0\0\0\x20\0\x03\0\0user\0app\0\0", b"p\0\0\0\x08abc\0"];
+        let all = [
+            get(200),
+            get(500),
+            wire(Protocol::Redis, &[b"INCR a\r\n"], false),
+            wire(Protocol::Postgres, &login, true),
+            wire(Protocol::Mongo, &[], true),
+        ];
+        let seen = lines(&all).into_iter().map(|line| (line.protocol, line.status, line.call)).collect::<Vec<_>>();
+        let expected = [
+            ("HTTPS", Some(200), "GET /b?c=d"),
+            ("HTTPS", Some(500), "GET /b?c=d"),
+            ("Redis", None, "INCR a"),
+            ("Postgres", None, "login: user app"),
+            ("MongoDB", None, "login"),
+        ];
+        assert_eq!(seen, expected.map(|(protocol, status, call)| (protocol, status, call.to_owned())));
     }
 }

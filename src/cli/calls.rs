@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::limits;
 
-const CALLS_HELP: &str = "The program has the environment of the shell, a HOME of its own, and the allowed directories: the working directory unless another one may be written to. The exit status is the program's own; 1 when it was 0 and a call was missed; 130 or 143 when Ctrl-C or SIGTERM ended it: the program gets the signal itself, and SIGKILL 3 s later, or at once when a second one comes; what it called until then is kept; 2 when nothing could be run.\n\nExamples: replay calls record -- npm start, replay calls test -- npm test";
+const CALLS_HELP: &str = "The program has the environment of the shell, a HOME of its own, and the allowed directories: the working directory unless another one may be written to. The exit status is the program's own; 1 when it was 0 and a call was missed; 130 or 143 when Ctrl-C or SIGTERM ended it: the program gets the signal itself, and SIGKILL 3 s later, or at once when a second one comes; what was recorded until then is kept; 2 when nothing could be run.\n\nExamples: replay calls record -- npm start, replay calls test -- npm test";
 
 /// `replay calls`.
 #[derive(Clone, Debug, Subcommand)]
@@ -86,7 +86,7 @@ pub struct SetsPath {
 /// How a program is run whose calls are looked at.
 #[derive(Clone, Debug, Parser)]
 pub struct CallsRun {
-    /// Seconds after which the program is ended; what it called is kept
+    /// Seconds after which the program is ended; what was recorded until then is kept
     #[arg(long, value_name = "SECS", default_value_t = limits::DEFAULT_CALLS_TIMEOUT_SECS, value_parser = clap::value_parser!(u64).range(1..=limits::MAX_CALLS_TIMEOUT_SECS))]
     pub timeout_secs: u64,
     /// The program and its arguments, after `--`
@@ -113,6 +113,6 @@ pub enum OnMissArg {
     Fail,
     /// The answer of the real server
     Passthrough,
-    /// The same, added to the cassette
+    /// The same, kept in a new set with all of this one
     Record,
 }

@@ -12,9 +12,12 @@ use crate::limits::{
 };
 use crate::record::exchange::{Content, Exchange, Http, HttpRequest, Message, Protocol, Side, Target, Wire};
 use crate::record::outline::Refusal;
-use crate::record::redact::{self, MARKED, REDACTED, Shown, is_secret_parameter, without_secrets};
+use crate::record::redact::{self, STAND_IN, Shown, is_secret_parameter, without_secrets};
 use crate::record::silence::Silence;
 use crate::record::summary;
+
+/// What to do where a program was given a stand-in and made something of it that the recording has otherwise.
+const STAND_IN_HINT: &str = "`redacted-` stands for a secret that the recording has otherwise: record again with `--keep-secrets`, or, over HTTP, declare what differs as `noise`";
 
 /// Recordings by how near they can be to a call.
 #[derive(Default)]
@@ -83,6 +86,9 @@ impl Index {
             let more = differences.len() - MAX_DIFFERENCES;
             differences.truncate(MAX_DIFFERENCES);
             differences.push(format!("and {more} more"));
+        }
+        if differences.iter().any(|line| is_of_stand_in(line)) {
+            differences.push(STAND_IN_HINT.to_owned());
         }
         Some(Closest { name: name.to_owned(), differences })
     }
@@ -203,10 +209,31 @@ fn differences(recorded: &Exchange, asked: &Exchange, noise: &Fields) -> Vec<Str
     lines
 }
 
+/// Whether one side of a difference has the stand-in of a token, and the other has none.
+fn is_of_stand_in(line: &str) -> bool {
+    let (recorded, asked) = line.split_once(", asked ").unwrap_or((line, ""));
+    recorded.contains(STAND_IN) != asked.contains(STAND_IN)
+}
+
+/// What is told of two texts that are not the same: where they are too long, from a little before the first difference on.
+fn apart(recorded: &str, asked: &str) -> [String; 2] {
+    let same = recorded.chars().zip(asked.chars()).take_while(|(a, b)| a == b).count();
+    let is_long = |text: &str| text.chars().nth(MAX_DIFFERENCE_CHARS).is_some();
+    let from = same.saturating_sub(MAX_DIFFERENCE_CHARS / 4);
+    [recorded, asked].map(|text| {
+        if from == 0 || !(is_long(recorded) || is_long(asked)) {
+            return short(text);
+        }
+        let rest: String = text.chars().skip(from).collect();
+        format!("...{}", short(&rest))
+    })
+}
+
 fn compare(name: &str, recorded: &str, asked: &str, lines: &mut Vec<String>) {
     if recorded != asked {
-        let value = |text: &str| if text.is_empty() { "nothing".to_owned() } else { format!("`{}`", short(text)) };
-        lines.push(format!("{name}: recorded {}, asked {}", value(recorded), value(asked)));
+        let [recorded, asked] = apart(recorded, asked);
+        let value = |text: &str| if text.is_empty() { "nothing".to_owned() } else { format!("`{text}`") };
+        lines.push(format!("{name}: recorded {}, asked {}", value(&recorded), value(&asked)));
     }
 }
 
@@ -260,12 +287,14 @@ fn fields(a: Vec<Leaf>, b: Vec<Leaf>, skip: &dyn Fn(&str) -> bool, lines: &mut V
         order.push(leaf.name.clone());
         theirs.entry(leaf.name).or_default().push(leaf.value);
     }
-    let value = |text: &str| format!("`{}`", short(text.strip_prefix('=').unwrap_or(text)));
+    let plain = |text: &str| text.strip_prefix('=').unwrap_or(text).to_owned();
+    let value = |text: &str| format!("`{}`", short(&plain(text)));
     for leaf in a.into_iter().filter(|leaf| !skip(&leaf.name)) {
         match theirs.get_mut(&leaf.name).and_then(Vec::pop) {
             Some(other) if other == leaf.value => {}
             Some(other) => {
-                lines.push(format!("{}: recorded {}, asked {}", leaf.name, value(&leaf.value), value(&other)));
+                let [recorded, asked] = apart(&plain(&leaf.value), &plain(&other));
+                lines.push(format!("{}: recorded `{recorded}`, asked `{asked}`", leaf.name));
             }
             None => lines.push(format!("{}: recorded {}, not asked", leaf.name, value(&leaf.value))),
         }
@@ -311,6 +340,10 @@ fn json(a: &Json, b: &Json, path: &str, name: &str, noise: &Fields, lines: &mut 
         }
         (Json::Word(one) | Json::Text(one), Json::Word(other) | Json::Text(other))
             if noise.has_value(one) && noise.has_value(other) => {}
+        (Json::Text(one), Json::Text(other)) => {
+            let [recorded, asked] = apart(one, other);
+            lines.push(format!("{path}: recorded `{recorded}`, asked `{asked}`"));
+        }
         _ => lines.push(format!("{path}: recorded {}, asked {}", literal(a), literal(b))),
     }
 }
@@ -354,8 +387,12 @@ fn wires(protocol: Protocol, a: &Wire, b: &Wire, lines: &mut Vec<String>) {
     for (index, (one, other)) in a.iter().zip(&b).enumerate().filter(|(_, (one, other))| one.bytes != other.bytes) {
         let number = index + 1;
         let (recorded, asked) = (summary::text(protocol, &one.bytes), summary::text(protocol, &other.bytes));
-        if recorded == asked || recorded.contains(REDACTED) || recorded.contains(MARKED) {
-            bytes(&format!("message {number}"), &one.bytes, &other.bytes, lines);
+        if recorded == asked {
+            // Its length comes first, and says nothing.
+            let head = if protocol == Protocol::Postgres { 5 } else { 0 };
+            let [a, b] = [one, other].map(|message| message.bytes.get(head..).unwrap_or_default());
+            let [a, b] = if a == b { [&one.bytes[..], &other.bytes[..]] } else { [a, b] };
+            bytes(&format!("message {number}"), a, b, lines);
         } else {
             compare(&format!("message {number}"), &recorded, &asked, lines);
         }

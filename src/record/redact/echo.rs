@@ -56,7 +56,7 @@ pub(super) fn replace(request: &HttpRequest, response: &mut HttpResponse, marks:
 fn secrets(request: &HttpRequest) -> Vec<(Vec<u8>, bool)> {
     let mut found = Vec::new();
     in_request(request, &mut |secret: &Secret<'_>| {
-        if !matches!(secret.form, Form::Number | Form::Caller) && known(secret.value).is_none() {
+        if !matches!(secret.form, Form::Number | Form::Caller | Form::Setting) && known(secret.value).is_none() {
             found.push((secret.value.to_vec(), secret.guessable));
         }
         None
@@ -67,7 +67,7 @@ fn secrets(request: &HttpRequest) -> Vec<(Vec<u8>, bool)> {
 }
 
 /// Whether no answer has this by chance: no word, no number and no date.
-fn is_telling(secret: &[u8]) -> bool {
+pub(super) fn is_telling(secret: &[u8]) -> bool {
     let is_mixed = secret.iter().any(u8::is_ascii_alphabetic) && secret.iter().any(u8::is_ascii_digit);
     let mut bytes = secret.to_vec();
     bytes.sort_unstable();
@@ -86,7 +86,8 @@ fn places<'a>(bytes: &'a [u8], secret: &'a [u8]) -> impl Iterator<Item = usize> 
     })
 }
 
-fn replaced(bytes: &[u8], secret: &[u8], other: &[u8]) -> Option<Vec<u8>> {
+/// The same with something else in its place, where it stands by itself; `None` if it is nowhere.
+pub(super) fn replaced(bytes: &[u8], secret: &[u8], other: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut kept = 0;
     for at in places(bytes, secret) {

@@ -6,6 +6,7 @@
 //! paths of services that are known for them (`paths`). Messages of gRPC name nothing, their fields have numbers: there, and
 //! everywhere else, tokens are known by their shape (`shapes`). Any other value is the call itself and stays, unless it is a token that an answer gave (`tokens`) or a secret of its request that an answer repeats (`echo`).
 
+mod cookies;
 mod echo;
 mod json;
 mod mongo;
@@ -26,7 +27,7 @@ mod xml;
 use std::borrow::Cow;
 
 pub use names::{is_secret_header, is_secret_parameter};
-pub use placeholder::{MARKED, REDACTED};
+pub use placeholder::{MARKED, REDACTED, STAND_IN};
 pub(in crate::record) use redis::command;
 pub use wires::{said, wire};
 
@@ -78,7 +79,7 @@ fn in_fields(request: &HttpRequest, is_one: fn(&str) -> bool) -> Vec<Shown> {
     let mut found = Vec::new();
     for (name, value) in request.headers.iter().filter(|(name, _)| is_one(name)) {
         walk::named_field(name, value, &mut |secret| {
-            if matches!(secret.form, Form::Field | Form::Caller | Form::Cookie) {
+            if matches!(secret.form, Form::Field | Form::Caller | Form::Cookie | Form::Setting) {
                 found.push(Shown::new(secret));
             }
             None
@@ -162,7 +163,9 @@ fn marks(exchanges: &[Exchange]) -> Marks {
     let mut all: Vec<(Vec<u8>, bool)> = Vec::new();
     for exchange in exchanges {
         let mut look = |secret: &Secret<'_>| {
-            all.push((secret.value.to_vec(), secret.guessable));
+            if secret.form != Form::Setting {
+                all.push((secret.value.to_vec(), secret.guessable));
+            }
             None
         };
         match &exchange.content {
@@ -273,6 +276,7 @@ fn changed(secret: &Secret<'_>, other: Vec<u8>) -> Option<Vec<u8>> {
 fn given(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
     match secret.form {
         Form::Number => b"0".to_vec(),
+        Form::Setting => secret.value.to_vec(),
         Form::Text if is_password(secret.name) => hidden(secret, marks),
         Form::Text | Form::Field | Form::Signature if is_redacted(secret) => secret.value.to_vec(),
         Form::Text | Form::Field | Form::Signature => marks.stand_in(secret.value, secret.guessable),
@@ -287,7 +291,7 @@ fn hidden(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
         Form::Address | Form::Cookie | Form::Token if known(secret.value) != Some("") => {
             marks.stand_in(secret.value, secret.guessable)
         }
-        Form::Address | Form::Cookie | Form::Token => secret.value.to_vec(),
+        Form::Address | Form::Cookie | Form::Token | Form::Setting => secret.value.to_vec(),
         Form::Field | Form::Caller | Form::Signature | Form::Text => marks.marked(secret.value, secret.guessable),
     }
 }
@@ -297,8 +301,10 @@ fn is_redacted(secret: &Secret<'_>) -> bool {
 }
 
 /// What stands for any secret where they are not told apart.
-#[expect(clippy::unnecessary_wraps, reason = "others leave some secrets as they are")]
 fn blank(secret: &Secret<'_>) -> Option<Vec<u8>> {
+    if secret.form == Form::Setting {
+        return None;
+    }
     if secret.form == Form::Token {
         // No length changes around it.
         let mut other = REDACTED.as_bytes().to_vec();

@@ -60,6 +60,11 @@ const HEADER_NOT: [&str; 13] = [
 ];
 /// Fields of cookies, which change with every login: they do not tell who asks.
 const COOKIES: [&str; 4] = ["cookie", "set-cookie", "cookie2", "set-cookie2"];
+/// Parts of names of cookies that are secrets.
+const COOKIE_PARTS: [&str; 10] =
+    ["session", "sessid", "csrf", "xsrf", "token", "jwt", "secret", "passw", "apikey", "credential"];
+/// Ends of words of such names: `connect.sid`, `.ASPXAUTH`.
+const COOKIE_WORD_ENDS: [&str; 4] = ["sid", "sess", "auth", "authorization"];
 /// Words of names of fields that change with every request: they do not tell who asks.
 const HEADER_SIGNATURES: [&str; 2] = ["signature", "digest"];
 /// Words of names of fields that may change with every page: they tell who asks only where they are known.
@@ -172,6 +177,14 @@ pub(super) fn tells_who(name: &str) -> bool {
 pub(super) fn passes(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     COOKIES.contains(&name.as_str()) || HEADER_PASSING.iter().any(|part| name.contains(part))
+}
+
+/// Whether a cookie holds a secret.
+pub(super) fn is_secret_cookie(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    COOKIE_PARTS.iter().any(|part| name.contains(part))
+        || words.any(|word| COOKIE_WORD_ENDS.iter().any(|end| word.ends_with(end)))
 }
 
 /// The parameters that name the caller where a scheme of authentication signs requests; `None` of other schemes.

@@ -14,7 +14,7 @@ pub const REDACTED: &str = "[redacted]";
 pub const MARKED: &str = "[redacted ";
 /// What a token begins with that a program was given, and may give back: the digits follow, and then so many `-` that it is
 /// as long as the token was. It can stand wherever a token can (RFC 6750, 2.1), and no length changes around it.
-const STAND_IN: &str = "redacted-";
+pub const STAND_IN: &str = "redacted-";
 /// Fewest digits (hexadecimal, so 16 bits).
 const FEWEST_DIGITS: usize = 4;
 /// Most digits: 128 bits tell any two apart.

@@ -4,16 +4,44 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use memchr::memmem::Finder;
+use memchr::memmem::{self, Finder};
 
-use super::names::is_password;
+use super::echo::{self, is_telling};
+use super::names::{decoded, is_password};
 use super::placeholder::Marks;
-use super::walk::{Form, Secret};
+use super::resize;
+use super::walk::{Edit, Form, Secret, encoded};
 use crate::limits::{MAX_TOKENS_FOLLOWED, MIN_TOKEN_BYTES};
 use crate::record::exchange::{Content, Exchange, HttpResponse, Side};
 
-/// Replaces what answers gave, wherever it stands. Lengths stay. What the program has said before it was given to it is no such
-/// token: it knows that from elsewhere, and will in a replay.
+/// A way in which a token is written.
+struct Spelling {
+    finder: Finder<'static>,
+    other: Vec<u8>,
+    /// Whether it is replaced only where it stands by itself.
+    alone: bool,
+}
+
+impl Spelling {
+    fn replaced(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let token = self.finder.needle();
+        if self.alone {
+            return echo::replaced(bytes, token, &self.other);
+        }
+        let mut edit = Edit::new(bytes);
+        for at in self.finder.find_iter(bytes) {
+            edit.put(at..at + token.len(), Some(self.other.clone()));
+        }
+        edit.end()
+    }
+
+    fn keeps_length(&self) -> bool {
+        self.other.len() == self.finder.needle().len()
+    }
+}
+
+/// Replaces what answers gave, wherever it stands. What the program has said before it was given to it is no such token: it knows
+/// that from elsewhere, and will in a replay.
 pub(super) fn replace(exchanges: &mut [Exchange], marks: &Marks) {
     let mut tokens: BTreeMap<Vec<u8>, SystemTime> = BTreeMap::new();
     for exchange in &*exchanges {
@@ -37,17 +65,28 @@ pub(super) fn replace(exchanges: &mut [Exchange], marks: &Marks) {
         if other == *token || before.any(|exchange| says(exchange, &finder)) {
             continue;
         }
-        let mut replace = |bytes: &mut Vec<u8>| {
-            let mut from = 0;
-            while let Some(at) = finder.find(&bytes[from..]).map(|at| from + at) {
-                from = at + token.len();
-                bytes[at..from].copy_from_slice(&other);
-            }
-        };
-        for exchange in &mut *exchanges {
-            everywhere(exchange, &mut replace);
+        for spelling in spellings(token, &other) {
+            exchanges.iter_mut().for_each(|exchange| everywhere(exchange, &spelling));
         }
     }
+}
+
+/// How a token may be written: as it was given, and with and without percent-encoding, which its stand-in needs nowhere.
+fn spellings(token: &[u8], other: &[u8]) -> Vec<Spelling> {
+    let decoded = decoded(&String::from_utf8_lossy(token)).into_owned().into_bytes();
+    let encoded = encoded(&decoded);
+    let mut all = vec![token.to_vec()];
+    for written in [encoded, decoded] {
+        if !all.contains(&written) && is_telling(&written) {
+            all.push(written);
+        }
+    }
+    let spelling = |written: Vec<u8>| Spelling {
+        alone: written.len() < MIN_TOKEN_BYTES,
+        finder: Finder::new(&written).into_owned(),
+        other: other.to_vec(),
+    };
+    all.into_iter().map(spelling).collect()
 }
 
 /// Whether the program said this in a call.
@@ -68,38 +107,60 @@ fn says(exchange: &Exchange, finder: &Finder<'_>) -> bool {
 
 /// Tokens of an answer.
 fn given(response: &HttpResponse, tell: &mut dyn FnMut(&[u8])) {
-    let mut add = |token: &[u8]| {
-        // Without what has to be written otherwise elsewhere, such as in a URL.
-        let is_plain = token.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._~+/=:".contains(byte));
-        if is_plain && token.len() >= MIN_TOKEN_BYTES {
-            tell(token);
-        }
-    };
     super::in_response(response, &mut |secret: &Secret<'_>| {
-        match secret.form {
-            Form::Field | Form::Text if !is_password(secret.name) => add(secret.value),
-            _ => {}
+        // Without what has to be written otherwise elsewhere, such as in a URL.
+        let is_plain = secret.value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._~+/=:".contains(byte));
+        let is_one = match secret.form {
+            Form::Field | Form::Text => is_plain && !is_password(secret.name) && secret.value.len() >= MIN_TOKEN_BYTES,
+            // Its percent-encoding is its own: programs show it as it is, or without.
+            Form::Cookie => is_telling(secret.value),
+            _ => false,
+        };
+        if is_one {
+            tell(secret.value);
         }
         None
     });
 }
 
-/// Shows every text of a call that a token may stand in.
-fn everywhere(exchange: &mut Exchange, change: &mut dyn FnMut(&mut Vec<u8>)) {
+/// Puts the stand-in of a token in every text of a call that it may stand in. Where lengths are told beside it, they stay.
+fn everywhere(exchange: &mut Exchange, spelling: &Spelling) {
+    let change = |bytes: &mut Vec<u8>| {
+        if let Some(other) = spelling.replaced(bytes) {
+            *bytes = other;
+        }
+    };
+    let body = |headers: &mut [(String, Vec<u8>)], body: &mut Vec<u8>, is_text: bool| {
+        if (spelling.keeps_length() || is_text && std::str::from_utf8(body).is_ok())
+            && let Some(other) = spelling.replaced(body)
+        {
+            resize(headers, body.len(), other.len());
+            *body = other;
+        }
+    };
     match &mut exchange.content {
         Content::Http(http) | Content::Grpc(http) => {
+            let is_text = |headers: &[(String, Vec<u8>)]| {
+                let kind = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+                let has = |word: &str| kind.is_some_and(|(_, kind)| memmem::find(kind, word.as_bytes()).is_some());
+                !has("grpc") && !has("protobuf")
+            };
             let request = &mut http.request;
-            let mut path = std::mem::take(&mut request.path).into_bytes();
-            change(&mut path);
-            request.path = String::from_utf8_lossy(&path).into_owned();
+            if let Some(other) = spelling.replaced(request.path.as_bytes()) {
+                request.path = String::from_utf8_lossy(&other).into_owned();
+            }
             request.headers.iter_mut().for_each(|(_, value)| change(value));
-            change(&mut request.body);
+            let text = is_text(&request.headers);
+            body(&mut request.headers, &mut request.body, text);
             if let Some(response) = &mut http.response {
                 response.headers.iter_mut().chain(&mut response.trailers).for_each(|(_, value)| change(value));
-                change(&mut response.body);
+                let text = is_text(&response.headers);
+                body(&mut response.headers, &mut response.body, text);
             }
         }
-        Content::Dns(_) => {}
-        Content::Wire(_, wire) => wire.messages.iter_mut().for_each(|message| change(&mut message.bytes)),
+        Content::Wire(_, wire) if spelling.keeps_length() => {
+            wire.messages.iter_mut().for_each(|message| change(&mut message.bytes));
+        }
+        Content::Wire(..) | Content::Dns(_) => {}
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::names::{callers, decoded, is_password, is_secret_header, is_secret_parameter};
 use super::placeholder::MARKED;
-use super::{blank, json, multipart, paths, settings, shapes, xml};
+use super::{blank, cookies, json, multipart, paths, settings, shapes, xml};
 
 /// A secret where it stands.
 #[derive(Clone, Copy, Debug)]
@@ -50,8 +50,10 @@ pub(super) enum Form {
     Caller,
     /// What is made for one request, in a field of HTTP.
     Signature,
-    /// A cookie.
+    /// A cookie that is a secret.
     Cookie,
+    /// A cookie that is none: it stays, and chooses an answer where several were recorded.
+    Setting,
     /// A parameter, or a text of JSON.
     Text,
     /// A number of JSON.
@@ -167,23 +169,7 @@ fn credentials(name: &str, value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>
     let secret =
         |at: &Range<usize>, form, guessable| Secret { name, value: &value[at.clone()], form, guessable, place: 0 };
     match name {
-        "cookie" | "set-cookie" => {
-            let mut from = 0;
-            for pair in value.split(|byte| *byte == b';') {
-                let begin = memchr::memchr(b'=', pair).map_or(from, |at| from + at + 1);
-                let at = begin..from + pair.len();
-                let called =
-                    String::from_utf8_lossy(value[from..begin].strip_suffix(b"=").unwrap_or_default().trim_ascii());
-                let called = format!("cookie {called}");
-                let cookie = Secret { name: &called, ..secret(&at, Form::Cookie, false) };
-                // One without a value is none.
-                edit.put(at.clone(), (!at.is_empty()).then(|| replace(&cookie)).flatten());
-                from += pair.len() + 1;
-                if name == "set-cookie" {
-                    break;
-                }
-            }
-        }
+        "cookie" | "set-cookie" => return cookies::values(value, name == "set-cookie", replace),
         _ => {
             let scheme = text.iter().position(|byte| *byte == b' ').filter(|at| {
                 let is_scheme = text[..*at].iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-');
@@ -371,7 +357,7 @@ fn elements(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
 }
 
 /// What a value under any name may hold: JSON, or an address.
-fn within(value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+pub(super) fn within(value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     if settings::is_query(value)
         && let Some(other) = settings::arguments(value, replace)
     {
@@ -411,7 +397,7 @@ fn parameters(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
 }
 
 /// Percent-encodes what is not unreserved (RFC 3986, 2.3), but `+`, which was not decoded.
-fn encoded(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn encoded(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     for byte in bytes {
         if byte.is_ascii_alphanumeric() || b"-._~+".contains(byte) {

@@ -115,3 +115,47 @@ fn another_statement_is_another_call_whatever_its_secret() {
         assert!(book.find(&call(Protocol::Postgres, vec![query(other)], "")).is_err(), "{other}");
     }
 }
+
+#[test]
+fn a_difference_is_shown_where_it_is() {
+    let bind = |text: &str, value: &str| {
+        let length = (value.len() as u32).to_be_bytes();
+        vec![postgres(b'B', &[b"\0", text.as_bytes(), b"\0\0\0\0\x01", &length, value.as_bytes(), b"\0\0"])]
+    };
+    let columns = "a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac";
+    let insert = |end: &str| vec![query(&format!("INSERT INTO t ({columns}) VALUES ('{end}')"))];
+    let token = "s3cr3t-1-abcdef0123456789";
+    let stand_in = "redacted-965b42bec7d5b7f0";
+    let hint = "`redacted-` stands for a secret that the recording has otherwise: record again with `--keep-secrets`, or, over \
+                HTTP, declare what differs as `noise`";
+    let secret = |end: &str| vec![query(&format!("UPDATE u SET password = 'x', n = {end}"))];
+    let long = "a".repeat(50);
+    let told = |recorded: &str, asked: &str| format!("message 1: recorded `{recorded}`, asked `{asked}`");
+    let cases = [
+        (insert("one"), insert("three"), vec![told("...a, ab, ac) VALUES ('one')", "...a, ab, ac) VALUES ('three')")]),
+        (bind("SELECT $1", &long), bind("SELECT $1", "b"), vec![told(&format!("SELECT $1 {long}"), "SELECT $1 b")]),
+        (
+            secret("1"),
+            secret("22"),
+            vec![told("UPDATE u SET password = '[redacted]', n = 1", "UPDATE u SET password = '[redacted]', n = 22")],
+        ),
+        (
+            vec![query("A\nB")],
+            vec![query("A\n\nB")],
+            vec![format!(
+                "message 1: recorded 4 bytes, asked 5; from byte 2 on {}",
+                r"recorded `A\nB\u{0}`, asked `A\n\nB\u{0}`"
+            )],
+        ),
+        (
+            vec![query(&format!("SELECT '{token}'"))],
+            vec![query(&format!("SELECT '{stand_in}'"))],
+            vec![told(&format!("SELECT '{token}'"), &format!("SELECT '{stand_in}'")), hint.to_owned()],
+        ),
+    ];
+    for (recorded, asked, expected) in cases {
+        let book = Book::new(vec![call(Protocol::Postgres, recorded, "")], Noise::default());
+        let missed = book.find(&call(Protocol::Postgres, asked, "")).unwrap_err();
+        assert_eq!(missed.closest.unwrap().differences, expected);
+    }
+}
