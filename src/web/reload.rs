@@ -90,7 +90,10 @@ fn apply(first: &[TokenEntry], now: &[TokenEntry], tenants: &[Arc<Tenant>]) {
         match first.iter().find(|known| known.name == entry.name) {
             None => tracing::warn!("`{}` is new, and is served after a restart", entry.name),
             Some(known) if !known.differs_by_token_only(entry) => {
-                tracing::warn!("what the line of `{}` says beside its token holds after a restart", entry.name);
+                tracing::warn!(
+                    "what the line of `{}` says beside its token holds after a restart; its old directories, tools and limits stay until then",
+                    entry.name
+                );
             }
             Some(_) => {}
         }

@@ -1,7 +1,7 @@
 //! `--token-file` and `--tls-key` below an allowed directory: hidden from every tool and program, or no server.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::PermissionsExt;
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -89,6 +89,8 @@ fn a_file_that_was_put_in_the_place_of_the_tokens_is_not_taken() {
     let new = token(&tree, &["alice", "--own", &format!("{}:rw", tree.text("alice"))]);
     fs::rename(tree.path("tokens.jsonl"), &path).unwrap();
     assert_eq!(ask("read_file", json!({"path": path}))["error"]["code"], -32001);
+    let found = ask("search_files", json!({"path": tree.text("alice"), "pattern": "sha256"})).to_string();
+    assert!(!found.contains("tokens.jsonl") && !found.contains("error"), "{found}");
     // The kernel has taken the cover away: this is why it is not taken.
     let reply = ask("execute_command", json!({"command": format!("wc -l < {path}")}));
     assert_eq!(reply["result"]["structuredContent"]["stdout"], "1\n", "{reply}");
@@ -110,10 +112,10 @@ fn an_agent_neither_reads_nor_changes_the_key_of_the_certificate() {
     let (cert, key) = (tree.text("cert.pem"), tree.text("work/key.pem"));
     let work = format!("{}:rw", tree.text("work"));
     let flags = ["--stdio", "--allow", &work, "--tls-cert", &cert, "--tls-key", &key, "--sandbox", "namespaces"];
+    fs::set_permissions(&key, PermissionsExt::from_mode(0o644)).unwrap();
     let open = refused(&tree, &flags);
     let expected =
         format!("replay: others may use the key `{key}` (mode 0644); take that away with chmod 640, or 600\n");
-    fs::set_permissions(&key, PermissionsExt::from_mode(0o644)).unwrap();
     assert_eq!(open, expected);
     fs::set_permissions(&key, PermissionsExt::from_mode(0o640)).unwrap();
     let mut command = command(&tree, &flags);
