@@ -6,7 +6,9 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::cli::HealthArgs;
 use crate::config;
+use crate::limits::MAX_KEPT_NAME_BYTES;
 use crate::outbound::{Question, Target, ask};
+use crate::text::escape::show;
 
 /// Fails, with the reason, unless the server says that it is well.
 pub fn check(args: &HealthArgs) -> Result<()> {
@@ -18,8 +20,34 @@ pub fn check(args: &HealthArgs) -> Result<()> {
     let question = Question { method: "GET", headers: "Accept: application/json\r\n", body: b"" };
     let deadline = Instant::now() + Duration::from_secs(args.timeout_secs);
     let answer = ask(&target, trust.as_ref(), question, deadline)?;
-    if answer.status != 200 {
-        bail!("`{}` answers with {}", args.url, answer.status);
+    match answer.status {
+        200 => Ok(()),
+        401 => bail!(
+            "`{}` answers with 401: it needs a token; ask /health, which needs none (a URL without a path)",
+            args.url
+        ),
+        status => {
+            let state = state(&answer.body).map(|state| format!(": {state}")).unwrap_or_default();
+            bail!("`{}` answers with {status}{state}", args.url)
+        }
     }
-    Ok(())
+}
+
+/// What the body says of the server, such as `failing`.
+fn state(body: &[u8]) -> Option<String> {
+    let body: serde_json::Value = serde_json::from_slice(body).ok()?;
+    let state = body.get("status")?.as_str()?;
+    Some(show(state.as_bytes()[..state.floor_char_boundary(MAX_KEPT_NAME_BYTES)].as_ref()).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn the_state_is_what_the_body_says() {
+        let cases = [&b"{\"status\":\"failing\"}"[..], b"{\"status\":\"\x1b\"}", b"{\"status\":1}", b"<html>", b""];
+        assert_eq!(cases.map(state), [Some("failing".to_owned()), None, None, None, None]);
+    }
 }

@@ -31,6 +31,7 @@ pub mod python;
 pub mod record;
 pub mod sandbox;
 pub mod search;
+pub mod secrets;
 pub mod server;
 pub mod start;
 pub mod telemetry;

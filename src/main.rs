@@ -228,10 +228,10 @@ fn serve_http(config: Config, cli: &Cli) -> Result<ExitCode> {
     raise_open_files();
     let tracer = tracer(cli)?;
     let log = audit::open(&cli.audit)?.map(Arc::new);
-    let config = &hiding(config, log.as_deref());
-    let servers = web::prepare(cli, config, observers(log.as_ref()), tracer.clone())?;
+    let mut config = hiding(config, log.as_deref());
+    let servers = web::prepare(cli, &mut config, observers(log.as_ref()), tracer.clone())?;
     if let Some(log) = &log {
-        log.start(&audit::Started { serves: servers.address()?, servers: servers.named(), config })?;
+        log.start(&audit::Started { serves: servers.address()?, servers: servers.named(), config: &config })?;
     }
     let own_wall = servers.wall_in();
     announce(&servers.named(), &own_wall);

@@ -26,6 +26,7 @@ use crate::limits::{
     MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS, RESERVED_OPEN_FILES,
 };
 use crate::notify::Notifier;
+use crate::secrets::{Reach, Secrets};
 use crate::server::{Ledger, Observer, Recent, Server, Service, Session, Traced, Way};
 use crate::start;
 use crate::telemetry::Tracer;
@@ -52,16 +53,20 @@ pub struct Servers {
 }
 
 /// Binds the address and starts a server for each token; all that this process could not do any more inside its walls. Calls
-/// are told to these observers, and then to who looks on over HTTP; spans of requests are made by `tracer`.
+/// are told to these observers, and then to who looks on over HTTP; spans of requests are made by `tracer`. The files with
+/// secrets that the command line names are added to what is hidden.
 pub fn prepare(
     cli: &Cli,
-    config: &Config,
+    config: &mut Config,
     mut observers: Vec<Arc<dyn Observer>>,
     tracer: Option<Arc<Tracer>>,
 ) -> Result<Servers> {
     let address = cli.http.http.context("--http names no address")?;
     let HttpConfig { mut settings, tokens, tenant: mut limits, manager, .. } =
         HttpConfig::resolve(address, &cli.http, &cli.options)?;
+    let secrets = Secrets::open(&cli.http)?;
+    config.hidden.extend(secrets.hidden());
+    let config = &*config;
     let listener = listen(address)?;
     settings.max_connections = connections(settings.max_connections);
     limits.max_connections = share(settings.max_connections);
@@ -101,7 +106,11 @@ pub fn prepare(
         Notifier::nobody()
     });
     settings.tracer = tracer;
-    settings.again = reload::start(&cli.http, tokens, tenants.clone(), settings.tls.clone())?;
+    let system = config.sandbox.system.iter().map(|seen| seen.path.clone());
+    let reach = Reach::of(cores.iter().map(|server| server.services()), system);
+    secrets.kept_from(&reach)?;
+    let files = reload::Files { args: cli.http.clone(), secrets, reach };
+    settings.again = reload::start(files, tokens, tenants.clone(), settings.tls.clone())?;
     let limits = config.client_limits;
     Ok(Servers { listener, settings, tenants, recent, ledger, cores, limits, manager })
 }

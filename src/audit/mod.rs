@@ -1,14 +1,13 @@
 //! `--audit` and `replay audit`: one line for each call in a file whose lines are chained by hashes, and what reads it.
 //!
 //! `chain` is the format; `entry` makes lines of calls; `log` is an observer of the ledger, and `writing` what it writes to;
-//! `opening` and `place` see to it that nobody else changes the file and no agent reaches it; `verify` and `show` read it.
+//! `opening` sees to it that nobody else changes the file (and `secrets`, that no agent reaches it); `verify` and `show` read it.
 
 mod chain;
 mod entry;
 mod lines;
 mod log;
 mod opening;
-mod place;
 mod show;
 mod start;
 #[cfg(test)]
@@ -36,7 +35,7 @@ pub fn open(args: &AuditArgs) -> Result<Option<AuditLog>> {
     let Some(path) = &args.audit else { return Ok(None) };
     let key = args.audit_key.as_deref();
     let (hasher, file) = hasher(key)?;
-    let hidden = key.zip(file).map(|(path, file)| opening::identity(path, &file)).transpose();
+    let hidden = key.zip(file).map(|(path, file)| crate::secrets::identity(path, &file)).transpose();
     let hidden = hidden.context("--audit-key")?;
     let log = AuditLog::open(path, key.map(|key| (key, hidden)), hasher)
         .with_context(|| format!("--audit `{}`", path.display()))?;

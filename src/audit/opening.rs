@@ -11,6 +11,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::io::Errno;
 
 use crate::policy::Hidden;
+use crate::secrets::identity;
 
 /// Opens the log, which is made if there is none, and takes its lock. Where it is and which file.
 ///
@@ -44,50 +45,6 @@ pub fn log(path: &Path) -> Result<(File, Hidden)> {
     Ok((file, identity))
 }
 
-/// Where an open regular file is and which one it is. Fails if it has more than one name, or if others may put another one in
-/// its place.
-pub fn identity(path: &Path, file: &File) -> Result<Hidden> {
-    let known = file.metadata().context("it cannot be looked at")?;
-    if known.nlink() != 1 {
-        bail!(
-            "it has {} names (hard links), and an agent may reach it by another one; give a file with one",
-            known.nlink()
-        );
-    }
-    let spelt = std::path::absolute(path).context("it has no place")?;
-    let real = std::fs::canonicalize(&spelt).context("it cannot be found")?;
-    let id = (known.dev(), known.ino());
-    if !leads_to(&real, id) {
-        bail!("another file took its name while it was opened");
-    }
-    for (above, dir) in real.ancestors().skip(1).enumerate() {
-        let known = std::fs::metadata(dir).with_context(|| format!("`{}` cannot be looked at", dir.display()))?;
-        // Above its own one a group of the system's is trusted: /var/log belongs to `syslog` on some.
-        if others_may_change(known.mode(), known.gid(), above == 0) {
-            bail!(
-                "others may put another file in its place: they may write to `{}` (mode {:04o}); take that away with chmod \
-                 go-w, or choose another directory",
-                dir.display(),
-                known.mode() & 0o7777
-            );
-        }
-    }
-    Ok(Hidden { path: real, id })
-}
-
-/// Whether this is the name of that file (device and inode), and no link to it.
-pub fn leads_to(path: &Path, id: (u64, u64)) -> bool {
-    rustix::fs::lstat(path).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == id)
-}
-
-/// Whether a directory of this mode and group lets others rename what is in it. In a sticky one they cannot; a group, if that
-/// counts, is no others if it is root's, or the private one that many systems give each user (its number is the user's).
-fn others_may_change(mode: u32, group: u32, group_counts: bool) -> bool {
-    let own = rustix::process::geteuid().as_raw();
-    let by_group = group_counts && mode & 0o020 != 0 && group != 0 && group != own;
-    (mode & 0o002 != 0 || by_group) && mode & 0o1000 == 0
-}
-
 /// The directory of a file, if there is none.
 fn missing_directory(path: &Path) -> Option<PathBuf> {
     let dir = std::path::absolute(path).ok()?.parent()?.to_owned();
@@ -103,13 +60,6 @@ mod tests {
 
     #[test]
     fn a_directory_that_others_may_write_to_is_no_place() {
-        let own = rustix::process::geteuid().as_raw();
-        let other = if own == 4711 { 4712 } else { 4711 };
-        let cases =
-            [(0o755, other), (0o777, own), (0o1777, other), (0o775, own), (0o775, other), (0o1775, other), (0o770, 0)];
-        let expected = [false, true, false, false, true, false, false];
-        assert_eq!(cases.map(|(mode, group)| others_may_change(mode, group, true)), expected);
-        assert!(!others_may_change(0o775, other, false) && others_may_change(0o777, own, false));
         let dir = tempfile::tempdir().unwrap();
         let at = |path: &str| dir.path().join(path);
         std::fs::create_dir_all(at("open/sub")).unwrap();

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::lines::Lines;
 use crate::cli::{UNENDED, Wanted};
 use crate::limits::MAX_AUDIT_UNENDED;
+use crate::policy::Touch;
 use crate::text::escape::{is_unsafe, show as shown};
 
 /// What is read of a line. Members that are missing are those of another kind of line.
@@ -53,7 +54,7 @@ struct Granted {
     path: Value,
 }
 
-/// What is shown of the arguments of a call that touched no path, in characters.
+/// What is shown of the arguments of a call that touched no path, or ran a program, in characters.
 const ARGUMENTS_CHARS: usize = 80;
 /// Paths that are shown of one call.
 const PATHS: usize = 3;
@@ -62,23 +63,31 @@ const OF_PATHS: [&str; 8] = ["path", "dir", "file", "cwd", "source", "destinatio
 
 /// Prints the calls that are wanted, and without any wish also starts and ends of servers; how many lines that were. A call that
 /// began and has no end is printed where its server's part of the log ends. Whether lines are what was written is for
-/// [`super::verify`] to say. Fails if the log cannot be read, or if what is wanted makes no sense.
+/// [`super::verify`] to say. Fails if the log cannot be read, is none, or if what is wanted makes no sense.
 pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> Result<u64> {
     let since = wanted.since.as_deref().map(|text| time(text, SystemTime::now())).transpose()?;
     let mut printer = Printer { most: wanted.last.map(|last| last as usize), kept: VecDeque::new(), lines: 0, out };
     let mut begun = BTreeMap::new();
     let mut projects = HashMap::new();
     let mut lines = Lines::new(input);
-    let mut number = 0_u64;
+    let (mut number, mut is_log) = (0_u64, false);
     while let Some(line) = lines.read()? {
         number += 1;
         let Ok(mut row) = serde_json::from_slice::<Row>(&line.bytes) else {
             tracing::debug!(number, "no line of an audit log");
-            if !wanted.json {
+            // The first one may be torn; then the second makes up for it.
+            if !is_log && number > 1 {
+                bail!("line 1: it is no line of an audit log");
+            }
+            if !wanted.json && is_log {
                 printer.print(format!("(line {number} cannot be read)"))?;
             }
             continue;
         };
+        if !is_log && number > 1 && !wanted.json {
+            printer.print("(line 1 cannot be read)".to_owned())?;
+        }
+        is_log = true;
         match row.event.as_str() {
             "start" => {
                 std::mem::take(&mut begun).into_values().try_for_each(|text| printer.print(text))?;
@@ -103,6 +112,9 @@ pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> 
         } else {
             printer.print(text)?;
         }
+    }
+    if !is_log && number > 0 {
+        bail!("line 1: it is no line of an audit log");
     }
     begun.into_values().try_for_each(|text| printer.print(text))?;
     printer.end()
@@ -184,6 +196,7 @@ fn is_wanted(row: &Row, wanted: &Wanted, since: Option<SystemTime>, project: Opt
 /// Whether a call touched a path or something below it, was refused it, or asked for it in its arguments: what is not there
 /// was touched by nobody.
 fn is_about(row: &Row, asked: &Path, project: Option<&Path>) -> bool {
+    let asked = &*cleaned(asked);
     let touched = row.paths.iter().flat_map(|touched| [Some(&touched.path), touched.real.as_ref()]).flatten();
     let members = row.arguments.as_object().into_iter().flatten();
     let named = members.filter(|(name, _)| {
@@ -194,7 +207,14 @@ fn is_about(row: &Row, asked: &Path, project: Option<&Path>) -> bool {
     let named = named.flat_map(|(_, value)| value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice));
     touched.chain(named).filter_map(Value::as_str).any(|path| {
         let path = cleaned(&project.unwrap_or(Path::new("")).join(path));
-        if asked.is_absolute() { path.starts_with(asked) } else { path.ancestors().any(|above| above.ends_with(asked)) }
+        if path.is_relative() && asked.is_absolute() {
+            // The log does not hold the start of its server, and with that the directory.
+            asked.ends_with(&path)
+        } else if asked.is_absolute() {
+            path.starts_with(asked)
+        } else {
+            path.ancestors().any(|above| above.ends_with(asked))
+        }
     })
 }
 
@@ -217,13 +237,16 @@ fn table(row: &Row) -> String {
     if !matches!(row.event.as_str(), "call" | "begin") {
         return format!("{}  -- {}", safe(&at), safe(&row.event));
     }
-    let what = if row.paths.is_empty() {
+    let arguments = || {
         let arguments = row.arguments.to_string();
         let mut start: String = arguments.chars().take(ARGUMENTS_CHARS).collect();
         if start.len() < arguments.len() {
             start.push_str("...");
         }
         safe(&start)
+    };
+    let what = if row.paths.is_empty() {
+        arguments()
     } else {
         let path = |touched: &Touched| {
             let path = touched.path.as_str().map_or_else(|| Cow::Owned(touched.path.to_string()), Cow::Borrowed);
@@ -232,6 +255,10 @@ fn table(row: &Row) -> String {
         let mut paths: Vec<String> = row.paths.iter().take(PATHS).map(path).collect();
         if row.paths.len() > PATHS {
             paths.push(format!("and {} more", row.paths.len() - PATHS));
+        }
+        // What such a call did is said by its arguments, not by where.
+        if row.paths.iter().any(|touched| touched.access == Touch::Run.as_str()) {
+            paths.push(arguments());
         }
         paths.join(", ")
     };
@@ -245,6 +272,51 @@ fn table(row: &Row) -> String {
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
+
+    fn shown_of(log: &str, wanted: &Wanted) -> Result<String, String> {
+        let mut out = Vec::new();
+        let shown = show(&mut log.as_bytes(), wanted, &mut out).map_err(|error| error.to_string())?;
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text.lines().count() as u64, shown);
+        Ok(text)
+    }
+
+    #[test]
+    fn a_refusal_is_found_by_where_its_spelling_leads() {
+        let start = r#"{"at":"","event":"start","grants":[{"client":"bob","path":"/src/bob"}]}"#;
+        let line = |path: &str| {
+            format!(r#"{{"at":"","event":"call","client":"bob","paths":[{{"path":"{path}","access":"denied"}}]}}"#)
+        };
+        let found = |log: &str, asked: &str| {
+            shown_of(log, &Wanted { path: Some(asked.into()), ..Wanted::default() }).unwrap().lines().count()
+        };
+        let (climbs, other) = (line("../alice/a.txt"), line("alice/a.txt"));
+        let whole = format!("{start}\n{climbs}\n{other}\n");
+        let asked = ["/src/alice/a.txt", "/src/alice", "/src/x/../alice/a.txt", "/src/bob", "../alice/a.txt", "/a.txt"];
+        assert_eq!(asked.map(|asked| found(&whole, asked)), [1, 1, 1, 1, 2, 0]);
+        // The start is in an older file.
+        assert_eq!(["/src/alice/a.txt", "/src/b.txt"].map(|asked| found(&climbs, asked)), [1, 0]);
+    }
+
+    #[test]
+    fn a_call_that_ran_something_is_shown_with_what_that_was() {
+        let line =
+            r#"{"at":"","event":"call","arguments":{"command":"\u001b[2J"},"paths":[{"path":"/w","access":"run"}]}"#;
+        let text = shown_of(line, &Wanted::default()).unwrap();
+        assert!(text.ends_with("run /w, {\"command\":\"\\u001b[2J\"}\n"), "{text}");
+        let line = r#"{"at":"","event":"call","arguments":{"path":"/w"},"paths":[{"path":"/w","access":"list"}]}"#;
+        assert!(shown_of(line, &Wanted::default()).unwrap().ends_with("  list /w\n"));
+    }
+
+    #[test]
+    fn what_is_no_log_is_not_shown_as_one() {
+        let said = Err("line 1: it is no line of an audit log".to_owned());
+        let event = r#"{"at":"","event":"end"}"#;
+        let good = Ok("(line 1 cannot be read)\n  -- end\n".to_owned());
+        for (log, expected) in [("a\nb\nc\n", &said), ("a", &said), (&*format!("to\n{event}\n"), &good)] {
+            assert_eq!(shown_of(log, &Wanted::default()), *expected, "{log}");
+        }
+    }
 
     #[test]
     fn json_is_the_same_without_what_a_terminal_heeds() {

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::entry::{path, time};
 use super::log::AuditLog;
-use super::place::Reach;
 use crate::config::Config;
 use crate::limits::MAX_AUDIT_GRANTS;
+use crate::secrets::Reach;
 use crate::server::Server;
 
 /// What is served.

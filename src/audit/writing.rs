@@ -15,9 +15,9 @@ use sha2::{Digest as _, Sha256};
 
 use super::chain::{Hasher, Head, Link, check};
 use super::entry::{members, time};
-use super::opening::leads_to;
 use crate::limits::MAX_AUDIT_LINE_BYTES;
 use crate::policy::Hidden;
+use crate::secrets::leads_to;
 use crate::server::hex;
 
 /// Where a log has got to.

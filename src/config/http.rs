@@ -196,7 +196,14 @@ impl HttpConfig {
 pub fn encryption(args: &HttpArgs) -> Result<Option<Arc<ServerConfig>>> {
     let (Some(chain), Some(key)) = (&args.tls_cert, &args.tls_key) else { return Ok(None) };
     let read = |path: &Path| std::fs::read(path).with_context(|| format!("`{}` cannot be read", path.display()));
-    let config = server_config(&read(chain)?, &read(key)?);
+    let (chain_text, key_text) = (read(chain)?, read(key)?);
+    let mode = std::fs::metadata(key).with_context(|| format!("`{}` cannot be looked at", key.display()))?.mode();
+    // A group may read it: many systems have one for programs that serve TLS.
+    if mode & 0o027 != 0 {
+        let (key, mode) = (key.display(), mode & 0o777);
+        bail!("others may use the key `{key}` (mode {mode:04o}); take that away with chmod 640, or 600");
+    }
+    let config = server_config(&chain_text, &key_text);
     config.map(Some).with_context(|| format!("`{}` and `{}`", chain.display(), key.display()))
 }
 

@@ -306,16 +306,22 @@ fn toolsets(args: &[ToolsetArg]) -> Vec<Toolset> {
 
 /// Splits `DIR[:ro|:rw]`; only a final `:ro` or `:rw` is a suffix, any other colon belongs to the name.
 fn suffixed(here: &Path, typed: &Path) -> Result<Grant> {
+    let (path, access) = access_of(typed);
+    if path.as_os_str().is_empty() {
+        bail!("--allow `{}` names no directory", typed.display());
+    }
+    Ok(Grant { path: absolute(here, path), access })
+}
+
+/// The directory of `DIR[:ro|:rw]`, and what it may be used for.
+pub fn access_of(typed: &Path) -> (&Path, Access) {
     let bytes = typed.as_os_str().as_bytes();
     let (path, access) = match bytes.split_last_chunk::<3>() {
         Some((path, b":rw")) => (path, Access::ReadWrite),
         Some((path, b":ro")) => (path, Access::ReadOnly),
         _ => (bytes, Access::ReadOnly),
     };
-    if path.is_empty() {
-        bail!("--allow `{}` names no directory", typed.display());
-    }
-    Ok(Grant { path: absolute(here, Path::new(OsStr::from_bytes(path))), access })
+    (Path::new(OsStr::from_bytes(path)), access)
 }
 
 /// An empty path stays empty, for the policy to refuse.

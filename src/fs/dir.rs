@@ -102,9 +102,15 @@ pub(super) fn each_entry(
 
 /// Whether an entry of this directory, as the directory gives it, is hidden.
 pub(super) fn is_hidden(rules: &Rules, dir: impl AsFd, name: &[u8], inode: u64) -> bool {
-    rules.may_be_hidden(name, inode)
-        && statat(dir, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT)
-            .is_ok_and(|stat| rules.is_hidden((stat.st_dev, stat.st_ino)))
+    is_home(rules, &dir, name)
+        || rules.may_be_hidden(name, inode)
+            && statat(dir, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT)
+                .is_ok_and(|stat| rules.is_hidden((stat.st_dev, stat.st_ino)))
+}
+
+/// Whether this is where something hidden was, whatever is there now; where it cannot be known, it is.
+pub(super) fn is_home(rules: &Rules, dir: impl AsFd, name: &[u8]) -> bool {
+    rules.is_home(name, || fstat(&dir).ok().map(|stat| (stat.st_dev, stat.st_ino)))
 }
 
 /// Which version of a regular file an entry is at this moment.

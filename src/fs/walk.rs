@@ -19,7 +19,7 @@ use crate::cancel::CancelToken;
 use crate::limits::{MAX_WALK_DEPTH, MAX_WALK_OPEN_DIRS, MAX_WALK_THREADS, MAX_WALK_WAITING_BYTES, WALK_BATCH_FILES};
 use crate::policy::{Checked, Kind, Read, Rules};
 
-use super::dir::{LIST, is_hidden, open_file, version_of};
+use super::dir::{LIST, is_hidden, is_home, open_file, version_of};
 use super::dirs::reopen;
 use super::error::FsError;
 use super::ignores::Ignores;
@@ -139,7 +139,8 @@ impl Found<'_> {
         let file = open_file(self.dir, self.name())?;
         let Version { device, inode, .. } = file.version;
         // It may have got its name since the directory was listed.
-        if self.rules.is_hidden((device, inode)) { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(file) }
+        let is_hidden = self.rules.is_hidden((device, inode)) || is_home(self.rules, self.dir, self.name().as_bytes());
+        if is_hidden { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(file) }
     }
 
     /// Its metadata; a link is not followed. `None` if it is gone.

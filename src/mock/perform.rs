@@ -232,7 +232,7 @@ impl Performance<'_> {
                     other => other.to_string(),
                 };
                 let data = data.as_ref().map(|data| data.fill(&scope));
-                Err(RpcError { code: Code::Other(*code), message: text(message), data })
+                Err(RpcError { code: Code::Other(*code), message: text(message), data, is_denial: false })
             }
         }
     }

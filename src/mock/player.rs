@@ -175,6 +175,7 @@ fn outcome(entry: &Entry) -> Outcome {
             code: Code::Other(error["code"].as_i64().unwrap_or(-32603)),
             message: error["message"].as_str().unwrap_or_default().to_owned(),
             data: error.get("data").cloned(),
+            is_denial: false,
         }),
         (result, None) => Ok(Body::Raw(result.as_ref().map_or_else(|| "{}".to_owned(), Value::to_string).into())),
     }

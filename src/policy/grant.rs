@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{CWD, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, openat};
+use rustix::fs::{CWD, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, openat, stat};
 use rustix::io::Errno;
 
 use super::error::StartError;
@@ -103,6 +103,14 @@ impl Policy {
         protected.extend(places.map(|path| Protected { path, any_case: false, asked: false }));
         if let Some(rules) = Arc::get_mut(&mut policy.rules) {
             rules.protected = protected;
+            for path in hidden.iter().map(|hidden| &hidden.path) {
+                if rules.over(path).is_some()
+                    && let (Some(dir), Some(name)) = (path.parent(), path.file_name())
+                {
+                    let stat = stat(dir).map_err(|errno| failed(dir, errno))?;
+                    rules.homes.push(((stat.st_dev, stat.st_ino), name.to_owned()));
+                }
+            }
             rules.hidden = hidden.to_vec();
         }
         Ok(policy)

@@ -73,6 +73,10 @@ impl Policy {
         }
         let (root, start) = self.rules.named(&spelling.clean)?;
         let rest = &spelling.clean[start..];
+        if !self.rules.hidden.is_empty() && self.rules.hides(&self.roots[root].path().join(OsStr::from_bytes(rest))) {
+            // The walk knows what is hidden by its place as well.
+            return None;
+        }
         Some((root, if rest.is_empty() { b"." } else { rest }))
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A *place* is a true position: the canonical path of an allowed directory and real names below it, no link among them.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -22,6 +22,8 @@ pub(crate) struct Rules {
     pub(super) protected: Vec<Protected>,
     /// Each of them is protected as well.
     pub(super) hidden: Vec<Hidden>,
+    /// The directories of those in allowed directories, and their names: what has such a name there is hidden, whatever it is.
+    pub(super) homes: Vec<(Id, OsString)>,
     /// How many directories were moved to a place above a protected path. What was opened before such a move may lie
     /// elsewhere than was checked, so creating takes this for reading and such a move takes it for writing.
     era: RwLock<u64>,
@@ -133,6 +135,13 @@ impl Rules {
     pub(crate) fn may_be_hidden(&self, name: &[u8], inode: u64) -> bool {
         let names = |hidden: &Hidden| hidden.path.file_name().is_some_and(|known| known.as_bytes() == name);
         self.hidden.iter().any(|hidden| hidden.id.1 == inode || names(hidden))
+    }
+
+    /// Whether something hidden was at this name of a directory at the start: what is there now is hidden as well. `dir` says
+    /// which directory it is, and is asked only where the name is one of those.
+    pub(crate) fn is_home(&self, name: &[u8], dir: impl FnOnce() -> Option<Id>) -> bool {
+        let mut alike = self.homes.iter().filter(|(_, known)| known.as_bytes() == name).peekable();
+        alike.peek().is_some() && dir().is_none_or(|dir| alike.any(|(home, _)| *home == dir))
     }
 
     /// When a place is looked at; see [`Rules::hold`].

@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn errors_carry_code_message_and_data() {
-        let error = RpcError { code: Code::NotAllowed, message: "no\nhint: yes".into(), data: Some(json!({"a": 1})) };
+        let error = RpcError { data: Some(json!({"a": 1})), ..RpcError::new(Code::NotAllowed, "no\nhint: yes") };
         let expected = json!({"jsonrpc": "2.0", "id": null,
             "error": {"code": -32001, "message": "no\nhint: yes", "data": {"a": 1}}});
         assert_eq!(rendered(&Err(error), Revision::V2025_06_18), expected);

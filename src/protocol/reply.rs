@@ -91,12 +91,14 @@ pub struct RpcError {
     pub message: String,
     /// Anything a program can use.
     pub data: Option<Value>,
+    /// Whether it is for want of a right, whatever its code. Not sent.
+    pub is_denial: bool,
 }
 
 impl RpcError {
     /// An error without data.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), data: None }
+        Self { code, message: message.into(), data: None, is_denial: false }
     }
 }
 

@@ -56,7 +56,8 @@ impl Registry {
         }
         if let Some((_, reason)) = self.absent.iter().find(|(absent, _)| absent == name) {
             let code = if *reason == READ_ONLY { Code::NotAllowed } else { Code::InvalidParams };
-            return Err(RpcError::new(code, format!("the tool `{name}` is not served: {reason}")));
+            let message = format!("the tool `{name}` is not served: {reason}");
+            return Err(RpcError { is_denial: true, ..RpcError::new(code, message) });
         }
         let nearest = self
             .iter()

@@ -7,33 +7,58 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use anyhow::{Context as _, Result};
+use tokio_rustls::rustls::ServerConfig;
 
 use crate::cli::HttpArgs;
 use crate::config::{TokenEntry, encryption, tokens};
+use crate::secrets::{Reach, Secrets};
 use crate::transport::http::{Encryption, Tenant};
+
+/// The files that are read again.
+pub struct Files {
+    /// What names them.
+    pub args: HttpArgs,
+    /// Which they were at the start.
+    pub secrets: Secrets,
+    /// What agents may reach.
+    pub reach: Reach,
+}
+
+impl Files {
+    fn tokens(&self) -> Result<Vec<TokenEntry>> {
+        let read = tokens(&self.args)?;
+        self.secrets.check("--token-file", &self.reach)?;
+        Ok(read)
+    }
+
+    fn encryption(&self) -> Result<Option<Arc<ServerConfig>>> {
+        let read = encryption(&self.args)?;
+        self.secrets.check("--tls-key", &self.reach)?;
+        Ok(read)
+    }
+}
 
 /// Starts the thread, if there are files to be read again; what tells it to do so.
 pub fn start(
-    args: &HttpArgs,
+    files: Files,
     entries: Vec<TokenEntry>,
     tenants: Vec<Arc<Tenant>>,
     tls: Option<Arc<Encryption>>,
 ) -> Result<Option<Sender<()>>> {
-    if args.token_file.is_none() && tls.is_none() {
+    if files.args.token_file.is_none() && tls.is_none() {
         return Ok(None);
     }
     let (sender, receiver) = channel();
-    let args = args.clone();
     let run = move || {
         while receiver.recv().is_ok() {
-            if args.token_file.is_some() {
-                match tokens(&args) {
+            if files.args.token_file.is_some() {
+                match files.tokens() {
                     Ok(now) => apply(&entries, &now, &tenants),
                     Err(error) => tracing::error!("the tokens stay as they are: {error:#}"),
                 }
             }
             if let Some(tls) = &tls {
-                match encryption(&args) {
+                match files.encryption() {
                     Ok(Some(config)) => {
                         tls.replace(config);
                         tracing::info!(
@@ -65,7 +90,10 @@ fn apply(first: &[TokenEntry], now: &[TokenEntry], tenants: &[Arc<Tenant>]) {
         match first.iter().find(|known| known.name == entry.name) {
             None => tracing::warn!("`{}` is new, and is served after a restart", entry.name),
             Some(known) if !known.differs_by_token_only(entry) => {
-                tracing::warn!("what the line of `{}` says beside its token holds after a restart", entry.name);
+                tracing::warn!(
+                    "what the line of `{}` says beside its token holds after a restart; its old directories, tools and limits stay until then",
+                    entry.name
+                );
             }
             Some(_) => {}
         }

@@ -14,7 +14,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::cli::{NewToken, ToolsetArg};
-use crate::config::{TokenEntry, entries};
+use crate::config::{TokenEntry, access_of, entries};
 
 /// A new token, and the line for the file below it, unless that is in the file already.
 pub fn new_token(asked: &NewToken) -> Result<String> {
@@ -37,6 +37,18 @@ pub fn new_token(asked: &NewToken) -> Result<String> {
         ..TokenEntry::of(&asked.name, &token)
     };
     entry.check()?;
+    for own in &asked.own {
+        // A directory may be made before the server starts.
+        let (dir, _) = access_of(own);
+        if !dir.is_dir() {
+            // Writing to stderr may fail; the token is what counts.
+            let _ = writeln!(
+                std::io::stderr(),
+                "replay: `{}` is no directory yet; the server starts only with it",
+                dir.display()
+            );
+        }
+    }
     let line = serde_json::to_string(&entry)?;
     match &asked.file {
         None => Ok(format!("{token}\n{line}\n")),
@@ -59,6 +71,14 @@ fn append(path: &Path, line: &str) -> Result<()> {
     file.read_to_string(&mut text).context("it cannot be read")?;
     let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     let more = format!("{gap}{line}\n");
+    let others = if text.trim().is_empty() { Vec::new() } else { entries(&text)? };
+    let new: TokenEntry = serde_json::from_str(line)?;
+    if let Some(known) = others.iter().find(|other| other.name == new.name) {
+        let number =
+            text.lines().position(|line| serde_json::from_str::<TokenEntry>(line).is_ok_and(|at| at == *known));
+        let number = number.map(|index| format!("line {} ", index + 1)).unwrap_or_default();
+        bail!("{number}is that of `{}` already; take it away first, or choose another name", new.name);
+    }
     entries(&(text + &more))?;
     file.write_all(more.as_bytes()).context("it cannot be written")
 }
@@ -103,7 +123,10 @@ mod tests {
         assert_eq!(entries(&text).unwrap(), [of("alice", &first), of("bob", &second)]);
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let fault = format!("{:#}", new_token(&asked("alice", &path)).unwrap_err());
-        assert!(fault.ends_with("line 3: there is another line with the name or the token of `alice`"), "{fault}");
+        assert!(
+            fault.ends_with("line 1 is that of `alice` already; take it away first, or choose another name"),
+            "{fault}"
+        );
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     }
 }

@@ -12,6 +12,7 @@ mod pages;
 mod reload;
 mod revisions;
 mod safety;
+mod secrets;
 mod slow;
 mod tenants;
 mod websocket;

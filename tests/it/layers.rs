@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: [&[&str]; 12] = [
     &[
         "main", "audit", "caller", "cli", "config", "docs", "health", "oneshot", "probe", "bench", "start", "inspect",
-        "mocking", "notify", "proxy", "watch", "web",
+        "mocking", "notify", "proxy", "secrets", "watch", "web",
     ],
     &["transport"],
     &["mock"],

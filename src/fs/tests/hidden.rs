@@ -73,6 +73,25 @@ fn nothing_is_done_with_it_at_its_place() {
 }
 
 #[test]
+fn what_takes_its_place_is_hidden_as_well() {
+    let tree = Fixture::new();
+    let policy = hiding(&tree);
+    std::fs::write(tree.at("A/new"), "new").unwrap();
+    // Or its inode number is that of the next file.
+    let _first = std::fs::File::open(tree.at("A/sub/log")).unwrap();
+    std::fs::rename(tree.at("A/new"), tree.at("A/sub/log")).unwrap();
+    tree.link("A/link", "sub/log");
+    assert_eq!(denied(&policy, &tree.at("A/sub/log")), [true; 6]);
+    assert_eq!(denied(&policy, &tree.at("A/sub/../sub/log")), [true; 6]);
+    assert_eq!(denied(&policy, &tree.at("A/link")), [true, true, true, false, false, true]);
+    assert!(!listed(&policy, &tree.at("A/sub")).contains(&"log".to_owned()));
+    // The same name in another directory is anybody's.
+    std::fs::write(tree.at("A/log"), "").unwrap();
+    assert_eq!(denied(&policy, &tree.at("A/log")), [false; 6]);
+    assert!(listed(&policy, &tree.at("A")).contains(&"log".to_owned()));
+}
+
+#[test]
 fn it_is_known_by_any_other_name() {
     let tree = Fixture::new();
     let policy = hiding(&tree);

@@ -9,7 +9,7 @@ pub enum Ending {
     Ok,
     /// It said why it did not.
     Failed,
-    /// It wanted what the agent may not have.
+    /// It wanted what the agent may not have, be it a tool.
     Denied,
     /// There is no such tool, or its arguments are wrong.
     Invalid,
@@ -57,6 +57,7 @@ impl Ending {
         }
         let Some(outcome) = outcome else { return Self::Silent };
         match (code(outcome), outcome) {
+            (_, Err(error)) if error.is_denial => Self::Denied,
             (Some(Code::NotAllowed | Code::ToolDenied), _) => Self::Denied,
             (Some(Code::InvalidParams), _) => Self::Invalid,
             (Some(_), _) | (None, Err(_)) => Self::Failed,

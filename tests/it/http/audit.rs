@@ -52,3 +52,31 @@ fn a_line_names_whose_token_it_was() {
     assert_eq!(whole(), (503, "{\"status\":\"failing\"}".to_owned()));
     assert_eq!(read(&pair.alice, "alice/a.txt", &[]).json()["error"]["code"], -32603);
 }
+
+#[test]
+fn a_tool_that_a_token_does_not_have_is_denied() {
+    let tree = Tree::new();
+    tree.dir("logs");
+    let log = tree.text("logs/audit.jsonl");
+    let pair = pair_on(tree, &["--sandbox", "namespaces", "--audit", &log]);
+    let ask = |tool: &str| {
+        pair.ask(&pair.bob, &call(1, tool, &json!({"command": "true"})), &[]).json()["error"]["code"].clone()
+    };
+    assert_eq!(["execute_command", "no_such_tool"].map(ask), [json!(-32602), json!(-32602)]);
+    let text = std::fs::read_to_string(&log).unwrap();
+    let lines = text.lines().skip(1).map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let lines: Vec<_> = lines.map(|line| (line["outcome"].clone(), line["code"].clone())).collect();
+    assert_eq!(lines, [(json!("denied"), json!(-32602)), (json!("invalid"), json!(-32602))]);
+    let page = pair.server.ask("GET", "/metrics", &[("Authorization", &pair.alice)], b"").text();
+    assert!(page.contains("tenant=\"bob\"") && page.contains("outcome=\"denied\"} 1\n"), "{page}");
+    let health = |path: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_replay"));
+        let output = command.args(["health", &format!("http://{}{path}", pair.server.address)]).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (status, said) = health("/metrics");
+    assert!(status == Some(1) && said.contains("answers with 401: it needs a token; ask /health"), "{said}");
+    std::fs::remove_file(&log).unwrap();
+    let (status, said) = health("");
+    assert!(status == Some(1) && said.ends_with("answers with 503: failing\n"), "{said}");
+}

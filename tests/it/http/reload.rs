@@ -1,5 +1,6 @@
 //! SIGHUP: tokens and certificates are read again while the server runs.
 
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
 use std::time::Instant;
 
@@ -15,7 +16,7 @@ use crate::tree::Tree;
 
 /// Sends the signal, and waits until this was said once more.
 #[track_caller]
-fn reload(server: &Server, said: &str) {
+pub fn reload(server: &Server, said: &str) {
     let count = |log: &str| log.matches(said).count();
     let before = count(&server.log());
     kill_process(Pid::from_raw(server.pid().cast_signed()).unwrap(), Signal::HUP).unwrap();
@@ -65,6 +66,7 @@ fn a_certificate_is_replaced() {
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         std::fs::write(tree.path(cert), made.cert.pem()).unwrap();
         std::fs::write(tree.path(key), made.signing_key.serialize_pem()).unwrap();
+        std::fs::set_permissions(tree.path(key), PermissionsExt::from_mode(0o600)).unwrap();
     };
     tree.dir("work");
     make("cert.pem", "key.pem");

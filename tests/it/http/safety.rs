@@ -266,6 +266,9 @@ fn with_a_certificate_only_tls_is_spoken() {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     tree.file("cert.pem", made.cert.pem()).file("key.pem", made.signing_key.serialize_pem()).dir("work");
     let (cert, key) = (tree.text("cert.pem"), tree.text("key.pem"));
+    for file in [&cert, &key] {
+        std::fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    }
     let tls = ["--allow", "work", "--tools", "files", "--tls-cert", &cert, "--tls-key", &key];
     let server = Server::start(&tree, &tls);
     let mut roots = RootCertStore::empty();

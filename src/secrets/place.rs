@@ -1,10 +1,10 @@
-//! Whether an agent could reach a file, by any name: then it is no place for an audit log.
+//! Whether an agent could reach a file, by any name: then it is no place for an audit log, or for secrets.
 //!
 //! Outside everything that the file tools and commands see, what keeps the agent inside its directories keeps it away from
 //! the log too. Below an allowed directory the log is hidden: `policy` denies it, and a mount covers it for commands
 //! (`sandbox/hidden`). Both know it by its true path, so there must be no other: what is compared is which directory
 //! something is and where it lies on its filesystem, not what it is called.
-#![expect(clippy::disallowed_methods, reason = "the log is the operator's file, named on the command line")]
+#![expect(clippy::disallowed_methods, reason = "files of the operator's, named on the command line")]
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -52,6 +52,16 @@ impl Reach {
         reach
     }
 
+    /// Whether commands run without walls.
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Whether a true path lies below an allowed directory.
+    pub fn covers(&self, real: &Path) -> bool {
+        self.roots.iter().any(|root| real.starts_with(root))
+    }
+
     /// Fails, with the way out, if the file named by `flag` could be reached by an agent, or by another way than its true
     /// path below an allowed directory, where it is hidden.
     pub fn keeps_out(&self, flag: &str, path: &Path) -> Result<()> {
@@ -78,7 +88,7 @@ impl Reach {
                 real.display()
             );
         }
-        let is_below_root = self.roots.iter().any(|root| real.starts_with(root));
+        let is_below_root = self.covers(&real);
         if is_below_root && self.shows_all {
             bail!(
                 "{flag} `{name}` lies below an allowed directory, and cannot be hidden from commands there; put it elsewhere, \

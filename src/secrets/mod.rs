@@ -1,0 +1,101 @@
+//! Files of the operator's that no agent may read or change: where they lie, and whether they are still the same ones.
+//!
+//! Outside everything that agents reach, nothing has to be done for them. Below an allowed directory such a file is hidden
+//! ([`crate::policy::Hidden`]), by its place and as the file that it was at the start: a file that is put in its place later is
+//! denied by the file tools, and commands find it there, as the kernel takes away what is mounted over a file whose name
+//! another one takes (`rename(2)` in another mount namespace). So what is read again must be the same file.
+
+mod identity;
+mod place;
+
+pub use identity::{identity, leads_to};
+pub use place::Reach;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::cli::HttpArgs;
+use crate::policy::Hidden;
+
+/// A file with secrets that a flag names.
+struct Secret {
+    flag: &'static str,
+    path: PathBuf,
+    /// Which one it was at the start.
+    first: Hidden,
+    /// Keeps its inode number from being given to another file.
+    _file: File,
+}
+
+/// The files with secrets of a server over HTTP.
+pub struct Secrets(Vec<Secret>);
+
+impl Secrets {
+    /// Of these flags: the file of tokens, and the key of the certificate. Fails where others could put another file in the
+    /// place of one, and for what is no regular file and has a name; a pipe without one is nobody else's.
+    pub fn open(args: &HttpArgs) -> Result<Self> {
+        let named = [("--token-file", &args.token_file), ("--tls-key", &args.tls_key)];
+        let named = named.into_iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?)));
+        let opened = named.map(|(flag, path)| open(flag, path));
+        Ok(Self(opened.filter_map(Result::transpose).collect::<Result<_>>()?))
+    }
+
+    /// What no agent may see, should it lie in an allowed directory.
+    pub fn hidden(&self) -> impl Iterator<Item = Hidden> {
+        self.0.iter().map(|secret| secret.first.clone())
+    }
+
+    /// Fails, with the way out, where an agent could reach one of them. Where commands run without walls that is only said.
+    pub fn kept_from(&self, reach: &Reach) -> Result<()> {
+        for Secret { flag, path, .. } in &self.0 {
+            if reach.is_open() {
+                let path = path.display();
+                tracing::warn!("{flag} `{path}` cannot be kept from commands that run without walls (--sandbox off)");
+            } else {
+                reach.keeps_out(flag, path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails, with the way out, if the file of this flag could be another one than that of the operator, who may have put a
+    /// new one in its place. Asked after it was read: what is the same file now was it then.
+    pub fn check(&self, flag: &'static str, reach: &Reach) -> Result<()> {
+        let Some(secret) = self.0.iter().find(|secret| secret.flag == flag) else { return Ok(()) };
+        let path = &secret.path;
+        let now = open(flag, path)?;
+        if reach.is_open() {
+            return Ok(());
+        }
+        reach.keeps_out(flag, path)?;
+        if let Some(now) = now
+            && reach.covers(&now.first.path)
+            && now.first != secret.first
+        {
+            bail!(
+                "{flag} `{}` is another file than when the server started, and commands can read and change it, as it lies \
+                 below an allowed directory: make its secrets anew, put it elsewhere, such as below ~/.local/state, and \
+                 restart; below an allowed directory a file is to be written in place, not replaced",
+                path.display()
+            );
+        }
+        Ok(())
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "files of the operator's, named on the command line")]
+fn open(flag: &'static str, path: &Path) -> Result<Option<Secret>> {
+    let named = || format!("{flag} `{}`", path.display());
+    let file = File::open(path).with_context(named)?;
+    if !file.metadata().with_context(named)?.is_file() {
+        // As a shell names the output of a program, `<(...)`.
+        if std::fs::canonicalize(path).is_err() {
+            return Ok(None);
+        }
+        bail!("{}: it is no regular file", named());
+    }
+    let first = identity(path, &file).with_context(named)?;
+    Ok(Some(Secret { flag, path: path.to_owned(), first, _file: file }))
+}
