@@ -289,7 +289,7 @@ stdout-noise\t''"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l cassette -d 'Serve what `replay mock record` or `replay --mcp-server --record` has recorded' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l on-miss -d 'What becomes of a request that the cassette does not have: `passthrough` and `record` ask the server of --target' -r -f -a "fail\t'An error that says so'
 passthrough\t'The answer of the real server'
-record\t'The same, added to the cassette'"
+record\t'The same, kept in a new set with all of this one'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l target -d 'The command of the server behind the cassette, for /bin/sh' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l redact-env -d 'Leave out the value of this variable wherever it stands, beside those whose names look like secrets. Repeatable' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l redact -d 'Leave out what a pattern matches, and write `[NAME]` instead. Repeatable' -r
@@ -758,7 +758,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -f -a "show" -d 'Show what a mock set holds: what was called, how often, how long it took'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l timeout-secs -d 'Seconds after which the program is ended; what it called is kept' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l timeout-secs -d 'Seconds after which the program is ended; what was recorded until then is kept' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -818,8 +818,8 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l mock -d 'The mock set (default: the latest that was recorded with the same command, or else the latest)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l on-miss -d 'What becomes of a call that no recording answers: it fails, goes to the real server, or does and is kept in a new set with all of this one. What is asked on a database connection that the recording answers fails in any case' -r -f -a "fail\t'An error that says so'
 passthrough\t'The answer of the real server'
-record\t'The same, added to the cassette'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l timeout-secs -d 'Seconds after which the program is ended; what it called is kept' -r
+record\t'The same, kept in a new set with all of this one'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l timeout-secs -d 'Seconds after which the program is ended; what was recorded until then is kept' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
