@@ -220,7 +220,8 @@ fn test(
     more.extend(missed(&report));
     let is_unused = report.replayed == 0 && report.missed_count == 0;
     more.extend(sees(services, &ran, is_unused));
-    more.extend((is_unused && ran.isolation == Isolation::Strict).then(|| UNREACHED.to_owned()));
+    let was_waited_for = is_unused && !report.unused.is_empty() && ran.isolation == Isolation::Strict;
+    more.extend(was_waited_for.then(|| UNREACHED.to_owned()));
     tell(&text, &more);
     let status = status(&ran);
     Ok(if status == 0 && report.missed_count > 0 { 1 } else { status })

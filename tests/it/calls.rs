@@ -99,7 +99,7 @@ fn answer(stream: TcpStream, count: &AtomicU64) -> std::io::Result<()> {
         let body = format!("{{\"n\":{},\"path\":\"{path}\"}}", count.fetch_add(1, Ordering::SeqCst) + 1);
         write!(
             stream,
-            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nSet-Cookie: id=s3cr3t\r\nContent-Length: {}\r\n\r\n{body}",
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nSet-Cookie: sid=s3cr3t\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         )?;
     }

@@ -66,7 +66,9 @@ pub(super) fn replace(exchanges: &mut [Exchange], marks: &Marks) {
             continue;
         }
         for spelling in spellings(token, &other) {
-            exchanges.iter_mut().for_each(|exchange| everywhere(exchange, &spelling));
+            for exchange in &mut *exchanges {
+                everywhere(exchange, &spelling);
+            }
         }
     }
 }

@@ -169,10 +169,13 @@ mod tests {
         assert_eq!(places.lock().taken, 1);
         let (fourth, _leave) = places.try_take().unwrap();
         assert!(fourth.claim(&alice, None));
-        let (fifth, _leave) = places.try_take().unwrap();
-        assert!(!fifth.claim(&alice, None));
-        drop((first, fourth, fifth));
+        assert!(places.try_take().is_none());
+        drop((first, fourth));
         assert_eq!(places.lock().taken, 0);
+        // There are places, and they are not for alice.
+        let roomy = Places::new(3);
+        let seats = [(); 3].map(|()| roomy.try_take().unwrap().0);
+        assert_eq!([0, 1, 2].map(|at| seats[at].claim(&alice, None)), [true, true, false]);
     }
 
     #[tokio::test(flavor = "current_thread")]

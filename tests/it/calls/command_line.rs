@@ -239,16 +239,16 @@ fn a_set_is_shown_as_a_table_and_as_a_page() {
     tree.file("shop.py", client(&urls(&upstream, &["/a", "/a", "/<b>"])));
     assert_eq!(replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status, 0);
     let shown = replay(&tree, &["calls", "show", "shop-http"]);
-    let rows: Vec<(String, String)> = shown
+    let rows: Vec<[String; 3]> = shown
         .out
         .lines()
         .map(|line| {
             let cells: Vec<&str> = line.split_whitespace().collect();
-            (cells[2].to_owned(), cells[cells.len() - 1].replace(&upstream.url(), ""))
+            [cells[2].to_owned(), cells[3].to_owned(), cells[cells.len() - 1].to_owned()]
         })
         .collect();
-    let row = |times: &str, call: &str| (times.to_owned(), call.to_owned());
-    assert_eq!(rows, [row("times", "call"), row("2", "/a"), row("1", "/<b>")]);
+    let rows: Vec<[&str; 3]> = rows.iter().map(|row| row.each_ref().map(String::as_str)).collect();
+    assert_eq!(rows, [["status", "times", "call"], ["200", "2", "/a"], ["200", "1", "/<b>"]]);
     let page = replay(&tree, &["calls", "show", "--html", "shop-http"]).out;
     assert_eq!(
         (page.matches("<details>").count(), page.contains("/&lt;b&gt;"), page.contains("<b>\"")),
