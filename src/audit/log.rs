@@ -57,7 +57,7 @@ impl AuditLog {
     /// Opens the file, which is made if there is none, and goes on with its chain. `key` is the file of the key, with where
     /// that is if it is a regular one.
     ///
-    /// Fails for a file that is no log of this user's alone ([`opening::log`]), or whose last line is not one of this chain.
+    /// Fails for a file that is no log of this user's alone (`opening::log`), or whose last line is not one of this chain.
     pub fn open(path: &Path, key: Option<(&Path, Option<Hidden>)>, hasher: Hasher) -> Result<Self> {
         let (file, place) = opening::log(path)?;
         let writing = Writing::resume(file, place.clone(), hasher)?;
