@@ -190,7 +190,7 @@ fn one_server_has_one_log_out_of_reach() {
     tree.link(tree.path("logs"), "work/out").dir("work/open");
     std::fs::set_permissions(tree.path("work/open"), PermissionsExt::from_mode(0o777)).unwrap();
     let said = refused(&["--tools", "files", "--audit", "work/out/new"]);
-    assert!(said.contains("/work/out`, which an agent could lead elsewhere"), "{said}");
+    assert!(said.contains("work/out`, which an agent could lead elsewhere"), "{said}");
     assert!(
         refused(&["--tools", "files", "--audit", "work/open/log"]).contains("others may put another file in its place")
     );
@@ -292,7 +292,7 @@ fn a_second_mount_of_the_same_tree_is_no_way_around() {
         server.stderr()
     };
     let said = refused(&format!("'{}' '{}'", at("work/logs"), at("work/again")), "work", "work/logs/log");
-    assert!(said.contains("another way than by its own name") && said.contains("/work/again`"), "{said}");
+    assert!(said.contains("another way than by its own name") && said.contains("work/again`"), "{said}");
     // The directory that is mounted elsewhere has a name there that is not the log's.
     let said = refused(&format!("'{}' '{}'", at("disk/x/data"), at("data")), "disk", "data/logs/log");
     assert!(said.contains("lies where an agent could reach it: below") && said.contains("/disk`"), "{said}");
