@@ -1,7 +1,7 @@
 //! What it costs a program that its calls are recorded, or answered from a recording: its own clock, around its own calls.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -16,6 +16,8 @@ use crate::trees;
 const PLAIN: &str = "plain";
 const RECORDED: &str = "recorded";
 const REPLAYED: &str = "replayed";
+/// What a second hop costs by itself.
+const RELAYED: &str = "bare relay";
 const BYTES: usize = 100_000_000;
 const CALLS: usize = 500;
 
@@ -51,21 +53,26 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
     let dir = trees::fresh("calls")?;
     std::fs::write(dir.join("client.py"), CLIENT)?;
     let server = serve()?;
+    let relay = relay(server)?;
     let python = python.to_string_lossy().into_owned();
-    let work = |bytes: usize, count: usize| {
-        vec![python.clone(), "client.py".to_owned(), format!("http://{server}/{bytes}"), count.to_string()]
+    let work = |to: SocketAddr, bytes: usize, count: usize| {
+        vec![python.clone(), "client.py".to_owned(), format!("http://{to}/{bytes}"), count.to_string()]
     };
     let mut all = Vec::new();
-    for (spec, words, times) in [
-        (start, vec!["true".to_owned()], args.rounds * 3),
-        (many, work(100, CALLS), args.rounds),
-        (large, work(BYTES, 1), args.rounds),
+    for (spec, calls, times) in [
+        (start, None, args.rounds * 3),
+        (many, Some((100, CALLS)), args.rounds),
+        (large, Some((BYTES, 1)), args.rounds),
     ] {
+        let words = calls.map_or_else(|| vec!["true".to_owned()], |(bytes, count)| work(server, bytes, count));
         let mut contenders = vec![contender(PLAIN, &dir, &[], &words)];
+        if let Some((bytes, count)) = calls {
+            contenders.push(contender(RELAYED, &dir, &[], &work(relay, bytes, count)));
+        }
         contenders.push(contender(RECORDED, &dir, &["record", "--path", "sets"], &words));
         // The newest set is what was just recorded.
         let mut replayed = contender(REPLAYED, &dir, &["test", "--path", "sets"], &words);
-        if words.len() > 1 && words[2].ends_with(&BYTES.to_string()) {
+        if calls.is_some_and(|(bytes, _)| bytes == BYTES) {
             replayed = replayed.at_most(3);
         }
         contenders.push(replayed);
@@ -76,7 +83,13 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
 }
 
 fn contender(name: &'static str, dir: &Path, how: &[&str], words: &[String]) -> Contender<'static> {
-    let shown = if how.is_empty() { "PROGRAM".to_owned() } else { format!("replay calls {} -- PROGRAM", how[0]) };
+    let shown = match how.first() {
+        Some(word) => format!("replay calls {word} -- PROGRAM"),
+        None if name == RELAYED => {
+            "PROGRAM, through a relay that keeps nothing (`std::io::copy`, which splices)".to_owned()
+        }
+        None => "PROGRAM".to_owned(),
+    };
     let (dir, words) = (dir.to_path_buf(), words.to_vec());
     let how: Vec<String> = how.iter().map(|&word| word.to_owned()).collect();
     Contender::new(name, shown, move || {
@@ -110,6 +123,31 @@ fn serve() -> Result<SocketAddr> {
         }
     });
     Ok(address)
+}
+
+/// A relay to the server that looks at nothing and keeps nothing, for as long as this program runs.
+fn relay(server: SocketAddr) -> Result<SocketAddr> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            std::thread::spawn(move || drop(pass(&client, server)));
+        }
+    });
+    Ok(address)
+}
+
+fn pass(client: &TcpStream, server: SocketAddr) -> Result<()> {
+    let server = TcpStream::connect(server)?;
+    let (mut from, mut to) = (client.try_clone()?, server.try_clone()?);
+    let up = std::thread::spawn(move || {
+        std::io::copy(&mut from, &mut to).ok();
+        to.shutdown(Shutdown::Write)
+    });
+    std::io::copy(&mut &server, &mut &*client)?;
+    client.shutdown(Shutdown::Both)?;
+    drop(up.join());
+    Ok(())
 }
 
 fn answer(mut stream: TcpStream) -> Result<()> {
