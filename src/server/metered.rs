@@ -10,10 +10,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::ledger::Ending;
-use super::service::{Exchange, Outbox, Service};
-use crate::cancel::CancelToken;
-use crate::protocol::{Outcome, Request, Response};
-use crate::tools::Weight;
+use super::service::{Exchange, Service};
+use crate::protocol::Outcome;
 
 /// Upper ends of the classes of durations, in milliseconds.
 const BUCKETS_MS: [u64; 14] = [1, 5, 10, 50, 100, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 120_000, 300_000];
@@ -171,12 +169,8 @@ impl Metered {
 }
 
 impl Service for Metered {
-    fn weight(&self, request: &Request<'_>) -> Weight {
-        self.inner.weight(request)
-    }
-
-    fn is_prompt(&self) -> bool {
-        self.inner.is_prompt()
+    fn inner(&self) -> Option<&dyn Service> {
+        Some(&*self.inner)
     }
 
     fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
@@ -188,30 +182,6 @@ impl Service for Metered {
         let ending = Ending::of(outcome.as_ref(), exchange.ticket.cancel.is_cancelled());
         self.metrics.count(self.tool(exchange.request.params), ending.as_str(), begun.elapsed());
         outcome
-    }
-
-    fn served(&self, exchange: &Exchange<'_>, outcome: &Outcome) {
-        self.inner.served(exchange, outcome);
-    }
-
-    fn given_up(&self, cancel: &CancelToken) {
-        self.inner.given_up(cancel);
-    }
-
-    fn notified(&self, request: &Request<'_>) {
-        self.inner.notified(request);
-    }
-
-    fn answered(&self, response: &Response<'_>) {
-        self.inner.answered(response);
-    }
-
-    fn connected(&self, outbox: Arc<dyn Outbox>) {
-        self.inner.connected(outbox);
-    }
-
-    fn ended(&self) {
-        self.inner.ended();
     }
 }
 

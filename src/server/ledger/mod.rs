@@ -25,8 +25,7 @@ use super::service::{Exchange, ExclusiveWork, Outbox, Service};
 use crate::cancel::CancelToken;
 use crate::limits::MAX_KEPT_NAME_BYTES;
 use crate::policy::{Touched, TouchedPath};
-use crate::protocol::{Body, Code, Content, Outcome, Request, Response, Revision, RpcError};
-use crate::tools::Weight;
+use crate::protocol::{Body, Code, Content, Outcome, Revision, RpcError};
 
 /// A call whose work is about to begin.
 #[derive(Clone, Debug, PartialEq)]
@@ -261,8 +260,8 @@ impl Outbox for Overheard<'_> {
 }
 
 impl Service for Entered {
-    fn weight(&self, request: &Request<'_>) -> Weight {
-        self.inner.weight(request)
+    fn inner(&self) -> Option<&dyn Service> {
+        Some(&*self.inner)
     }
 
     fn is_prompt(&self) -> bool {
@@ -311,30 +310,10 @@ impl Service for Entered {
         }
     }
 
-    fn served(&self, exchange: &Exchange<'_>, outcome: &Outcome) {
-        self.inner.served(exchange, outcome);
-    }
-
     fn given_up(&self, cancel: &CancelToken) {
         let flight = self.lock().iter().find(|flight| flight.token.is_same(cancel)).cloned();
         // Its answer is an error whatever is said here.
         let _ = flight.map(|flight| self.tell(&flight, Ending::GaveUp, None, self.ledger.observers.len()));
         self.inner.given_up(cancel);
-    }
-
-    fn notified(&self, request: &Request<'_>) {
-        self.inner.notified(request);
-    }
-
-    fn answered(&self, response: &Response<'_>) {
-        self.inner.answered(response);
-    }
-
-    fn connected(&self, outbox: Arc<dyn Outbox>) {
-        self.inner.connected(outbox);
-    }
-
-    fn ended(&self) {
-        self.inner.ended();
     }
 }

@@ -8,8 +8,9 @@ use serde_json::json;
 use super::*;
 use crate::policy::Touch;
 use crate::policy::tests::Tree;
-use crate::protocol::{Incoming, ToolReply, parse};
+use crate::protocol::{Incoming, Request, ToolReply, parse};
 use crate::server::{Admission, Outbox, Session};
+use crate::tools::Weight;
 
 struct Nowhere;
 
