@@ -34,7 +34,7 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
         counted,
         base: None,
         goals,
-        note: "axum gives back the JSON that it got, the same call of 114 bytes; the echo answers with a file from memory; all \
+        note: "axum gives back the JSON that it got, the same call; the echo answers with a file from memory; all \
             run with two threads for bytes, on the processors that the load needs too. A reply that is no success, or of \
             another length, ends the run: there were no errors.",
     };

@@ -72,8 +72,8 @@ impl Observer for Notes {
         if self.refuses.load(SeqCst) { Err(RpcError::new(Code::Internal, "refused")) } else { Ok(()) }
     }
 
-    fn ended(&self, entry: &Entry, _reply: Option<&Outcome>) -> Result<(), RpcError> {
-        self.ended.lock().unwrap().push(entry.clone());
+    fn ended(&self, entry: &Arc<Entry>, _reply: Option<&Outcome>) -> Result<(), RpcError> {
+        self.ended.lock().unwrap().push(Entry::clone(entry));
         if self.objects.load(SeqCst) { Err(RpcError::new(Code::Internal, "objected")) } else { Ok(()) }
     }
 }

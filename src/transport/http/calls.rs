@@ -13,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::{block_in_place, spawn_blocking};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
+use super::pace::Spent;
 use super::pending::Pending;
 use super::tenant::{Place, Tenant};
 use super::upload::Message;
@@ -191,9 +192,10 @@ impl Stage {
             }
             _ => return Err(work),
         };
-        if !self.tenant.pace.is_quick(Instant::now().into_std()) || !self.tenant.service.is_prompt() {
+        if !self.tenant.service.is_prompt() {
             return Err(work);
         }
+        let Some(held) = self.tenant.pace.begin(Instant::now().into_std(), Spent::now) else { return Err(work) };
         let _turn = match queue {
             Queue::None => None,
             Queue::Calls => match place.turn_now() {
@@ -204,10 +206,9 @@ impl Stage {
         };
         let id = work.id();
         let outbox = Between { inner: &*self.outbox, aside: AtomicU64::new(0) };
-        let begun = Instant::now();
         let served = catch_unwind(AssertUnwindSafe(|| perform(&self.conversation, &outbox, work)));
-        let held = begun.elapsed().saturating_sub(Duration::from_micros(outbox.aside.into_inner()));
-        self.tenant.pace.held(held, Instant::now().into_std());
+        let aside = Duration::from_micros(outbox.aside.into_inner());
+        self.tenant.pace.end(&held, aside, Instant::now().into_std(), Spent::now);
         Ok(served.ok().flatten().map(|answer| (answer, id)))
     }
 

@@ -31,6 +31,12 @@ use crate::protocol::{Code, Id, Incoming, Meta, Mirrored, Request, Revision, Rpc
 use crate::server::{Admission, Outbox, Session, Ticket};
 use crate::transport::batch;
 
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
+
 /// Messages from this length on are looked at on a thread that nobody else needs, in bytes.
 const LARGE_BYTES: usize = 256 * 1024;
 
@@ -68,9 +74,9 @@ pub fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> 
 
 fn mirrored(headers: &HeaderMap) -> Mirrored<'_> {
     Mirrored {
-        version: single(headers, &HeaderName::from_static("mcp-protocol-version")),
-        method: single(headers, &HeaderName::from_static("mcp-method")),
-        name: single(headers, &HeaderName::from_static("mcp-name")),
+        version: single(headers, &PROTOCOL_VERSION),
+        method: single(headers, &METHOD),
+        name: single(headers, &NAME),
     }
 }
 
@@ -147,8 +153,8 @@ fn look(tenant: &Arc<Tenant>, head: &Parts, bytes: &[u8]) -> Step {
         Incoming::Refused(refusal) => bad(refusal.id.as_ref(), RpcError::new(refusal.code, refusal.message)),
         Incoming::Request(request) => match conversation(tenant, &head.headers, Some(&request)) {
             Ok((conversation, stays)) => {
-                let header = |name| single(&head.headers, &HeaderName::from_static(name));
-                let trace = header("traceparent").and_then(|it| TraceContext::parse(it, header("tracestate")));
+                let state = || single(&head.headers, &TRACE_STATE);
+                let trace = single(&head.headers, &TRACE_PARENT).and_then(|it| TraceContext::parse(it, state()));
                 admit(tenant, conversation, stays, &request, trace)
             }
             Err(step) => step,
