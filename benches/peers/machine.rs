@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 
 /// The machine in words that name no host.
 pub fn description() -> Vec<(&'static str, String)> {
@@ -45,4 +45,14 @@ pub fn memory(pid: u32, field: &str) -> Result<f64> {
         }
     }
     Ok(sum)
+}
+
+/// How long a process has worked by now, in the program and in the kernel, in seconds (`proc_pid_stat(5)`).
+pub fn processor_time(pid: u32) -> Result<f64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // The name in parentheses may hold anything; what follows it are fields from the third on.
+    let (_, fields) = stat.rsplit_once(") ").context("no such fields")?;
+    let mut ticks = fields.split(' ').skip(11).take(2).map(str::parse::<u64>);
+    let (Some(user), Some(system)) = (ticks.next(), ticks.next()) else { bail!("no such fields") };
+    Ok((user? + system?) as f64 / rustix::param::clock_ticks_per_second() as f64)
 }

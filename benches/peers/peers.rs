@@ -9,6 +9,7 @@ pub const FLOOR: &str = "floor";
 pub const NPM: &str = "npm server";
 pub const RUST: &str = "Rust peer";
 pub const ECHO: &str = "echo";
+pub const AXUM: &str = "axum";
 pub const MCPTEST: &str = "mcptest";
 pub const OFF: &str = "off";
 pub const LANDLOCK: &str = "landlock";

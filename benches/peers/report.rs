@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::args::Args;
 use crate::machine;
 use crate::peers::{REPLAY, versions};
-use crate::samples::{Cell, Goal, Row};
+use crate::samples::{Cell, Goal, Row, Unit};
 
 /// How a bound was met.
 fn verdict(ratio: f64, must: f64, excellent: f64) -> &'static str {
@@ -180,7 +180,7 @@ pub fn page(args: &Args, rows: &[Row], machine: &[(&str, String)]) -> String {
 }
 
 /// Ratios worth a bar: a row's title, a contender, and how many times it takes what the row's base takes (`replay` in
-/// most). A row that says little, since either median is far from its best round, is left to the table.
+/// most). A row that says little, since either median is far from its best round, is left to the table, as are plain numbers.
 pub fn bars(rows: &[Row]) -> Vec<(String, Vec<(String, f64)>)> {
     let says_much = |cell: &Cell| cell.median() < 3.0 * cell.min();
     let group = |row: &Row| {
@@ -191,7 +191,7 @@ pub fn bars(rows: &[Row]) -> Vec<(String, Vec<(String, f64)>)> {
         let title = format!("{} ({}: {})", row.spec.title, base.peer, row.spec.unit.show(base.median()));
         (!bars.is_empty()).then_some((title, bars))
     };
-    rows.iter().filter_map(group).collect()
+    rows.iter().filter(|row| row.spec.unit != Unit::Number).filter_map(group).collect()
 }
 
 /// What the bars are multiples of.

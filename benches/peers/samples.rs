@@ -9,6 +9,8 @@ use crate::machine;
 pub enum Unit {
     Seconds,
     Bytes,
+    /// Of anything, as it stands.
+    Number,
 }
 
 impl Unit {
@@ -20,6 +22,7 @@ impl Unit {
             Self::Seconds => format!("{value:.2} s"),
             Self::Bytes if value < 1024.0 * 1024.0 => format!("{:.1} KiB", value / 1024.0),
             Self::Bytes => format!("{:.1} MiB", value / 1024.0 / 1024.0),
+            Self::Number => format!("{value:.0}"),
         }
     }
 
@@ -27,6 +30,7 @@ impl Unit {
         match self {
             Self::Seconds => "seconds",
             Self::Bytes => "bytes",
+            Self::Number => "number",
         }
     }
 }

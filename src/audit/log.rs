@@ -208,7 +208,7 @@ impl Observer for AuditLog {
         settled
     }
 
-    fn ended(&self, entry: &Entry, reply: Option<&Outcome>) -> Result<(), RpcError> {
+    fn ended(&self, entry: &Arc<Entry>, reply: Option<&Outcome>) -> Result<(), RpcError> {
         let detail = reply.filter(|_| self.changes(&entry.call.tool)).and_then(entry::detail);
         let line = entry::call(entry, detail).map_err(|error| unwritable(&error, "what it did stands"))?;
         let mut writing = self.lock();

@@ -73,7 +73,8 @@ pub const HTTP_END_MS: u64 = 30_000;
 pub const MIN_HTTP_THREADS: usize = 2;
 /// Most of them; in between there is one for each processor.
 pub const MAX_HTTP_THREADS: usize = 8;
-/// How long one of these threads may take for a call, in milliseconds, before its tenant is served by others for a while.
+/// How long one of these threads may take for a call, in milliseconds, before its tenant is suspect, and served by others for a
+/// while if that happens again through what it asks for.
 pub const QUICK_MS: u64 = 10;
 /// How many times as long as such a call has taken.
 pub const QUICK_PAUSES: u32 = 100;

@@ -187,11 +187,20 @@ pub fn reply(outcome: &Outcome, revision: Revision) -> Value {
 }
 
 impl Service for Observed {
+    fn inner(&self) -> Option<&dyn Service> {
+        Some(&*self.inner)
+    }
+
     fn weight(&self, request: &Request<'_>) -> Weight {
         if let Some(id) = &request.id {
             lock(&self.numbers).insert(id.clone(), self.count.fetch_add(1, Relaxed) + 1);
         }
         self.inner.weight(request)
+    }
+
+    /// Who looks on may wait for a disk.
+    fn is_prompt(&self) -> bool {
+        false
     }
 
     fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
@@ -231,13 +240,5 @@ impl Service for Observed {
             *answer = answer_of(response);
         }
         self.inner.answered(response);
-    }
-
-    fn connected(&self, outbox: Arc<dyn Outbox>) {
-        self.inner.connected(outbox);
-    }
-
-    fn ended(&self) {
-        self.inner.ended();
     }
 }

@@ -100,9 +100,9 @@ impl Touched {
         CURRENT.with(|current| current.borrow().clone())
     }
 
-    /// What it holds now.
-    pub fn record(&self) -> Record {
-        self.lock().clone()
+    /// What it holds now. From then on it holds nothing but what comes later.
+    pub fn take(&self) -> Record {
+        std::mem::take(&mut *self.lock())
     }
 
     fn add(&self, path: &Path, real: Option<PathBuf>, touch: Touch) {
@@ -196,9 +196,9 @@ mod tests {
             path("/d", Touch::Run),
             path("/helped", Touch::Look),
         ];
-        assert_eq!(outer.record(), Record { paths, more: 0 });
+        assert_eq!(outer.take(), Record { paths, more: 0 });
         let led = TouchedPath { path: "/b".into(), real: Some("/real".into()), touch: Touch::Write };
-        assert_eq!(inner.record(), Record { paths: vec![led], more: 0 });
+        assert_eq!(inner.take(), Record { paths: vec![led], more: 0 });
         assert!(!is_watched());
     }
 
@@ -209,7 +209,7 @@ mod tests {
         for number in 0..MAX_TOUCHED_PATHS + 5 {
             note(Path::new(&format!("/{number}")), None, Touch::Read);
         }
-        let record = touched.record();
+        let record = touched.take();
         assert_eq!((record.paths.len(), record.more), (MAX_TOUCHED_PATHS, 5));
     }
 }

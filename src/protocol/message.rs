@@ -19,6 +19,9 @@ impl Id {
     fn parse(raw: &RawValue) -> Option<Self> {
         let text = raw.get();
         if text.starts_with('"') {
+            if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'\\') {
+                return Some(Self(text.into()));
+            }
             // Written anew, so that two spellings of one string are one id.
             let id: String = serde_json::from_str(text).ok()?;
             return Some(Self(serde_json::to_string(&id).ok()?.into()));
@@ -61,6 +64,41 @@ pub struct Request<'a> {
     pub method: Cow<'a, str>,
     /// An object, not looked into yet.
     pub params: Option<&'a RawValue>,
+    /// What a request for `tools/call` says in them; `None` for any other, and where that cannot be read.
+    pub called: Option<Called<'a>>,
+}
+
+/// What a call of a tool says.
+#[derive(Clone, Debug)]
+pub struct Called<'a> {
+    /// The name; `None` if there is none that is a string.
+    pub name: Option<Cow<'a, str>>,
+    /// Of any kind; `None` if there are none, and for `null`.
+    pub arguments: Option<&'a RawValue>,
+}
+
+impl<'a> Called<'a> {
+    fn of(params: &'a RawValue) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Params<'a> {
+            #[serde(borrow)]
+            name: Option<&'a RawValue>,
+            #[serde(borrow)]
+            arguments: Option<&'a RawValue>,
+        }
+        let params: Params<'a> = serde_json::from_str(params.get()).ok()?;
+        Some(Self { name: params.name.and_then(text), arguments: params.arguments })
+    }
+}
+
+/// The string that this is, if it is one. It is borrowed where the text holds it as it stands.
+fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let json = raw.get();
+    match json.strip_prefix('"')?.strip_suffix('"') {
+        // Whoever made the value has seen that it is a string to its end.
+        Some(inner) if memchr::memchr(b'\\', inner.as_bytes()).is_none() => Some(Cow::Borrowed(inner)),
+        _ => serde_json::from_str(json).ok().map(Cow::Owned),
+    }
 }
 
 /// An answer to a request that went the other way.
@@ -179,7 +217,7 @@ fn classify<'a>(envelope: &Envelope<'a>) -> Incoming<'a> {
         }
         return invalid("`method` is missing; a request names one, such as \"tools/list\"".to_owned());
     };
-    let Ok(method) = serde_json::from_str::<Cow<'a, str>>(method.get()) else {
+    let Some(method) = text(method) else {
         return invalid(format!("`method` is {}; it must be a string", shorten(method.get())));
     };
     let params = match envelope.params.map(|raw| (raw, raw.get().as_bytes().first())) {
@@ -187,7 +225,8 @@ fn classify<'a>(envelope: &Envelope<'a>) -> Incoming<'a> {
         Some((raw, Some(b'{'))) => Some(raw),
         Some((raw, _)) => return invalid(format!("`params` is {}; it must be an object", shorten(raw.get()))),
     };
-    Incoming::Request(Request { id, method, params })
+    let called = params.filter(|_| method == "tools/call").and_then(Called::of);
+    Incoming::Request(Request { id, method, params, called })
 }
 
 fn refuse(id: Option<Id>, code: Code, message: String) -> Incoming<'static> {
@@ -238,6 +277,36 @@ mod tests {
             assert_eq!(refusal(line), (id.map(str::to_owned), code), "{line}");
         }
         assert!(matches!(parse(b"{\"a\":\"\xff\"}"), Incoming::Refused(r) if r.code == Code::ParseError));
+    }
+
+    #[test]
+    fn what_is_called_is_borrowed_unless_it_is_escaped() {
+        let called = |params: &str| {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+            let Incoming::Request(request) = parse(line.as_bytes()) else { panic!("{line}") };
+            request.called.map(|called| {
+                let name = called.name.map(|name| (name.to_string(), matches!(name, Cow::Borrowed(_))));
+                (name, called.arguments.map(|raw| raw.get().to_owned()))
+            })
+        };
+        let some = |name: &str, is_borrowed| Some((name.to_owned(), is_borrowed));
+        assert_eq!(called(r#"{"name":"a é","arguments":[1]}"#), Some((some("a é", true), Some("[1]".to_owned()))));
+        assert_eq!(called(r#"{"name":"a\u0062\"","arguments":null}"#), Some((some("ab\"", false), None)));
+        assert_eq!(called(r#"{"name":"\ud800"}"#), Some((None, None)));
+        assert_eq!(called(r#"{"name":5,"arguments":{}}"#), Some((None, Some("{}".to_owned()))));
+        assert_eq!(called("{}"), Some((None, None)));
+        assert_eq!([called("null"), called(r#"{"name":"a","name":"b"}"#)], [None, None]);
+    }
+
+    #[test]
+    fn two_spellings_of_a_string_are_one_id() {
+        let id = |id: &str| {
+            let raw: &RawValue = serde_json::from_str(id).unwrap();
+            Id::parse(raw).map(|id| id.to_string())
+        };
+        assert_eq!(id(r#""a b""#).unwrap(), r#""a b""#);
+        assert_eq!([id(r#""\u0061\/é""#), id(r#""a/é""#)].map(Option::unwrap), [r#""a/é""#; 2]);
+        assert_eq!(id(r#""\ud800""#), None);
     }
 
     #[test]

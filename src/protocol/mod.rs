@@ -13,7 +13,7 @@ mod trace;
 pub use code::Code;
 pub use headers::Mirrored;
 pub use json::escape_into;
-pub use message::{Id, Incoming, Refusal, Request, Response, parse};
+pub use message::{Called, Id, Incoming, Refusal, Request, Response, parse};
 pub use meta::{Meta, SERVER_INFO_KEY};
 pub use render::{notification, render};
 pub use reply::{Body, Content, Outcome, RpcError, ToolReply};

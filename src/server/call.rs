@@ -1,15 +1,13 @@
 //! tools/call: finds the tool, gives it what it may reach, and says how it went in the client's terms.
 
-use serde::Deserialize;
 use serde_json::json;
-use serde_json::value::RawValue;
 
 use super::service::Outbox;
 use super::{ErrorStyle, Server};
 use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::protocol::{Body, Code, Content, Id, Outcome, Request, Revision, RpcError, ToolReply, notification};
-use crate::tools::{Context, Progress, Registry, Weight};
+use crate::tools::{Callable, Context, Progress, Registry, Weight};
 
 /// One call on its way.
 pub struct Call<'a> {
@@ -23,40 +21,31 @@ pub struct Call<'a> {
     pub progress_token: Option<&'a Id>,
 }
 
-#[derive(Deserialize)]
-struct Params<'a> {
-    #[serde(borrow)]
-    name: Option<&'a RawValue>,
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
-}
-
 /// Whether a request may hold up the thread that reads; only calls of heavy tools may not.
 pub fn weight(registry: &Registry, request: &Request<'_>) -> Weight {
     if request.method != "tools/call" {
         // Logs may be long.
         return if request.method.starts_with("resources/") { Weight::Light } else { Weight::Quick };
     }
-    let params = request.params.and_then(|raw| serde_json::from_str::<Params<'_>>(raw.get()).ok());
-    let name = params.and_then(|params| serde_json::from_str::<String>(params.name?.get()).ok());
-    name.and_then(|name| registry.find(&name).ok().map(crate::tools::Callable::weight)).unwrap_or(Weight::Light)
+    let name = request.called.as_ref().and_then(|called| called.name.as_ref());
+    name.and_then(|name| registry.get(name).map(Callable::weight)).unwrap_or(Weight::Light)
 }
 
 impl Call<'_> {
-    /// Runs the tool that `params` names.
-    pub fn run(&self, params: Option<&RawValue>, outbox: &dyn Outbox) -> Outcome {
+    /// Runs the tool that the request names.
+    pub fn run(&self, request: &Request<'_>, outbox: &dyn Outbox) -> Outcome {
         let invalid = |message: &str| Err(RpcError::new(Code::InvalidParams, message));
-        let Some(Ok(params)) = params.map(|raw| serde_json::from_str::<Params<'_>>(raw.get())) else {
+        let Some(called) = &request.called else {
             return invalid("tools/call needs `params` with a `name`, and `arguments` if the tool takes any");
         };
-        let Some(Ok(name)) = params.name.map(|raw| serde_json::from_str::<String>(raw.get())) else {
+        let Some(name) = &called.name else {
             return invalid("`name` is missing or no string; tools/list has the names");
         };
-        let arguments = params.arguments.filter(|raw| raw.get() != "null");
+        let arguments = called.arguments;
         if arguments.is_some_and(|raw| !raw.get().starts_with('{')) {
             return invalid("`arguments` must be an object");
         }
-        let tool = match self.server.registry.find(&name) {
+        let tool = match self.server.registry.find(name) {
             Ok(tool) => tool,
             // 2026-07-28 discourages the code of the contract.
             Err(error) if self.revision.is_stateless() => return Err(RpcError { code: Code::InvalidParams, ..error }),

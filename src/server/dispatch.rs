@@ -56,7 +56,7 @@ impl Server {
                     cancel: &ticket.cancel,
                     progress_token: ticket.progress_token.as_ref(),
                 };
-                call.run(request.params, outbox)
+                call.run(request, outbox)
             }
             "tools/list" => self.list_page(revision, request.params),
             "resources/list" if self.has_logs() => Ok(self.list_logs(revision)),

@@ -3,17 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use super::ledger::Ending;
-use super::service::{Exchange, Outbox, Service};
-use crate::cancel::CancelToken;
-use crate::protocol::{Outcome, Request, Response};
-use crate::tools::Weight;
+use super::service::{Exchange, Service};
+use crate::protocol::{Outcome, Request};
 
 /// Upper ends of the classes of durations, in milliseconds.
 const BUCKETS_MS: [u64; 14] = [1, 5, 10, 50, 100, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 120_000, 300_000];
@@ -25,8 +20,7 @@ const UNKNOWN: &str = "unknown";
 /// What was counted. All of it only grows.
 #[derive(Debug, Default)]
 pub struct Metrics {
-    calls: Mutex<BTreeMap<(String, &'static str), u64>>,
-    durations: Mutex<BTreeMap<String, Durations>>,
+    tools: Mutex<BTreeMap<String, Calls>>,
     /// Requests that came too fast.
     pub rate_limited: AtomicU64,
     /// Requests for which there was no place.
@@ -35,6 +29,15 @@ pub struct Metrics {
     pub received_bytes: AtomicU64,
     /// Bytes of messages that were answered.
     pub sent_bytes: AtomicU64,
+}
+
+/// The calls of one tool.
+#[derive(Debug, Default)]
+struct Calls {
+    /// How many went so.
+    outcomes: BTreeMap<&'static str, u64>,
+    /// How long they took.
+    durations: Durations,
 }
 
 /// How long the calls of one tool took.
@@ -49,14 +52,12 @@ struct Durations {
 impl Metrics {
     /// A call of this tool went so, and took so long.
     pub fn count(&self, tool: &str, outcome: &'static str, time: Duration) {
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        *calls.entry((tool.to_owned(), outcome)).or_default() += 1;
-        drop(calls);
-        let mut durations = self.durations.lock().unwrap_or_else(PoisonError::into_inner);
-        if !durations.contains_key(tool) {
-            durations.insert(tool.to_owned(), Durations::default());
+        let mut tools = self.lock();
+        if !tools.contains_key(tool) {
+            tools.insert(tool.to_owned(), Calls::default());
         }
-        let Some(durations) = durations.get_mut(tool) else { return };
+        let Some(Calls { outcomes, durations }) = tools.get_mut(tool) else { return };
+        *outcomes.entry(outcome).or_default() += 1;
         durations.count += 1;
         durations.sum += time;
         if let Some(class) = BUCKETS_MS.iter().position(|most| time <= Duration::from_millis(*most)) {
@@ -65,14 +66,13 @@ impl Metrics {
     }
 
     fn denials(&self) -> u64 {
-        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        calls.iter().filter(|((_, outcome), _)| *outcome == DENIED).map(|(_, count)| count).sum()
+        self.lock().values().filter_map(|calls| calls.outcomes.get(DENIED)).sum()
     }
 
     /// Calls by how they went, in the order of the words.
     pub fn outcomes(&self) -> BTreeMap<&'static str, u64> {
         let mut outcomes = BTreeMap::new();
-        for ((_, outcome), count) in self.calls.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        for (outcome, count) in self.lock().values().flat_map(|calls| &calls.outcomes) {
             *outcomes.entry(*outcome).or_default() += count;
         }
         outcomes
@@ -80,10 +80,12 @@ impl Metrics {
 
     /// Adds the samples, each with these labels (`name="value",` each) before its own.
     pub fn samples(&self, labels: &str, families: &mut Families) {
-        for ((tool, outcome), count) in self.calls.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        let tools = self.lock();
+        let outcomes = tools.iter().flat_map(|(tool, calls)| calls.outcomes.iter().map(move |counted| (tool, counted)));
+        for (tool, (outcome, count)) in outcomes {
             families.calls.push(format!("{{{labels}tool_name=\"{tool}\",outcome=\"{outcome}\"}} {count}"));
         }
-        for (tool, durations) in self.durations.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        for (tool, Calls { durations, .. }) in &*tools {
             let mut below = 0;
             for (most, count) in BUCKETS_MS.iter().zip(durations.classes) {
                 below += count;
@@ -95,6 +97,7 @@ impl Metrics {
             families.seconds.push(format!("_sum{{{labels}tool_name=\"{tool}\"}} {sum}"));
             families.seconds.push(format!("_count{{{labels}tool_name=\"{tool}\"}} {count}"));
         }
+        drop(tools);
         let own = labels.trim_end_matches(',');
         for (name, help, value) in [
             ("mcp_denials_total", "Calls that asked for what is not allowed.", self.denials()),
@@ -105,6 +108,10 @@ impl Metrics {
         ] {
             families.other(name, help, "counter", own, value);
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Calls>> {
+        self.tools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -159,24 +166,16 @@ impl Metered {
         Self { inner, tools, metrics }
     }
 
-    fn tool(&self, params: Option<&RawValue>) -> &str {
-        #[derive(Deserialize)]
-        struct Params {
-            name: String,
-        }
-        let named = params.and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok());
-        let known = named.and_then(|params| self.tools.iter().find(|tool| **tool == params.name));
+    fn tool(&self, request: &Request<'_>) -> &str {
+        let name = request.called.as_ref().and_then(|called| called.name.as_deref());
+        let known = name.and_then(|name| self.tools.iter().find(|tool| *tool == name));
         known.map_or(UNKNOWN, String::as_str)
     }
 }
 
 impl Service for Metered {
-    fn weight(&self, request: &Request<'_>) -> Weight {
-        self.inner.weight(request)
-    }
-
-    fn is_prompt(&self) -> bool {
-        self.inner.is_prompt()
+    fn inner(&self) -> Option<&dyn Service> {
+        Some(&*self.inner)
     }
 
     fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
@@ -186,32 +185,8 @@ impl Service for Metered {
         let begun = Instant::now();
         let outcome = self.inner.serve(exchange);
         let ending = Ending::of(outcome.as_ref(), exchange.ticket.cancel.is_cancelled());
-        self.metrics.count(self.tool(exchange.request.params), ending.as_str(), begun.elapsed());
+        self.metrics.count(self.tool(exchange.request), ending.as_str(), begun.elapsed());
         outcome
-    }
-
-    fn served(&self, exchange: &Exchange<'_>, outcome: &Outcome) {
-        self.inner.served(exchange, outcome);
-    }
-
-    fn given_up(&self, cancel: &CancelToken) {
-        self.inner.given_up(cancel);
-    }
-
-    fn notified(&self, request: &Request<'_>) {
-        self.inner.notified(request);
-    }
-
-    fn answered(&self, response: &Response<'_>) {
-        self.inner.answered(response);
-    }
-
-    fn connected(&self, outbox: Arc<dyn Outbox>) {
-        self.inner.connected(outbox);
-    }
-
-    fn ended(&self) {
-        self.inner.ended();
     }
 }
 

@@ -46,27 +46,60 @@ pub struct Exchange<'a> {
 }
 
 /// Answers requests, of any number of sessions at the same time.
+///
+/// One that stands around another says which ([`Service::inner`]), and has only those methods of its own in which it does
+/// more than to hand on what it hears.
 pub trait Service: Send + Sync {
+    /// The service that this one stands around, if it does.
+    fn inner(&self) -> Option<&dyn Service> {
+        None
+    }
     /// Whether a request may hold up the thread that reads. Asked once for each request that is admitted, in the order of
     /// arrival.
-    fn weight(&self, request: &Request<'_>) -> Weight;
+    fn weight(&self, request: &Request<'_>) -> Weight {
+        self.inner().map_or(Weight::Heavy, |inner| inner.weight(request))
+    }
     /// Whether requests of [`Weight::Quick`] wait for nothing now that may hang. Asked before such a request is served by a
     /// thread that others wait for.
     fn is_prompt(&self) -> bool {
-        false
+        self.inner().is_some_and(Service::is_prompt)
     }
     /// Answers one; `None` is silence.
     fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome>;
     /// After a request was served or has panicked, before its answer leaves.
-    fn served(&self, _exchange: &Exchange<'_>, _outcome: &Outcome) {}
+    fn served(&self, exchange: &Exchange<'_>, outcome: &Outcome) {
+        if let Some(inner) = self.inner() {
+            inner.served(exchange, outcome);
+        }
+    }
     /// The request with this token hangs in the kernel and is answered without its work, which may come back even so.
-    fn given_up(&self, _cancel: &CancelToken) {}
+    fn given_up(&self, cancel: &CancelToken) {
+        if let Some(inner) = self.inner() {
+            inner.given_up(cancel);
+        }
+    }
     /// A notification came; the session itself cancels what is to be cancelled.
-    fn notified(&self, _request: &Request<'_>) {}
+    fn notified(&self, request: &Request<'_>) {
+        if let Some(inner) = self.inner() {
+            inner.notified(request);
+        }
+    }
     /// An answer came to a request that this service has sent.
-    fn answered(&self, _response: &Response<'_>) {}
+    fn answered(&self, response: &Response<'_>) {
+        if let Some(inner) = self.inner() {
+            inner.answered(response);
+        }
+    }
     /// A client is there, which gets through `outbox` what no request asked for.
-    fn connected(&self, _outbox: Arc<dyn Outbox>) {}
+    fn connected(&self, outbox: Arc<dyn Outbox>) {
+        if let Some(inner) = self.inner() {
+            inner.connected(outbox);
+        }
+    }
     /// The client sends nothing more; what is in flight may still be answered.
-    fn ended(&self) {}
+    fn ended(&self) {
+        if let Some(inner) = self.inner() {
+            inner.ended();
+        }
+    }
 }

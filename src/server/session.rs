@@ -166,14 +166,15 @@ impl Session {
 
     /// Serves an admitted request. `None` when it was cancelled, which is answered by silence.
     pub fn serve(&self, ticket: &Ticket, request: &Request<'_>, outbox: &dyn Outbox) -> Option<Outcome> {
+        // What is logged of a request by default says itself which one it is: a span for each takes longer than a small call.
         let trace = ticket.trace.as_ref().map(|trace| tracing::field::display(&trace.parent));
-        let span = tracing::info_span!("request", id = %ticket.id, method = %request.method, trace);
+        let span = tracing::debug_span!("request", id = %ticket.id, method = %request.method, trace);
         let _entered = span.enter();
         let exchange = Exchange { session: self, ticket, request, outbox };
         ticket.cancel.begin();
         let served = catch_unwind(AssertUnwindSafe(|| self.service.serve(&exchange)));
         let outcome = served.unwrap_or_else(|_| {
-            tracing::error!("panicked");
+            tracing::error!(id = %ticket.id, method = %request.method, "panicked");
             let message =
                 "the server failed inside this request, which is its own fault; other requests are unaffected";
             Some(Err(RpcError::new(Code::Internal, message)))

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::service::{Exchange, Outbox, Service};
+use super::service::{Exchange, Service};
 use super::session::ClientInfo;
-use crate::protocol::{Body, Code, Meta, Outcome, Request, Response};
+use crate::protocol::{Body, Code, Meta, Outcome};
 use crate::telemetry::{Begun, Failure, Tracer};
-use crate::tools::Weight;
 
 /// How requests come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,12 +126,8 @@ fn end(mut span: Begun, exchange: &Exchange<'_>, outcome: Option<&Outcome>) {
 }
 
 impl Service for Traced {
-    fn weight(&self, request: &Request<'_>) -> Weight {
-        self.inner.weight(request)
-    }
-
-    fn is_prompt(&self) -> bool {
-        self.inner.is_prompt()
+    fn inner(&self) -> Option<&dyn Service> {
+        Some(&*self.inner)
     }
 
     fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
@@ -140,25 +135,5 @@ impl Service for Traced {
         let outcome = self.inner.serve(exchange);
         end(span, exchange, outcome.as_ref());
         outcome
-    }
-
-    fn served(&self, exchange: &Exchange<'_>, outcome: &Outcome) {
-        self.inner.served(exchange, outcome);
-    }
-
-    fn notified(&self, request: &Request<'_>) {
-        self.inner.notified(request);
-    }
-
-    fn answered(&self, response: &Response<'_>) {
-        self.inner.answered(response);
-    }
-
-    fn connected(&self, outbox: Arc<dyn Outbox>) {
-        self.inner.connected(outbox);
-    }
-
-    fn ended(&self) {
-        self.inner.ended();
     }
 }

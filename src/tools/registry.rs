@@ -49,9 +49,14 @@ impl Registry {
         self.tools.iter().map(AsRef::as_ref)
     }
 
-    /// The tool of this name. The error says why there is none, and names the nearest one.
+    /// The tool of this name, if there is one.
+    pub fn get(&self, name: &str) -> Option<&dyn Callable> {
+        self.iter().find(|tool| tool.name() == name)
+    }
+
+    /// The same. The error says why there is none, and names the nearest one.
     pub fn find(&self, name: &str) -> Result<&dyn Callable, RpcError> {
-        if let Some(tool) = self.iter().find(|tool| tool.name() == name) {
+        if let Some(tool) = self.get(name) {
             return Ok(tool);
         }
         if let Some((_, reason)) = self.absent.iter().find(|(absent, _)| absent == name) {

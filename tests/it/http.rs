@@ -6,6 +6,7 @@ pub mod client;
 mod differential;
 mod early;
 mod floods;
+mod leaving;
 mod operating;
 mod owned;
 mod pages;

@@ -1,17 +1,18 @@
-//! The server over HTTP: many connections that read a small file, beside an echo, and many streams that nothing is said in.
+//! The server over HTTP: many connections that read a small file, beside two echoes, and many streams that nothing is said in.
 
 use std::env;
 use std::fs;
 use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 
 use crate::args::Args;
 use crate::machine;
-use crate::peers::{ECHO, REPLAY};
+use crate::peers::{AXUM, ECHO, REPLAY};
 use crate::samples::{Contender, Goal, Row, Spec, Trial, Unit, rounds};
 use crate::trees;
 use crate::web::{WebServer, ask, is_whole, load};
@@ -33,18 +34,25 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
         counted,
         base: None,
         goals,
-        note: "the echo (benches/peers/echo.rs) answers from memory; both run with two threads for bytes, beside the load.",
+        note: "axum gives back the JSON that it got, the same call; the echo answers with a file from memory; all \
+            run with two threads for bytes, on the processors that the load needs too. A reply that is no success, or of \
+            another length, ends the run: there were no errors.",
     };
     let title = |what: &str| format!("read_file of 1 KB over HTTP, {CONNECTIONS} connections, {what}");
-    let twice = || vec![Goal::Ratio { of: ECHO, must: 2.0, excellent: 1.5 }];
+    let twice = || vec![Goal::Ratio { of: AXUM, must: 2.0, excellent: 1.5 }];
+    let flat = vec![Goal::Absolute { must: 1024.0 * KIB, excellent: 256.0 * KIB }];
     let specs = vec![
         spec(title("time for each request (its inverse is requests/s)"), Unit::Seconds, "connections", twice()),
+        spec(title("requests/s"), Unit::Number, "connections", Vec::new()),
+        spec(title("requests in all"), Unit::Number, "connections", Vec::new()),
+        spec(title("processor time of the server for each request"), Unit::Seconds, "connections", twice()),
         spec(title("p50"), Unit::Seconds, "connections", Vec::new()),
-        spec(title("p99"), Unit::Seconds, "connections", Vec::new()),
+        spec(title("p99"), Unit::Seconds, "connections", twice()),
         spec(title("memory that it takes more than idle"), Unit::Bytes, "connections", Vec::new()),
+        spec(title("memory that it takes more than after a quarter of the time"), Unit::Bytes, "connections", flat),
     ];
     let length = Duration::from_secs(args.seconds);
-    let contenders = [REPLAY, ECHO].map(|who| {
+    let contenders = [REPLAY, AXUM, ECHO].map(|who| {
         let dir = dir.clone();
         Contender::new(who, how(who), move || loaded(&mut command(who, &dir)?, length))
     });
@@ -63,6 +71,7 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
 fn how(who: &str) -> &'static str {
     match who {
         REPLAY => "replay --mcp-server --http 127.0.0.1:0 --allow DIR --sandbox off --rate-limit 0",
+        AXUM => "axum that gives JSON back as a value (benches/peers/json_echo.rs)",
         _ => "hyper that parses a message and answers from memory (benches/peers/echo.rs)",
     }
 }
@@ -70,7 +79,11 @@ fn how(who: &str) -> &'static str {
 fn command(who: &str, dir: &std::path::Path) -> Result<Command> {
     if who != REPLAY {
         let mut command = Command::new(env::current_exe().context("its own program is not to be found")?);
-        command.args(["--echo", &FILE_BYTES.to_string()]);
+        if who == AXUM {
+            command.arg("--json-echo");
+        } else {
+            command.args(["--echo", &FILE_BYTES.to_string()]);
+        }
         return Ok(command);
     }
     let mut command = Command::new(env!("CARGO_BIN_EXE_replay"));
@@ -85,13 +98,31 @@ fn loaded(command: &mut Command, length: Duration) -> Result<Trial> {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {"name": "read_file", "arguments": {"path": "small.txt"}}});
     let request = server.request("POST", "", &body.to_string());
-    let before = machine::memory(server.pid(), "VmRSS")?;
-    let seen = load(&server, &request, CONNECTIONS, length)?;
-    let after = machine::memory(server.pid(), "VmRSS")?;
+    let memory = || machine::memory(server.pid(), "VmRSS");
+    let (before, worked) = (memory()?, machine::processor_time(server.pid())?);
+    let (seen, early) = thread::scope(|scope| {
+        let early = scope.spawn(|| {
+            thread::sleep(length / 4);
+            memory()
+        });
+        let seen = load(&server, &request, CONNECTIONS, length);
+        (seen, early.join())
+    });
+    let (seen, early) = (seen?, early.map_err(|_| anyhow!("nobody looked at its memory"))??);
+    let (after, worked) = (memory()?, machine::processor_time(server.pid())? - worked);
     ensure!(!seen.times.is_empty(), "no request was answered in time");
     let place = |hundredth: usize| Some(seen.times[(seen.times.len() - 1) * hundredth / 100]);
-    let figures =
-        vec![Some(seen.took / seen.times.len() as f64), place(50), place(99), Some((after - before).max(0.0))];
+    let requests = seen.times.len() as f64;
+    let figures = vec![
+        Some(seen.took / requests),
+        Some(requests / seen.took),
+        Some(requests),
+        Some(worked / requests),
+        place(50),
+        place(99),
+        Some((after - before).max(0.0)),
+        Some((after - early).max(0.0)),
+    ];
     Ok(Trial { figures, count: CONNECTIONS as u64, bytes: seen.reply as u64 })
 }
 

@@ -14,9 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqC
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 pub use arguments::hex;
 pub use ending::Ending;
@@ -25,8 +23,7 @@ use super::service::{Exchange, ExclusiveWork, Outbox, Service};
 use crate::cancel::CancelToken;
 use crate::limits::MAX_KEPT_NAME_BYTES;
 use crate::policy::{Touched, TouchedPath};
-use crate::protocol::{Body, Code, Content, Outcome, Request, Response, Revision, RpcError};
-use crate::tools::Weight;
+use crate::protocol::{Body, Code, Content, Outcome, Revision, RpcError};
 
 /// A call whose work is about to begin.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,7 +100,7 @@ pub trait Observer: Send + Sync {
     fn progressed(&self, _call: &Begun, _done: u64, _total: Option<u64>, _message: &str) {}
     /// It is over, and its reply has not left; `None` for silence, for a panic and for a call that was given up. An error
     /// takes the place of the reply.
-    fn ended(&self, entry: &Entry, reply: Option<&Outcome>) -> Result<(), RpcError>;
+    fn ended(&self, entry: &Arc<Entry>, reply: Option<&Outcome>) -> Result<(), RpcError>;
 }
 
 /// The calls of this process and who looks on.
@@ -161,17 +158,10 @@ struct Flight {
 
 impl Entered {
     fn call(&self, exchange: &Exchange<'_>) -> Begun {
-        #[derive(Deserialize)]
-        struct Params<'a> {
-            name: Option<String>,
-            #[serde(borrow)]
-            arguments: Option<&'a RawValue>,
-        }
-        let raw = exchange.request.params.map_or("", RawValue::get);
-        let params = serde_json::from_str(raw).unwrap_or(Params { name: None, arguments: None });
-        let mut tool = params.name.unwrap_or_default();
+        let called = exchange.request.called.as_ref();
+        let mut tool = called.and_then(|called| called.name.as_deref()).unwrap_or_default().to_owned();
         tool.truncate(tool.floor_char_boundary(MAX_KEPT_NAME_BYTES));
-        let (arguments, excerpts) = arguments::kept(params.arguments, self.ledger.wants_excerpts);
+        let (arguments, excerpts) = arguments::kept(called.and_then(|called| called.arguments), self.ledger.wants_excerpts);
         Begun {
             id: self.ledger.last.fetch_add(1, Relaxed) + 1,
             at: SystemTime::now(),
@@ -181,7 +171,7 @@ impl Entered {
             tool,
             arguments,
             excerpts,
-            request_bytes: raw.len() as u64,
+            request_bytes: exchange.request.params.map_or(0, |raw| raw.get().len() as u64),
             trace_id: exchange.ticket.trace.as_ref().map(|trace| trace.parent.trace_id().to_owned()),
         }
     }
@@ -191,8 +181,8 @@ impl Entered {
         if flight.told.swap(true, SeqCst) {
             return Ok(());
         }
-        let record = flight.touched.record();
-        let entry = Entry {
+        let record = flight.touched.take();
+        let entry = Arc::new(Entry {
             call: Arc::clone(&flight.call),
             outcome,
             code: reply.and_then(ending::code).map(Code::number),
@@ -200,11 +190,10 @@ impl Entered {
             paths: record.paths,
             paths_more: record.more,
             duration: flight.since.elapsed(),
-        };
-        let told = self.ledger.observers[..most].iter().map(|observer| observer.ended(&entry, reply));
+        });
         // Each hears of it, whatever the others say.
-        let told: Vec<_> = told.collect();
-        told.into_iter().collect()
+        let told = self.ledger.observers[..most].iter().map(|observer| observer.ended(&entry, reply));
+        told.fold(Ok(()), |first, told| first.and(told))
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<Flight>>> {
@@ -261,8 +250,8 @@ impl Outbox for Overheard<'_> {
 }
 
 impl Service for Entered {
-    fn weight(&self, request: &Request<'_>) -> Weight {
-        self.inner.weight(request)
+    fn inner(&self) -> Option<&dyn Service> {
+        Some(&*self.inner)
     }
 
     fn is_prompt(&self) -> bool {
@@ -311,30 +300,10 @@ impl Service for Entered {
         }
     }
 
-    fn served(&self, exchange: &Exchange<'_>, outcome: &Outcome) {
-        self.inner.served(exchange, outcome);
-    }
-
     fn given_up(&self, cancel: &CancelToken) {
         let flight = self.lock().iter().find(|flight| flight.token.is_same(cancel)).cloned();
         // Its answer is an error whatever is said here.
         let _ = flight.map(|flight| self.tell(&flight, Ending::GaveUp, None, self.ledger.observers.len()));
         self.inner.given_up(cancel);
-    }
-
-    fn notified(&self, request: &Request<'_>) {
-        self.inner.notified(request);
-    }
-
-    fn answered(&self, response: &Response<'_>) {
-        self.inner.answered(response);
-    }
-
-    fn connected(&self, outbox: Arc<dyn Outbox>) {
-        self.inner.connected(outbox);
-    }
-
-    fn ended(&self) {
-        self.inner.ended();
     }
 }

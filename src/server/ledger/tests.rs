@@ -8,8 +8,9 @@ use serde_json::json;
 use super::*;
 use crate::policy::Touch;
 use crate::policy::tests::Tree;
-use crate::protocol::{Incoming, ToolReply, parse};
+use crate::protocol::{Incoming, Request, ToolReply, parse};
 use crate::server::{Admission, Outbox, Session};
+use crate::tools::Weight;
 
 struct Nowhere;
 
@@ -71,8 +72,8 @@ impl Observer for Notes {
         if self.refuses.load(SeqCst) { Err(RpcError::new(Code::Internal, "refused")) } else { Ok(()) }
     }
 
-    fn ended(&self, entry: &Entry, _reply: Option<&Outcome>) -> Result<(), RpcError> {
-        self.ended.lock().unwrap().push(entry.clone());
+    fn ended(&self, entry: &Arc<Entry>, _reply: Option<&Outcome>) -> Result<(), RpcError> {
+        self.ended.lock().unwrap().push(Entry::clone(entry));
         if self.objects.load(SeqCst) { Err(RpcError::new(Code::Internal, "objected")) } else { Ok(()) }
     }
 }

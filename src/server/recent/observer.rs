@@ -27,7 +27,7 @@ impl Observer for Recent {
         self.progress(&call.client, call.id, &progress.to_string());
     }
 
-    fn ended(&self, entry: &Entry, reply: Option<&Outcome>) -> Result<(), RpcError> {
+    fn ended(&self, entry: &Arc<Entry>, reply: Option<&Outcome>) -> Result<(), RpcError> {
         self.end(&entry.call.client, entry.call.id, Told::ended(entry, reply));
         Ok(())
     }

@@ -198,7 +198,7 @@ fn refused_paths_are_listed_and_all_are_told() {
     };
     let recent = Recent::new(7);
     recent.begun(&call).unwrap();
-    let entry = Entry {
+    let entry = Arc::new(Entry {
         call,
         outcome: Ending::Ok,
         code: None,
@@ -206,7 +206,7 @@ fn refused_paths_are_listed_and_all_are_told() {
         paths: (0..10).map(touched).collect(),
         paths_more: 3,
         duration: Duration::from_micros(1500),
-    };
+    });
     recent.ended(&entry, Some(&Err(RpcError::new(Code::Internal, "no")))).unwrap();
     let path =
         |index: usize| json!({"path": format!("/{index}"), "access": if index == 9 { "denied" } else { "read" }});

@@ -28,7 +28,7 @@ pub enum Told {
     /// What a call that runs was asked.
     Begun(Arc<Begun>),
     /// How a call ended, and the text of its reply, if it has one.
-    Ended(Box<(Entry, Option<String>)>),
+    Ended(Arc<Entry>, Option<String>),
 }
 
 impl Told {
@@ -39,8 +39,8 @@ impl Told {
     }
 
     /// Of one that has ended.
-    pub fn ended(entry: &Entry, reply: Option<&Outcome>) -> Self {
-        let told = Self::Ended(Box::new((entry.clone(), reply.map(reply_text))));
+    pub fn ended(entry: &Arc<Entry>, reply: Option<&Outcome>) -> Self {
+        let told = Self::Ended(Arc::clone(entry), reply.map(reply_text));
         if is_short(&entry.call) && entry.paths.len() <= RECENT_LISTED_PATHS { told } else { told.written() }
     }
 
@@ -53,7 +53,7 @@ impl Told {
         match self {
             Self::Written { summary, .. } => summary.into(),
             Self::Begun(call) => members(&head(call, "running")).into(),
-            Self::Ended(ended) => members(&end(&ended.0)).into(),
+            Self::Ended(entry, _) => members(&end(entry)).into(),
         }
     }
 
@@ -62,8 +62,7 @@ impl Told {
         match self {
             Self::Written { detail, .. } => detail.into(),
             Self::Begun(call) => members(&what(call)).into(),
-            Self::Ended(ended) => {
-                let (entry, text) = &**ended;
+            Self::Ended(entry, text) => {
                 let mut detail = what(&entry.call);
                 if entry.paths.len() > RECENT_LISTED_PATHS {
                     detail["allPaths"] = paths(entry).1.into();
@@ -80,8 +79,7 @@ impl Told {
         match self {
             Self::Written { summary, detail } => summary.len() + detail.len(),
             Self::Begun(call) => of(call),
-            Self::Ended(ended) => {
-                let (entry, text) = &**ended;
+            Self::Ended(entry, text) => {
                 let path = |touched: &TouchedPath| {
                     size_of::<TouchedPath>()
                         + touched.path.as_os_str().len()

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
-use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::activity::Open;
-use super::calls::{Answer, Hangup};
+use super::calls::Answer;
 use super::feed::{Fed, Item};
+use super::pending::{Hangup, Pending};
 use super::tenant::Tenant;
 use crate::limits::{EVENTS_ALIVE_MS, HTTP_CHUNK_BYTES};
 use crate::server::{Follower, News};
@@ -33,7 +33,7 @@ pub struct ReplyBody {
 struct Events {
     source: Source,
     /// The reply, after which the stream ends.
-    pending: Option<oneshot::Receiver<Option<Answer>>>,
+    pending: Option<Pending>,
     /// The reply is here, and goes out when what came before it has.
     last: Option<Answer>,
     ended: bool,
@@ -104,7 +104,7 @@ impl ReplyBody {
     pub fn events(
         first: Option<Item>,
         fed: Fed,
-        pending: Option<oneshot::Receiver<Option<Answer>>>,
+        pending: Option<Pending>,
         hangup: Option<Hangup>,
     ) -> Self {
         // A comment, so that the head leaves at once.
@@ -120,7 +120,7 @@ impl ReplyBody {
     fn later(
         ready: Bytes,
         source: Source,
-        pending: Option<oneshot::Receiver<Option<Answer>>>,
+        pending: Option<Pending>,
         hangup: Option<Hangup>,
     ) -> Self {
         let alive = Box::pin(sleep(Duration::from_millis(EVENTS_ALIVE_MS)));
@@ -167,7 +167,7 @@ impl Events {
             && let Poll::Ready(answer) = Pin::new(pending).poll(cx)
         {
             self.pending = None;
-            self.last = Some(answer.ok().flatten().unwrap_or_default());
+            self.last = Some(answer.unwrap_or_default());
         }
         match self.source.poll_next(cx) {
             Poll::Ready(Some(next)) => return Poll::Ready(Some(next)),
@@ -266,11 +266,13 @@ mod tests {
     #[tokio::test(flavor = "current_thread")]
     async fn the_reply_is_the_last_event_whenever_it_comes() {
         let (feed, fed) = feed();
-        let (reply, pending) = oneshot::channel();
+        let (reply, waiting) = tokio::sync::oneshot::channel();
+        let pending = Pending::Task(tokio::spawn(async { waiting.await.ok() }));
         let mut body = ReplyBody::events(Some(Item::Message(b"1".to_vec())), fed, Some(pending), None);
         assert_eq!(taken(&mut body), ("event: message\ndata: 1\n\n".to_owned(), false));
         feed.send(b"2");
-        reply.send(Some(answer("3"))).unwrap();
+        reply.send(answer("3")).unwrap();
+        tokio::task::yield_now().await;
         assert!(!body.is_end_stream());
         let rest = "event: message\ndata: 2\n\nevent: message\ndata: 3\n\n";
         assert_eq!(taken(&mut body), (rest.to_owned(), true));

@@ -9,10 +9,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::{block_in_place, spawn_blocking};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
+use super::pace::Spent;
+use super::pending::Pending;
 use super::tenant::{Place, Tenant};
 use super::upload::Message;
 use crate::cancel::CancelToken;
@@ -31,29 +33,6 @@ pub struct Answer {
     pub code: Option<Code>,
     /// Given back once the client has taken all of it.
     pub room: Option<OwnedSemaphorePermit>,
-}
-
-/// Does something if it is dropped before it is disarmed: when a client goes away in the middle.
-pub struct Hangup(Option<Box<dyn FnOnce() + Send>>);
-
-impl Hangup {
-    /// Will do this.
-    pub fn new(work: impl FnOnce() + Send + 'static) -> Self {
-        Self(Some(Box::new(work)))
-    }
-
-    /// Will do nothing any more.
-    pub fn disarm(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for Hangup {
-    fn drop(&mut self) {
-        if let Some(work) = self.0.take() {
-            work();
-        }
-    }
 }
 
 /// A session, and who waits for its replies.
@@ -189,51 +168,48 @@ impl Outbox for Between<'_> {
 }
 
 impl Stage {
+    /// Serves it on a task of its own, whether or not anybody waits for the reply: whoever carries the bytes of its client
+    /// sees that this goes away, and what else it says.
+    pub fn start(self, place: Place, work: Work) -> Pending {
+        Pending::Task(tokio::spawn(async move {
+            match self.now(&place, work) {
+                Ok(None) => None,
+                Ok(Some((answer, id))) => Some(self.account(answer, id.as_ref()).await),
+                Err(work) => self.serve(&place, work).await,
+            }
+        }))
+    }
+
     /// Serves it on this thread, on which others wait, if it is work that is done at once and may begin at once: going to
     /// another thread and back takes longer than a small file. Nobody would see it hang, so the service has to be sure.
-    /// The error is the same work, to be started.
-    pub async fn now(&self, place: Place, work: Work) -> Result<Option<Answer>, (Place, Work)> {
+    /// The answer and the id that it is for; the error is the same work, to be served elsewhere.
+    fn now(&self, place: &Place, work: Work) -> Result<Option<(Answer, Option<Id>)>, Work> {
         let queue = match &work {
             Work::Request(ticket, message, queue)
                 if ticket.weight == Weight::Quick && message.bytes.len() <= QUICK_BYTES =>
             {
                 *queue
             }
-            _ => return Err((place, work)),
+            _ => return Err(work),
         };
-        if !self.tenant.pace.is_quick(Instant::now().into_std()) || !self.tenant.service.is_prompt() {
-            return Err((place, work));
+        if !self.tenant.service.is_prompt() {
+            return Err(work);
         }
+        let Some(held) = self.tenant.pace.begin(Instant::now().into_std(), Spent::now) else { return Err(work) };
         let _turn = match queue {
             Queue::None => None,
             Queue::Calls => match place.turn_now() {
                 Some(turn) => Some(turn),
-                None => return Err((place, work)),
+                None => return Err(work),
             },
-            Queue::Waits => return Err((place, work)),
+            Queue::Waits => return Err(work),
         };
         let id = work.id();
         let outbox = Between { inner: &*self.outbox, aside: AtomicU64::new(0) };
-        let begun = Instant::now();
         let served = catch_unwind(AssertUnwindSafe(|| perform(&self.conversation, &outbox, work)));
-        let held = begun.elapsed().saturating_sub(Duration::from_micros(outbox.aside.into_inner()));
-        self.tenant.pace.held(held, Instant::now().into_std());
-        match served.ok().flatten() {
-            Some(answer) => Ok(Some(self.account(answer, id.as_ref()).await)),
-            None => Ok(None),
-        }
-    }
-
-    /// Serves it, whether or not anybody waits for the reply. `None` is silence.
-    pub fn start(self, place: Place, work: Work) -> oneshot::Receiver<Option<Answer>> {
-        let (sender, receiver) = oneshot::channel();
-        tokio::spawn(async move {
-            let answer = self.serve(&place, work).await;
-            drop(place);
-            // Nobody may be there any more.
-            let _ = sender.send(answer);
-        });
-        receiver
+        let aside = Duration::from_micros(outbox.aside.into_inner());
+        self.tenant.pace.end(&held, aside, Instant::now().into_std(), Spent::now);
+        Ok(served.ok().flatten().map(|answer| (answer, id)))
     }
 
     async fn serve(self, place: &Place, work: Work) -> Option<Answer> {
@@ -338,18 +314,5 @@ pub mod tests {
     /// A conversation with a service that has nothing to say.
     pub fn conversation() -> Arc<Conversation> {
         Conversation::new(Session::new(Arc::new(Silent)))
-    }
-
-    #[test]
-    fn only_an_armed_hangup_does_its_work() {
-        let token = CancelToken::new();
-        let hangup = || {
-            let token = token.clone();
-            Hangup::new(move || token.cancel())
-        };
-        hangup().disarm();
-        assert!(!token.is_cancelled());
-        drop(hangup());
-        assert!(token.is_cancelled());
     }
 }

@@ -13,15 +13,15 @@ use hyper::http::request::Parts;
 use hyper::{Request as HttpRequest, StatusCode};
 use serde_json::json;
 use serde_json::value::RawValue;
-use tokio::sync::oneshot;
 use tokio::task::block_in_place;
 use tokio::time::sleep;
 
 use super::Shared;
 use super::accept::Accept;
 use super::body::ReplyBody;
-use super::calls::{Answer, Conversation, Hangup, Queue, Stage, Work};
+use super::calls::{Answer, Conversation, Queue, Stage, Work};
 use super::feed::{Fed, Item, Nowhere, feed};
+use super::pending::{Hangup, Pending};
 use super::reply::{Reply, SESSION_ID, empty, events, later, message, refuse, refuse_as};
 use super::tenant::Tenant;
 use super::upload::{self, Message};
@@ -30,6 +30,12 @@ use crate::limits::EVENTS_BEGIN_MS;
 use crate::protocol::{Code, Id, Incoming, Meta, Mirrored, Request, Revision, RpcError, TraceContext, parse};
 use crate::server::{Admission, Outbox, Session, Ticket};
 use crate::transport::batch;
+
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
 
 /// Messages from this length on are looked at on a thread that nobody else needs, in bytes.
 const LARGE_BYTES: usize = 256 * 1024;
@@ -68,9 +74,9 @@ pub fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> 
 
 fn mirrored(headers: &HeaderMap) -> Mirrored<'_> {
     Mirrored {
-        version: single(headers, &HeaderName::from_static("mcp-protocol-version")),
-        method: single(headers, &HeaderName::from_static("mcp-method")),
-        name: single(headers, &HeaderName::from_static("mcp-name")),
+        version: single(headers, &PROTOCOL_VERSION),
+        method: single(headers, &METHOD),
+        name: single(headers, &NAME),
     }
 }
 
@@ -147,8 +153,8 @@ fn look(tenant: &Arc<Tenant>, head: &Parts, bytes: &[u8]) -> Step {
         Incoming::Refused(refusal) => bad(refusal.id.as_ref(), RpcError::new(refusal.code, refusal.message)),
         Incoming::Request(request) => match conversation(tenant, &head.headers, Some(&request)) {
             Ok((conversation, stays)) => {
-                let header = |name| single(&head.headers, &HeaderName::from_static(name));
-                let trace = header("traceparent").and_then(|it| TraceContext::parse(it, header("tracestate")));
+                let state = || single(&head.headers, &TRACE_STATE);
+                let trace = single(&head.headers, &TRACE_PARENT).and_then(|it| TraceContext::parse(it, state()));
                 admit(tenant, conversation, stays, &request, trace)
             }
             Err(step) => step,
@@ -308,16 +314,6 @@ async fn serve(tenant: &Arc<Tenant>, stall: Duration, accept: Accept, serving: S
         What::Request(ticket, queue) => Work::Request(ticket, message, queue),
         What::Batch(ids, cancel) => Work::Batch(message, ids, cancel),
     };
-    let stage = Stage { tenant: Arc::clone(tenant), conversation: conversation.clone(), outbox, stall };
-    let (place, work) = match stage.now(place, work).await {
-        Ok(answer) => {
-            let Some((first, fed)) = fed.and_then(|mut fed| fed.try_next().map(|item| (item, fed))) else {
-                return finish(tenant, accept, &conversation, opens, is_stateless, answer);
-            };
-            return events(ReplyBody::events(Some(first), fed, Some(known(answer)), None));
-        }
-        Err(work) => work,
-    };
     let hangup = (!stays).then(|| {
         let (stopped, conversation) = (work.cancel().clone(), conversation.clone());
         Hangup::new(move || {
@@ -325,12 +321,12 @@ async fn serve(tenant: &Arc<Tenant>, stall: Duration, accept: Accept, serving: S
             conversation.session.cancel_all();
         })
     });
+    let stage = Stage { tenant: Arc::clone(tenant), conversation: conversation.clone(), outbox, stall };
     let mut pending = stage.start(place, work);
     let first = tokio::select! {
         biased;
         item = next(&mut fed), if fed.is_some() => Some(item),
         answer = &mut pending => {
-            let answer = answer.ok().flatten();
             // What was sent before it may have come only now.
             let Some(item) = fed.as_mut().and_then(Fed::try_next) else {
                 if let Some(hangup) = hangup {
@@ -338,7 +334,7 @@ async fn serve(tenant: &Arc<Tenant>, stall: Duration, accept: Accept, serving: S
                 }
                 return finish(tenant, accept, &conversation, opens, is_stateless, answer);
             };
-            pending = known(answer);
+            pending = Pending::Known(answer);
             Some(item)
         }
         () = sleep(Duration::from_millis(EVENTS_BEGIN_MS)), if fed.is_some() => None,
@@ -348,13 +344,6 @@ async fn serve(tenant: &Arc<Tenant>, stall: Duration, accept: Accept, serving: S
         // It cannot be: only who is fed comes here.
         None => empty(StatusCode::ACCEPTED),
     }
-}
-
-/// A reply that need not be waited for.
-fn known(answer: Option<Answer>) -> oneshot::Receiver<Option<Answer>> {
-    let (sender, receiver) = oneshot::channel();
-    let _ = sender.send(answer);
-    receiver
 }
 
 /// The next message, if there is ever to be one: the reply comes on another way, and tells the end.

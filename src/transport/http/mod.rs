@@ -12,6 +12,7 @@ mod io;
 mod mcp;
 mod pace;
 mod pages;
+mod pending;
 mod places;
 mod rate;
 mod reply;

@@ -28,7 +28,9 @@ use super::reply::{Reply, empty, later, refuse};
 use super::tenant::Tenant;
 use super::upload::Message;
 use crate::cancel::CancelToken;
-use crate::limits::{HTTP_BODY_MS, HTTP_END_MS, MAX_HTTP_WEBSOCKETS, WEBSOCKET_DRAIN_MS, WEBSOCKET_PING_MS};
+use crate::limits::{
+    HTTP_BODY_MS, HTTP_END_MS, MAX_HTTP_WEBSOCKETS, TAKEOVER_MS, WEBSOCKET_DRAIN_MS, WEBSOCKET_PING_MS,
+};
 use crate::protocol::{Code, Id, Incoming, RpcError, parse, render};
 use crate::server::{Admission, Session};
 use crate::transport::batch;
@@ -199,7 +201,7 @@ struct Reader<'a> {
 enum Step {
     /// There is nothing to be done, or it is answered with these bytes.
     Done(Vec<u8>),
-    /// To be served; the ids of its requests, and whether what follows has to wait for it.
+    /// To be served; how many requests, the id of one alone, and whether what follows has to wait for it.
     Serve(Work, usize, Option<Id>, bool),
 }
 
@@ -289,7 +291,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Answers a message. A cheap call is over when this returns, so that what follows finds what it did.
+    /// Answers a message. A cheap call is over when this returns, so that what follows finds what it did, unless it takes so
+    /// long that another thread would go on reading stdin.
     async fn accept(&mut self, message: Message) {
         let (work, requests, id, waits) = match self.look(message) {
             Step::Done(bytes) if bytes.is_empty() => return,
@@ -327,21 +330,11 @@ impl Reader<'_> {
             tenant.metrics.sent_bytes.fetch_add(answer.bytes.len() as u64, Relaxed);
             feed.answer(answer);
         };
-        let (place, work) = match stage.now(place, work).await {
-            Ok(answer) => return answer.map_or((), say),
-            Err(work) => work,
-        };
-        let pending = stage.start(place, work);
-        let answered = async move {
-            if let Ok(Some(answer)) = pending.await {
-                say(answer);
-            }
-        };
-        if waits {
-            answered.await;
-        } else {
-            self.calls.spawn(answered);
+        let mut pending = stage.start(place, work);
+        if waits && let Ok(answer) = timeout(Duration::from_millis(TAKEOVER_MS), &mut pending).await {
+            return answer.map_or((), say);
         }
+        self.calls.spawn(async move { pending.await.map_or((), say) });
     }
 
     /// Sends a reply that took no work. It waits for room like any other: a client that does not read is read no further.

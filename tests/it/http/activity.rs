@@ -15,7 +15,7 @@ fn get(server: &Server, path: &str, token: &str) -> Response {
 }
 
 /// A stream from a position on, whose head was read.
-fn follow(server: &Server, token: &str, position: Option<&str>) -> Client {
+pub fn follow(server: &Server, token: &str, position: Option<&str>) -> Client {
     let mut client = server.connect();
     let from = position.map(|position| ("Last-Event-ID", position));
     let headers: Vec<_> = [("Authorization", token)].into_iter().chain(from).collect();

@@ -12,7 +12,8 @@ const KEY: (&str, &str) = ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==");
 const SWITCH: [(&str, &str); 3] =
     [("Connection", "keep-alive, Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")];
 
-fn opened(server: &Server) -> Client {
+/// A connection that is switched over.
+pub fn opened(server: &Server) -> Client {
     let mut client = server.connect();
     client.send("GET", "/mcp/ws", &[&SWITCH[..], &[KEY]].concat(), b"");
     let head = client.head();
@@ -21,7 +22,7 @@ fn opened(server: &Server) -> Client {
 }
 
 /// Sends a frame with a mask.
-fn send(client: &mut Client, first: u8, payload: &[u8]) {
+pub fn send(client: &mut Client, first: u8, payload: &[u8]) {
     let mut frame = vec![first];
     match payload.len() {
         length @ 0..=125 => frame.push(0x80 | length as u8),
@@ -41,7 +42,7 @@ fn send(client: &mut Client, first: u8, payload: &[u8]) {
 }
 
 /// The next frame: its first byte and its payload.
-fn recv(client: &mut Client) -> (u8, Vec<u8>) {
+pub fn recv(client: &mut Client) -> (u8, Vec<u8>) {
     let head = client.take(2);
     let length = match head[1] {
         126 => usize::from(u16::from_be_bytes(client.take(2).try_into().unwrap())),

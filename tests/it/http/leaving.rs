@@ -1,0 +1,117 @@
+//! Clients that go away, or that say more, while a call of theirs runs: one on a thread of its own, and one that was begun
+//! by a thread that carries bytes and turned out to be long.
+
+use std::fs::File;
+use std::time::Instant;
+
+use bytes::Bytes;
+use h2::client;
+use http::Request;
+use pretty_assertions::assert_eq;
+use rustix::process::Pid;
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+
+use super::activity::follow;
+use super::client::Server;
+use super::websocket::{opened, recv, send};
+use super::{call, request, stage};
+use crate::harness::{DEADLINE, ends_within};
+use crate::tree::Tree;
+
+/// How a message is sent.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    First,
+    Second,
+    WebSocket,
+}
+
+const WAYS: [Way; 3] = [Way::First, Way::Second, Way::WebSocket];
+
+/// Sends a message, and hangs up when `is_time` returns.
+fn leave(server: &Server, way: Way, message: &Value, is_time: impl FnOnce()) {
+    match way {
+        Way::First => {
+            let mut client = server.connect();
+            client.send_message(message, &[]);
+            is_time();
+        }
+        Way::Second => {
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+            let _connection = runtime.block_on(async {
+                let stream = TcpStream::connect(server.address).await.unwrap();
+                let (sender, connection) = client::handshake(stream).await.unwrap();
+                let driven = tokio::spawn(connection);
+                let mut sender = sender.ready().await.unwrap();
+                let request = Request::post(format!("http://{}/mcp", server.address));
+                let request = request.header("content-type", "application/json").body(()).unwrap();
+                let (reply, mut body) = sender.send_request(request, false).unwrap();
+                body.send_data(Bytes::from(message.to_string()), true).unwrap();
+                (sender, reply, driven)
+            });
+            is_time();
+        }
+        Way::WebSocket => {
+            let mut client = opened(server);
+            send(&mut client, 0x81, message.to_string().as_bytes());
+            is_time();
+        }
+    }
+}
+
+/// A file of a terabyte that takes no room, and a call that looks for its last line for as long as a page may take.
+fn long(tree: &Tree) -> Value {
+    File::create(tree.path("work/long.txt")).unwrap().set_len(1 << 40).unwrap();
+    call(1, "read_file", &json!({"path": "long.txt", "offset": -1, "limit": 1, "encoding": "utf-8"}))
+}
+
+#[test]
+fn a_command_ends_when_its_client_goes_away() {
+    for way in WAYS {
+        let (tree, server) = stage(&[]);
+        let line = "echo $$ > new; mv new pid; exec sleep 1000";
+        let message = call(1, "execute_command", &json!({"command": line, "timeout": 1000}));
+        leave(&server, way, &message, || {
+            let until = Instant::now() + DEADLINE;
+            while !tree.has("work/pid") {
+                assert!(Instant::now() < until, "the command does not begin: {way:?}");
+                std::thread::yield_now();
+            }
+        });
+        let pid = Pid::from_raw(tree.read("work/pid").trim().parse().unwrap()).unwrap();
+        assert!(ends_within(pid, DEADLINE), "it runs on: {way:?}");
+    }
+}
+
+#[test]
+fn a_quick_call_that_is_long_ends_when_its_client_goes_away() {
+    for way in WAYS {
+        let (tree, server) = stage(&[]);
+        let message = long(&tree);
+        let mut events = follow(&server, "", None);
+        leave(&server, way, &message, || {
+            assert_eq!(events.named_event().2["state"], "running", "{way:?}");
+        });
+        let end = events.named_event().2;
+        assert_eq!([&end["state"], &end["outcome"]], ["done", "cancelled"], "{way:?}: {end}");
+    }
+}
+
+#[test]
+fn a_websocket_is_read_while_a_quick_call_is_long() {
+    let (tree, server) = stage(&[]);
+    let mut client = opened(&server);
+    send(&mut client, 0x81, long(&tree).to_string().as_bytes());
+    send(&mut client, 0x89, b"are you there");
+    assert_eq!(recv(&mut client), (0x8A, b"are you there".to_vec()));
+    let second = call(2, "read_file", &json!({"path": "hello.txt", "offset": 1}));
+    send(&mut client, 0x81, second.to_string().as_bytes());
+    let reply: Value = serde_json::from_slice(&recv(&mut client).1).unwrap();
+    assert_eq!([&reply["id"], &reply["result"]["content"][0]["text"]], [&json!(2), &json!("hello\n")]);
+    let cancel = json!({"requestId": 1});
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel});
+    send(&mut client, 0x81, cancel.to_string().as_bytes());
+    send(&mut client, 0x81, request(3, "ping", &json!({})).to_string().as_bytes());
+    assert_eq!(recv(&mut client), (0x81, br#"{"jsonrpc":"2.0","id":3,"result":{}}"#.to_vec()));
+}
