@@ -137,6 +137,7 @@ mod tests {
             connection: 1,
             sent_at,
             answered_at: sent_at + Duration::from_millis(took_ms),
+            abandoned: false,
             content: Content::Dns(Dns { name: name.to_owned(), kind: "A".to_owned(), code: 0, answers: Vec::new() }),
         }
     }

@@ -93,6 +93,7 @@ impl Refusal {
             connection: link.connection,
             sent_at: at,
             answered_at: at,
+            abandoned: false,
             content: Content::Wire(
                 Protocol::Generic,
                 Wire { messages: vec![Message { from: Side::Server, bytes }], session: true },

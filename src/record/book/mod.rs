@@ -311,14 +311,17 @@ impl Book {
 
     fn take(&self, queue: &Queue) -> Option<usize> {
         let last = queue.entries.len() - 1;
-        let may_repeat = self.entries[queue.entries[last]].reusable;
         let advance = |next: usize| (next <= last).then_some(next + 1);
         loop {
             match queue.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, advance) {
                 // It may have been given from another queue that it stands in.
                 Ok(next) if self.entries[queue.entries[next]].given.swap(true, Ordering::Relaxed) => {}
                 Ok(next) => return Some(queue.entries[next]),
-                Err(_) => return may_repeat.then(|| queue.entries[last]),
+                // One that the program did not wait for is asked for no more than that.
+                Err(_) => {
+                    let again = queue.entries.iter().rev().find(|index| !self.entries[**index].exchange.abandoned)?;
+                    return self.entries[*again].reusable.then_some(*again);
+                }
             }
         }
     }

@@ -21,6 +21,7 @@ fn exchange(host: &str, port: u16, content: Content) -> Exchange {
         connection: 1,
         sent_at: at,
         answered_at: at,
+        abandoned: false,
         content,
     }
 }

@@ -8,6 +8,7 @@ mod first;
 mod forward;
 mod h2;
 mod h2_play;
+mod held;
 mod miss;
 mod names;
 mod record;
@@ -176,6 +177,13 @@ pub enum Note {
         /// How much of the answer's body was recorded, in bytes.
         bytes: usize,
     },
+    /// The program waits longer than when it was recorded: then it left before the answer began.
+    Unanswered {
+        /// The call in a line.
+        call: String,
+        /// How long it stayed then.
+        stayed: Duration,
+    },
     /// What was said there began like HTTP and is none; it passed and was not kept.
     NotUnderstood {
         /// Where.
@@ -202,6 +210,11 @@ impl fmt::Display for Note {
             Self::CutOff { call, bytes } => write!(
                 formatter,
                 "{call}: the recording of this answer was cut off by the client after {bytes} bytes, and was read further"
+            ),
+            Self::Unanswered { call, stayed } => write!(
+                formatter,
+                "{call}: there was no answer when it was recorded and the client left after {} ms; now it waits longer",
+                stayed.as_millis()
             ),
             Self::NotUnderstood { target } => {
                 write!(formatter, "{target}: what began like HTTP is none; it passed and was not kept")

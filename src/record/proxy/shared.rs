@@ -177,6 +177,7 @@ impl Shared {
                 connection: 0,
                 sent_at,
                 answered_at: SystemTime::now(),
+                abandoned: false,
                 content: Content::Dns(dns),
             });
         }
