@@ -76,6 +76,11 @@ impl Refusal {
         }
     }
 
+    /// Whether nothing answered in time, so that nobody refused anything.
+    pub fn is_silence(self) -> bool {
+        self == Self::Connect(libc::ETIMEDOUT)
+    }
+
     fn words(self) -> String {
         match self {
             Self::Connect(_) => format!("{REFUSED}: {}", self.reason()),

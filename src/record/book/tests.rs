@@ -1,4 +1,5 @@
 mod callers;
+mod choosing;
 mod databases;
 
 use std::sync::Barrier;

@@ -133,6 +133,8 @@ pub struct Recorded {
     pub opaque: Vec<Target>,
     /// Targets whose connections were refused, or some of them if there are very many.
     pub refused: Vec<Target>,
+    /// The same of those that nothing answered.
+    pub unanswered: Vec<Target>,
     /// What there is to tell beside the calls.
     pub notes: Vec<Note>,
     /// How much of what there was.
@@ -232,6 +234,8 @@ pub struct Counts {
     pub strays: u64,
     /// Connections that the real server, or its certificate, refused.
     pub refused: u64,
+    /// Connections that nothing answered.
+    pub unanswered: u64,
     /// Connections that could not be looked into.
     pub opaque: u64,
     /// Calls that passed to the real server and were not kept because nobody wanted them.

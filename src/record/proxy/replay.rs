@@ -40,8 +40,10 @@ pub enum Verdict {
 /// Decides about a connection before anything is said on it, once.
 pub fn verdict(context: &Context, replay: &Replay) -> Verdict {
     let target = &context.link.target;
-    if let Some(errno) = replay.outline.refused(target, context.nth).and_then(Refusal::errno) {
-        replay.book.refused();
+    if let Some(refusal) = replay.outline.refused(target, context.nth)
+        && let Some(errno) = refusal.errno()
+    {
+        replay.book.refused(refusal);
         return Verdict::Refuse(errno);
     }
     if replay.outline.knows(target) {
@@ -62,7 +64,7 @@ pub fn verdict(context: &Context, replay: &Replay) -> Verdict {
 /// Serves a connection of the program that recordings answer.
 pub async fn serve(context: Context, replay: Arc<Replay>, client: TcpStream) -> io::Result<()> {
     if replay.outline.refused(&context.link.target, context.nth) == Some(Refusal::Certificate) {
-        replay.book.refused();
+        replay.book.refused(Refusal::Certificate);
         let (_, client) = tls::hello(Stream::of_socket(client)).await?;
         tls::alert(client).await;
         return Ok(());
@@ -223,9 +225,10 @@ pub async fn http(context: Context, replay: Arc<Replay>, mut client: Stream) -> 
         // Through a proxy a refusal is an answer of the proxy.
         let named = asked.tunnel.as_ref().unwrap_or(&asked.target);
         if *named != context.link.target
-            && let Some(errno) = replay.outline.refused(named, u64::MAX).and_then(Refusal::errno)
+            && let Some(refusal) = replay.outline.refused(named, u64::MAX)
+            && let Some(errno) = refusal.errno()
         {
-            replay.book.refused();
+            replay.book.refused(refusal);
             let refused = io::Error::from_raw_os_error(errno);
             let answer = http1::refusal(502, &miss::unreachable(named, &refused));
             client.write_all(&http1::render(&asked.request, &answer)).await?;
