@@ -417,10 +417,14 @@ fn who_asks_matters_where_several_did() {
     assert!(ask_as(&book, "eve").is_err());
     assert_eq!(ask_as(&book, ""), Ok("nobody".to_owned()));
     assert_eq!(ask_as(&book, "alice"), Ok("a".to_owned()));
-    // With one caller a replay may have another secret.
+    // Nobody is a caller, too.
     let book = Book::new(vec![from("", "nobody"), from("alice", "a")], Noise::default());
-    assert_eq!(ask_as(&book, "dummy"), Ok("a".to_owned()));
+    assert!(ask_as(&book, "dummy").is_err());
     assert_eq!(ask_as(&book, ""), Ok("nobody".to_owned()));
+    assert_eq!(ask_as(&book, "alice"), Ok("a".to_owned()));
+    // With one caller a replay may have another secret.
+    let book = Book::new(vec![from("alice", "a")], Noise::default());
+    assert_eq!(ask_as(&book, "dummy"), Ok("a".to_owned()));
 }
 
 #[test]
