@@ -186,10 +186,14 @@ fn test(
     let earlier = if on_miss == OnMiss::Record { loaded.recordings.clone() } else { Vec::new() };
     let play = Play::Replay { recordings: loaded.recordings, noise: loaded.noise, on_miss };
     let mut ran = run_here(services, &line, run, play, here.signals)?;
-    let report = ran.report.take().unwrap_or_default();
-    let mut text = format!("replayed {} of {name}", calls(report.replayed - report.refused));
+    let report = ran.report.clone().unwrap_or_default();
+    let mut text = format!("replayed {} of {name}", calls(report.replayed - report.refused - report.unanswered));
     if report.refused > 0 {
         let _ = write!(text, ", {} refused as recorded", counted(report.refused, "connection was", "connections were"));
+    }
+    if report.unanswered > 0 {
+        let _ =
+            write!(text, ", {} no answer as recorded", counted(report.unanswered, "connection had", "connections had"));
     }
     if report.missed_count > 0 {
         let _ = write!(text, ", {} missed", report.missed_count);

@@ -67,6 +67,14 @@ pub(super) fn status(exchange: &Exchange) -> Option<u16> {
 pub(super) fn call(exchange: &Exchange) -> String {
     let line = describe(exchange);
     let target = exchange.target.to_string();
+    let mut call = asked(exchange, line, &target);
+    if exchange.abandoned {
+        call.push_str(" (left without an answer)");
+    }
+    call
+}
+
+fn asked(exchange: &Exchange, line: String, target: &str) -> String {
     match &exchange.content {
         Content::Http(_) | Content::Grpc(_) => {
             let at = format!("://{target}");
@@ -76,7 +84,7 @@ pub(super) fn call(exchange: &Exchange) -> String {
         }
         Content::Dns(_) => line.strip_prefix("DNS ").unwrap_or(&line).to_owned(),
         Content::Wire(protocol, wire) => {
-            let said = line.split_once(&target).map_or(&*line, |(_, said)| said);
+            let said = line.split_once(target).map_or(&*line, |(_, said)| said);
             let said = said.trim_start_matches([':', ' ']);
             match (wire.session && *protocol != Protocol::Generic, said.is_empty()) {
                 (true, true) => "login".to_owned(),
@@ -137,6 +145,7 @@ mod tests {
             connection: 1,
             sent_at,
             answered_at: sent_at + Duration::from_millis(took_ms),
+            abandoned: false,
             content: Content::Dns(Dns { name: name.to_owned(), kind: "A".to_owned(), code: 0, answers: Vec::new() }),
         }
     }

@@ -36,8 +36,8 @@ pub(super) trait Dialogue: Send {
     -> Result<Way, Fault>;
     /// Bytes that it keeps.
     fn kept(&self) -> usize;
-    /// The connection has ended.
-    fn end(&mut self, at: SystemTime, made: &mut Vec<RecordStep>);
+    /// The connection has ended, by this side first.
+    fn end(&mut self, by: Side, at: SystemTime, made: &mut Vec<RecordStep>);
 }
 
 /// Bytes that wait until a message is whole.
@@ -176,11 +176,11 @@ impl<D: Dialogue> Recorder for Follow<D> {
         steps
     }
 
-    fn end(&mut self, at: SystemTime) -> Vec<RecordStep> {
+    fn end(&mut self, by: Side, at: SystemTime) -> Vec<RecordStep> {
         let mut made = Vec::new();
         if !self.lost {
             self.lost = true;
-            self.dialogue.end(at, &mut made);
+            self.dialogue.end(by, at, &mut made);
         }
         made
     }
@@ -243,6 +243,22 @@ impl Draft {
         self.messages.len() * size_of::<Message>() + self.messages.iter().map(|m| m.bytes.len()).sum::<usize>()
     }
 
+    /// A call whose connection was ended by this side before its answer was whole. Where that was the program, it is a call
+    /// that gets no more of an answer, once.
+    pub(super) fn left(mut self, by: Side, origin: &Origin, protocol: Protocol, at: SystemTime) -> RecordStep {
+        if by == Side::Server {
+            return unanswered(origin);
+        }
+        self.session = false;
+        match self.finish(origin, protocol, at) {
+            RecordStep::Done(mut exchange) => {
+                exchange.abandoned = true;
+                RecordStep::Done(exchange)
+            }
+            step => step,
+        }
+    }
+
     /// The whole call, or that it was too long to be kept.
     pub(super) fn finish(self, origin: &Origin, protocol: Protocol, at: SystemTime) -> RecordStep {
         if self.size > MAX_WIRE_CALL_BYTES {
@@ -258,6 +274,7 @@ impl Draft {
             connection: origin.connection,
             sent_at: self.sent_at,
             answered_at: at,
+            abandoned: false,
             content: Content::Wire(protocol, Wire { messages: self.messages, session: self.session }),
         }))
     }

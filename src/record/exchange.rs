@@ -79,8 +79,11 @@ pub struct Exchange {
     pub connection: u64,
     /// When its first byte was sent.
     pub sent_at: SystemTime,
-    /// When the last byte of its answer came.
+    /// When the last byte of its answer came; where there is none, when it was known that none comes.
     pub answered_at: SystemTime,
+    /// Whether the program left before the answer was whole, such as at a time limit of its own: what there is of it is all
+    /// that it was given. Of a response of HTTP that was begun its own note says so.
+    pub abandoned: bool,
     /// What was said. Without the answer's part where a call asks for one.
     pub content: Content,
 }

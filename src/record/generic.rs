@@ -87,6 +87,7 @@ impl GenericRecorder {
             connection: self.link.connection,
             sent_at,
             answered_at,
+            abandoned: false,
             content: Content::Wire(Protocol::Generic, Wire { messages, session: false }),
         })))
     }
@@ -126,8 +127,8 @@ impl Recorder for GenericRecorder {
         steps
     }
 
-    fn end(&mut self, _at: SystemTime) -> Vec<RecordStep> {
-        self.close(Side::Client)
+    fn end(&mut self, by: Side, _at: SystemTime) -> Vec<RecordStep> {
+        self.close(by)
     }
 }
 
@@ -251,6 +252,7 @@ impl GenericPlayer {
             connection: self.link.connection,
             sent_at: now,
             answered_at: now,
+            abandoned: false,
             content: Content::Wire(Protocol::Generic, Wire { messages, session: false }),
         };
         let found = self.book.find(&asked).ok();

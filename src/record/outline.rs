@@ -76,6 +76,11 @@ impl Refusal {
         }
     }
 
+    /// Whether nothing answered in time, so that nobody refused anything.
+    pub fn is_silence(self) -> bool {
+        self == Self::Connect(libc::ETIMEDOUT)
+    }
+
     fn words(self) -> String {
         match self {
             Self::Connect(_) => format!("{REFUSED}: {}", self.reason()),
@@ -93,6 +98,7 @@ impl Refusal {
             connection: link.connection,
             sent_at: at,
             answered_at: at,
+            abandoned: false,
             content: Content::Wire(
                 Protocol::Generic,
                 Wire { messages: vec![Message { from: Side::Server, bytes }], session: true },

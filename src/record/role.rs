@@ -62,6 +62,7 @@ impl Prompter {
             connection: self.origin.connection,
             sent_at: SystemTime::UNIX_EPOCH,
             answered_at: SystemTime::UNIX_EPOCH,
+            abandoned: false,
             content: Content::Wire(self.protocol, Wire { messages, session: false }),
         }
     }
@@ -98,11 +99,13 @@ pub(super) struct Play<R> {
     origin: Origin,
     inbox: Inbox,
     closed: bool,
+    /// Whether nothing is said any more. What the program says is still looked up, since it said it when it was recorded.
+    held: bool,
 }
 
 impl<R: Role> Play<R> {
     pub(super) fn new(role: R, book: Arc<Book>, origin: Origin) -> Self {
-        Self { role, book, origin, inbox: Inbox::default(), closed: false }
+        Self { role, book, origin, inbox: Inbox::default(), closed: false, held: false }
     }
 
     fn play(&mut self, steps: &mut Vec<PlayStep>) -> Result<(), Fault> {
@@ -115,6 +118,10 @@ impl<R: Role> Play<R> {
             let Some(length) = length.filter(|length| *length <= rest.len()) else { break };
             let bytes = self.inbox.cut(length);
             for step in self.role.message(bytes)? {
+                if self.held {
+                    continue;
+                }
+                self.held = step == PlayStep::Hold;
                 match (step, steps.last_mut()) {
                     (PlayStep::Send(more), _) if more.is_empty() => {}
                     (PlayStep::Send(more), Some(PlayStep::Send(bytes))) => bytes.extend(more),

@@ -24,6 +24,7 @@ impl Silence {
             connection: link.connection,
             sent_at: opened,
             answered_at: ended,
+            abandoned: false,
             content: Content::Wire(Protocol::Generic, Wire { messages, session: true }),
         }
     }

@@ -163,6 +163,7 @@ mod tests {
             connection: 1,
             sent_at: at(from),
             answered_at: at(to),
+            abandoned: false,
             content: Content::Wire(protocol, Wire::default()),
         };
         let calls =

@@ -71,8 +71,12 @@ impl Outcome {
     }
 }
 
-/// Records a conversation in pieces of this many bytes.
+/// Records a conversation in pieces of this many bytes, at whose end the server leaves.
 pub(super) fn record_in(protocol: Protocol, origin: &Origin, conversation: &[Said], pieces: usize) -> Outcome {
+    ended(protocol, origin, conversation, pieces, Side::Server)
+}
+
+fn ended(protocol: Protocol, origin: &Origin, conversation: &[Said], pieces: usize, by: Side) -> Outcome {
     let mut recorder = recorder(protocol, origin).unwrap();
     let mut outcome = Outcome::default();
     for (second, (from, bytes)) in conversation.iter().enumerate() {
@@ -80,15 +84,20 @@ pub(super) fn record_in(protocol: Protocol, origin: &Origin, conversation: &[Sai
             outcome.add(recorder.take(*from, piece, at(second as u64)));
         }
     }
-    outcome.add(recorder.end(at(conversation.len() as u64)));
+    outcome.add(recorder.end(by, at(conversation.len() as u64)));
     outcome
 }
 
-/// Records a conversation, in whole and cut at every byte, and checks that it makes no difference.
+/// Records a conversation, in whole and cut at every byte, and checks that it makes no difference. At its end the server leaves.
 pub(super) fn record(protocol: Protocol, conversation: &[Said]) -> Outcome {
-    let whole = record_in(protocol, &origin(), conversation, usize::MAX);
+    record_left(protocol, conversation, Side::Server)
+}
+
+/// The same where this side leaves.
+pub(super) fn record_left(protocol: Protocol, conversation: &[Said], by: Side) -> Outcome {
+    let whole = ended(protocol, &origin(), conversation, usize::MAX, by);
     for pieces in [1, 2, 3, 7] {
-        assert_eq!(record_in(protocol, &origin(), conversation, pieces), whole, "in pieces of {pieces}");
+        assert_eq!(ended(protocol, &origin(), conversation, pieces, by), whole, "in pieces of {pieces}");
     }
     // Each message cut once, at each of its bytes.
     let longest = conversation.iter().map(|(_, bytes)| bytes.len()).max().unwrap_or(0);
@@ -107,7 +116,7 @@ pub(super) fn record(protocol: Protocol, conversation: &[Said]) -> Outcome {
             outcome.add(recorder.take(from, first, at(second)));
             outcome.add(recorder.take(from, rest, at(second)));
         }
-        outcome.add(recorder.end(at(conversation.len() as u64)));
+        outcome.add(recorder.end(by, at(conversation.len() as u64)));
         assert_eq!(outcome, whole, "cut at {cut}");
     }
     whole
@@ -118,6 +127,8 @@ pub(super) struct Played {
     player: Box<dyn Player>,
     /// Whether it was closed.
     pub(super) closed: bool,
+    /// Whether it says nothing more.
+    pub(super) held: bool,
     /// How often encryption began.
     pub(super) encrypted: usize,
 }
@@ -125,7 +136,7 @@ pub(super) struct Played {
 impl Played {
     pub(super) fn new(protocol: Protocol, book: &Arc<Book>) -> Self {
         let player = player(protocol, &origin(), book).unwrap();
-        Self { player, closed: false, encrypted: 0 }
+        Self { player, closed: false, held: false, encrypted: 0 }
     }
 
     fn sent(&mut self, steps: Vec<PlayStep>) -> Vec<u8> {
@@ -134,6 +145,7 @@ impl Played {
             match step {
                 PlayStep::Send(bytes) => sent.extend(bytes),
                 PlayStep::StartTls { .. } => self.encrypted += 1,
+                PlayStep::Hold => self.held = true,
                 PlayStep::Close => self.closed = true,
             }
         }

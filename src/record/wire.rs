@@ -29,8 +29,8 @@ pub enum RecordStep {
 pub trait Recorder: Send {
     /// Bytes came from this side at this time.
     fn take(&mut self, from: Side, bytes: &[u8], at: SystemTime) -> Vec<RecordStep>;
-    /// The connection has ended: what was said since the last complete call.
-    fn end(&mut self, at: SystemTime) -> Vec<RecordStep>;
+    /// The connection has ended, by this side first: what was said since the last complete call.
+    fn end(&mut self, by: Side, at: SystemTime) -> Vec<RecordStep>;
 }
 
 /// What is to be done while a server is played.
@@ -43,6 +43,8 @@ pub enum PlayStep {
         /// What the client sent together with its request for encryption: the first of its encrypted bytes.
         early: Vec<u8>,
     },
+    /// Say nothing more, whatever comes, until the program leaves: when this was recorded, it did not wait any longer.
+    Hold,
     /// Close the connection after what was sent.
     Close,
 }

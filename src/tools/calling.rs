@@ -147,6 +147,11 @@ pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
     add(counts.passed, "call found no recording and was", "calls found no recording and were", " passed on");
     let targets: Vec<String> = ran.recorded.refused.iter().map(ToString::to_string).collect();
     add(counts.refused, "connection was", "connections were", &format!(" refused: {}", some_of(&targets)));
+    let targets: Vec<String> = ran.recorded.unanswered.iter().map(ToString::to_string).collect();
+    add(counts.unanswered, "connection", "connections", &format!(" had no answer: {}", some_of(&targets)));
+    for (name, times) in ran.report.iter().flat_map(|report| &report.others) {
+        add(*times, "call was", "calls were", &format!(" asked with another `{name}` than when recorded"));
+    }
     let udp = " refused: UDP other than name lookups cannot be recorded";
     add(more.datagrams_refused, "datagram was", "datagrams were", udp);
     let nearness = match services.calls.reach {
@@ -156,7 +161,7 @@ pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
         Reach::Nothing if ran.report.is_none() => Some("commands have no network (--network none)"),
         _ => None,
     };
-    if let Some(reason) = nearness.filter(|_| counts.refused > 0) {
+    if let Some(reason) = nearness.filter(|_| counts.refused + counts.unanswered > 0) {
         notes.push(format!("{reason}; the operator can let calls out with --network host"));
     }
     if ran.isolation == Isolation::Env {

@@ -3,6 +3,7 @@
 mod choosing;
 mod command_line;
 mod cut_off;
+mod impatient;
 mod isolation;
 mod keeping;
 mod refused;

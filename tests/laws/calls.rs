@@ -121,6 +121,7 @@ fn exchange(source: &mut Source<'_>) -> Exchange {
         connection: u64::from(source.byte()),
         sent_at,
         answered_at: sent_at + Duration::from_millis(u64::from(source.byte())),
+        abandoned: false,
         content,
     }
 }

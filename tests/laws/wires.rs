@@ -55,7 +55,7 @@ fn record(protocol: Protocol, relay_tls: bool, said: &[(Side, &[u8])], size: usi
             }
         }
     }
-    outcome.add(recorder.end(at));
+    outcome.add(recorder.end(Side::Client, at));
     outcome
 }
 
@@ -70,6 +70,7 @@ fn play(protocol: Protocol, calls: &[Exchange], said: &[(Side, &[u8])], size: us
             assert!(!closed, "nothing is said on a closed connection");
             match step {
                 PlayStep::Send(bytes) => sent.extend(bytes),
+                PlayStep::Hold => {}
                 PlayStep::StartTls { .. } => return true,
                 PlayStep::Close => closed = true,
             }

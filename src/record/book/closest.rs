@@ -1,9 +1,10 @@
 //! What is most like a call that nothing answers, and how it differs. Only ever told, never served.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::Closest;
 use super::body::{Body, Leaf, media_type};
+use super::fields::plain;
 use super::json::Json;
 use super::key::{Place, header_fields, path_only, place, virtual_host};
 use super::noise::{Fields, Noise};
@@ -54,6 +55,7 @@ impl Index {
         asked: &Exchange,
         entry: impl Fn(usize) -> Candidate<'a>,
         noise: &Noise,
+        choosing: &BTreeSet<String>,
     ) -> Option<Closest> {
         let protocol = asked.content.protocol();
         let here = place(asked, &asked.target);
@@ -71,7 +73,7 @@ impl Index {
         ranked.truncate(MAX_CLOSEST_COMPARED);
         let compared = ranked.into_iter().map(|(rank, index)| {
             let Candidate { name, exchange: recorded, named, used } = entry(index);
-            let mut differences = differences(recorded, asked, &fields);
+            let mut differences = differences(recorded, asked, &fields, choosing);
             let is_http = matches!(asked.content, Content::Http(_) | Content::Grpc(_));
             if is_http && !named && recorded.tls != asked.tls {
                 let word = |tls| if tls { "yes" } else { "no" };
@@ -138,7 +140,8 @@ pub fn describe(exchange: &Exchange) -> String {
         }
         Content::Dns(dns) => format!("DNS {} {}", dns.kind, dns.name),
         Content::Wire(..) if let Some(refusal) = Refusal::of_exchange(exchange) => {
-            format!("TCP {}: refused ({})", exchange.target, refusal.reason())
+            let what = if refusal.is_silence() { "no answer" } else { "refused" };
+            format!("TCP {}: {what} ({})", exchange.target, refusal.reason())
         }
         Content::Wire(..) if let Some(silence) = Silence::of(exchange) => {
             let end = if silence.closed_after.is_some() { " until the server closed it" } else { "" };
@@ -175,7 +178,7 @@ pub(super) fn short(text: &str) -> String {
 }
 
 /// How a recorded call differs from one that was asked, a line each.
-fn differences(recorded: &Exchange, asked: &Exchange, noise: &Fields) -> Vec<String> {
+fn differences(recorded: &Exchange, asked: &Exchange, noise: &Fields, choosing: &BTreeSet<String>) -> Vec<String> {
     let mut lines = Vec::new();
     if recorded.target != asked.target && !matches!(asked.content, Content::Dns(_)) {
         compare("target", &recorded.target.to_string(), &asked.target.to_string(), &mut lines);
@@ -190,7 +193,20 @@ fn differences(recorded: &Exchange, asked: &Exchange, noise: &Fields) -> Vec<Str
             );
             requests(a, b, noise, &mut lines);
             if lines.is_empty() {
-                let all = |request: &HttpRequest| [redact::places(request), redact::credentials(request)].concat();
+                let chosen = |request: &HttpRequest| {
+                    let fields = plain(request).into_iter().filter(|(name, _)| choosing.contains(name));
+                    let mut fields: Vec<_> =
+                        fields.map(|(name, value)| Leaf { name: format!("header.{name}"), value }).collect();
+                    fields.sort_by(|one, other| one.name.cmp(&other.name));
+                    fields
+                };
+                self::fields(chosen(&a.request), chosen(&b.request), &|_| false, &mut lines);
+                settings(&redact::settings(&a.request), &redact::settings(&b.request), choosing, &mut lines);
+            }
+            if lines.is_empty() {
+                let all = |request: &HttpRequest| {
+                    [redact::places(request), redact::credentials(request), redact::passing(request)].concat()
+                };
                 secrets(&all(&a.request), &all(&b.request), &mut lines);
             }
         }
@@ -259,6 +275,21 @@ fn requests(a: &Http, b: &Http, noise: &Fields, lines: &mut Vec<String>) {
     }
 }
 
+/// Cookies that are no secrets, and choose.
+fn settings(known: &[Shown], asked: &[Shown], choosing: &BTreeSet<String>, lines: &mut Vec<String>) {
+    let names: BTreeSet<&str> = known.iter().chain(asked).map(|cookie| cookie.name.as_str()).collect();
+    for name in names.into_iter().filter(|name| choosing.contains(*name)) {
+        let of = |all: &[Shown]| all.iter().find(|cookie| cookie.name == name).map(|cookie| cookie.digits.clone());
+        let said = match (of(known), of(asked)) {
+            (recorded, asked) if recorded == asked => continue,
+            (None, _) => "asked one, not recorded",
+            (_, None) => "recorded one, not asked",
+            _ => "recorded another value of several",
+        };
+        lines.push(format!("`{}`: {said}", short(name)));
+    }
+}
+
 /// What chooses between the recordings of a call where nothing else does.
 fn secrets(known: &[Shown], asked: &[Shown], lines: &mut Vec<String>) {
     for secret in asked {
@@ -276,6 +307,9 @@ fn secrets(known: &[Shown], asked: &[Shown], lines: &mut Vec<String>) {
         if !lines.contains(&line) {
             lines.push(line);
         }
+    }
+    for secret in known.iter().filter(|known| !asked.iter().any(|other| other.name == known.name)) {
+        lines.push(format!("secret `{}`: recorded one, not asked", short(&secret.name)));
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod body;
 mod closest;
+mod fields;
 mod json;
 mod key;
 mod noise;
@@ -13,7 +14,7 @@ mod shelf;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,11 +23,11 @@ pub use closest::describe;
 use key::Said;
 pub use key::{Key, Place, canonical, is_key_header};
 pub use noise::{Change, Lesson, Noise};
-use shelf::{Queue, Shelf};
+use shelf::{Found, Queue, Shelf};
 
 use super::exchange::{Content, Exchange, Protocol, Target};
 use super::files::DeclaredNoise;
-use super::outline::is_no_call;
+use super::outline::{Refusal, is_no_call};
 use super::state;
 use crate::limits::MAX_MISSES_TOLD;
 
@@ -141,6 +142,11 @@ pub struct Report {
     pub replayed: u64,
     /// Connections that were refused as they were in their recording.
     pub refused: u64,
+    /// Connections that nothing answered, as in their recording.
+    pub unanswered: u64,
+    /// Fields with a credential that is another one than the only recorded one, in lower case, and in how many of the calls
+    /// that were answered.
+    pub others: BTreeMap<String, u64>,
     /// Calls that were not, in the order of the first of each, up to [`MAX_MISSES_TOLD`] different ones.
     pub missed: Vec<Miss>,
     /// How many there were in all.
@@ -181,9 +187,19 @@ pub struct Book {
     index: closest::Index,
     replayed: AtomicU64,
     refused: AtomicU64,
+    unanswered: AtomicU64,
+    others: Mutex<BTreeMap<String, u64>>,
     /// Whether misses go to the real servers, where they can.
     passes_on: bool,
     missed: Mutex<Missed>,
+}
+
+/// Why there is no recording of a call.
+struct Unfound<'a> {
+    /// Recordings of it, which were all used.
+    used: Option<&'a Queue>,
+    /// Fields that choose between recordings that are the same in all else.
+    choosing: BTreeSet<String>,
 }
 
 #[derive(Default)]
@@ -211,6 +227,8 @@ impl Book {
             index: closest::Index::default(),
             replayed: AtomicU64::new(0),
             refused: AtomicU64::new(0),
+            unanswered: AtomicU64::new(0),
+            others: Mutex::default(),
             passes_on: false,
             missed: Mutex::default(),
         };
@@ -233,8 +251,9 @@ impl Book {
         let exchange = Arc::new(recording.exchange);
         let protocol = exchange.content.protocol();
         let target = &exchange.target;
-        let key = self.key(&mut Said::of(&exchange), &exchange, target, recording.named);
-        self.queues.entry(key).or_default().add(&exchange, index);
+        let noise = self.noise.at(&key::place(&exchange, target));
+        let key = Said::of(&exchange).key(target, recording.named, &noise);
+        self.queues.entry(key).or_default().add(&exchange, &noise, index);
         let is_call = !is_no_call(&exchange);
         if protocol != Protocol::Dns && is_call {
             self.protocols.entry(target.clone()).or_insert(protocol);
@@ -265,10 +284,6 @@ impl Book {
         });
     }
 
-    fn key(&self, said: &mut Said<'_>, exchange: &Exchange, target: &Target, named: bool) -> Key {
-        said.key(target, named, &self.noise.at(&key::place(exchange, target)))
-    }
-
     /// The recording that answers a call, which is given without its answer. Each is given out once, in their order, but
     /// those that belong to connections, names and reusable ones, of which the last is given again.
     ///
@@ -280,53 +295,63 @@ impl Book {
 
     /// As [`find`](Self::find), and where nothing answers the call, what answers the other one. A miss is of the first.
     pub fn find_or(&self, asked: &Exchange, otherwise: Option<&Exchange>) -> Result<Arc<Exchange>, Miss> {
-        let used = match self.look_up(asked) {
+        let unfound = match self.look_up(asked) {
             Ok(found) => return Ok(found),
-            Err(used) => used,
+            Err(unfound) => unfound,
         };
         if let Some(Ok(found)) = otherwise.map(|otherwise| self.look_up(otherwise)) {
             return Ok(found);
         }
-        let miss = self.miss(asked, used);
+        let miss = self.miss(asked, &unfound);
         self.count(miss.clone());
         Err(miss)
     }
 
     /// The recording that answers a call, or the recordings of it that were all used.
-    fn look_up(&self, asked: &Exchange) -> Result<Arc<Exchange>, Option<&Queue>> {
-        let (mut used, mut said) = (None, Said::of(asked));
+    fn look_up(&self, asked: &Exchange) -> Result<Arc<Exchange>, Unfound<'_>> {
+        let (mut used, mut said, mut choosing) = (None, Said::of(asked), BTreeSet::new());
         for (target, named) in targets(asked) {
-            let shelf = self.queues.get(&self.key(&mut said, asked, &target, named));
-            let Some(queue) = shelf.and_then(|shelf| shelf.of(asked)) else { continue };
+            let noise = self.noise.at(&key::place(asked, &target));
+            let Some(shelf) = self.queues.get(&said.key(&target, named, &noise)) else { continue };
+            let Some(Found { queue, other }) = shelf.of(asked, &noise) else {
+                choosing.extend(shelf.choosing().into_iter().map(str::to_owned));
+                continue;
+            };
             if let Some(index) = self.take(queue) {
                 let entry = &self.entries[index];
                 entry.used.store(true, Ordering::Relaxed);
+                if let Some(name) = other {
+                    *self.others.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
+                }
                 self.replayed.fetch_add(1, Ordering::Relaxed);
                 return Ok(Arc::clone(&entry.exchange));
             }
             used = used.or(Some(queue));
         }
-        Err(used)
+        Err(Unfound { used, choosing })
     }
 
     fn take(&self, queue: &Queue) -> Option<usize> {
         let last = queue.entries.len() - 1;
-        let may_repeat = self.entries[queue.entries[last]].reusable;
         let advance = |next: usize| (next <= last).then_some(next + 1);
         loop {
             match queue.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, advance) {
                 // It may have been given from another queue that it stands in.
                 Ok(next) if self.entries[queue.entries[next]].given.swap(true, Ordering::Relaxed) => {}
                 Ok(next) => return Some(queue.entries[next]),
-                Err(_) => return may_repeat.then(|| queue.entries[last]),
+                // One that the program did not wait for is asked for no more than that.
+                Err(_) => {
+                    let again = queue.entries.iter().rev().find(|index| !self.entries[**index].exchange.abandoned)?;
+                    return self.entries[*again].reusable.then_some(*again);
+                }
             }
         }
     }
 
-    fn miss(&self, asked: &Exchange, used: Option<&Queue>) -> Miss {
+    fn miss(&self, asked: &Exchange, unfound: &Unfound<'_>) -> Miss {
         let bound = self.passes_on && matches!(asked.content, Content::Wire(..));
         let miss = |why, closest| Miss { asked: describe(asked), why, closest, bound, times: 1 };
-        if let Some(queue) = used {
+        if let Some(queue) = unfound.used {
             let name = queue.entries.last().map(|index| self.entries[*index].name.clone()).unwrap_or_default();
             return miss(Why::Used(queue.entries.len()), Some(Closest { name, differences: Vec::new() }));
         }
@@ -335,7 +360,7 @@ impl Book {
             let used = entry.used.load(Ordering::Relaxed);
             closest::Candidate { name: &entry.name, exchange: &entry.exchange, named: entry.named, used }
         };
-        let closest = self.index.closest(asked, candidate, &self.noise);
+        let closest = self.index.closest(asked, candidate, &self.noise, &unfound.choosing);
         miss(if closest.is_some() { Why::Differs } else { Why::NothingRecorded }, closest)
     }
 
@@ -417,10 +442,11 @@ impl Book {
         self.replayed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a connection that was refused as it was in its recording.
-    pub fn refused(&self) {
+    /// Counts a connection that was refused, or not answered, as it was in its recording.
+    pub fn refused(&self, refusal: Refusal) {
         self.replayed.fetch_add(1, Ordering::Relaxed);
-        self.refused.fetch_add(1, Ordering::Relaxed);
+        let count = if refusal.is_silence() { &self.unanswered } else { &self.refused };
+        count.fetch_add(1, Ordering::Relaxed);
     }
 
     /// How the replay has gone so far.
@@ -434,6 +460,8 @@ impl Book {
         Report {
             replayed: self.replayed.load(Ordering::Relaxed),
             refused: self.refused.load(Ordering::Relaxed),
+            unanswered: self.unanswered.load(Ordering::Relaxed),
+            others: self.others.lock().unwrap_or_else(PoisonError::into_inner).clone(),
             missed: missed.told.clone(),
             missed_count: missed.count,
             unused,

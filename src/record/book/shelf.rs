@@ -1,11 +1,14 @@
 //! The recordings of one key: which of them answers whom.
 //!
-//! Secrets are in no key, since a replay has others. But where several were recorded in one place, they choose the answer.
-//! Those that may be others with every page choose it where they are known, and otherwise do not matter.
+//! Secrets are in no key, since a replay has others, and most fields are not, since they say nothing of what is asked for. But
+//! where several were recorded in one place, none being one of them, they choose the answer. Those that may be others with every page
+//! choose it where they are known; otherwise it matters only whether there is one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicUsize;
 
+use super::fields::{self, Field};
+use super::noise;
 use crate::record::exchange::{Content, Exchange};
 use crate::record::redact::{self, Shown};
 
@@ -13,12 +16,29 @@ use crate::record::redact::{self, Shown};
 #[derive(Default)]
 pub(super) struct Shelf {
     added: Vec<(Asked, usize)>,
-    by_place: Apart<Apart<Queues>>,
+    /// Names of fields that are made anew for each request.
+    anew: BTreeSet<String>,
+    by_place: Apart<Apart<Apart<Queues>>>,
+}
+
+/// The recordings for a call.
+pub(super) struct Found<'a> {
+    pub(super) queue: &'a Queue,
+    /// The name of a credential that is another one than was recorded.
+    pub(super) other: Option<String>,
+}
+
+/// Recordings in their order, by which of the secrets that pass they were asked for with.
+#[derive(Default)]
+struct Queues {
+    /// Names of those that some of them were asked for with, and some not.
+    mixed: BTreeSet<String>,
+    by_presence: BTreeMap<Vec<bool>, Known>,
 }
 
 /// Recordings in their order, and those of them that were asked for with each secret that passes.
 #[derive(Default)]
-struct Queues {
+struct Known {
     all: Queue,
     passing: BTreeMap<Shown, Queue>,
 }
@@ -33,63 +53,96 @@ pub(super) struct Queue {
 }
 
 impl Shelf {
-    pub(super) fn add(&mut self, exchange: &Exchange, index: usize) {
-        self.added.push((Asked::with(exchange), index));
+    pub(super) fn add(&mut self, exchange: &Exchange, noise: &noise::Fields, index: usize) {
+        self.added.push((Asked::with(exchange, noise), index));
     }
 
     /// Finds out what tells the recordings apart.
     pub(super) fn settle(&mut self) {
         let added = std::mem::take(&mut self.added);
+        self.anew = fields::made_anew(added.iter().map(|(asked, _)| asked.fields.as_slice()));
+        let added = added.into_iter().map(|(asked, index)| (asked.sorted(&self.anew), index));
         let by_place =
-            added.into_iter().map(|(asked, index)| (asked.places, (asked.credentials, asked.passing, index)));
+            added.map(|(asked, index)| (asked.places, (asked.chosen, asked.credentials, asked.passing, index)));
         self.by_place = Apart::of(by_place, |here| {
-            let by_caller = here.into_iter().map(|(credentials, passing, index)| (credentials, (passing, index)));
-            Apart::of(by_caller, Queues::of)
+            let by_field = here.into_iter().map(|(fields, who, passing, index)| (fields, (who, passing, index)));
+            Apart::of(by_field, |here| {
+                let by_caller = here.into_iter().map(|(who, passing, index)| (who, (passing, index)));
+                Apart::of(by_caller, Queues::of)
+            })
         });
     }
 
     /// The recordings for a call.
-    pub(super) fn of(&self, exchange: &Exchange) -> Option<&Queue> {
-        let asked = Asked::with(exchange);
-        Some(self.by_place.get(&asked.places)?.get(&asked.credentials)?.with(&asked.passing))
+    pub(super) fn of(&self, exchange: &Exchange, noise: &noise::Fields) -> Option<Found<'_>> {
+        let asked = Asked::with(exchange, noise).sorted(&self.anew);
+        let callers = self.by_place.get(&asked.places)?.get(&asked.chosen)?;
+        let queue = callers.get(&asked.credentials)?.with(&asked.passing)?;
+        Some(Found { queue, other: callers.other(&asked.credentials) })
+    }
+
+    /// The names of the fields that choose.
+    pub(super) fn choosing(&self) -> BTreeSet<&str> {
+        let names = self.by_place.all.values().flat_map(|here| &here.counting);
+        names.map(|(name, ..)| name.as_str()).collect()
     }
 }
 
 impl Queues {
     fn of(recordings: Vec<(Vec<Shown>, usize)>) -> Self {
-        let mut queues = Self::default();
+        let names: Vec<BTreeSet<&str>> = recordings.iter().map(|(passing, _)| of_names(passing).collect()).collect();
+        let any: BTreeSet<&str> = names.iter().flatten().copied().collect();
+        let mixed = any.into_iter().filter(|name| !names.iter().all(|names| names.contains(name)));
+        let mut queues = Self { mixed: mixed.map(str::to_owned).collect(), by_presence: BTreeMap::new() };
         for (passing, index) in recordings {
-            queues.all.entries.push(index);
+            let known =
+                queues.by_presence.entry(queues.mixed.iter().map(|name| has(&passing, name)).collect()).or_default();
+            known.all.entries.push(index);
             for secret in passing.into_iter().filter(|secret| !secret.digits.is_empty()) {
-                queues.passing.entry(secret).or_default().entries.push(index);
+                known.passing.entry(secret).or_default().entries.push(index);
             }
         }
         queues
     }
 
     /// Those of the known secret that the fewest were asked for with; all, if none is known.
-    fn with(&self, passing: &[Shown]) -> &Queue {
+    fn with(&self, passing: &[Shown]) -> Option<&Queue> {
+        let presence: Vec<bool> = self.mixed.iter().map(|name| has(passing, name)).collect();
+        let here = self.by_presence.get(&presence)?;
         let is_known = |known: &Shown| {
             passing.iter().any(|asked| asked.name == known.name && !asked.digits.is_empty() && asked.is_like(known))
         };
-        let known = self.passing.iter().filter(|(secret, _)| is_known(secret)).map(|(_, queue)| queue);
-        known.min_by_key(|queue| queue.entries.len()).unwrap_or(&self.all)
+        let known = here.passing.iter().filter(|(secret, _)| is_known(secret)).map(|(_, queue)| queue);
+        Some(known.min_by_key(|queue| queue.entries.len()).unwrap_or(&here.all))
     }
 }
 
-/// The secrets of what is asked, of who asks, and those that may be others with every page.
+fn of_names(secrets: &[Shown]) -> impl Iterator<Item = &str> {
+    secrets.iter().map(|secret| secret.name.as_str())
+}
+
+fn has(secrets: &[Shown], name: &str) -> bool {
+    of_names(secrets).any(|known| known == name)
+}
+
+/// The secrets of what is asked, of who asks, and those that may be others with every page; and the fields.
 #[derive(Default)]
 struct Asked {
     places: Vec<Shown>,
+    fields: Vec<Field>,
+    /// Fields and cookies that choose.
+    chosen: Vec<Shown>,
     credentials: Vec<Shown>,
     passing: Vec<Shown>,
 }
 
 impl Asked {
-    fn with(exchange: &Exchange) -> Self {
+    fn with(exchange: &Exchange, noise: &noise::Fields) -> Self {
         match &exchange.content {
             Content::Http(http) | Content::Grpc(http) => Self {
                 places: redact::places(&http.request),
+                fields: fields::of(&http.request, noise),
+                chosen: redact::settings(&http.request),
                 credentials: redact::credentials(&http.request),
                 passing: redact::passing(&http.request),
             },
@@ -97,15 +150,26 @@ impl Asked {
             Content::Dns(_) => Self::default(),
         }
     }
+
+    /// The same with its fields among what chooses, or what passes.
+    fn sorted(mut self, anew: &BTreeSet<String>) -> Self {
+        for Field { shown, .. } in std::mem::take(&mut self.fields) {
+            let kind = if anew.contains(&shown.name) { &mut self.passing } else { &mut self.chosen };
+            kind.push(shown);
+        }
+        self
+    }
 }
 
 /// Things by the secrets that they were asked with.
 ///
-/// Where one secret of a name was recorded, it does not matter: a replay has another one. Where several were, each has its own
-/// answers, and any other has none. A call without any secret is never one with some.
+/// Where one secret of a name was recorded, it does not matter: a replay has another one. Where several were, or one and none,
+/// each has its own answers, and any other has none. A call without any secret is never one with some.
 struct Apart<T> {
     /// Names and places, with which of those of one place, of which there are several.
     counting: BTreeSet<Numbered>,
+    /// The only ones, if there are not several of any name.
+    one: BTreeMap<Numbered, String>,
     all: BTreeMap<Vec<Option<String>>, T>,
 }
 
@@ -114,7 +178,7 @@ type Numbered = (String, u64, usize);
 
 impl<T> Default for Apart<T> {
     fn default() -> Self {
-        Self { counting: BTreeSet::new(), all: BTreeMap::new() }
+        Self { counting: BTreeSet::new(), one: BTreeMap::new(), all: BTreeMap::new() }
     }
 }
 
@@ -130,11 +194,26 @@ impl<T> Apart<T> {
                 counting.insert(name.clone());
             }
         }
+        for name in items.iter().flat_map(|(secrets, _)| secrets.keys()).collect::<BTreeSet<_>>() {
+            if !items.iter().all(|(secrets, _)| secrets.contains_key(name)) {
+                counting.insert(name.clone());
+            }
+        }
+        let one = if counting.is_empty() { items.first().map(|(secrets, _)| secrets.clone()) } else { None };
         let mut groups: BTreeMap<Vec<Option<String>>, Vec<I>> = BTreeMap::new();
         for (secrets, item) in items {
             groups.entry(chosen(&counting, &secrets)).or_default().push(item);
         }
-        Self { counting, all: groups.into_iter().map(|(who, items)| (who, make(items))).collect() }
+        let one = one.unwrap_or_default();
+        Self { counting, one, all: groups.into_iter().map(|(who, items)| (who, make(items))).collect() }
+    }
+
+    /// The name of one of these secrets that is another one than the only one of its name.
+    fn other(&self, secrets: &[Shown]) -> Option<String> {
+        let is_other = |(name, digits): &(Numbered, String)| {
+            self.one.get(name).is_some_and(|known| !known.is_empty() && !digits.is_empty() && !alike(known, digits))
+        };
+        numbered(secrets).into_iter().find(is_other).map(|((name, ..), _)| name)
     }
 
     fn get(&self, secrets: &[Shown]) -> Option<&T> {

@@ -1,4 +1,5 @@
 mod callers;
+mod choosing;
 mod databases;
 
 use std::sync::Barrier;
@@ -21,6 +22,7 @@ fn exchange(host: &str, port: u16, content: Content) -> Exchange {
         connection: 1,
         sent_at: at,
         answered_at: at,
+        abandoned: false,
         content,
     }
 }
@@ -415,10 +417,14 @@ fn who_asks_matters_where_several_did() {
     assert!(ask_as(&book, "eve").is_err());
     assert_eq!(ask_as(&book, ""), Ok("nobody".to_owned()));
     assert_eq!(ask_as(&book, "alice"), Ok("a".to_owned()));
-    // With one caller a replay may have another secret.
+    // Nobody is a caller, too.
     let book = Book::new(vec![from("", "nobody"), from("alice", "a")], Noise::default());
-    assert_eq!(ask_as(&book, "dummy"), Ok("a".to_owned()));
+    assert!(ask_as(&book, "dummy").is_err());
     assert_eq!(ask_as(&book, ""), Ok("nobody".to_owned()));
+    assert_eq!(ask_as(&book, "alice"), Ok("a".to_owned()));
+    // With one caller a replay may have another secret.
+    let book = Book::new(vec![from("alice", "a")], Noise::default());
+    assert_eq!(ask_as(&book, "dummy"), Ok("a".to_owned()));
 }
 
 #[test]

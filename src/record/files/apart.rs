@@ -86,6 +86,7 @@ impl Apart {
             connection: exchange.connection,
             sent_at: exchange.sent_at,
             answered_at: exchange.answered_at,
+            abandoned: exchange.abandoned,
             content,
         };
         Some((smaller, places))

@@ -95,6 +95,7 @@ fn http_of_others() {
         connection: 3,
         sent_at,
         answered_at: sent_at + Duration::from_millis(100),
+        abandoned: false,
         content: Content::Http(Box::new(Http {
             request: HttpRequest {
                 version: HttpVersion::Http11,
@@ -237,6 +238,7 @@ fn ours() -> Vec<Recording> {
         connection: 12,
         sent_at: at(1),
         answered_at: at(20),
+        abandoned: false,
         content,
     };
     let http = |version, trailers: &[(&str, &str)]| Http {

@@ -63,6 +63,7 @@ pub fn asked(link: &Link, asked: &Asked) -> Exchange {
         connection: link.connection,
         sent_at: now,
         answered_at: now,
+        abandoned: false,
         content: if is_grpc(&asked.request.headers) { Content::Grpc(http) } else { Content::Http(http) },
     }
 }

@@ -38,7 +38,7 @@ pub struct Bulk<'a> {
 pub struct End {
     /// Which side ended it first.
     pub by: Side,
-    /// Whether the server has said all that it had to say.
+    /// Whether the server has said all that it had to say, to somebody who listened.
     pub server_ended: bool,
 }
 
@@ -236,7 +236,8 @@ impl Tap {
         self.settle(done);
         for waiting in std::mem::take(&mut self.waiting) {
             if let Some((request, target)) = waiting.request {
-                let made = exchange(&self.link, request, target, None, waiting.sent_at, at);
+                let mut made = exchange(&self.link, request, target, None, waiting.sent_at, at);
+                made.abandoned = end.by == Side::Client;
                 self.hand_out(made, waiting.too_long, done);
             }
         }
@@ -293,6 +294,7 @@ fn exchange(
         connection: link.connection,
         sent_at,
         answered_at,
+        abandoned: false,
         content: if grpc { Content::Grpc(http) } else { Content::Http(http) },
     }
 }

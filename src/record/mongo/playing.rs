@@ -59,6 +59,7 @@ impl Role for Playing {
         if !message::is_answered(&bytes) {
             return Ok(Vec::new());
         }
+        let held = found.as_ref().is_ok_and(|found| found.abandoned);
         let replies = match found {
             Ok(found) if manner == Manner::Hello => {
                 let of = |reply: &[u8]| message::without_offers(reply, true).unwrap_or_else(|_| reply.to_vec());
@@ -67,7 +68,11 @@ impl Role for Playing {
             Ok(found) => said(&found, Side::Server).map(message::without_checksum).collect(),
             Err(text) => vec![message::reply(&bytes, &message::error(&text, 1))],
         };
-        Ok(self.send(&bytes, &replies))
+        let mut steps = self.send(&bytes, &replies);
+        if held {
+            steps.push(PlayStep::Hold);
+        }
+        Ok(steps)
     }
 
     fn kept(&self) -> usize {

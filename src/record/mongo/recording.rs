@@ -101,8 +101,13 @@ impl Dialogue for Recording {
         self.kept
     }
 
-    fn end(&mut self, _at: SystemTime, made: &mut Vec<RecordStep>) {
-        let waiting = std::mem::take(&mut self.waiting);
-        made.extend(waiting.iter().map(|_| unanswered(&self.origin)));
+    fn end(&mut self, by: Side, at: SystemTime, made: &mut Vec<RecordStep>) {
+        let mut waiting: Vec<_> = std::mem::take(&mut self.waiting).into_iter().collect();
+        waiting.sort_by_key(|(number, _)| *number);
+        for (_, Pending { draft, manner }) in waiting {
+            if !matches!(manner, Manner::Proof | Manner::Trust) {
+                made.push(draft.left(by, &self.origin, Protocol::Mongo, at));
+            }
+        }
     }
 }

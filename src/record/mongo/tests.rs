@@ -3,7 +3,7 @@
 use super::bson::{self, Element, kind};
 use super::message::word;
 use crate::record::exchange::{Protocol, Side};
-use crate::record::trial::{Outcome, Played, Said, book, client, record, server};
+use crate::record::trial::{Outcome, Played, Said, book, client, record, record_left, server};
 
 /// A value of a document.
 #[derive(Clone)]
@@ -246,4 +246,15 @@ fn what_cannot_be_followed_is_passed_on_and_said_to_be_lost() {
         why(recorded(&[client(msg(1, 0, 0, &find("a", 1)))])),
         ["a call to `db.test:7`: the connection ended before its answer"]
     );
+}
+
+#[test]
+fn what_the_program_did_not_wait_for_is_not_answered() {
+    let asked = msg(7, 0, 0, &find("a", 1));
+    let outcome = record_left(Protocol::Mongo, &[client(&asked)], Side::Client);
+    assert_eq!((outcome.calls.len(), outcome.lost.len(), outcome.calls[0].abandoned), (1, 0, true));
+    let book = book(&outcome.calls);
+    let mut played = Played::new(Protocol::Mongo, &book);
+    assert_eq!((played.ask(asked), played.held, played.closed), (vec![], true, false));
+    assert_eq!((book.report().missed, book.report().unused), (vec![], vec![]));
 }

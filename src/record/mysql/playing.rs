@@ -18,11 +18,13 @@ pub(crate) struct Playing {
     /// The question that a file is the rest of, and the packets of the file.
     file: Option<Vec<Vec<u8>>>,
     kept: usize,
+    /// Whether the program left while it waited for what was answered last.
+    held: bool,
 }
 
 impl Playing {
     pub(crate) fn new(prompter: Prompter) -> Self {
-        Self { prompter, capabilities: None, statements: Statements::default(), file: None, kept: 0 }
+        Self { prompter, capabilities: None, statements: Statements::default(), file: None, kept: 0, held: false }
     }
 
     fn hello(&mut self, bytes: &[u8]) -> Result<Vec<PlayStep>, Fault> {
@@ -71,6 +73,12 @@ impl Playing {
         steps
     }
 
+    fn answered(&mut self, questions: Vec<Vec<u8>>, sequence: u8) -> Result<Vec<PlayStep>, Fault> {
+        let out = self.answer(questions, sequence)?;
+        let held = self.held.then_some(PlayStep::Hold);
+        Ok(std::iter::once(PlayStep::Send(out)).chain(held).collect())
+    }
+
     fn answer(&mut self, questions: Vec<Vec<u8>>, sequence: u8) -> Result<Vec<u8>, Fault> {
         let found = self.prompter.ask(questions.iter().map(Vec::as_slice));
         if let Some(database) = questions.last().and_then(|question| statements::selected(question)) {
@@ -85,6 +93,10 @@ impl Playing {
             Err(text) => return Ok(packet::error(sequence.wrapping_add(1), &text)),
         };
         let mut out = said(&found, Side::Server).collect::<Vec<_>>().concat();
+        if found.abandoned {
+            self.held = true;
+            return Ok(out);
+        }
         if let Some(first) = said(&found, Side::Server).next() {
             let questions: Vec<&[u8]> = questions.iter().map(Vec::as_slice).collect();
             self.statements.answered(&questions, first);
@@ -150,7 +162,7 @@ impl Role for Playing {
                 return Ok(Vec::new());
             }
             self.kept = 0;
-            return Ok(vec![PlayStep::Send(self.answer(questions, sequence)?)]);
+            return self.answered(questions, sequence);
         }
         let code = packet::payload(&bytes).first().copied().unwrap_or_default();
         match code {
@@ -158,6 +170,7 @@ impl Role for Playing {
             command::CHANGE_USER => {
                 let login = handshake::change_user(&bytes, capabilities)?;
                 return Ok(match self.prompter.ask([login.question.as_slice()]) {
+                    Ok(found) if found.abandoned => vec![PlayStep::Hold],
                     Ok(found) => {
                         let verdict = said(&found, Side::Server).next_back();
                         if verdict.is_some_and(|verdict| packet::payload(verdict).first() == Some(&0)) {
@@ -177,7 +190,7 @@ impl Role for Playing {
         if !answered {
             return Ok(Vec::new());
         }
-        Ok(vec![PlayStep::Send(self.answer(questions, sequence)?)])
+        self.answered(questions, sequence)
     }
 
     fn kept(&self) -> usize {

@@ -236,8 +236,19 @@ impl Dialogue for Recording {
         self.kept + self.statements.kept() + self.waiting.len() * size_of::<(Vec<u8>, SystemTime)>()
     }
 
-    fn end(&mut self, _at: SystemTime, made: &mut Vec<RecordStep>) {
-        let open = usize::from(self.running.take().is_some()) + std::mem::take(&mut self.waiting).len();
-        made.extend((0..open).map(|_| unanswered(&self.origin)));
+    fn end(&mut self, by: Side, at: SystemTime, made: &mut Vec<RecordStep>) {
+        // A file that is not all there would be taken for another one.
+        let running = self.running.take();
+        made.extend(running.map(|running| match running.file {
+            true => unanswered(&self.origin),
+            false => running.draft.left(by, &self.origin, Protocol::MySql, at),
+        }));
+        while !self.waiting.is_empty() {
+            let step = match self.begins() {
+                Ok(running) => running.draft.left(by, &self.origin, Protocol::MySql, at),
+                Err(_) => unanswered(&self.origin),
+            };
+            made.push(step);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::packet::{error, message};
 use crate::record::exchange::{Exchange, Protocol, Side};
-use crate::record::trial::{Outcome, Played, Said, book, client, origin, record, record_in, server};
+use crate::record::trial::{Outcome, Played, Said, book, client, origin, record, record_in, record_left, server};
 
 const NO_EOF: u32 = super::handshake::NO_EOF;
 /// With a database, protocol 4.1, an answer of a short length, a named method, attributes.
@@ -443,4 +443,15 @@ fn what_a_statement_names_of_its_session_tells_it_apart() {
     let marked = [&[client(query("SET @a = 1")), server(ok(1, 2))][..], &plain].concat();
     let (_, mut played) = connected(&recorded(0, &marked).calls, 0);
     assert_eq!(played.ask(query("SELECT 1")), value(1));
+}
+
+#[test]
+fn what_the_program_did_not_wait_for_is_not_answered() {
+    let asked = message(0, b"\x03SELECT SLEEP(9)");
+    let whole: Vec<_> = login(0).into_iter().chain([client(asked.clone())]).collect();
+    let outcome = record_left(Protocol::MySql, &whole, Side::Client);
+    assert_eq!((outcome.calls.len(), outcome.lost.len(), outcome.calls[1].abandoned), (2, 0, true));
+    let (book, mut played) = connected(&outcome.calls, 0);
+    assert_eq!((played.ask(asked), played.held, played.closed), (vec![], true, false));
+    assert_eq!((book.report().missed, book.report().unused), (vec![], vec![]));
 }

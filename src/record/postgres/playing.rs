@@ -42,6 +42,8 @@ pub(crate) struct Playing {
     spoiled: bool,
     /// After an error everything is ignored up to `Sync`.
     skipping: bool,
+    /// Whether the program left while it waited for what was answered last.
+    held: bool,
 }
 
 impl Playing {
@@ -56,6 +58,7 @@ impl Playing {
             state: b'I',
             spoiled: false,
             skipping: false,
+            held: false,
         }
     }
 
@@ -203,6 +206,7 @@ impl Playing {
     /// the recording has it, and strayed into if there is none.
     fn ask(&mut self, setting: Option<&Vec<u8>>, questions: &[Vec<u8>]) -> Result<Arc<Exchange>, String> {
         let found = self.prompter.ask(setting.into_iter().chain(questions).map(Vec::as_slice));
+        self.held |= found.as_ref().is_ok_and(|found| found.abandoned);
         if let Some(question) = questions.first() {
             match &found {
                 Ok(found) => {
@@ -300,7 +304,7 @@ impl Playing {
             }
             out.extend_from_slice(answer);
         }
-        if !waits {
+        if !waits && !found.abandoned {
             out.extend(message::ready(self.state));
         }
         out
@@ -388,7 +392,11 @@ impl Role for Playing {
         }
         match self.names.read(&bytes)? {
             Part::Terminate => Ok(vec![PlayStep::Close]),
-            part => Ok(vec![PlayStep::Send([before, self.part(part)].concat())]),
+            part => {
+                let out = [before, self.part(part)].concat();
+                let held = self.held.then_some(PlayStep::Hold);
+                Ok(std::iter::once(PlayStep::Send(out)).chain(held).collect())
+            }
         }
     }
 

@@ -392,6 +392,19 @@ impl Recording {
         }
     }
 
+    /// A call whose answer was not whole when the connection ended.
+    fn left(&mut self, mut draft: Draft, by: Side, at: SystemTime, made: &mut Vec<RecordStep>) {
+        // Nobody misses the answer to what only prepares, unless it waited for it.
+        if by == Side::Server && draft.session {
+            return;
+        }
+        let before = draft.said(Side::Client).next().and_then(|question| self.state.message(question));
+        if let Some(before) = before {
+            draft.lead(before);
+        }
+        made.push(draft.left(by, &self.origin, Protocol::Postgres, at));
+    }
+
     fn started(&mut self, bytes: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) {
         let ready = matches!(bytes[0], b'Z' | b'E');
         if let Some(draft) = self.startup.as_mut().filter(|_| !message::is_challenge(&bytes)) {
@@ -468,16 +481,36 @@ impl Dialogue for Recording {
         self.kept + self.names.kept() + self.state.size() + self.slots.len() * size_of::<Slot>()
     }
 
-    fn end(&mut self, at: SystemTime, made: &mut Vec<RecordStep>) {
-        self.done.extend(self.bound.take());
+    fn end(&mut self, by: Side, at: SystemTime, made: &mut Vec<RecordStep>) {
+        let mut slots = std::mem::take(&mut self.slots).into_iter().peekable();
+        let mut bound = self.bound.take();
+        if !matches!(slots.peek(), Some(Slot::Joined(_) | Slot::Prepare(_))) {
+            self.done.extend(bound.take());
+        }
         self.emit(at, made);
-        for slot in std::mem::take(&mut self.slots) {
-            match slot {
-                Slot::Execute(_) | Slot::Query(_) | Slot::Copied(..) | Slot::Bind(_) => {
-                    made.push(unanswered(&self.origin));
+        for slot in slots {
+            let draft = match slot {
+                Slot::Bind(draft) => {
+                    // Its `Execute` comes next, if there is one.
+                    bound = Some(draft);
+                    continue;
                 }
-                Slot::Prepare(_) | Slot::Joined(_) | Slot::Close | Slot::Sync | Slot::Data(..) => {}
-            }
+                Slot::Joined(question) => {
+                    let mut draft = bound.take().unwrap_or_else(|| Draft::new(at));
+                    draft.push(Side::Client, question);
+                    draft
+                }
+                Slot::Copied(draft, _) if !has_ended(&draft) => {
+                    made.push(unanswered(&self.origin));
+                    continue;
+                }
+                Slot::Prepare(draft) | Slot::Execute(draft) | Slot::Query(draft) | Slot::Copied(draft, _) => draft,
+                Slot::Close | Slot::Sync | Slot::Data(..) => continue,
+            };
+            self.left(draft, by, at, made);
+        }
+        if let Some(draft) = bound {
+            self.left(draft, by, at, made);
         }
     }
 }

@@ -1,13 +1,16 @@
 //! Conversations with `PostgreSQL`, as the chapter "Message Flow" of its manual has them.
 
 mod attacks;
+mod left;
 mod session;
 
 use std::sync::Arc;
 
 use super::message::{error, message, ready, welcome};
 use crate::record::exchange::{Content, Exchange, Protocol, Side};
-use crate::record::trial::{Outcome, Played, Said, book, client, origin, record, record_in, replays, server};
+use crate::record::trial::{
+    Outcome, Played, Said, book, client, origin, record, record_in, record_left, replays, server,
+};
 
 fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
     let mut body = 196_608_u32.to_be_bytes().to_vec();

@@ -178,7 +178,8 @@ async fn stream(
         response.body = coding::kept(&mut response.headers, response.body);
         response
     });
-    context.keep([exchange(&context, request, response, sent_at)]);
+    let abandoned = answer.cut_off && response.is_none();
+    context.keep([Exchange { abandoned, ..exchange(&context, request, response, sent_at) }]);
 }
 
 /// Passes an answer on; its head, if one came.
@@ -190,7 +191,10 @@ async fn answer_stream(
     let response = tokio::select! {
         response = response => response,
         // The program does not want it any more; dropping the request says so to the real server.
-        _ = poll_fn(|context| respond.poll_reset(context)) => return None,
+        _ = poll_fn(|context| respond.poll_reset(context)) => {
+            kept.cut_off = true;
+            return None;
+        }
     };
     let response = match response {
         Ok(response) => response,
@@ -322,6 +326,7 @@ pub fn exchange(
         connection: context.link.connection,
         sent_at,
         answered_at: SystemTime::now(),
+        abandoned: false,
         content: if grpc { Content::Grpc(http) } else { Content::Http(http) },
     }
 }

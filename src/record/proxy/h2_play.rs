@@ -14,14 +14,14 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::h2::{Body, accept, exchange, request_of, send};
+use super::held::Held;
 use super::shared::Context;
 use super::stream::Stream;
-use super::{Note, Replay, h2 as both, miss, tls};
-use crate::limits::{CUT_OFF_HELD_MS, PLAYED_BODY_MS};
-use crate::record::book::describe;
+use super::{Replay, h2 as both, miss, tls};
+use crate::limits::PLAYED_BODY_MS;
 use crate::record::coding;
 use crate::record::exchange::{Content, Exchange, HttpResponse};
-use crate::record::http1::{TRUNCATED, is_cut_off, refusal};
+use crate::record::http1::{TRUNCATED, refusal};
 
 /// `UNAVAILABLE` (gRPC, status codes).
 const GRPC_UNAVAILABLE: &str = "14";
@@ -72,16 +72,11 @@ async fn stream(
     let asked = exchange(&context, asked, None, now);
     let missed = match replay.book.find(&asked) {
         Ok(found) => {
-            match &found.content {
-                Content::Http(http) | Content::Grpc(http) => match http.response.clone() {
-                    Some(response) if is_cut_off(&response) => {
-                        let note = Note::CutOff { call: describe(&asked), bytes: response.body.len() };
-                        answer_cut_off(&context, &mut respond, response, note).await;
-                    }
-                    Some(response) => answer(&mut respond, response).await,
-                    None => respond.send_reset(Reason::INTERNAL_ERROR),
-                },
-                _ => respond.send_reset(Reason::INTERNAL_ERROR),
+            match Held::of(&asked, &found) {
+                (Some(response), Some(held)) => answer_cut_off(&context, &mut respond, response, held).await,
+                (Some(response), None) => answer(&mut respond, response).await,
+                (None, Some(held)) => say_nothing(&context, &mut respond, held).await,
+                (None, None) => respond.send_reset(Reason::INTERNAL_ERROR),
             }
             return;
         }
@@ -146,7 +141,7 @@ fn percent(byte: u8) -> String {
 }
 
 /// Sends a recorded response in whose middle the program left when it was recorded. If it stays now it reads further.
-async fn answer_cut_off(context: &Context, respond: &mut SendResponse<Bytes>, response: HttpResponse, note: Note) {
+async fn answer_cut_off(context: &Context, respond: &mut SendResponse<Bytes>, response: HttpResponse, held: Held) {
     let (head, body) = (head(&response, None), encoded(&response));
     let Ok(mut down) = respond.send_response(head, false) else { return };
     if send(&mut down, Bytes::from(body)).await.is_err() {
@@ -155,10 +150,25 @@ async fn answer_cut_off(context: &Context, respond: &mut SendResponse<Bytes>, re
     let left = poll_fn(|context| down.poll_reset(context));
     tokio::select! {
         _ = left => {}
-        () = tokio::time::sleep(Duration::from_millis(CUT_OFF_HELD_MS)) => {
-            context.shared.note(note);
+        () = tokio::time::sleep(held.patience) => {
+            context.shared.note(held.note);
             down.send_reset(Reason::INTERNAL_ERROR);
         }
+        () = context.stopped() => {}
+    }
+}
+
+/// Waits until the program takes its request back, as it did when it was recorded.
+async fn say_nothing(context: &Context, respond: &mut SendResponse<Bytes>, held: Held) {
+    let left = poll_fn(|context| respond.poll_reset(context));
+    tokio::pin!(left);
+    tokio::select! {
+        _ = &mut left => return,
+        () = tokio::time::sleep(held.patience) => context.shared.note(held.note),
+        () = context.stopped() => return,
+    }
+    tokio::select! {
+        _ = left => {}
         () = context.stopped() => {}
     }
 }

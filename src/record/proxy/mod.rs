@@ -8,6 +8,7 @@ mod first;
 mod forward;
 mod h2;
 mod h2_play;
+mod held;
 mod miss;
 mod names;
 mod record;
@@ -132,6 +133,8 @@ pub struct Recorded {
     pub opaque: Vec<Target>,
     /// Targets whose connections were refused, or some of them if there are very many.
     pub refused: Vec<Target>,
+    /// The same of those that nothing answered.
+    pub unanswered: Vec<Target>,
     /// What there is to tell beside the calls.
     pub notes: Vec<Note>,
     /// How much of what there was.
@@ -176,6 +179,13 @@ pub enum Note {
         /// How much of the answer's body was recorded, in bytes.
         bytes: usize,
     },
+    /// The program waits longer than when it was recorded: then it left before the answer began.
+    Unanswered {
+        /// The call in a line.
+        call: String,
+        /// How long it stayed then.
+        stayed: Duration,
+    },
     /// What was said there began like HTTP and is none; it passed and was not kept.
     NotUnderstood {
         /// Where.
@@ -203,6 +213,11 @@ impl fmt::Display for Note {
                 formatter,
                 "{call}: the recording of this answer was cut off by the client after {bytes} bytes, and was read further"
             ),
+            Self::Unanswered { call, stayed } => write!(
+                formatter,
+                "{call}: there was no answer when it was recorded and the client left after {} ms; now it waits longer",
+                stayed.as_millis()
+            ),
             Self::NotUnderstood { target } => {
                 write!(formatter, "{target}: what began like HTTP is none; it passed and was not kept")
             }
@@ -219,6 +234,8 @@ pub struct Counts {
     pub strays: u64,
     /// Connections that the real server, or its certificate, refused.
     pub refused: u64,
+    /// Connections that nothing answered.
+    pub unanswered: u64,
     /// Connections that could not be looked into.
     pub opaque: u64,
     /// Calls that passed to the real server and were not kept because nobody wanted them.

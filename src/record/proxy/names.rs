@@ -132,6 +132,7 @@ fn asked(name: &str, kind: &str) -> Exchange {
         connection: 0,
         sent_at: now,
         answered_at: now,
+        abandoned: false,
         content: Content::Dns(Dns { name: name.to_owned(), kind: kind.to_owned(), code: NOERROR, answers: Vec::new() }),
     }
 }

@@ -94,6 +94,8 @@ struct State {
     early: Vec<u8>,
     /// Calls that are complete, and kept once the program has its answer.
     done: Vec<Exchange>,
+    /// The program was given something after it had said all that it had to say.
+    heard: bool,
     /// Something has to be read before a body may pass unseen again.
     looks: bool,
 }
@@ -152,7 +154,8 @@ pub async fn relay(
     {
         return Ok(Some((then, client.put_back(state.early), server.put_back(state.rest))));
     }
-    let end = http1::End { by: state.first_end.unwrap_or(Side::Server), server_ended: state.down.ended };
+    let by = state.first_end.unwrap_or(Side::Server);
+    let end = http1::End { by, server_ended: state.down.ended && (by == Side::Server || state.heard) };
     let done = tap.end(context, end);
     context.keep(done);
     result.map(|()| None)
@@ -199,6 +202,14 @@ async fn unseen(
             Some(Ok(()))
         }
     }
+}
+
+/// Gives the program what comes after its end, and what waits for it. It may have left, or have no more to say and listen:
+/// which of the two it is shows once it was given something.
+async fn pass_late(client: &mut Stream, down: &mut Way, bytes: &[u8]) -> io::Result<()> {
+    client.write_all_buf(&mut down.waiting).await?;
+    client.write_all(bytes).await?;
+    client.flush().await
 }
 
 /// Passes bytes and shows them, until there is something else to do, with both ends.
@@ -272,7 +283,23 @@ async fn pass(
             continue;
         }
         let bytes = if from == Side::Client { &client_bytes[..count] } else { &server_bytes[..count] };
-        let seen = tap.take(context, from, bytes, &mut state.up, &mut state.down);
+        let seen = if from == Side::Server && state.up.ended {
+            let mut client = from_client.unsplit(to_client);
+            let passed = tokio::select! {
+                passed = pass_late(&mut client, &mut state.down, bytes) => passed,
+                () = &mut stopped => Ok(()),
+            };
+            let gone = client.is_gone();
+            (from_client, to_client) = split(client);
+            if passed.is_err() || gone {
+                // What nobody was given is no answer.
+                break Pause::Over(passed);
+            }
+            state.heard = true;
+            tap.take(context, from, bytes, &mut state.up, &mut Way::default())
+        } else {
+            tap.take(context, from, bytes, &mut state.up, &mut state.down)
+        };
         state.done.extend(seen.done);
         if seen.then.is_some() {
             state.then = seen.then;

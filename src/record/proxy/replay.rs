@@ -9,13 +9,13 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::first::{First, first};
+use super::held::Held;
 use super::record::{Nested, beyond};
 use super::shared::Context;
 use super::stream::Stream;
-use super::{Note, Replay, h2_play, miss, record, speakers, tls};
-use crate::limits::{CUT_OFF_HELD_MS, MAX_SILENCE_PLAYED_MS, RELAY_BUFFER_BYTES, SERVER_FIRST_MS};
-use crate::record::book::describe;
-use crate::record::exchange::{Content, HttpResponse, Protocol};
+use super::{Replay, h2_play, miss, record, speakers, tls};
+use crate::limits::{MAX_SILENCE_PLAYED_MS, RELAY_BUFFER_BYTES, SERVER_FIRST_MS};
+use crate::record::exchange::{Exchange, HttpResponse, Protocol};
 use crate::record::generic::GenericPlayer;
 use crate::record::http1::{self, Next, Questions, field};
 use crate::record::outline::Refusal;
@@ -40,8 +40,10 @@ pub enum Verdict {
 /// Decides about a connection before anything is said on it, once.
 pub fn verdict(context: &Context, replay: &Replay) -> Verdict {
     let target = &context.link.target;
-    if let Some(errno) = replay.outline.refused(target, context.nth).and_then(Refusal::errno) {
-        replay.book.refused();
+    if let Some(refusal) = replay.outline.refused(target, context.nth)
+        && let Some(errno) = refusal.errno()
+    {
+        replay.book.refused(refusal);
         return Verdict::Refuse(errno);
     }
     if replay.outline.knows(target) {
@@ -62,7 +64,7 @@ pub fn verdict(context: &Context, replay: &Replay) -> Verdict {
 /// Serves a connection of the program that recordings answer.
 pub async fn serve(context: Context, replay: Arc<Replay>, client: TcpStream) -> io::Result<()> {
     if replay.outline.refused(&context.link.target, context.nth) == Some(Refusal::Certificate) {
-        replay.book.refused();
+        replay.book.refused(Refusal::Certificate);
         let (_, client) = tls::hello(Stream::of_socket(client)).await?;
         tls::alert(client).await;
         return Ok(());
@@ -223,9 +225,10 @@ pub async fn http(context: Context, replay: Arc<Replay>, mut client: Stream) -> 
         // Through a proxy a refusal is an answer of the proxy.
         let named = asked.tunnel.as_ref().unwrap_or(&asked.target);
         if *named != context.link.target
-            && let Some(errno) = replay.outline.refused(named, u64::MAX).and_then(Refusal::errno)
+            && let Some(refusal) = replay.outline.refused(named, u64::MAX)
+            && let Some(errno) = refusal.errno()
         {
-            replay.book.refused();
+            replay.book.refused(refusal);
             let refused = io::Error::from_raw_os_error(errno);
             let answer = http1::refusal(502, &miss::unreachable(named, &refused));
             client.write_all(&http1::render(&asked.request, &answer)).await?;
@@ -241,28 +244,32 @@ pub async fn http(context: Context, replay: Arc<Replay>, mut client: Stream) -> 
             let client = client.put_back(questions.rest());
             return converse(context.tunnel(tunnel.clone()), replay, client).await;
         }
-        let response = match find(&context, &replay, &asked) {
-            Ok(Some(response)) => response,
+        let found = match find(&context, &replay, &asked) {
+            Ok(found) => Ok(Held::of(&http1::asked(&context.link, &asked), &found)),
+            Err(missed) => Err(missed),
+        };
+        let (response, held) = match found {
+            Ok((Some(response), held)) => (response, held),
+            Ok((None, Some(held))) => return hold(&context, client, held).await,
             // The server hung up on this request.
-            Ok(None) => return Ok(()),
+            Ok((None, None)) => return Ok(()),
             Err(missed) => {
                 if context.shared.beyond().is_some() {
                     match beyond(&forwarded(&context), &asked, &mut client).await {
                         Ok(true) => continue,
                         Ok(false) => return client.shutdown().await,
-                        Err(error) => http1::refusal(502, &miss::unreachable(&asked.target, &error)),
+                        Err(error) => (http1::refusal(502, &miss::unreachable(&asked.target, &error)), None),
                     }
                 } else {
-                    http1::refusal(502, &missed)
+                    (http1::refusal(502, &missed), None)
                 }
             }
         };
         let response = keyed(&asked.request.headers, response);
         client.write_all(&http1::render(&asked.request, &response)).await?;
         client.flush().await?;
-        if http1::is_cut_off(&response) {
-            let call = describe(&http1::asked(&context.link, &asked));
-            return hold(&context, client, Note::CutOff { call, bytes: response.body.len() }).await;
+        if let Some(held) = held {
+            return hold(&context, client, held).await;
         }
         if response.status == 101 {
             let frames = field(&response.headers, "upgrade").is_some_and(|name| name.eq_ignore_ascii_case("websocket"));
@@ -277,18 +284,23 @@ pub async fn http(context: Context, replay: Arc<Replay>, mut client: Stream) -> 
     }
 }
 
-/// The program left in the middle of this answer when it was recorded. If it stays now it reads further: it gets an end
-/// that cannot be taken for the answer's.
-async fn hold(context: &Context, mut client: Stream, note: Note) -> io::Result<()> {
-    let patience = tokio::time::sleep(Duration::from_millis(CUT_OFF_HELD_MS));
+/// Says nothing more. The program left here when it was recorded; if it stays longer now than then, that is told. In the
+/// middle of an answer it then reads further, and gets an end that cannot be taken for the answer's; before its beginning it waits on.
+async fn hold(context: &Context, mut client: Stream, held: Held) -> io::Result<()> {
+    let patience = tokio::time::sleep(held.patience);
     tokio::pin!(patience);
+    let mut told = false;
     let mut said = Vec::new();
     loop {
         let read = tokio::select! {
             read = client.more(&mut said, RELAY_BUFFER_BYTES) => read,
-            () = &mut patience => {
-                context.shared.note(note);
-                break;
+            () = &mut patience, if !told => {
+                told = true;
+                context.shared.note(held.note.clone());
+                if held.resets {
+                    break;
+                }
+                continue;
             }
             () = context.stopped() => return Ok(()),
         };
@@ -297,7 +309,9 @@ async fn hold(context: &Context, mut client: Stream, note: Note) -> io::Result<(
         }
         said.clear();
     }
-    client.reset();
+    if held.resets {
+        client.reset();
+    }
     Ok(())
 }
 
@@ -306,18 +320,12 @@ fn forwarded(context: &Context) -> Context {
     Context { keep: context.shared.beyond() == Some(true), ..context.clone() }
 }
 
-fn find(context: &Context, replay: &Replay, asked: &http1::Asked) -> Result<Option<HttpResponse>, serde_json::Value> {
+fn find(context: &Context, replay: &Replay, asked: &http1::Asked) -> Result<Arc<Exchange>, serde_json::Value> {
     if asked.too_long {
         replay.book.missed(&asked.target, "a request with a body that is longer than any recording");
         return Err(miss::in_words(&format!("{} {}: the body is too long", asked.request.method, asked.request.path)));
     }
-    match replay.book.find(&http1::asked(&context.link, asked)) {
-        Ok(found) => Ok(match &found.content {
-            Content::Http(http) | Content::Grpc(http) => http.response.clone(),
-            _ => None,
-        }),
-        Err(missed) => Err(miss::explained(&missed)),
-    }
+    replay.book.find(&http1::asked(&context.link, asked)).map_err(|missed| miss::explained(&missed))
 }
 
 /// The accept key of `WebSocket` belongs to the key of this request, not to the recorded one.
@@ -366,6 +374,7 @@ async fn play(context: &Context, quiet: Duration, client: Stream, mut actor: Act
                     let protocol = tls::choose(&hello, false);
                     client = tls::accept(context, &hello, plain, protocol).await?;
                 }
+                PlayStep::Hold => {}
                 PlayStep::Close => {
                     client.flush().await?;
                     return client.shutdown().await;

@@ -69,6 +69,7 @@ struct Kept {
     /// Targets whose programs do not accept our certificates.
     opaque: HashSet<Target>,
     refused: BTreeSet<Target>,
+    unanswered: BTreeSet<Target>,
     /// How many connections each target has had.
     connections: HashMap<Target, u64>,
     /// Names and types that have an exchange.
@@ -81,10 +82,15 @@ struct Kept {
 
 impl Kept {
     /// Counts a connection that was not made.
-    fn refused(&mut self, target: &Target) {
-        self.counts.refused += 1;
-        if self.refused.len() < MAX_RECORDING_NOTES {
-            self.refused.insert(target.clone());
+    fn refused(&mut self, refusal: Refusal, target: &Target) {
+        let (count, targets) = if refusal.is_silence() {
+            (&mut self.counts.unanswered, &mut self.unanswered)
+        } else {
+            (&mut self.counts.refused, &mut self.refused)
+        };
+        *count += 1;
+        if targets.len() < MAX_RECORDING_NOTES {
+            targets.insert(target.clone());
         }
     }
 }
@@ -177,6 +183,7 @@ impl Shared {
                 connection: 0,
                 sent_at,
                 answered_at: SystemTime::now(),
+                abandoned: false,
                 content: Content::Dns(dns),
             });
         }
@@ -192,10 +199,11 @@ impl Shared {
         // Whoever waited for these has given them up.
         let dialing = std::mem::take(&mut self.kept().dialing);
         for Dialing { link, nth, keep } in dialing.into_values() {
-            self.kept().refused(&link.target);
+            let refusal = Refusal::Connect(libc::ETIMEDOUT);
+            self.kept().refused(refusal, &link.target);
             if keep {
                 let reason = "nothing had answered when the program ended";
-                self.keep(Refusal::Connect(libc::ETIMEDOUT).exchange(&link, nth, reason, SystemTime::now()));
+                self.keep(refusal.exchange(&link, nth, reason, SystemTime::now()));
             }
         }
         let kept = std::mem::take(&mut *self.kept());
@@ -206,8 +214,8 @@ impl Shared {
         exchanges.sort_by_key(|exchange| exchange.sent_at);
         let mut opaque: Vec<Target> = kept.opaque.into_iter().collect();
         opaque.sort();
-        let refused = kept.refused.into_iter().collect();
-        Recorded { exchanges, opaque, refused, notes: kept.notes, counts: kept.counts }
+        let (refused, unanswered) = (kept.refused.into_iter().collect(), kept.unanswered.into_iter().collect());
+        Recorded { exchanges, opaque, refused, unanswered, notes: kept.notes, counts: kept.counts }
     }
 
     /// What a connection to this address is called.
@@ -337,7 +345,7 @@ impl Context {
 
     /// The real server was not reached, or not trusted.
     pub fn refused(&self, refusal: Refusal, reason: &str) {
-        self.shared.kept().refused(&self.link.target);
+        self.shared.kept().refused(refusal, &self.link.target);
         self.keep([refusal.exchange(&self.link, self.nth, reason, SystemTime::now())]);
     }
 

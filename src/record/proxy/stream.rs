@@ -7,11 +7,31 @@ use std::task::{Context, Poll};
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio_rustls::{client, server};
 
 /// What a connection has to be able to do.
-pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
+pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {
+    /// The socket below all layers.
+    fn bottom(&self) -> &TcpStream;
+}
 
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
+impl Duplex for TcpStream {
+    fn bottom(&self) -> &TcpStream {
+        self
+    }
+}
+
+impl Duplex for server::TlsStream<Stream> {
+    fn bottom(&self) -> &TcpStream {
+        self.get_ref().0.bottom()
+    }
+}
+
+impl Duplex for client::TlsStream<Stream> {
+    fn bottom(&self) -> &TcpStream {
+        self.get_ref().0.bottom()
+    }
+}
 
 /// See the module.
 pub struct Stream {
@@ -47,6 +67,19 @@ impl Stream {
             Inner::Socket(socket) if self.before.is_empty() => Some(socket),
             _ => None,
         }
+    }
+
+    fn bottom(&self) -> &TcpStream {
+        match &self.inner {
+            Inner::Socket(socket) => socket,
+            Inner::Layers(layers) => layers.bottom(),
+        }
+    }
+
+    /// Whether the other side has closed the connection altogether, as far as is known: it answers with a reset to what is
+    /// sent to it then, and not to what is sent to a side that only says nothing more (RFC 9293, 3.10.7.4).
+    pub fn is_gone(&self) -> bool {
+        !matches!(self.bottom().take_error(), Ok(None))
     }
 
     /// Ends the connection so that the other side reads `ECONNRESET`, or an encrypted one without its end.

@@ -106,7 +106,7 @@ impl Tap {
                 Vec::new()
             }
             Self::Generic(recorder) => recorder.close(end.by),
-            Self::Wire(recorder) => recorder.end(now),
+            Self::Wire(recorder) => recorder.end(end.by, now),
             Self::Nobody => Vec::new(),
         };
         apply(steps, &mut Way::default(), &mut Way::default(), &mut seen);

@@ -67,19 +67,30 @@ impl Shown {
 /// The credentials that a request carries, by name. Cookies are none of them, since they change with every login (they are
 /// among those that [pass](passing)), and signatures, which change with every request; who signs is.
 pub fn credentials(request: &HttpRequest) -> Vec<Shown> {
-    in_fields(request, tells_who)
+    in_fields(request, tells_who, |form| matches!(form, Form::Field | Form::Caller))
 }
 
 /// The secrets in fields of a request that may be others with every page, by name; of cookies by their own.
 pub fn passing(request: &HttpRequest) -> Vec<Shown> {
-    in_fields(request, passes)
+    in_fields(request, passes, |form| matches!(form, Form::Field | Form::Caller | Form::Cookie))
 }
 
-fn in_fields(request: &HttpRequest, is_one: fn(&str) -> bool) -> Vec<Shown> {
+/// The cookies of a request that are no secrets, such as a language, by their names.
+pub fn settings(request: &HttpRequest) -> Vec<Shown> {
+    in_fields(request, passes, |form| form == Form::Setting)
+}
+
+/// A field of HTTP as text, with the same text for every secret in it.
+pub fn field(name: &str, value: &[u8]) -> String {
+    let without = walk::field(name, value, &mut blank);
+    String::from_utf8_lossy(without.as_deref().unwrap_or(value)).trim().to_owned()
+}
+
+fn in_fields(request: &HttpRequest, is_one: fn(&str) -> bool, has: fn(Form) -> bool) -> Vec<Shown> {
     let mut found = Vec::new();
     for (name, value) in request.headers.iter().filter(|(name, _)| is_one(name)) {
         walk::named_field(name, value, &mut |secret| {
-            if matches!(secret.form, Form::Field | Form::Caller | Form::Cookie | Form::Setting) {
+            if has(secret.form) {
                 found.push(Shown::new(secret));
             }
             None

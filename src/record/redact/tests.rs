@@ -22,6 +22,7 @@ fn call(path: &str, asks: &[(&str, &str)], body: &str, gives: &[(&str, &str)], a
         connection: 1,
         sent_at: SystemTime::UNIX_EPOCH,
         answered_at: SystemTime::UNIX_EPOCH,
+        abandoned: false,
         content: Content::Http(Box::new(Http {
             request: HttpRequest {
                 version: HttpVersion::Http11,
@@ -244,6 +245,7 @@ fn http_keeps_what_is_no_secret() {
         connection: 1,
         sent_at: SystemTime::UNIX_EPOCH,
         answered_at: SystemTime::UNIX_EPOCH,
+        abandoned: false,
         content: Content::Http(Box::new(Http {
             request: HttpRequest {
                 version: HttpVersion::Http11,

@@ -58,6 +58,7 @@ impl Playing {
         let found = self.prompter.ask(state.iter().chain(&commands).map(Vec::as_slice));
         self.enter(&commands, manner, found.as_deref().ok());
         let mut steps = match found {
+            Ok(found) if found.abandoned => vec![PlayStep::Hold],
             // The replies to the commands before were sent when they came; what was pushed in between came first.
             Ok(found) => send(said(&found, Side::Server).next_back().unwrap_or_default()),
             Err(text) => error(&text),
@@ -115,7 +116,13 @@ impl Role for Playing {
             return Ok(Vec::new());
         }
         Ok(match found {
-            Ok(found) => send(&said(&found, Side::Server).collect::<Vec<_>>().concat()),
+            Ok(found) => {
+                let mut steps = send(&said(&found, Side::Server).collect::<Vec<_>>().concat());
+                if found.abandoned {
+                    steps.push(PlayStep::Hold);
+                }
+                steps
+            }
             Err(text) => error(&text),
         })
     }

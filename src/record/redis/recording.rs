@@ -235,7 +235,7 @@ impl Dialogue for Recording {
         self.kept + self.state.size()
     }
 
-    fn end(&mut self, at: SystemTime, made: &mut Vec<RecordStep>) {
+    fn end(&mut self, by: Side, at: SystemTime, made: &mut Vec<RecordStep>) {
         if let Some(stream) = self.stream.take() {
             self.finish(stream, at, made);
         }
@@ -243,7 +243,15 @@ impl Dialogue for Recording {
             match pending.kind {
                 Kind::Subscription => self.finish(pending.draft, at, made),
                 Kind::Unrecorded => {}
-                _ => made.push(unanswered(&self.origin)),
+                // Up to `EXEC` nothing of it is looked up.
+                Kind::Transaction => made.push(unanswered(&self.origin)),
+                Kind::Call => {
+                    let mut draft = pending.draft;
+                    if let Some(state) = self.state.message().filter(|_| pending.of_database) {
+                        draft.lead(state);
+                    }
+                    made.push(draft.left(by, &self.origin, Protocol::Redis, at));
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::record::exchange::{Protocol, Side};
 use crate::record::redact;
-use crate::record::trial::{Outcome, Played, Said, book, client, record, replays, server};
+use crate::record::trial::{Outcome, Played, Said, book, client, record, record_left, replays, server};
 
 fn recorded(conversation: &[Said]) -> Outcome {
     let outcome = record(Protocol::Redis, conversation);
@@ -333,4 +333,26 @@ fn versions_of_the_protocol_have_answers_of_their_own() {
     assert_eq!(played.ask(hash()), map.as_bytes());
     assert_eq!(Played::new(Protocol::Redis, &book).ask(hash()), list.as_bytes());
     assert_eq!(book.report().missed_count, 0);
+}
+
+#[test]
+fn what_the_program_did_not_wait_for_is_not_answered() {
+    let conversation = [
+        client(command(&["SELECT", "2"])),
+        server("+OK\r\n"),
+        client([command(&["BLPOP", "q", "0"]), command(&["GET", "a"])].concat()),
+    ];
+    let outcome = record_left(Protocol::Redis, &conversation, C);
+    let abandoned: Vec<_> = outcome.calls.iter().map(|call| call.abandoned).collect();
+    assert_eq!((abandoned, outcome.lost.len()), (vec![false, true, true], 0));
+    let book = book(&outcome.calls);
+    let mut played = Played::new(Protocol::Redis, &book);
+    assert_eq!(played.ask(command(&["SELECT", "2"])), b"+OK\r\n");
+    assert_eq!((played.ask(command(&["BLPOP", "q", "0"])), played.held, played.closed), (vec![], true, false));
+    assert_eq!((played.ask(command(&["GET", "a"])), played.closed), (vec![], false));
+    let report = book.report();
+    assert_eq!((report.missed, report.unused), (vec![], vec![]));
+    // A server that hangs up gives no answer either, and is no recording.
+    let lost = record_left(Protocol::Redis, &conversation, S);
+    assert_eq!((lost.calls.len(), lost.lost.len()), (1, 2));
 }

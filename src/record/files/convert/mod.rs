@@ -46,6 +46,8 @@ mod key {
     pub const ORDER: &str = "order";
     /// What the call is to those who read it: `config` for one that answers as often as it is asked.
     pub const TYPE: &str = "type";
+    /// `true` where the program left before the answer was whole.
+    pub const ABANDONED: &str = "abandoned";
     /// The connection.
     pub const CONNECTION: &str = "connID";
 }
@@ -102,6 +104,7 @@ pub fn recording(document: &Document, bodies: Bodies<'_>) -> Result<Recording, P
         connection: connection.unwrap_or(part.connection),
         sent_at: part.sent_at,
         answered_at: part.answered_at,
+        abandoned: part.abandoned,
         content: part.content,
     };
     let noise = document.tail.noise.clone();
@@ -148,6 +151,7 @@ struct Part {
     connection: u64,
     sent_at: SystemTime,
     answered_at: SystemTime,
+    abandoned: bool,
     reusable: bool,
     named: bool,
     content: Content,
@@ -163,6 +167,7 @@ impl Part {
             connection: text(key::CONNECTION).parse().unwrap_or(0),
             sent_at,
             answered_at: answered.map_or(sent_at, |stamp| stamp.0),
+            abandoned: text(key::ABANDONED) == "true",
             reusable: is_session(metadata),
             named: !is_ours(metadata) && matches!(content, Content::Http(_) | Content::Grpc(_)),
             content,
@@ -197,6 +202,9 @@ impl Base {
         metadata.add(key::PORT, exchange.target.port.to_string());
         if exchange.tls {
             metadata.add(key::TLS, "true");
+        }
+        if exchange.abandoned {
+            metadata.add(key::ABANDONED, "true");
         }
         let since = exchange.sent_at.duration_since(UNIX_EPOCH);
         let created = since.ok().and_then(|since| i64::try_from(since.as_secs()).ok());

@@ -1,0 +1,103 @@
+//! Fields and cookies that are in no key, and choose where several were recorded.
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+
+/// `GET /me` with these fields.
+fn me(fields: &[(&str, &str)], answer: &str) -> Exchange {
+    let mut call = answered(get("/me"), answer);
+    let fields = fields.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()));
+    http(&mut call).request.headers.extend(fields);
+    call
+}
+
+/// A book of these calls as they are written.
+fn kept(mut calls: Vec<Exchange>) -> Book {
+    redact::exchanges(&mut calls);
+    Book::new(calls, Noise::default())
+}
+
+fn answers(book: &Book, asked: &[Exchange]) -> Vec<Option<String>> {
+    asked.iter().map(|asked| ask(book, asked).ok()).collect()
+}
+
+fn some(answers: &[&str]) -> Vec<Option<String>> {
+    answers.iter().map(|answer| Some((*answer).to_owned()).filter(|answer| !answer.is_empty())).collect()
+}
+
+#[test]
+fn any_field_of_which_several_values_were_recorded_chooses() {
+    for name in ["X-Feature", "X-Region", "Accept-Encoding", "Cache-Control", "X-Scope", "Origin"] {
+        let of = |value: &str| me(&[(name, value)], value);
+        let none = || me(&[], "none");
+        let book = kept(vec![of("a"), of("b"), none(), of("b")]);
+        let asked = [of("b"), none(), of("c"), of("b"), of("a"), none()];
+        assert_eq!(answers(&book, &asked), some(&["b", "none", "", "b", "a", ""]), "{name}");
+        // The only value does not matter.
+        assert_eq!(answers(&kept(vec![of("a"), of("a")]), &[of("b"), none()]), some(&["a", "a"]), "{name}");
+    }
+}
+
+#[test]
+fn a_value_that_was_not_recorded_is_told_with_its_field() {
+    let of = |value: &str| me(&[("X-Feature", value), ("User-Agent", value)], value);
+    let miss = kept(vec![of("a"), of("b")]).find(&of("c")).unwrap_err();
+    assert_eq!(miss.closest.unwrap().differences, ["header.x-feature: recorded `a`, asked `c`"]);
+    let miss = kept(vec![of("a"), of("b")]).find(&me(&[], "")).unwrap_err();
+    assert_eq!(miss.closest.unwrap().differences, ["header.x-feature: recorded `a`, not asked"]);
+}
+
+#[test]
+fn what_is_made_anew_for_each_request_chooses_nothing_it_is_not_known_by() {
+    let uuid = |n: u32| format!("550e8400-e29b-41d4-a716-44665544000{n}");
+    for name in
+        ["traceparent", "b3", "X-B3-TraceId", "X-Request-Id", "User-Agent", "Idempotency-Key", "X-Forwarded-For"]
+    {
+        let of = |value: u32| me(&[(name, &value.to_string())], &value.to_string());
+        assert_eq!(answers(&kept(vec![of(1), of(1), of(2)]), &[of(7), of(2), of(1)]), some(&["1", "1", "2"]), "{name}");
+    }
+    let of = |n: u32| me(&[("X-Anything", &uuid(n))], &n.to_string());
+    assert_eq!(answers(&kept(vec![of(1), of(2), of(3)]), &[of(7), of(3), of(8), of(9)]), some(&["1", "3", "2", ""]));
+    let times = |n: u64| me(&[("X-Sent", &(1_700_000_000 + n).to_string())], &n.to_string());
+    assert_eq!(answers(&kept(vec![times(1), times(1), times(2)]), &[times(7), times(8)]), some(&["1", "1"]));
+    // Who asks, and what comes again, is meant.
+    let who = |n: u32| me(&[("X-User-Id", &uuid(n))], &n.to_string());
+    assert_eq!(answers(&kept(vec![who(1), who(2)]), &[who(2), who(3)]), some(&["2", ""]));
+    assert_eq!(answers(&kept(vec![of(1), of(2), of(1)]), &[of(2), of(3)]), some(&["2", ""]));
+}
+
+#[test]
+fn declared_noise_is_left_out_of_fields_too() {
+    let of = |value: &str| me(&[("X-Feature", value)], value);
+    let mut noise = Noise::default();
+    noise.declare(None, &learned(&["header.X-Feature"])).unwrap();
+    let book = Book::new(vec![of("a"), of("b")], noise);
+    assert_eq!(answers(&book, &[of("c"), of("a")]), some(&["a", "b"]));
+}
+
+#[test]
+fn no_cookie_and_no_credential_is_another_one() {
+    let cookie = |value: &str| me(&[("Cookie", &format!("sid={value}"))], "with");
+    let none = || me(&[], "without");
+    let (one, other) = ("0123456789abcdef-alice", "0123456789abcdef-bobby");
+    let asked = [none(), cookie(other), none()];
+    assert_eq!(answers(&kept(vec![cookie(one), none()]), &asked), some(&["without", "with", ""]));
+    // The only one answers whoever asks.
+    assert_eq!(answers(&kept(vec![cookie(one)]), &[none()]), some(&["with"]));
+    let theme = |value: &str| me(&[("Cookie", &format!("theme={value}"))], value);
+    let book = kept(vec![theme("dark"), theme("light"), none()]);
+    assert_eq!(answers(&book, &[theme("light"), theme("blue"), none()]), some(&["light", "", "without"]));
+    let key = |value: &str| me(&[("X-Api-Key", value), ("Authorization", "Bearer same")], value);
+    let bare = || me(&[("Authorization", "Bearer same")], "bare");
+    let book = kept(vec![key("one"), bare()]);
+    assert_eq!(answers(&book, &[bare(), key("two"), key("one")]), some(&["bare", "", "one"]));
+}
+
+#[test]
+fn another_credential_than_the_recorded_one_is_told() {
+    let of = |who: &str| me(&[("Authorization", &format!("Bearer {who}"))], who);
+    let book = kept(vec![of("alice"), of("alice"), of("alice")]);
+    assert_eq!(answers(&book, &[of("alice"), of("eve"), of("eve")]), some(&["alice", "alice", "alice"]));
+    assert_eq!(book.report().others, BTreeMap::from([("authorization".to_owned(), 2)]));
+}

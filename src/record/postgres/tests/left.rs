@@ -1,0 +1,43 @@
+//! Calls whose answer the program did not wait for.
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+
+/// What is recorded of a conversation that the program leaves.
+fn left(conversation: &[Said]) -> Outcome {
+    let whole: Vec<_> = login().into_iter().chain(conversation.iter().cloned()).collect();
+    record_left(Protocol::Postgres, &whole, Side::Client)
+}
+
+/// Logs in and asks: what comes, and whether nothing more does.
+fn asks(outcome: &Outcome, questions: &[Vec<u8>]) -> (Vec<u8>, bool) {
+    let book = book(&outcome.calls);
+    let mut played = Played::new(Protocol::Postgres, &book);
+    played.ask(startup(&[("user", "u"), ("database", "d")]));
+    let got = questions.iter().flat_map(|question| played.ask(question)).collect();
+    assert_eq!((book.report().missed, book.report().unused), (vec![], vec![]));
+    (got, played.held && !played.closed)
+}
+
+#[test]
+fn a_query_has_no_answer_or_a_part_of_one() {
+    let asked = query("SELECT pg_sleep(9)");
+    let outcome = left(&[client(&asked)]);
+    assert_eq!((outcome.calls.len(), outcome.lost.len()), (2, 0));
+    assert_eq!(asks(&outcome, std::slice::from_ref(&asked)), (vec![], true));
+    let part = [columns(), row("1")].concat();
+    let outcome = left(&[client(&asked), server(&part)]);
+    assert_eq!(asks(&outcome, &[asked]), (part, true));
+}
+
+#[test]
+fn a_statement_has_none_whatever_of_it_was_answered() {
+    let asked = [parse("", "SELECT pg_sleep($1)"), bind("", "", "9"), execute("", 0), only(b'S')];
+    let begun = [vec![], only(b'1'), [only(b'1'), only(b'2')].concat()];
+    for answer in begun {
+        let outcome = left(&[client(asked.concat()), server(&answer)]);
+        assert_eq!(outcome.lost.len(), 0);
+        assert_eq!(asks(&outcome, &asked), (answer, true));
+    }
+}

@@ -1,0 +1,41 @@
+//! Answers of HTTP that the program did not wait for the end of when they were recorded.
+
+use std::time::Duration;
+
+use super::Note;
+use crate::limits::CUT_OFF_HELD_MS;
+use crate::record::book::describe;
+use crate::record::exchange::{Content, Exchange, HttpResponse};
+use crate::record::http1::is_cut_off;
+
+/// What becomes of a connection, or a stream, after what was recorded of an answer.
+#[derive(Debug)]
+pub struct Held {
+    /// How long the program may stay before that is told: as long as it did, and a little more.
+    pub patience: Duration,
+    /// What is told then.
+    pub note: Note,
+    /// Whether the answer had begun. Then who stays reads further, and is told so by an error.
+    pub resets: bool,
+}
+
+impl Held {
+    /// What was recorded of the answer to a call, and how it goes on if the program left there.
+    pub fn of(asked: &Exchange, found: &Exchange) -> (Option<HttpResponse>, Option<Self>) {
+        let response = match &found.content {
+            Content::Http(http) | Content::Grpc(http) => http.response.clone(),
+            _ => None,
+        };
+        let stayed = found.answered_at.duration_since(found.sent_at).unwrap_or_default();
+        let patience = stayed + Duration::from_millis(CUT_OFF_HELD_MS);
+        let note = match &response {
+            Some(response) if is_cut_off(response) => {
+                Some(Note::CutOff { call: describe(asked), bytes: response.body.len() })
+            }
+            None if found.abandoned => Some(Note::Unanswered { call: describe(asked), stayed }),
+            _ => None,
+        };
+        let resets = response.is_some();
+        (response, note.map(|note| Self { patience, note, resets }))
+    }
+}
