@@ -5,7 +5,8 @@
 use std::ops::Range;
 
 use super::names::is_secret_key;
-use super::walk::{Form, Replace, Secret, addresses};
+use super::plain::addresses;
+use super::walk::{Form, Replace, Secret};
 use crate::record::exchange::Protocol;
 
 /// How deep statements are looked for in texts of statements (`DO $$ ... $$`).

@@ -1,6 +1,7 @@
 mod cookies;
 mod forms;
 mod laws;
+mod names;
 
 use std::time::{Duration, SystemTime};
 
