@@ -7,6 +7,32 @@ use super::walk::{Edit, Form, Replace, Secret};
 
 /// Names in what a connection is made with (libpq, "Keyword/Value Connection Strings"; ADO.NET; Azure Storage and Service Bus).
 const PAIRS: [&str; 4] = ["password", "pwd", "accountkey", "sharedaccesskey"];
+/// How hashes of passwords begin (crypt(5); the PHC string format; frameworks; RFC 2307, 5.3; RFC 5803, 3).
+const HASHES: [&str; 21] = [
+    "$2a$",
+    "$2b$",
+    "$2y$",
+    "$argon2",
+    "$scrypt$",
+    "$pbkdf2",
+    "$1$",
+    "$5$",
+    "$6$",
+    "$y$",
+    "$P$",
+    "$H$",
+    "pbkdf2_sha",
+    "bcrypt_sha256$",
+    "argon2$",
+    "scrypt:",
+    "pbkdf2:sha",
+    "{SSHA",
+    "{SHA",
+    "{BCRYPT}",
+    "SCRAM-SHA-256$",
+];
+/// Fewest bytes of one.
+const HASH_BYTES: usize = 20;
 /// Fewest bytes of a text that is looked at.
 const SHORTEST_BYTES: usize = 5;
 
@@ -15,6 +41,9 @@ const SHORTEST_BYTES: usize = 5;
 pub(super) fn addresses(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     if bytes.len() < SHORTEST_BYTES {
         return None;
+    }
+    if is_hash(bytes) {
+        return replace(&Secret::password(bytes, Form::Address));
     }
     let mut edit = Edit::new(bytes);
     let (mut has_colon, mut has_equals, mut digits) = (false, false, 0);
@@ -37,6 +66,18 @@ pub(super) fn addresses(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
         }
     }
     edit.end()
+}
+
+/// The part of the hash of a password that is replaced; the rest says what it is.
+pub(super) fn hash(text: &[u8]) -> Option<&[u8]> {
+    HASHES.iter().find_map(|begin| text.strip_prefix(begin.as_bytes()))
+}
+
+fn is_hash(text: &[u8]) -> bool {
+    text.len() >= HASH_BYTES
+        && hash(text).is_some_and(|rest| {
+            rest.iter().all(u8::is_ascii_graphic) && !rest.contains(&b'"') && !rest.contains(&b'\'')
+        })
 }
 
 fn users(bytes: &[u8]) -> Vec<Range<usize>> {

@@ -2,6 +2,7 @@ mod cookies;
 mod forms;
 mod laws;
 mod names;
+mod statements;
 
 use std::time::{Duration, SystemTime};
 

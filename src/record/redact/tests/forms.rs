@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 use super::*;
 
 /// What a call becomes that says this to a database.
-fn wired(protocol: Protocol, bytes: Vec<u8>) -> Vec<u8> {
+pub(super) fn wired(protocol: Protocol, bytes: Vec<u8>) -> Vec<u8> {
     let messages = vec![Message { from: Side::Client, bytes }];
     let mut all = call("/", &[], "", &[], "");
     all.content = Content::Wire(protocol, Wire { messages, session: false });
@@ -17,11 +17,11 @@ fn wired(protocol: Protocol, bytes: Vec<u8>) -> Vec<u8> {
     wire.messages.into_iter().next().unwrap().bytes
 }
 
-fn query(text: &str) -> Vec<u8> {
+pub(super) fn query(text: &str) -> Vec<u8> {
     [b"Q", &(text.len() as u32 + 5).to_be_bytes()[..], text.as_bytes(), b"\0"].concat()
 }
 
-fn com_query(text: &str) -> Vec<u8> {
+pub(super) fn com_query(text: &str) -> Vec<u8> {
     [&(text.len() as u32 + 1).to_le_bytes()[..3], &[0, 3], text.as_bytes()].concat()
 }
 
@@ -74,7 +74,7 @@ fn statements_of_postgres() {
         "ALTER USER a VALID UNTIL 'abc'",
         "SELECT 'password' AS \"identified\", 'abc' AS x",
         "SELECT replace('password', 'a', 'abc')",
-        "INSERT INTO u (name, password) SELECT 'a', 'abc'",
+        "SET SESSION AUTHORIZATION 'abc'",
         "SELECT token FROM t WHERE a = 'abc'",
         "SELECT password, 'abc' FROM t ORDER BY token",
         "SELECT next_page_token = 'abc'",
