@@ -1,9 +1,13 @@
 //! Secrets in texts that are JSON or hold some: lines of it, events of a stream. Nothing but values changes.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 
-use super::names::{is_description, is_doubtful, is_secret_key, is_secret_number};
+use super::cards;
+use super::names::{
+    Kind, is_description, is_doubtful, is_secret_below, is_secret_key, is_secret_number, is_secret_value, kind,
+};
 use super::walk::below;
 
 /// A value that is a secret or may hold one.
@@ -23,50 +27,73 @@ pub(super) struct Found<'a> {
 const MAX_DEPTH: usize = 128;
 /// Keys of pairs that have their key as a value: `{"name": "password", "value": ...}`.
 const NAMES: [&str; 4] = ["name", "key", "field", "id"];
+/// Keys beside which a `token` is a part of a text (`OpenAI`, "log probabilities"; Elasticsearch, "analyze").
+const SPEECH: [&str; 3] = ["logprob", "token_logprobs", "start_offset"];
 
 /// A mapping or a list that is not closed yet.
 #[derive(Clone, Debug, Default)]
 struct Open<'a> {
     /// The key that it is under, if all in it is secret.
     secret: Option<Cow<'a, str>>,
-    /// The key of the next value.
-    key: Option<Cow<'a, str>>,
+    /// The key that it is under itself.
+    under: Option<Cow<'a, str>>,
+    /// The key of the next value, and what it says of it.
+    key: Option<(Cow<'a, str>, Kind)>,
     /// The name and the value of a pair.
     name: Option<Cow<'a, str>>,
     value: Option<Range<usize>>,
     /// What it stands in, and how many values of a list are before the next one.
     place: u64,
     count: usize,
+    /// How many values were found before it, and whether those under `token` are parts of a text.
+    before: usize,
+    is_speech: bool,
 }
 
 impl<'a> Open<'a> {
     /// The key that makes the next value a secret.
-    fn secret_key(&self) -> Option<&Cow<'a, str>> {
-        match &self.key {
-            Some(key) if is_secret_key(key) => Some(key),
-            Some(key) if is_description(key) => None,
-            _ => self.secret.as_ref(),
+    fn secret_key(&self, value: &[u8]) -> Option<&Cow<'a, str>> {
+        let Some((key, kind)) = &self.key else { return self.secret.as_ref() };
+        let is_below = || self.under.as_ref().is_some_and(|under| is_secret_below(under, key, value));
+        match kind {
+            Kind::Secret => Some(key),
+            Kind::Doubtful if is_secret_value(key, value) || is_below() => Some(key),
+            Kind::Doubtful if is_description(key) => None,
+            Kind::Description => None,
+            Kind::Doubtful | Kind::Other => self.secret.as_ref(),
         }
     }
 
-    /// The key that makes all a secret that is in the next value.
-    fn secret_within(&self, is_list: bool) -> Option<Cow<'a, str>> {
+    /// What is to be known inside of the next value: the key that makes all of it a secret, and the key that it is under.
+    fn opened(&self, is_list: bool, before: usize) -> Self {
         // A mapping `token` says of a token whose it is, and has a key for the token.
         let is_kind = |key: &Cow<'a, str>| is_list || !is_doubtful(key);
-        self.secret_key().filter(|key| is_kind(key)).cloned()
+        let secret = self.secret_key(&[]).filter(|key| is_kind(key)).cloned();
+        let under = match &self.key {
+            Some((key, _)) => Some(key.clone()),
+            None => self.under.clone(),
+        };
+        Self { secret, under, place: self.next_place(), before, ..Self::default() }
+    }
+
+    /// Whether the next value tells one thing from others.
+    fn is_identifier(&self) -> bool {
+        self.key.as_ref().is_some_and(|(key, _)| is_description(key))
     }
 
     /// The place of the next value.
     fn next_place(&self) -> u64 {
         match &self.key {
-            Some(key) => below(self.place, key),
+            Some((key, _)) => below(self.place, key),
             None => below(self.place, self.count),
         }
     }
 
     fn text(&mut self, bytes: &'a [u8], at: Range<usize>, found: &mut Vec<Found<'a>>) {
-        let secret = self.secret_key().cloned();
-        match self.key.as_deref() {
+        let value = &bytes[at.clone()];
+        let is_card = || !self.is_identifier() && cards::is_number(value);
+        let secret = self.secret_key(value).cloned().or_else(|| is_card().then_some(Cow::Borrowed(cards::NAME)));
+        match self.key.as_ref().map(|(key, _)| &**key) {
             Some("value") if secret.is_none() => self.value = Some(at.clone()),
             Some(key) if NAMES.contains(&key) => self.name = Some(unescaped(&bytes[at.clone()])),
             _ => {}
@@ -74,8 +101,13 @@ impl<'a> Open<'a> {
         found.push(Found { key: secret.unwrap_or_default(), at, is_number: false, place: self.next_place() });
     }
 
-    /// Makes the value of a pair a secret, if the name says so.
+    /// Makes the value of a pair a secret, if the name says so, and none of parts of a text.
     fn close(&mut self, found: &mut [Found<'a>]) {
+        if self.is_speech {
+            for part in found[self.before..].iter_mut().filter(|part| matches!(&*part.key, "token" | "tokens")) {
+                part.key = Cow::default();
+            }
+        }
         let (Some(name), Some(value)) = (self.name.take(), self.value.take()) else { return };
         if is_secret_key(&name)
             && let Ok(index) = found.binary_search_by_key(&value.start, |found| found.at.start)
@@ -90,6 +122,8 @@ pub(super) fn values(bytes: &[u8]) -> Vec<Found<'_>> {
     let mut found = Vec::new();
     let mut outer: Vec<Open<'_>> = Vec::new();
     let mut here = Open::default();
+    // The same few keys come again and again.
+    let mut kinds: HashMap<&[u8], Kind> = HashMap::new();
     let (mut at, mut too_deep) = (0, 0_usize);
     while let Some(byte) = bytes.get(at).copied() {
         let mut end = at + 1;
@@ -99,15 +133,18 @@ pub(super) fn values(bytes: &[u8]) -> Vec<Found<'_>> {
                 end = quote + 1;
                 let after = after_space(bytes, end);
                 if bytes.get(after) == Some(&b':') {
-                    here.key = Some(unescaped(&bytes[at + 1..quote]));
+                    let key = unescaped(&bytes[at + 1..quote]);
+                    let kind = *kinds.entry(&bytes[at + 1..quote]).or_insert_with(|| kind(&key));
+                    here.is_speech |= SPEECH.contains(&&*key);
+                    here.key = Some((key, kind));
                     end = after + 1;
                 } else {
                     here.text(bytes, at + 1..quote, &mut found);
                 }
             }
             b'{' | b'[' if outer.len() < MAX_DEPTH => {
-                let (secret, place) = (here.secret_within(byte == b'['), here.next_place());
-                outer.push(std::mem::replace(&mut here, Open { secret, place, ..Open::default() }));
+                let inner = here.opened(byte == b'[', found.len());
+                outer.push(std::mem::replace(&mut here, inner));
             }
             b'{' | b'[' => too_deep += 1,
             b'}' | b']' if too_deep > 0 => too_deep -= 1,
@@ -123,8 +160,12 @@ pub(super) fn values(bytes: &[u8]) -> Vec<Found<'_>> {
                 let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
                 end = at + bytes[at..].iter().take_while(is_part).count();
                 let is_number = byte == b'-' || byte.is_ascii_digit();
-                if let Some(key) = here.secret_key().filter(|key| is_number && is_secret_number(key)) {
+                let value = &bytes[at..end];
+                if let Some(key) = here.secret_key(value).filter(|key| is_number && is_secret_number(key)) {
                     found.push(Found { key: key.clone(), at: at..end, is_number: true, place: here.next_place() });
+                } else if is_number && cards::is_number(value) && !here.is_identifier() {
+                    let key = Cow::Borrowed(cards::NAME);
+                    found.push(Found { key, at: at..end, is_number: true, place: here.next_place() });
                 }
             }
             _ => {}

@@ -6,6 +6,7 @@
 //! paths of services that are known for them (`paths`). Messages of gRPC name nothing, their fields have numbers: there, and
 //! everywhere else, tokens are known by their shape (`shapes`). Any other value is the call itself and stays, unless it is a token that an answer gave (`tokens`) or a secret of its request that an answer repeats (`echo`).
 
+mod cards;
 mod cookies;
 mod echo;
 mod json;
@@ -15,6 +16,7 @@ mod mysql;
 mod names;
 mod paths;
 mod placeholder;
+mod plain;
 mod redis;
 mod settings;
 mod shapes;

@@ -1,7 +1,7 @@
-//! Passwords in commands of `MongoDB`, and what proves them in a login.
+//! Secrets in commands of `MongoDB`: texts of documents under such names, and what proves a password in a login.
 
-use std::ops::Range;
-
+use super::names::{is_secret_key, is_secret_value};
+use super::plain::addresses;
 use super::walk::{Form, Replace, Secret};
 use crate::record::mongo::bson::{self, Element, kind};
 
@@ -9,56 +9,90 @@ const HEAD_BYTES: usize = 16;
 const OP_MSG: [u8; 4] = 2013_u32.to_le_bytes();
 /// Bit 0 of the flags of `OP_MSG`: a checksum of the message follows the sections.
 const CHECKSUM: u8 = 1;
+/// Deepest nesting of documents that is looked into, as deep as the server takes.
+const MAX_DEPTH: usize = 100;
 
-/// A message with another password of a user who is made or changed. `payload` of the commands of SASL is emptied.
+/// A message with other secrets in its documents. `payload` of the commands of SASL is emptied.
 ///
 /// What is no whole message of this form keeps its lengths, so documents stay whole.
 pub(super) fn message(message: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
-    const COMMANDS: [&[u8]; 5] =
-        [b"saslStart\0", b"saslContinue\0", b"speculativeAuthenticate\0", b"createUser\0", b"updateUser\0"];
-    if !COMMANDS.iter().any(|command| memchr::memmem::find(message, command).is_some()) {
-        return None;
-    }
-    match user(message) {
-        Some((password, document)) => {
-            let other = replace(&Secret::password(password, Form::Text))?;
-            with_password(message, document, &other)
-        }
-        None => emptied(message),
-    }
+    const LOGINS: [&[u8]; 3] = [b"saslStart\0", b"saslContinue\0", b"speculativeAuthenticate\0"];
+    const USERS: [&[u8]; 2] = [b"createUser\0", b"updateUser\0"];
+    let has = |commands: &[&[u8]]| commands.iter().any(|command| memchr::memmem::find(message, command).is_some());
+    let is_login = has(&LOGINS);
+    let Some(other) = sections(message, replace) else {
+        return (is_login || has(&USERS)).then(|| emptied(message)).flatten();
+    };
+    let emptied = is_login.then(|| emptied(&other)).flatten();
+    emptied.or_else(|| (other != message).then_some(other))
 }
 
-/// The password of a command about a user, and the place of the command's document, if it is the message's first section.
-fn user(message: &[u8]) -> Option<(&[u8], Range<usize>)> {
-    const START: usize = HEAD_BYTES + 5;
+/// A whole `OP_MSG` without a checksum: a document, and lists of documents ("`MongoDB` Wire Protocol", `OP_MSG`).
+fn sections(message: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     let flags = message.get(HEAD_BYTES).filter(|_| message.get(HEAD_BYTES - 4..HEAD_BYTES) == Some(&OP_MSG))?;
-    if flags & CHECKSUM != 0 || message.get(START - 1) != Some(&0) {
+    if flags & CHECKSUM != 0 {
         return None;
     }
-    let document = &message[START..];
-    let document = &document[..bson::length(document).ok()?];
-    let elements = bson::elements(document).ok()?;
-    let is_about_users = matches!(elements.first()?.name, b"createUser" | b"updateUser");
-    let password = elements.iter().find(|element| is_password(element)).filter(|_| is_about_users)?;
-    // A text has its length before it and a zero behind it.
-    let text = password.value.get(4..)?.strip_suffix(b"\0")?;
-    Some((text, START..START + document.len()))
-}
-
-fn is_password(element: &Element<'_>) -> bool {
-    element.name == b"pwd" && element.kind == kind::STRING
-}
-
-fn with_password(message: &[u8], document: Range<usize>, other: &[u8]) -> Option<Vec<u8>> {
-    let value = [&(other.len() as u32 + 1).to_le_bytes()[..], other, b"\0"].concat();
-    let mut elements = bson::elements(&message[document.clone()]).ok()?;
-    for element in elements.iter_mut().filter(|element| is_password(element)) {
-        element.value = &value;
+    let mut out = message.get(..HEAD_BYTES + 4)?.to_vec();
+    let mut rest = &message[HEAD_BYTES + 4..];
+    while let Some((&kind, after)) = rest.split_first() {
+        out.push(kind);
+        if kind == 0 {
+            let (one, after) = after.split_at_checked(bson::length(after).ok()?)?;
+            out.extend(document(one, None, replace, 0)?);
+            rest = after;
+        } else {
+            let length = usize::try_from(i32::from_le_bytes(*after.first_chunk()?)).ok()?;
+            let (list, after) = after.split_at_checked(length)?;
+            let start = list.get(4..)?.iter().position(|byte| *byte == 0)? + 5;
+            let (mut one, mut others) = (&list[start..], list[4..start].to_vec());
+            while !one.is_empty() {
+                let (first, more) = one.split_at_checked(bson::length(one).ok()?)?;
+                others.extend(document(first, None, replace, 0)?);
+                one = more;
+            }
+            out.extend((others.len() as u32 + 4).to_le_bytes());
+            out.extend(others);
+            rest = after;
+        }
     }
-    let mut out = [&message[..document.start], &bson::document(&elements), &message[document.end..]].concat();
     let length = (out.len() as u32).to_le_bytes();
     out[..4].copy_from_slice(&length);
     Some(out)
+}
+
+/// A document with other secrets. `outer` is the name that makes secrets of all in it: of a list, or of a condition (`$in`).
+fn document(bytes: &[u8], outer: Option<&str>, replace: Replace<'_>, depth: usize) -> Option<Vec<u8>> {
+    let mut elements = bson::elements(bytes).ok()?;
+    let mut values: Vec<Option<Vec<u8>>> = Vec::with_capacity(elements.len());
+    for element in &elements {
+        let name = String::from_utf8_lossy(element.name);
+        let is_condition = name.starts_with('$') || name.bytes().all(|byte| byte.is_ascii_digit());
+        let own = is_secret_key(&name).then_some(&*name);
+        let secret = own.or(outer.filter(|_| is_condition));
+        values.push(match element.kind {
+            kind::STRING => text(element, &name, secret, replace),
+            kind::DOCUMENT | kind::ARRAY if depth < MAX_DEPTH => {
+                Some(document(element.value, secret, replace, depth + 1)?)
+            }
+            _ => None,
+        });
+    }
+    for (element, value) in elements.iter_mut().zip(&values) {
+        element.value = value.as_deref().unwrap_or(element.value);
+    }
+    Some(bson::document(&elements))
+}
+
+/// A text, which has its length before it and a zero behind it.
+fn text(element: &Element<'_>, name: &str, secret: Option<&str>, replace: Replace<'_>) -> Option<Vec<u8>> {
+    let value = element.value.get(4..)?.strip_suffix(b"\0").filter(|value| !value.is_empty())?;
+    let secret = secret.or_else(|| is_secret_value(name, value).then_some(name));
+    let other = match secret {
+        Some(name) => replace(&Secret { name, ..Secret::password(value, Form::Text) }),
+        None => addresses(value, replace),
+    }?;
+    Some([&(other.len() as u32 + 1).to_le_bytes()[..], &other, b"\0"].concat())
 }
 
 /// The same with nothing in place of secrets, as long as they were.

@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 
-use super::names::{decoded, is_password, is_secret_parameter};
-use super::walk::{Edit, Form, Replace, Secret, text_body};
+use super::names::{decoded, is_password, is_secret_argument};
+use super::walk::{Edit, Form, Replace, Secret, is_card, lines_or_texts, text_body};
+use super::{cards, settings};
 
 /// Deepest nesting that is looked into.
 const MAX_DEPTH: usize = 4;
@@ -23,19 +24,33 @@ fn within(media_type: &str, bytes: &[u8], replace: Replace<'_>, depth: usize) ->
         let (disposition, kind) = (of("content-disposition"), of("content-type"));
         let inside = &bytes[value.clone()];
         let name = parameter(&disposition, "name").or_else(|| parameter(&disposition, "name*").map(extended));
-        if let Some(name) = name.filter(|name| is_secret_parameter(name)) {
-            let secret =
-                Secret { name: &name, value: inside, form: Form::Text, guessable: is_password(&name), place: 0 };
+        let name = name.unwrap_or_default();
+        let is_card = is_card(&name, inside);
+        if is_card || is_secret_argument(&name, inside) {
+            let guessable = is_card || is_password(&name);
+            let name = if is_card { cards::NAME } else { &name };
+            let secret = Secret { name, value: inside, form: Form::Text, guessable, place: 0 };
             edit.put(value, (!inside.is_empty()).then(|| replace(&secret)).flatten());
+        } else if parameter(&disposition, "filename").is_some_and(|file| holds_settings(&file)) {
+            edit.put(value, settings::lines(inside, replace));
         } else if kind.get(..10).is_some_and(|begin| begin.eq_ignore_ascii_case("multipart/")) {
             if depth < MAX_DEPTH {
                 edit.put(value, within(&kind, inside, replace, depth + 1));
             }
-        } else if !kind.is_empty() {
+        } else if kind.is_empty() {
+            edit.put(value, lines_or_texts(inside, replace));
+        } else {
             edit.put(value, text_body(&headers, inside, replace));
         }
     }
     edit.end()
+}
+
+/// Whether a file of this name is made of lines with settings.
+fn holds_settings(file: &str) -> bool {
+    let name = file.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
+    let ends = [".env", ".properties", ".ini", ".conf", ".cfg", ".toml", ".yaml", ".yml"];
+    name.starts_with(".env") || ends.iter().any(|end| name.ends_with(end))
 }
 
 /// Head and value of each part.

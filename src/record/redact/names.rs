@@ -1,49 +1,43 @@
-//! The names of fields, keys and parameters whose value is a secret. Each is declared here and nowhere else.
+//! The names of fields, keys and parameters whose value is a secret. Each word is declared here and nowhere else.
+//!
+//! A name is taken apart into words: `clientSecret`, `client-secret` and `CLIENT_SECRET` are all `client` and `secret`. What it
+//! ends in says what it is: a word that is said of nothing but secrets ([`ENDS`], [`SHORT`]), or one that other things are
+//! called by as well, behind a word that makes it one (an API *key*, a verification *code*). Names that say it of some values
+//! alone ([`Doubt`]) count where the value is one that nobody chose.
 
 use std::borrow::Cow;
 
-/// Fields of HTTP, in lower case.
-const HEADERS: [&str; 31] = [
-    "authorization",
-    "proxy-authorization",
-    "cookie",
-    "set-cookie",
-    "cookie2",
-    "set-cookie2",
-    "x-api-key",
-    "api-key",
+use super::placeholder::known;
+
+/// Fields of HTTP that no word gives away, in lower case.
+const HEADERS: [&str; 5] = ["cookie2", "set-cookie2", "authentication", "x-jfrog-art-api", "x-wp-nonce"];
+/// Ends of words of names of secret fields.
+const HEADER_WORD_ENDS: [&str; 15] = [
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "passphrase",
+    "signature",
+    "session",
+    "sessionid",
+    "jwt",
+    "csrf",
+    "xsrf",
     "apikey",
-    "x-token",
-    "x-access-key",
-    "x-secret-key",
-    "x-goog-api-key",
-    "x-rapidapi-key",
-    "x-functions-key",
-    "ocp-apim-subscription-key",
-    "private-token",
-    "x-vault-token",
-    "x-gitlab-token",
-    "x-shopify-access-token",
-    "x-subject-token",
-    "x-auth",
-    "x-credential",
-    "x-credentials",
-    "x-key",
-    "x-pin",
-    "x-signing-key",
-    "auth",
-    "authentication",
-    "x-authentication",
-    "x-authorization",
+    "apikeys",
+    "credential",
+    "credentials",
 ];
-/// Ends of words of names of such fields.
-const HEADER_WORD_ENDS: [&str; 11] =
-    ["token", "secret", "password", "passwd", "signature", "session", "sessionid", "jwt", "csrf", "xsrf", "apikey"];
-/// Ends of names of several words.
-const HEADER_ENDS: [&str; 2] = ["-api-key", "-authorization"];
-/// Words of names that are none, whatever the others are: places in lists that are read in pages, and what is said of
-/// tokens. And the names of fields stand in `Access-Control-*`.
-const HEADER_NOT: [&str; 13] = [
+/// Words of such names.
+const HEADER_WORDS: [&str; 7] = ["otp", "pin", "hmac", "cookie", "csrftoken", "xsrftoken", "authorization"];
+/// Ends of the last word of such names.
+const HEADER_LAST: [&str; 4] = ["key", "auth", "authorization", "authentication"];
+/// Their beginning.
+const HEADER_BEGIN: &str = "x-auth-";
+/// Words of names that are none, whatever the others are: places in lists that are read in pages, what is said of tokens, and
+/// names of what is kept or sent once. And the names of fields stand in `Access-Control-*`.
+const HEADER_NOT: [&str; 32] = [
     "continuation",
     "next",
     "page",
@@ -57,6 +51,25 @@ const HEADER_NOT: [&str; 13] = [
     "remaining",
     "input",
     "control",
+    "scope",
+    "scopes",
+    "idempotency",
+    "websocket",
+    "cache",
+    "cachekey",
+    "surrogate",
+    "xkey",
+    "partition",
+    "partitionkey",
+    "routing",
+    "sort",
+    "object",
+    "message",
+    "public",
+    "deduplication",
+    "request",
+    "correlation",
+    "policy",
 ];
 /// Fields of cookies, which change with every login: they do not tell who asks.
 const COOKIES: [&str; 4] = ["cookie", "set-cookie", "cookie2", "set-cookie2"];
@@ -66,7 +79,7 @@ const COOKIE_PARTS: [&str; 10] =
 /// Ends of words of such names: `connect.sid`, `.ASPXAUTH`.
 const COOKIE_WORD_ENDS: [&str; 4] = ["sid", "sess", "auth", "authorization"];
 /// Words of names of fields that change with every request: they do not tell who asks.
-const HEADER_SIGNATURES: [&str; 2] = ["signature", "digest"];
+const HEADER_SIGNATURES: [&str; 5] = ["signature", "digest", "hmac", "sign", "otp"];
 /// Words of names of fields that may change with every page: they tell who asks only where they are known.
 const HEADER_PASSING: [&str; 3] = ["csrf", "xsrf", "nonce"];
 /// Schemes of authentication whose secret is made for each request, each with the parameters that name the caller, the
@@ -80,64 +93,112 @@ const SIGNED_SCHEMES: [(&str, &[&str]); 7] = [
     ("aws4-hmac-sha256", &["credential"]),
     ("aws4-ecdsa-p256-sha256", &["credential"]),
 ];
-/// Their beginning.
-const HEADER_BEGIN: &str = "x-auth-";
 
-/// Keys of JSON and parameters of queries and forms, in lower case and without `-` and `_`. A name that is used for other
-/// things as well (`key`, `code`) is none.
-const KEYS: [&str; 44] = [
-    "accesstoken",
-    "refreshtoken",
-    "idtoken",
-    "authtoken",
-    "apitoken",
-    "bearertoken",
-    "sessiontoken",
-    "securitytoken",
-    "oauthtoken",
-    "oauthtokensecret",
-    "csrftoken",
-    "xsrftoken",
-    "clientassertion",
-    "apikey",
-    "xapikey",
-    "secretkey",
-    "secretaccesskey",
-    "privatekey",
-    "authorization",
-    "secret",
-    "clientsecret",
-    "sharedsecret",
-    "passwd",
-    "pwd",
-    "passphrase",
+/// What names of secrets end in, in lower case and without marks between words.
+const ENDS: [&str; 16] = [
     "password",
-    "oldpassword",
-    "newpassword",
-    "currentpassword",
-    "confirmpassword",
+    "passwords",
+    "passwd",
+    "passphrase",
+    "passphrases",
+    "passcode",
     "passwordconfirm",
     "passwordconfirmation",
-    "secretkeybase",
-    "passcode",
-    "pincode",
-    "userpass",
-    "dbpass",
-    "passphrases",
-    "passwords",
-    "tokens",
-    "sessionid",
-    "bearer",
-    "jwt",
+    "secret",
     "secretstring",
+    "secretkeybase",
+    "sessionid",
+    "sessid",
+    "authorization",
+    "codeverifier",
+    "clientassertion",
 ];
-/// Their ends.
-const KEY_ENDS: [&str; 8] =
-    ["password", "secret", "accesstoken", "refreshtoken", "authtoken", "sessiontoken", "apikey", "secretaccesskey"];
-/// Keys that are as often a place in a list that is read in pages, or a mapping that says of a token whose it is.
-const DOUBTFUL_KEYS: [&str; 1] = ["token"];
-/// Parameters alone, in the same spelling: elsewhere the names say other things as well.
-const PARAMETERS: [&str; 8] = [
+/// Last words of such names: short ones, which may end other words.
+const SHORT: [&str; 11] =
+    ["pw", "pwd", "otp", "totp", "cvv", "cvc", "jwt", "psk", "bearer", "credential", "credentials"];
+/// Before `key`.
+const KEYS: [&str; 24] = [
+    "api",
+    "access",
+    "secret",
+    "secretaccess",
+    "sharedaccess",
+    "private",
+    "license",
+    "licence",
+    "subscription",
+    "signing",
+    "encryption",
+    "master",
+    "application",
+    "app",
+    "auth",
+    "account",
+    "shared",
+    "hmac",
+    "session",
+    "deploy",
+    "webhook",
+    "admin",
+    "servicerole",
+    "secretapi",
+];
+/// Before `code`.
+const CODES: [&str; 15] = [
+    "otp",
+    "totp",
+    "mfa",
+    "factor",
+    "2fa",
+    "verification",
+    "auth",
+    "authorization",
+    "security",
+    "recovery",
+    "backup",
+    "reset",
+    "device",
+    "pin",
+    "login",
+];
+/// Before `pass`, which may also stand alone.
+const PASSES: [&str; 16] = [
+    "user", "db", "database", "smtp", "mail", "email", "ftp", "auth", "root", "admin", "login", "proxy", "redis",
+    "mysql", "pg", "rabbitmq",
+];
+/// Before `token`, of what is none: places in lists that are read in pages, what makes a request the same as another, and words
+/// that models of language have.
+const NO_TOKENS: [&str; 25] = [
+    "page",
+    "paging",
+    "next",
+    "prev",
+    "previous",
+    "continuation",
+    "continue",
+    "cursor",
+    "sync",
+    "start",
+    "starting",
+    "scroll",
+    "resume",
+    "skip",
+    "forward",
+    "backward",
+    "idempotency",
+    "clientrequest",
+    "stop",
+    "pad",
+    "eos",
+    "bos",
+    "unk",
+    "mask",
+    "cls",
+];
+/// Of these a mapping says something of the secret, and has a key for it: a mapping `token` says whose it is.
+const MAPPINGS: [&str; 7] = ["token", "authorization", "credential", "credentials", "auth", "session", "otp"];
+/// Parameters of queries and forms alone: elsewhere the names say other things as well.
+const PARAMETERS: [&str; 11] = [
     "sig",
     "signature",
     "oauthsignature",
@@ -146,30 +207,72 @@ const PARAMETERS: [&str; 8] = [
     "xamzsecuritytoken",
     "xgoogsignature",
     "xgoogcredential",
+    "pin",
+    "assertion",
+    "samlresponse",
 ];
 
 /// Longest name that is looked at, in bytes.
 const LONGEST_BYTES: usize = 64;
+/// Fewest bytes of a value that nobody chose, and of a part of it that is made of letters and digits.
+const RANDOM_BYTES: [usize; 2] = [16, 12];
+
+/// What a name is said of as well; so its value tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doubt {
+    /// A secret if nobody chose it: of authorization, a country, an error; a key of a list.
+    Code,
+    /// A secret if nobody chose it; it may also be a UUID.
+    Session,
+    /// A secret unless it is a word, such as the name of a way to log in.
+    Auth,
+    /// A secret if it is digits: others are colours, places on a map and names.
+    Pin,
+}
+
+/// What a key of JSON says of its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It is a secret.
+    Secret,
+    /// It depends on the value, or on what the key stands in.
+    Doubtful,
+    /// It describes the secret that it stands in.
+    Description,
+    /// Nothing.
+    Other,
+}
+
+/// What a key of JSON says of its value.
+pub(super) fn kind(key: &str) -> Kind {
+    let Some(name) = plain(key) else { return Kind::Other };
+    if is_key(&name) {
+        Kind::Secret
+    } else if name.is("id") || name.joined.ends_with("key") || doubt(&name).is_some() {
+        Kind::Doubtful
+    } else if is_description(key) {
+        Kind::Description
+    } else {
+        Kind::Other
+    }
+}
 
 /// Whether a field of HTTP holds a secret.
 pub fn is_secret_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    if HEADERS.contains(&name.as_str()) {
-        return true;
-    }
-    let has = |words: &[&str]| name.split(['-', '_']).any(|word| words.contains(&word));
-    let is_secret = name.starts_with(HEADER_BEGIN)
-        || HEADER_ENDS.iter().any(|end| name.ends_with(end))
+    let words = || name.split(['-', '_']);
+    let is_secret = HEADERS.contains(&name.as_str())
+        || name.starts_with(HEADER_BEGIN)
         || name.contains("api-key-")
-        || name.split(['-', '_']).any(|word| HEADER_WORD_ENDS.iter().any(|end| word.ends_with(end)))
-        || has(&["csrftoken", "xsrftoken"]);
-    is_secret && !has(&HEADER_NOT)
+        || words().any(|word| HEADER_WORDS.contains(&word) || HEADER_WORD_ENDS.iter().any(|end| word.ends_with(end)))
+        || words().next_back().is_some_and(|last| last == "sign" || HEADER_LAST.iter().any(|end| last.ends_with(end)));
+    is_secret && !words().any(|word| HEADER_NOT.contains(&word))
 }
 
 /// Whether a secret field of HTTP tells who asks: as long as a login lasts, and longer.
 pub(super) fn tells_who(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    let is_signature = HEADER_SIGNATURES.iter().any(|part| name.contains(part));
+    let is_signature = name.split(['-', '_']).any(|word| HEADER_SIGNATURES.iter().any(|end| word.ends_with(end)));
     !is_signature && !passes(&name)
 }
 
@@ -193,51 +296,196 @@ pub(super) fn callers(scheme: &[u8]) -> Option<&'static [&'static str]> {
     known.map(|(_, callers)| *callers)
 }
 
-/// Whether a key of JSON holds a secret.
+/// Whether a key of JSON, an element of XML or a column holds a secret, whatever its value is.
 pub fn is_secret_key(name: &str) -> bool {
     plain(name).is_some_and(|name| is_key(&name))
 }
 
-/// Whether a number under a key that holds secrets is one. Of tokens there are numbers.
+/// Whether this value of a key is a secret.
+pub(super) fn is_secret_value(name: &str, value: &[u8]) -> bool {
+    plain(name).is_some_and(|name| is_key(&name) || doubt(&name).is_some_and(|doubt| doubt.is_secret(value)))
+}
+
+fn doubt(key: &Name) -> Option<Doubt> {
+    match key.joined.as_str() {
+        "code" => Some(Doubt::Code),
+        "session" => Some(Doubt::Session),
+        "auth" => Some(Doubt::Auth),
+        "pin" => Some(Doubt::Pin),
+        _ => None,
+    }
+}
+
+/// Whether a parameter of a query or a form holds a secret, whatever its value is; its name may be percent-encoded.
+pub fn is_secret_parameter(name: &str) -> bool {
+    plain(&decoded(name)).is_some_and(|name| PARAMETERS.contains(&name.joined.as_str()) || is_key(&name))
+}
+
+/// Whether this value of a parameter is a secret.
+pub(super) fn is_secret_argument(name: &str, value: &[u8]) -> bool {
+    let doubt = |name: &Name| match name.joined.as_str() {
+        "code" | "key" | "appid" => Some(Doubt::Code),
+        "session" | "sid" | "pat" => Some(Doubt::Session),
+        "auth" => Some(Doubt::Auth),
+        _ => None,
+    };
+    is_secret_parameter(name)
+        || plain(&decoded(name)).and_then(|name| doubt(&name)).is_some_and(|doubt| doubt.is_secret(value))
+}
+
+/// Whether a key that is none alone is one in what stands under this key: `{"api": {"key": ...}}`.
+pub(super) fn is_secret_below(outer: &str, name: &str, value: &[u8]) -> bool {
+    let (is_key, is_id) = (name.eq_ignore_ascii_case("key"), name.eq_ignore_ascii_case("id"));
+    (is_key && is_secret_key(&format!("{outer}_key")))
+        || (is_id && plain(outer).is_some_and(|outer| outer.is("session")) && Doubt::Session.is_secret(value))
+}
+
+/// Whether a number under a key that holds secrets is one. Of tokens and sessions there are numbers, and of tests that pass.
 pub(super) fn is_secret_number(key: &str) -> bool {
-    plain(key).is_some_and(|key| !key.contains("token"))
+    plain(key).is_some_and(|key| !key.joined.contains("token") && !key.joined.contains("session") && !key.is("pass"))
 }
 
 /// Whether a key in a mapping that is secret says something of the secret.
 pub(super) fn is_description(key: &str) -> bool {
-    plain(key).is_some_and(|key| {
+    plain(key).is_some_and(|Name { joined: key, .. }| {
         let is = ["name", "kind", "scope", "scopes", "description", "version", "algorithm", "label"].contains(&&*key);
-        is || key.starts_with("expire") || ["type", "name", "at", "id"].iter().any(|end| key.ends_with(end))
+        is || key.starts_with("expir") || ["type", "name", "at", "id"].iter().any(|end| key.ends_with(end))
     })
 }
 
-/// Whether a parameter of a query or a form holds a secret; its name may be percent-encoded.
-pub fn is_secret_parameter(name: &str) -> bool {
-    plain(&decoded(name)).is_some_and(|name| PARAMETERS.contains(&name.as_str()) || is_key(&name))
-}
-
-/// Whether a key or parameter of this name may be no secret, but what chooses the answer.
+/// Whether a mapping under this key says something of the secret, and has a key for it.
 pub(super) fn is_doubtful(name: &str) -> bool {
-    plain(name).is_some_and(|name| DOUBTFUL_KEYS.contains(&name.as_str()))
+    plain(name).is_some_and(|name| MAPPINGS.contains(&name.joined.as_str()))
 }
 
-/// Whether what stands under a key was thought of by a person, and could be guessed by its digest.
+/// Whether what stands under a key was thought of by a person, or is so short that it could be guessed by its digest.
 pub(super) fn is_password(name: &str) -> bool {
-    plain(&decoded(name)).is_some_and(|name| name.contains("pass") || name.contains("pin") || name == "pwd")
+    plain(&decoded(name)).is_some_and(|name| {
+        let short = ["pwd", "pw", "otp", "totp", "cvv", "cvc"].contains(&name.last());
+        let is_code = name.last() == "code"
+            && !name.joined.ends_with("devicecode")
+            && CODES.iter().any(|kind| name.is_kind(kind));
+        short || is_code || name.joined.contains("pass") || name.joined.contains("pin")
+    })
 }
 
-fn is_key(plain: &str) -> bool {
-    KEYS.contains(&plain) || DOUBTFUL_KEYS.contains(&plain) || KEY_ENDS.iter().any(|end| plain.ends_with(end))
+fn is_key(name: &Name) -> bool {
+    let joined = name.joined.as_str();
+    let kinds = |last: &str, kinds: &[&str]| {
+        joined.strip_suffix(last).is_some_and(|front| kinds.iter().any(|kind| front.ends_with(kind)))
+    };
+    let is_token =
+        || joined.strip_suffix("token").is_some_and(|front| !NO_TOKENS.iter().any(|word| front.ends_with(word)));
+    ENDS.iter().any(|end| joined.ends_with(end))
+        || SHORT.contains(&name.last())
+        || name.is("pass")
+        || name.is("tokens")
+        || kinds("key", &KEYS)
+        || kinds("code", &CODES)
+        || kinds("pass", &PASSES)
+        || is_token()
 }
 
-/// In lower case and without `-` and `_`, which are how `client_secret`, `clientSecret` and `Client-Secret` differ. Of
-/// `user[password]` and `user.password` the last part.
-fn plain(name: &str) -> Option<String> {
+/// A name in lower case and without marks between its words. Of `user[password]` and `user.password` the last part.
+struct Name {
+    joined: String,
+    /// Where the last word begins.
+    last: usize,
+}
+
+impl Name {
+    fn last(&self) -> &str {
+        &self.joined[self.last..]
+    }
+
+    fn is(&self, name: &str) -> bool {
+        self.joined == name
+    }
+
+    /// Whether the last word stands behind this one.
+    fn is_kind(&self, kind: &str) -> bool {
+        self.joined[..self.last].ends_with(kind)
+    }
+}
+
+fn plain(name: &str) -> Option<Name> {
     if name.len() > LONGEST_BYTES {
         return None;
     }
-    let last = name.split(['[', ']', '.', ':']).rfind(|part| !part.is_empty())?;
-    Some(last.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).map(|c| c.to_ascii_lowercase()).collect())
+    let mut parts = name.rsplit(['[', ']', '.', ':']).filter(|part| !part.is_empty());
+    let last = parts.next()?;
+    let mut plain = Name { joined: String::with_capacity(name.len()), last: 0 };
+    // Of a key it counts whose it is: `api[key]`.
+    let outer = if last.eq_ignore_ascii_case("key") { parts.next() } else { None };
+    for part in outer.into_iter().chain([last]) {
+        plain.last = plain.joined.len();
+        let mut before = ' ';
+        let mut letters = part.chars().peekable();
+        while let Some(letter) = letters.next() {
+            if matches!(letter, '-' | '_' | ' ') {
+                plain.last = plain.joined.len();
+            } else {
+                let ends_capitals = before.is_ascii_uppercase() && letters.peek().is_some_and(char::is_ascii_lowercase);
+                if letter.is_ascii_uppercase()
+                    && (before.is_ascii_lowercase() || before.is_ascii_digit() || ends_capitals)
+                {
+                    plain.last = plain.joined.len();
+                }
+                plain.joined.push(letter.to_ascii_lowercase());
+            }
+            before = letter;
+        }
+    }
+    // Of several passwords each has a number.
+    let end = plain.joined.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    plain.last = if end > plain.last { plain.last } else { 0 };
+    plain.joined.truncate(end);
+    Some(plain)
+}
+
+impl Doubt {
+    fn is_secret(self, value: &[u8]) -> bool {
+        known(value).is_some()
+            || match self {
+                Self::Code => is_random(value),
+                Self::Session => is_random(value) || is_uuid(value),
+                Self::Auth => !is_word(value),
+                Self::Pin => (4..=12).contains(&value.len()) && value.iter().all(u8::is_ascii_digit),
+            }
+    }
+}
+
+/// Whether nobody chose a value: a long one without spaces, with a run of letters and digits in it.
+pub(super) fn is_random(value: &[u8]) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~+=/|:%!".contains(byte);
+    let is_mixed = |run: &[u8]| {
+        run.len() >= RANDOM_BYTES[1] && run.iter().any(u8::is_ascii_digit) && run.iter().any(u8::is_ascii_alphabetic)
+    };
+    value.len() >= RANDOM_BYTES[0]
+        && value.iter().all(is_part)
+        && value.split(|byte| !byte.is_ascii_alphanumeric()).any(is_mixed)
+}
+
+/// Whether this is written as a UUID (RFC 9562, 4).
+pub(super) fn is_uuid(value: &[u8]) -> bool {
+    value.len() == 36
+        && value.iter().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => *byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+/// Whether this is a word, or some: all small letters, the first or all of each part a capital; short ones in any letters.
+fn is_word(value: &[u8]) -> bool {
+    let is_part = |part: &[u8]| {
+        let letters = &part[..part.len() - part.iter().rev().take_while(|byte| byte.is_ascii_digit()).count()];
+        part.len() - letters.len() <= 2
+            && letters.len() <= 20
+            && (letters.iter().skip(1).all(u8::is_ascii_lowercase) && letters.iter().all(u8::is_ascii_alphabetic)
+                || letters.iter().all(u8::is_ascii_uppercase)
+                || letters.len() < 8 && letters.iter().all(u8::is_ascii_alphabetic))
+    };
+    value.split(|byte| matches!(byte, b'-' | b'_' | b' ' | b'.' | b',')).all(is_part)
 }
 
 /// A text without its percent-encoding (RFC 3986, 2.1); what is none stays.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-use super::shapes;
+use super::{plain, shapes};
 
 /// Where secrets are not told apart. Legal in fields, queries and cookies.
 pub const REDACTED: &str = "[redacted]";
@@ -128,7 +128,7 @@ pub(super) fn known(text: &[u8]) -> Option<&str> {
 
 /// The part of a token that is replaced.
 fn part(token: &[u8]) -> &[u8] {
-    signature(token).or_else(|| shapes::tail(token)).unwrap_or(token)
+    signature(token).or_else(|| shapes::tail(token)).or_else(|| plain::hash(token)).unwrap_or(token)
 }
 
 /// The last part of what looks like a JSON web token: three parts of base64url, the first a JSON object (RFC 7515, 7.1).

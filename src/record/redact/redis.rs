@@ -1,8 +1,11 @@
-//! Passwords in commands of Redis.
+//! Passwords in commands of Redis, and secrets in what is stored: values whose name says so (`user:1:token`, a field of a hash),
+//! JSON in any value, and what follows such a word in a name and nobody chose (`session:9f86d081884c7d65`).
 
 use std::borrow::Cow;
 
-use super::walk::{Form, Replace, Secret};
+use super::names::{is_random, is_secret_key, is_uuid};
+use super::placeholder::known;
+use super::walk::{Form, Replace, Secret, within};
 
 /// Commands with other passwords: `AUTH [user] password`, `HELLO 3 AUTH user password`, and those that set or pass on one.
 /// `None` if nothing changes.
@@ -15,10 +18,27 @@ pub(super) fn message(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
         rest = after;
         let mut others: Vec<Cow<'_, [u8]>> = arguments.iter().map(|argument| Cow::Borrowed(*argument)).collect();
         let mut is_other = false;
-        for (index, kept) in secrets(&arguments) {
+        let found = secrets(&arguments);
+        for (index, kept) in found.iter().copied() {
             let Some(secret) = arguments.get(index).and_then(|argument| argument.get(kept..)) else { continue };
             if let Some(other) = replace(&Secret::password(secret, Form::Text)) {
                 others[index] = Cow::Owned([&arguments[index][..kept], &other].concat());
+                is_other = true;
+            }
+        }
+        for (index, argument) in arguments.iter().enumerate().skip(1) {
+            if found.iter().any(|(known, _)| *known == index) {
+                continue;
+            }
+            let other = match in_name(argument) {
+                Some(kept) => {
+                    replace(&Secret { guessable: false, ..Secret::password(&argument[kept..], Form::Address) })
+                        .map(|other| [&argument[..kept], &other].concat())
+                }
+                None => within(argument, replace),
+            };
+            if let Some(other) = other {
+                others[index] = Cow::Owned(other);
                 is_other = true;
             }
         }
@@ -140,6 +160,39 @@ fn secrets(arguments: &[&[u8]]) -> Vec<(usize, usize)> {
         let marked = |at: &usize| arguments[*at].first().is_some_and(|mark| b"><#!".contains(mark));
         (3..arguments.len()).filter(marked).map(|at| (at, 1)).collect()
     } else {
-        Vec::new()
+        stored(arguments).into_iter().map(whole).collect()
     }
+}
+
+/// Which arguments are stored under a name that says that they are secrets.
+fn stored(arguments: &[&[u8]]) -> Vec<usize> {
+    let command = arguments.first().map(|word| word.to_ascii_uppercase()).unwrap_or_default();
+    // The first name, and how far its value is from it; whether more pairs follow.
+    let (first, step, are_many) = match command.as_slice() {
+        b"SET" | b"SETNX" | b"GETSET" => (1, 1, false),
+        b"SETEX" | b"PSETEX" => (1, 2, false),
+        b"MSET" | b"MSETNX" => (1, 1, true),
+        b"HSET" | b"HMSET" | b"HSETNX" => (2, 1, true),
+        _ => return Vec::new(),
+    };
+    let names = (first..arguments.len()).step_by(2).take(if are_many { arguments.len() } else { 1 });
+    let is_secret =
+        |at: &usize| arguments.get(at + step).is_some_and(|value| !value.is_empty() && names_secret(arguments[*at]));
+    names.filter(is_secret).map(|at| at + step).collect()
+}
+
+/// Whether a word of a name says that what is stored under it is a secret, and not that a part of the name is.
+fn names_secret(name: &[u8]) -> bool {
+    let name = String::from_utf8_lossy(name);
+    name.split([':', '/', '|']).any(is_secret_key) && in_name(name.as_bytes()).is_none()
+}
+
+/// Where the last part of a name begins, if it is a secret: nobody chose it, and the word before says what it is.
+fn in_name(name: &[u8]) -> Option<usize> {
+    let at = name.iter().rposition(|byte| *byte == b':')?;
+    let word = String::from_utf8_lossy(name[..at].rsplit(|byte| *byte == b':').next()?);
+    let last = &name[at + 1..];
+    let is_told =
+        is_secret_key(&word) || ["session", "sessions", "sess", "sid"].iter().any(|it| word.eq_ignore_ascii_case(it));
+    (is_told && (is_random(last) || is_uuid(last) || known(last).is_some())).then_some(at + 1)
 }

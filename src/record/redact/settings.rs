@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::names::{is_password, is_secret_key};
-use super::walk::{Edit, Form, Replace, Secret, addresses};
+use super::names::{is_password, is_secret_value};
+use super::plain::addresses;
+use super::walk::{Edit, Form, Replace, Secret};
 
 /// Lines `key: value` and `key = value`, with other values where the key says that they are secrets.
 pub(super) fn lines(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
@@ -30,7 +31,7 @@ pub(super) fn lines(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
             continue;
         };
         let value = start + value.start..start + value.end;
-        if !is_secret_key(&key) {
+        if !is_secret_value(&key, &bytes[value.clone()]) {
             edit.put(value.clone(), addresses(&bytes[value], replace));
         } else if matches!(bytes[value.clone()].first(), Some(b'|' | b'>')) {
             let dash = if text[indent..].starts_with(b"- ") { 2 } else { 0 };
@@ -41,6 +42,31 @@ pub(super) fn lines(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     }
     if let Some((_, name, inside)) = block {
         put(&mut edit, bytes, &name, inside, replace);
+    }
+    edit.end()
+}
+
+/// Lines `NAME=value` of an environment in a text that may be anything: the names are in capitals. The rest of the lines is
+/// searched for passwords in addresses.
+pub(super) fn environment(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    let mut edit = Edit::new(bytes);
+    let mut at = 0;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let start = at;
+        at += line.len();
+        let text = line.trim_ascii_end();
+        let is_name = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
+        let name = memchr::memchr(b'=', text).map(|at| text[..at].trim_ascii());
+        let name = name.map(|name| name.strip_prefix(b"export ").unwrap_or(name));
+        let is_setting = name.is_some_and(|name| !name.is_empty() && name.iter().all(is_name));
+        let pair = pair(text).filter(|_| is_setting);
+        let value = pair.as_ref().map(|(_, value)| start + value.start..start + value.end);
+        match pair.zip(value) {
+            Some(((name, _), value)) if is_secret_value(&name, &bytes[value.clone()]) => {
+                put(&mut edit, bytes, &name, value, replace);
+            }
+            _ => edit.put(start..start + text.len(), addresses(text, replace)),
+        }
     }
     edit.end()
 }
@@ -59,7 +85,7 @@ pub(super) fn arguments(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
         let name = before.strip_suffix(b":").unwrap_or_default().trim_ascii_end();
         let begin = name.iter().rposition(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').map_or(0, |at| at + 1);
         let name = String::from_utf8_lossy(&name[begin..]);
-        if is_secret_key(&name) {
+        if is_secret_value(&name, &bytes[quote + 1..end]) {
             put(&mut edit, bytes, &name, quote + 1..end, replace);
         }
         at = (end + 1).min(bytes.len());
@@ -86,6 +112,7 @@ fn put(edit: &mut Edit<'_>, bytes: &[u8], name: &str, at: Range<usize>, replace:
 fn pair(line: &[u8]) -> Option<(String, Range<usize>)> {
     let separator = line.iter().position(|byte| matches!(byte, b':' | b'='))?;
     let mut key = line[..separator].trim_ascii();
+    key = key.strip_prefix(b"export ").unwrap_or(key);
     key = key.strip_prefix(b"- ").unwrap_or(key).trim_ascii();
     let key =
         [b'"', b'\''].iter().find_map(|quote| key.strip_prefix(&[*quote])?.strip_suffix(&[*quote])).unwrap_or(key);

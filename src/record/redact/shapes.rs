@@ -6,13 +6,18 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use memchr::memmem::{self, Finder};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use memchr::memmem;
 
+use super::names::is_random;
+use super::placeholder::{STAND_IN, known};
 use super::walk::{Edit, Form, Replace, Secret};
 
 /// How tokens of a service begin, and fewest bytes that follow (documentation of GitHub, GitLab, Stripe, Slack, AWS, Google,
-/// `SendGrid`, npm, `PyPI`, `DigitalOcean`, Vault, Shopify, Anthropic, `OpenAI`).
-const BEGINNINGS: [(&str, usize); 26] = [
+/// `SendGrid`, npm, `PyPI`, `RubyGems`, Docker Hub, `DigitalOcean`, Vault, Shopify, Anthropic, `OpenAI`, Hugging Face, Groq,
+/// Databricks, Atlassian, Linear, Figma, Notion, Postman, New Relic, Grafana, Sentry, Square, Supabase, Twilio).
+const BEGINNINGS: [(&str, usize); 57] = [
     ("ghp_", 36),
     ("gho_", 36),
     ("ghu_", 36),
@@ -20,37 +25,81 @@ const BEGINNINGS: [(&str, usize); 26] = [
     ("ghr_", 36),
     ("github_pat_", 40),
     ("glpat-", 20),
+    ("gldt-", 20),
+    ("glrt-", 20),
     ("sk_live_", 16),
     ("rk_live_", 16),
     ("sk_test_", 16),
+    ("rk_test_", 16),
     ("whsec_", 24),
     ("xoxb-", 20),
     ("xoxp-", 20),
     ("xoxa-", 20),
     ("xoxr-", 20),
+    ("xoxe.", 20),
     ("xapp-", 20),
     ("AIza", 35),
+    ("ya29.", 20),
+    ("GOCSPX-", 24),
     ("SG.", 40),
     ("npm_", 36),
     ("pypi-", 40),
+    ("rubygems_", 40),
+    ("dckr_pat_", 24),
     ("dop_v1_", 40),
     ("hvs.", 24),
+    ("hvb.", 24),
     ("shpat_", 32),
+    ("shpss_", 32),
+    ("shpca_", 32),
+    ("shppa_", 32),
     ("sk-ant-", 24),
     ("sk-proj-", 24),
+    ("sk-svcacct-", 24),
+    ("sk-", 40),
+    ("hf_", 30),
+    ("gsk_", 40),
+    ("dapi", 32),
+    ("ATATT3x", 40),
+    ("lin_api_", 32),
+    ("figd_", 32),
+    ("ntn_", 40),
+    ("secret_", 43),
+    ("PMAK-", 40),
+    ("NRAK-", 27),
+    ("glsa_", 32),
+    ("sntrys_", 40),
+    ("sq0atp-", 22),
+    ("sq0csp-", 40),
+    ("sbp_", 40),
+    ("EAAA", 56),
+    ("SK", 32),
     ("-----BEGIN ", 0),
 ];
+/// Those of them whose tokens are hexadecimal: what follows has no other letters, and no more digits.
+const HEXADECIMAL: [&str; 4] = ["SK", "dapi", "shpat_", "sbp_"];
+/// Those that words may begin with: they count where they stand alone and are followed by what nobody chose.
+const LIKE_WORDS: [&str; 6] = ["sk-", "hf_", "gsk_", "ntn_", "secret_", "EAAA"];
 /// Keys of AWS: so many letters in upper case and digits follow, and nothing more.
 const AWS: [&str; 2] = ["AKIA", "ASIA"];
 const AWS_BYTES: usize = 16;
+/// What is said before credentials (RFC 6750, 2.1; RFC 7617, 2), without its first letter, which may be a capital.
+const SCHEMES: [&str; 2] = ["earer ", "asic "];
 /// How a JSON object begins in base64url.
 const OBJECT: &str = "eyJ";
 /// Fewest bytes of any of them.
 const SHORTEST_BYTES: usize = 20;
-/// What they begin with, made ready once: every text of a call is searched for all of them.
-static FINDERS: LazyLock<[Vec<Finder<'static>>; 2]> = LazyLock::new(|| {
-    [BEGINNINGS.iter().map(|(begin, _)| Finder::new(*begin)).collect(), AWS.iter().map(Finder::new).collect()]
+/// The first two bytes of any of them, a bit for each: every text of a call is searched for all of them at once.
+static STARTS: LazyLock<Box<[u64; 1024]>> = LazyLock::new(|| {
+    let mut bits = Box::new([0; 1024]);
+    for begin in BEGINNINGS.iter().map(|(begin, _)| *begin).chain(AWS).chain(["Be", "be", "Ba", "ba", OBJECT]) {
+        let pair = pair(begin.as_bytes());
+        bits[pair / 64] |= 1 << (pair % 64);
+    }
+    bits
 });
+/// Fewest bytes of credentials that are replaced: nothing shorter can stand for them.
+const CREDENTIALS_BYTES: usize = 13;
 /// Fewest bytes of a signature of a JSON web token that is replaced.
 const SIGNATURE_BYTES: usize = 16;
 
@@ -79,43 +128,95 @@ pub(super) fn tail(token: &[u8]) -> Option<&[u8]> {
     beginnings.into_iter().find_map(|begin| token.strip_prefix(begin.as_bytes()))
 }
 
+fn pair(bytes: &[u8]) -> usize {
+    usize::from(bytes[0]) << 8 | usize::from(bytes[1])
+}
+
 /// Where tokens are, in their order.
 fn places(bytes: &[u8]) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
+    let mut found: Vec<Range<usize>> = Vec::new();
     if bytes.len() < SHORTEST_BYTES {
         return found;
     }
-    for ((begin, fewest), finder) in BEGINNINGS.into_iter().zip(&FINDERS[0]) {
-        for at in finder.find_iter(bytes) {
-            let start = at + begin.len();
-            if fewest == 0 {
-                found.extend(private_key(bytes, start));
-                continue;
-            }
-            let has_dots = begin.ends_with('.');
-            let is_part =
-                |byte: &&u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte) || has_dots && **byte == b'.';
-            let length = bytes[start..].iter().take_while(is_part).count();
-            found.extend((length >= fewest).then_some(at..start + length));
+    let starts = &**STARTS;
+    let mut end = 0;
+    for (at, two) in bytes.windows(2).enumerate() {
+        let pair = pair(two);
+        if at >= end
+            && starts[pair / 64] & (1 << (pair % 64)) != 0
+            && let Some(token) = token(bytes, at)
+        {
+            end = token.end;
+            found.push(token);
         }
     }
-    for at in FINDERS[1].iter().flat_map(|finder| finder.find_iter(bytes)) {
-        let start = at + AWS[0].len();
-        let is_part = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
-        let is_key = bytes.get(start..start + AWS_BYTES).is_some_and(|rest| rest.iter().all(is_part));
-        let ends = !bytes.get(start + AWS_BYTES).is_some_and(u8::is_ascii_alphanumeric);
-        let is_stand_in = bytes[start..].starts_with(b"redacted-");
-        found.extend(
-            (is_key && ends || is_stand_in && bytes.len() >= start + AWS_BYTES).then_some(at..start + AWS_BYTES),
-        );
-    }
-    for at in memmem::find_iter(bytes, OBJECT) {
-        found.extend(web_token(bytes, at));
-    }
-    found.sort_by_key(|at| (at.start, std::cmp::Reverse(at.end)));
-    let mut end = 0;
-    found.retain(|at| at.start >= end && (at.end > end).then(|| end = at.end).is_some());
     found
+}
+
+/// The token that begins here, the longest; of credentials what follows their scheme.
+fn token(bytes: &[u8], at: usize) -> Option<Range<usize>> {
+    let rest = &bytes[at..];
+    let named = BEGINNINGS.iter().filter(|(begin, _)| rest.starts_with(begin.as_bytes()));
+    let service = named.filter_map(|(begin, fewest)| of_service(bytes, at, begin, *fewest)).max_by_key(|at| at.end);
+    let aws = || AWS.iter().any(|begin| rest.starts_with(begin.as_bytes())).then(|| of_aws(bytes, at)).flatten();
+    let json = || rest.starts_with(OBJECT.as_bytes()).then(|| web_token(bytes, at)).flatten();
+    service.or_else(aws).or_else(json).or_else(|| credentials(bytes, at))
+}
+
+fn of_service(bytes: &[u8], at: usize, begin: &str, fewest: usize) -> Option<Range<usize>> {
+    let start = at + begin.len();
+    if fewest == 0 {
+        return private_key(bytes, start);
+    }
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let is_alone = || !at.checked_sub(1).is_some_and(|before| is_word(&bytes[before]));
+    if bytes[start..].starts_with(STAND_IN.as_bytes()) {
+        let is_part = |byte: &&u8| byte.is_ascii_hexdigit() || **byte == b'-';
+        let digits = bytes[start + STAND_IN.len()..].iter().take_while(is_part).count();
+        let length = STAND_IN.len() + digits;
+        return (length >= fewest).then_some(at..start + length);
+    }
+    let is_hexadecimal = HEXADECIMAL.contains(&begin);
+    let has_dots = begin.ends_with('.');
+    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte) || has_dots && **byte == b'.';
+    let token = &bytes[start..];
+    let token = &token[..token.iter().take_while(is_part).count()];
+    let good = if is_hexadecimal {
+        is_alone() && token.len() == fewest && token.iter().all(u8::is_ascii_hexdigit)
+    } else if LIKE_WORDS.contains(&begin) {
+        is_alone() && token.len() >= fewest && is_random(token)
+    } else {
+        token.len() >= fewest
+    };
+    good.then_some(at..start + token.len())
+}
+
+fn of_aws(bytes: &[u8], at: usize) -> Option<Range<usize>> {
+    let start = at + AWS[0].len();
+    let key = bytes.get(start..start + AWS_BYTES)?;
+    let is_key = key.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+    let ends = !bytes.get(start + AWS_BYTES).is_some_and(u8::is_ascii_alphanumeric);
+    (is_key && ends || key.starts_with(STAND_IN.as_bytes())).then_some(at..start + AWS_BYTES)
+}
+
+/// What follows the scheme of authentication that begins here, if nobody chose it: `Basic` and `Bearer` are also words.
+fn credentials(bytes: &[u8], at: usize) -> Option<Range<usize>> {
+    let is_alone = !at.checked_sub(1).is_some_and(|before| bytes[before].is_ascii_alphanumeric());
+    let rest = &bytes[at + 1..];
+    let scheme = SCHEMES.iter().position(|scheme| rest.starts_with(scheme.as_bytes())).filter(|_| is_alone)?;
+    let start = at + 1 + SCHEMES[scheme].len();
+    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(byte);
+    let length = bytes[start..].iter().take_while(is_part).count();
+    let value = &bytes[start..start + length];
+    let value = value.strip_suffix(b".").unwrap_or(value);
+    let is_secret = || if scheme == 0 { is_random(value) } else { is_pair(value) };
+    (value.len() >= CREDENTIALS_BYTES && (known(value).is_some() || is_secret())).then_some(start..start + value.len())
+}
+
+/// Whether this is a user and a password in base64 (RFC 7617, 2).
+fn is_pair(value: &[u8]) -> bool {
+    let plain = STANDARD.decode(value).ok().and_then(|plain| String::from_utf8(plain).ok());
+    plain.is_some_and(|plain| plain.contains(':') && !plain.contains(char::is_control))
 }
 
 /// A JSON web token that begins here (RFC 7515, 7.1).

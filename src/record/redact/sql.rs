@@ -1,20 +1,29 @@
 //! Secrets in statements: `PASSWORD '...'`, `IDENTIFIED BY '...'`, `IDENTIFIED WITH ... AS '...'`, and what replaces one
-//! (`BY '...' REPLACE '...'`); what is compared with, or given to, a column of such a name; what is inserted into one. A value
-//! may be a text or a parameter, whose value stands elsewhere.
+//! (`BY '...' REPLACE '...'`); what is compared with, or given to, a column of such a name; what is inserted into one, by
+//! `VALUES`, `SELECT` or `COPY`; what functions of cryptography are given. Where an `INSERT` names no columns, the name of the
+//! table tells which texts are looked at. A value may be a text or a parameter, whose value stands elsewhere.
 
-use std::ops::Range;
+mod copy;
+mod lexer;
 
-use super::names::is_secret_key;
-use super::walk::{Form, Replace, Secret, addresses};
+use std::collections::HashMap;
+
+use super::cards;
+use super::names::{is_secret_key, is_uuid};
+use super::placeholder::MARKED;
+use super::plain::addresses;
+use super::walk::{Form, Replace, Secret};
 use crate::record::exchange::Protocol;
+
+pub(super) use copy::Copied;
+use lexer::{Sql, Token, is_word};
 
 /// How deep statements are looked for in texts of statements (`DO $$ ... $$`).
 const MAX_DEPTH: usize = 4;
-/// Parts of statements in which there may be a secret; most are not looked at any further.
-const HINTS: [&str; 10] =
-    ["passw", "identified", "://", "secret", "token", "apikey", "api_key", "pwd", "passphrase", "jwt"];
+/// Parts of an account's name: `'user'@'host'`.
+const MOST_OF_ACCOUNT: usize = 8;
 /// Words that may stand between the name of a column and its value: operators, and functions that are given the value.
-const BETWEEN: [&str; 36] = [
+const BETWEEN: [&str; 35] = [
     "to",
     "like",
     "ilike",
@@ -33,7 +42,6 @@ const BETWEEN: [&str; 36] = [
     "e",
     "u",
     "n",
-    "crypt",
     "md5",
     "sha",
     "sha1",
@@ -53,6 +61,41 @@ const BETWEEN: [&str; 36] = [
     "password",
 ];
 
+/// Functions of cryptography, with the places of those of their values that are secrets (`PostgreSQL`, "pgcrypto"; `MySQL`,
+/// "Encryption and Compression Functions").
+const FUNCTIONS: [(&str, &[usize]); 13] = [
+    ("crypt", &[0]),
+    ("digest", &[0]),
+    ("hmac", &[1]),
+    ("pgp_sym_encrypt", &[0, 1]),
+    ("pgp_sym_encrypt_bytea", &[0, 1]),
+    ("pgp_sym_decrypt", &[1]),
+    ("pgp_sym_decrypt_bytea", &[1]),
+    ("pgp_pub_encrypt", &[0]),
+    ("pgp_pub_decrypt", &[2]),
+    ("encrypt", &[0, 1]),
+    ("decrypt", &[1]),
+    ("aes_encrypt", &[0, 1]),
+    ("aes_decrypt", &[1]),
+];
+/// Parts of names of tables whose rows have secrets in them.
+const TABLES: [&str; 14] = [
+    "user",
+    "account",
+    "member",
+    "customer",
+    "login",
+    "admin",
+    "credential",
+    "secret",
+    "token",
+    "passw",
+    "session",
+    "apikey",
+    "api_key",
+    "auth",
+];
+
 /// The statement with other secrets; `None` if none of them changes.
 pub(super) fn statement(text: &[u8], protocol: Protocol, replace: Replace<'_>) -> Option<Vec<u8>> {
     within(text, protocol, replace, 0)
@@ -60,36 +103,32 @@ pub(super) fn statement(text: &[u8], protocol: Protocol, replace: Replace<'_>) -
 
 /// The parameters of a statement whose values are secrets, counted from 0, and how many it has.
 pub(super) fn parameters(text: &[u8], protocol: Protocol) -> (Vec<usize>, usize) {
-    if !is_likely(text) {
-        return (Vec::new(), 0);
-    }
-    let (sql, mut found) = (Sql { text, is_mysql: protocol == Protocol::MySql }, Vec::new());
+    let sql = Sql { text, is_mysql: protocol == Protocol::MySql };
     let tokens = sql.tokens();
-    for (_, token) in secrets(&sql, &tokens) {
-        found.extend(token.parameter());
-    }
+    let found = secrets(&sql, &tokens).into_keys().filter_map(|at| tokens[at].parameter()).collect();
     (found, tokens.iter().filter_map(Token::parameter).map(|number| number + 1).max().unwrap_or(0))
 }
 
-fn is_likely(text: &[u8]) -> bool {
-    let lower = text.to_ascii_lowercase();
-    HINTS.iter().any(|word| memchr::memmem::find(&lower, word.as_bytes()).is_some())
+/// What is to be known of the data behind a `COPY ... FROM STDIN`; `None` if it is no such statement.
+pub(super) fn copied(text: &[u8]) -> Option<Copied> {
+    let sql = Sql { text, is_mysql: false };
+    let begins = text.trim_ascii_start().get(..4).is_some_and(|begin| begin.eq_ignore_ascii_case(b"copy"));
+    begins.then(|| Copied::of(&sql, &sql.tokens())).flatten()
 }
 
 fn within(text: &[u8], protocol: Protocol, replace: Replace<'_>, depth: usize) -> Option<Vec<u8>> {
-    if !is_likely(text) {
-        return None;
-    }
     let sql = Sql { text, is_mysql: protocol == Protocol::MySql };
     let tokens = sql.tokens();
+    if !tokens.iter().any(|token| matches!(token, Token::Text { .. })) {
+        return None;
+    }
     let found = secrets(&sql, &tokens);
     let mut out = Vec::new();
     let mut kept = 0;
-    for token in &tokens {
+    for (at, token) in tokens.iter().enumerate() {
         let Token::Text { inside, start } = token else { continue };
         let value = &text[inside.clone()];
-        let name = found.iter().find(|(_, secret)| *secret == token).map(|(name, _)| *name);
-        let other = if let Some(name) = name {
+        let other = if let Some(name) = found.get(&at).copied().or_else(|| known(value)) {
             replace(&Secret { name, ..Secret::password(value, Form::Text) })
         } else {
             // A text may say how another database is reached.
@@ -108,67 +147,66 @@ fn within(text: &[u8], protocol: Protocol, replace: Replace<'_>, depth: usize) -
     (kept > 0).then_some(out)
 }
 
-/// A part of a statement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Token {
-    Word(Range<usize>),
-    /// A text: what is in its quotes, and where it begins.
-    Text {
-        inside: Range<usize>,
-        start: usize,
-    },
-    /// The number of a parameter, from 0.
-    Parameter {
-        number: usize,
-        at: usize,
-    },
-    /// Anything else but quotes of names.
-    Mark(u8),
+/// What a text is called that is known for what it is, wherever it stands.
+fn known(text: &[u8]) -> Option<&'static str> {
+    (cards::is_number(text) || text.starts_with(MARKED.as_bytes())).then_some("secret")
 }
 
-impl Token {
-    fn parameter(&self) -> Option<usize> {
-        if let Self::Parameter { number, .. } = self { Some(*number) } else { None }
-    }
-
-    fn is_value(&self) -> bool {
-        matches!(self, Self::Text { .. } | Self::Parameter { .. })
-    }
-}
-
-/// The values that are secrets, with what they are called.
-fn secrets<'a>(sql: &Sql<'_>, tokens: &'a [Token]) -> Vec<(&'static str, &'a Token)> {
-    let mut found: Vec<(&'static str, usize)> = Vec::new();
+/// The places of the values that are secrets, with what they are called.
+fn secrets(sql: &Sql<'_>, tokens: &[Token]) -> HashMap<usize, &'static str> {
+    let mut found: HashMap<usize, &'static str> = HashMap::new();
+    // The same few words come again and again.
+    let mut names: HashMap<&[u8], Option<&'static str>> = HashMap::new();
     for (at, token) in tokens.iter().enumerate() {
         let Token::Word(place) = token else { continue };
-        let word = String::from_utf8_lossy(&sql.text[place.clone()]).to_ascii_lowercase();
-        let follows = |other: &str| {
-            at.checked_sub(1).is_some_and(|before| found.last() == Some(&("password", before))) && word == other
-        };
-        if let Some(name) = called(&word) {
-            found.extend(sql.values(tokens, at + 1).into_iter().map(|value| (name, value)));
-        } else if matches!(word.as_str(), "by" | "as" | "using") && follows_identified(&sql.text[..place.start])
-            || follows("replace")
+        let spelt = &sql.text[place.clone()];
+        let name = *names.entry(spelt).or_insert_with(|| called(&String::from_utf8_lossy(spelt)));
+        let is = |word: &str| spelt.eq_ignore_ascii_case(word.as_bytes());
+        let before = at.checked_sub(1);
+        let follows_password = || before.is_some_and(|before| found.get(&before) == Some(&"password"));
+        let follows_list = || before.is_some_and(|before| tokens[before] == Token::Mark(b')'));
+        if let Some(name) = name {
+            found.extend(sql.values(tokens, at + 1).into_iter().map(|value| (value, name)));
+        } else if (is("by") || is("as") || is("using")) && follows_identified(&sql.text[..place.start])
+            || is("replace") && follows_password()
         {
-            found.extend(sql.values(tokens, at + 1).into_iter().map(|value| ("password", value)));
-        } else if matches!(word.as_str(), "values" | "value") {
-            found.extend(sql.inserted(tokens, at));
+            found.extend(sql.values(tokens, at + 1).into_iter().map(|value| (value, "password")));
+        } else if (is("values") || is("value") || is("select")) && follows_list() {
+            sql.inserted(tokens, at, &mut found);
+        } else if is("into") || is("insert") || is("replace") {
+            sql.inserted_unnamed(tokens, at, &mut found);
+        } else if tokens.get(at + 1) == Some(&Token::Mark(b'('))
+            && let Some((_, secret)) = FUNCTIONS.iter().find(|(function, _)| is(function))
+        {
+            sql.given(tokens, at + 1, secret, &mut found);
         }
     }
-    found.sort_by_key(|(_, at)| *at);
-    found.dedup_by_key(|(_, at)| *at);
-    found.into_iter().map(|(name, at)| (name, &tokens[at])).collect()
+    found
 }
 
 /// What a secret is called that has this name; `None` if it is none.
 fn called(word: &str) -> Option<&'static str> {
-    let is_password =
-        word.ends_with("password") || word.ends_with("passwd") || word.contains("pass") && is_secret_key(word);
-    if is_password { Some("password") } else { is_secret_key(word).then_some("secret") }
+    // `SET SESSION AUTHORIZATION` names a role.
+    let is_secret = is_secret_key(word) && !word.eq_ignore_ascii_case("authorization");
+    let is_password = word.to_ascii_lowercase().contains("pass");
+    is_secret.then_some(if is_password { "password" } else { "secret" })
 }
 
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
+/// Whether rows of a table of this name have secrets in them.
+fn holds_secrets(table: &str) -> bool {
+    TABLES.iter().any(|part| table.contains(part))
+}
+
+/// Whether a text of such a row may be a password or a token: no word, number, address, date, name of a file or UUID.
+fn may_be_secret(text: &[u8]) -> bool {
+    let is_mail = || memchr::memchr(b'@', text).is_some_and(|at| memchr::memchr(b'.', &text[at..]).is_some());
+    let is_mixed = text.iter().any(u8::is_ascii_alphabetic)
+        && text.iter().any(|byte| byte.is_ascii_digit() || b"!#$%^&*?@+=~".contains(byte));
+    let is_plain = text.iter().all(|byte| byte.is_ascii_graphic() && !b"/:,;<>{}[]()\"".contains(byte));
+    let is_random =
+        || text.len() >= 20 && is_mixed && !text.iter().any(u8::is_ascii_whitespace) && !text.contains(&b':');
+    let is_date = || text.iter().take(4).all(u8::is_ascii_digit) && text.get(4) == Some(&b'-');
+    is_mixed && text.len() >= 6 && (is_plain || is_random()) && !is_mail() && !is_uuid(text) && !is_date()
 }
 
 /// `IDENTIFIED BY`, `IDENTIFIED WITH plugin BY`, `IDENTIFIED VIA plugin USING`.
@@ -179,93 +217,7 @@ fn follows_identified(before: &[u8]) -> bool {
             && words.next().is_some_and(|word| word.eq_ignore_ascii_case(b"identified"))
 }
 
-struct Sql<'a> {
-    text: &'a [u8],
-    is_mysql: bool,
-}
-
 impl Sql<'_> {
-    fn word_end(&self, start: usize) -> usize {
-        start + self.text[start..].iter().take_while(|byte| is_word(**byte)).count()
-    }
-
-    /// Words, texts, parameters and marks. Comments are passed over, so nothing in them is taken for a keyword.
-    fn tokens(&self) -> Vec<Token> {
-        let (mut found, mut at, mut count) = (Vec::new(), 0, 0);
-        while let Some(byte) = self.text.get(at).copied() {
-            if self.opens_text(at) {
-                let Some((inside, end)) = self.quoted(at) else { break };
-                found.push(Token::Text { inside, start: at });
-                at = end;
-            } else if is_word(byte) {
-                let end = self.word_end(at);
-                found.push(Token::Word(at..end));
-                at = end;
-            } else if byte == b'?' && self.is_mysql {
-                found.push(Token::Parameter { number: count, at });
-                (at, count) = (at + 1, count + 1);
-            } else if let Some(number) = self.numbered(at) {
-                found.push(Token::Parameter { number, at });
-                at = self.word_end(at + 1);
-            } else {
-                let Some(after) = self.after_comment(at) else { break };
-                let is_mark = after == at + 1 && !byte.is_ascii_whitespace() && !b"\"`".contains(&byte);
-                found.extend(is_mark.then_some(Token::Mark(byte)));
-                at = after;
-            }
-        }
-        found
-    }
-
-    /// The number of the parameter `$1` that begins here.
-    fn numbered(&self, at: usize) -> Option<usize> {
-        let digits = self.text[at..].strip_prefix(b"$").filter(|_| !self.is_mysql)?;
-        let digits = &digits[..digits.iter().take_while(|byte| byte.is_ascii_digit()).count()];
-        std::str::from_utf8(digits).ok()?.parse::<u16>().ok()?.checked_sub(1).map(usize::from)
-    }
-
-    /// The next byte, or what is behind the comment that begins here.
-    fn after_comment(&self, at: usize) -> Option<usize> {
-        let rest = &self.text[at..];
-        if rest.starts_with(b"--") || self.is_mysql && rest[0] == b'#' {
-            return Some(at + memchr::memchr(b'\n', rest)?);
-        }
-        // A comment that begins with a mark is carried out.
-        if rest.starts_with(b"/*") && rest.get(2) != Some(&b'!') {
-            return Some(at + memchr::memmem::find(rest, b"*/")? + 2);
-        }
-        Some(at + 1)
-    }
-
-    /// In `PostgreSQL` and in the standard, `"` is for names.
-    fn is_quote(&self, byte: u8) -> bool {
-        byte == b'\'' || byte == b'"' && self.is_mysql
-    }
-
-    fn opens_text(&self, at: usize) -> bool {
-        self.is_quote(self.text[at]) || self.dollars(at).is_some()
-    }
-
-    /// The mark around a text of `PostgreSQL`: `$$` or `$tag$`.
-    fn dollars(&self, at: usize) -> Option<&[u8]> {
-        let rest = self.text[at..].strip_prefix(b"$").filter(|_| !self.is_mysql)?;
-        let length = rest.iter().take_while(|byte| is_word(**byte)).count();
-        let is_tag = rest.get(length) == Some(&b'$') && !rest[0].is_ascii_digit();
-        is_tag.then(|| &self.text[at..at + length + 2])
-    }
-
-    /// What stands in the text that begins here, and where it ends.
-    fn quoted(&self, at: usize) -> Option<(Range<usize>, usize)> {
-        if let Some(mark) = self.dollars(at) {
-            let start = at + mark.len();
-            let stop = start + memchr::memmem::find(&self.text[start..], mark)?;
-            return Some((start..stop, stop + mark.len()));
-        }
-        self.is_quote(self.text[at]).then_some(())?;
-        let stop = self.end_of_text(at)?;
-        Some((at + 1..stop, stop + 1))
-    }
-
     /// The places of the values that a name is followed by, after operators, an account and the like: several in a list.
     fn values(&self, tokens: &[Token], from: usize) -> Vec<usize> {
         let (mut found, mut at, mut is_list) = (Vec::new(), from, false);
@@ -282,7 +234,9 @@ impl Sql<'_> {
                     is_list |= matches!(word.as_str(), "in" | "any" | "some" | "all" | "array");
                     // `SET PASSWORD FOR 'user'@'host' = '...'`
                     if word == "for" {
-                        let Some(equals) = tokens[at..].iter().position(|token| *token == Token::Mark(b'=')) else {
+                        let Some(equals) =
+                            tokens[at..].iter().take(MOST_OF_ACCOUNT).position(|token| *token == Token::Mark(b'='))
+                        else {
                             break;
                         };
                         at += equals;
@@ -308,64 +262,109 @@ impl Sql<'_> {
         found
     }
 
-    /// The places of what is inserted into columns of such names: `(a, password) VALUES (1, '...'), (2, '...')`.
-    fn inserted(&self, tokens: &[Token], values: usize) -> Vec<(&'static str, usize)> {
+    /// The places of what is inserted into columns of such names: `(a, password) VALUES (1, '...'), (2, '...')`, or
+    /// `(a, password) SELECT 1, '...'`.
+    fn inserted(&self, tokens: &[Token], keyword: usize, found: &mut HashMap<usize, &'static str>) {
         let mut columns = Vec::new();
-        for token in tokens[..values].iter().rev().skip_while(|token| **token == Token::Mark(b')')) {
+        let mut start = keyword - 1;
+        for (at, token) in tokens[..keyword - 1].iter().enumerate().rev() {
             match token {
-                Token::Word(place) => {
-                    columns.push(called(&String::from_utf8_lossy(&self.text[place.clone()]).to_ascii_lowercase()));
-                }
+                Token::Word(place) => columns.push(called(&String::from_utf8_lossy(&self.text[place.clone()]))),
                 Token::Mark(b',') => {}
                 _ => break,
             }
+            start = at;
         }
         columns.reverse();
-        let is_list = values > 0 && tokens[values - 1] == Token::Mark(b')');
-        let mut found = Vec::new();
-        if !is_list || columns.iter().all(Option::is_none) {
-            return found;
+        let is_select = self.word(tokens.get(keyword)) == "select";
+        // What a query has in brackets before another one is no list of columns.
+        let table = tokens[..start].iter().rev().take(MOST_OF_ACCOUNT).map(|token| self.word(Some(token)));
+        let is_insert =
+            !is_select || table.into_iter().any(|word| matches!(word.as_str(), "into" | "insert" | "replace"));
+        if !is_insert || columns.iter().all(Option::is_none) {
+            return;
         }
+        self.rows(tokens, keyword, is_select, found, |column, _| columns.get(column).copied().flatten());
+    }
+
+    /// The places of what is inserted into a table whose columns are not named.
+    fn inserted_unnamed(&self, tokens: &[Token], into: usize, found: &mut HashMap<usize, &'static str>) {
+        let mut at = into + 1;
+        while matches!(tokens.get(at), Some(Token::Word(_) | Token::Mark(b'.'))) {
+            let word = self.word(tokens.get(at));
+            if matches!(word.as_str(), "values" | "value" | "select") && at > into + 1 {
+                if holds_secrets(&self.word(tokens.get(at - 1))) {
+                    let is_secret = |_, text: Option<&[u8]>| text.filter(|text| may_be_secret(text)).map(|_| "secret");
+                    self.rows(tokens, at, word == "select", found, is_secret);
+                }
+                return;
+            }
+            at += 1;
+        }
+    }
+
+    /// Looks at the values of rows behind this keyword, with the number of their column.
+    fn rows(
+        &self,
+        tokens: &[Token],
+        keyword: usize,
+        is_select: bool,
+        found: &mut HashMap<usize, &'static str>,
+        called: impl Fn(usize, Option<&[u8]>) -> Option<&'static str>,
+    ) {
+        // What is selected stands in no brackets.
+        let row = usize::from(!is_select);
         let (mut depth, mut column, mut taken) = (0_usize, 0, false);
-        for (at, token) in tokens.iter().enumerate().skip(values + 1) {
+        for (at, token) in tokens.iter().enumerate().skip(keyword + 1) {
             match token {
                 Token::Mark(b'(') => {
                     depth += 1;
-                    if depth == 1 {
+                    if depth == 1 && !is_select {
                         (column, taken) = (0, false);
                     }
                 }
                 Token::Mark(b')') => depth = depth.saturating_sub(1),
-                Token::Mark(b',') if depth == 1 => (column, taken) = (column + 1, false),
+                Token::Mark(b';') if depth == 0 => break,
+                Token::Mark(b',') if depth == row => (column, taken) = (column + 1, false),
                 // After the last row.
-                Token::Word(_) if depth == 0 => break,
+                Token::Word(_) if depth == 0 && (!is_select || self.ends_list(token)) => break,
                 // Of a function that is given the secret, such as one that makes a hash of it, it is the first.
-                _ if token.is_value() && depth > 0 && !taken => {
-                    if let Some(name) = columns.get(column).copied().flatten() {
-                        found.push((name, at));
+                _ if token.is_value() && depth >= row && !taken => {
+                    let text =
+                        if let Token::Text { inside, .. } = token { Some(&self.text[inside.clone()]) } else { None };
+                    if let Some(name) = called(column, text) {
+                        found.insert(at, name);
                         taken = true;
                     }
                 }
                 _ => {}
             }
         }
-        found
     }
 
-    /// Where the quote is that ends the text which begins here. A quote in it is written twice, or behind `\` where that
-    /// has a meaning: in `MySQL`, and in `E'...'` of `PostgreSQL`.
-    fn end_of_text(&self, start: usize) -> Option<usize> {
-        let before = |back: usize| start.checked_sub(back).map(|at| self.text[at]);
-        let marked = matches!(before(1), Some(b'e' | b'E')) && !before(2).is_some_and(is_word);
-        let escapes = self.is_mysql || marked;
-        let quote = self.text[start];
-        let mut at = start + 1;
-        loop {
-            at += memchr::memchr2(quote, b'\\', self.text.get(at..)?)?;
-            match self.text[at] {
-                b'\\' => at += if escapes { 2 } else { 1 },
-                _ if self.text.get(at + 1) == Some(&quote) => at += 2,
-                _ => return Some(at),
+    /// Whether a word follows the list of what is selected.
+    fn ends_list(&self, token: &Token) -> bool {
+        let word = self.word(Some(token));
+        matches!(
+            word.as_str(),
+            "from" | "where" | "union" | "on" | "returning" | "limit" | "group" | "order" | "having"
+        )
+    }
+
+    /// The values of a function at these places, which stand behind the bracket that opens here.
+    fn given(&self, tokens: &[Token], open: usize, secret: &[usize], found: &mut HashMap<usize, &'static str>) {
+        let (mut depth, mut place) = (0_usize, 0);
+        for (at, token) in tokens.iter().enumerate().skip(open) {
+            match token {
+                Token::Mark(b'(') => depth += 1,
+                Token::Mark(b')') if depth <= 1 => break,
+                Token::Mark(b')') => depth -= 1,
+                Token::Mark(b',') if depth == 1 => place += 1,
+                Token::Mark(b';') => break,
+                _ if token.is_value() && depth == 1 && secret.contains(&place) => {
+                    found.insert(at, "password");
+                }
+                _ => {}
             }
         }
     }

@@ -1,6 +1,8 @@
 mod cookies;
 mod forms;
 mod laws;
+mod names;
+mod statements;
 
 use std::time::{Duration, SystemTime};
 

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use memchr::memmem::{self, Finder};
 
 use super::echo::{self, is_telling};
-use super::names::{decoded, is_password};
+use super::names::decoded;
 use super::placeholder::Marks;
 use super::resize;
 use super::walk::{Edit, Form, Secret, encoded};
@@ -113,7 +113,7 @@ fn given(response: &HttpResponse, tell: &mut dyn FnMut(&[u8])) {
         // Without what has to be written otherwise elsewhere, such as in a URL.
         let is_plain = secret.value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._~+/=:".contains(byte));
         let is_one = match secret.form {
-            Form::Field | Form::Text => is_plain && !is_password(secret.name) && secret.value.len() >= MIN_TOKEN_BYTES,
+            Form::Field | Form::Text => is_plain && !secret.guessable && secret.value.len() >= MIN_TOKEN_BYTES,
             // Its percent-encoding is its own: programs show it as it is, or without.
             Form::Cookie => is_telling(secret.value),
             _ => false,

@@ -3,9 +3,10 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
-use super::names::{callers, decoded, is_password, is_secret_header, is_secret_parameter};
+use super::names::{callers, decoded, is_description, is_password, is_secret_argument, is_secret_header};
 use super::placeholder::MARKED;
-use super::{blank, cookies, json, multipart, paths, settings, shapes, xml};
+use super::plain::addresses;
+use super::{blank, cards, cookies, json, multipart, paths, settings, shapes, xml};
 
 /// A secret where it stands.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +89,11 @@ impl<'a> Edit<'a> {
             self.kept = at.end;
             self.changed = true;
         }
+    }
+
+    /// Up to where it is known what stands there.
+    pub(super) fn kept(&self) -> usize {
+        self.kept
     }
 
     pub(super) fn end(mut self) -> Option<Vec<u8>> {
@@ -240,7 +246,7 @@ fn links(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
             // What stands for a secret may have a space in it.
             let marked = bytes[value..].starts_with(MARKED.as_bytes()).then(|| memchr::memchr(b']', &bytes[value..]));
             let value = value..marked.flatten().map_or(end, |length| value + length + 1);
-            if is_secret_parameter(&name) && !value.is_empty() {
+            if !value.is_empty() && is_secret_argument(&name, &bytes[value.clone()]) {
                 let other = replace(&text(&name, &bytes[value.clone()]));
                 edit.put(value, other);
             }
@@ -251,7 +257,7 @@ fn links(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
 }
 
 fn text<'a>(name: &'a str, value: &'a [u8]) -> Secret<'a> {
-    Secret { name, value, form: Form::Text, guessable: is_password(name), place: 0 }
+    Secret { name, value, form: Form::Text, guessable: is_password(name) || name == cards::NAME, place: 0 }
 }
 
 /// A body, whatever it is.
@@ -305,10 +311,13 @@ pub(super) fn text_body(headers: &[(String, Vec<u8>)], body: &[u8], replace: Rep
     if is_form && !looks_so {
         return parameters(body, replace);
     }
+    let media_type = kind.split(';').next().unwrap_or_default().trim();
+    if !looks_so && (is_vague || media_type == "application/octet-stream") {
+        return lines_or_texts(body, replace);
+    }
     if kind.starts_with("multipart/") {
         return multipart::parts(&field, body, replace);
     }
-    let media_type = kind.split(';').next().unwrap_or_default().trim();
     if media_type.contains("toml") || media_type.contains("yaml") && !looks_so {
         return settings::lines(body, replace);
     }
@@ -321,6 +330,12 @@ pub(super) fn text_body(headers: &[(String, Vec<u8>)], body: &[u8], replace: Rep
     let has_lengths = kind.contains("grpc") || kind.contains("protobuf");
     let is_text = kind.is_empty() || kind.starts_with("text/") || kind.contains("json") || kind.contains("javascript");
     if !has_lengths && (is_text || looks_so) { texts(body, replace, true) } else { None }
+}
+
+/// A text of any form: lines of an environment, and JSON in it.
+pub(super) fn lines_or_texts(body: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    let lines = settings::environment(body, replace);
+    texts(lines.as_deref().unwrap_or(body), replace, true).or(lines)
 }
 
 /// JSON; `outermost` if JSON may stand in its texts.
@@ -377,8 +392,10 @@ fn parameters(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
         let end = start + piece.len();
         if let Some(at) = memchr::memchr(b'=', piece) {
             let (name, value) = (String::from_utf8_lossy(&piece[..at]), &piece[at + 1..]);
-            let other = if is_secret_parameter(&name) {
+            let other = if is_secret_argument(&name, value) {
                 replace(&text(&name, value))
+            } else if is_card(&name, value) {
+                replace(&text(cards::NAME, value))
             } else if memchr::memchr2(b'%', b':', value).is_some() {
                 let plain = String::from_utf8_lossy(value);
                 let place = below(0, decoded(&name));
@@ -396,6 +413,13 @@ fn parameters(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     edit.end()
 }
 
+/// Whether a parameter is the number of a card; `+` is a space there.
+pub(super) fn is_card(name: &str, value: &[u8]) -> bool {
+    value.first().is_some_and(u8::is_ascii_digit)
+        && cards::is_number(decoded(&String::from_utf8_lossy(value).replace('+', " ")).as_bytes())
+        && !is_description(&decoded(name))
+}
+
 /// Percent-encodes what is not unreserved (RFC 3986, 2.3), but `+`, which was not decoded.
 pub(super) fn encoded(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
@@ -407,53 +431,4 @@ pub(super) fn encoded(bytes: &[u8]) -> Vec<u8> {
         }
     }
     out
-}
-
-/// Passwords in addresses: `scheme://user:password@host` (RFC 3986, 3.2.1), `host=h password=p` as databases have it.
-pub(super) fn addresses(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
-    let mut edit = Edit::new(bytes);
-    let mut found = users(bytes);
-    found.extend(pairs(bytes));
-    found.sort_by_key(|at| at.start);
-    for at in found.into_iter().filter(|at| !at.is_empty()) {
-        if at.start >= edit.kept {
-            edit.put(at.clone(), replace(&Secret::password(&bytes[at], Form::Address)));
-        }
-    }
-    edit.end()
-}
-
-fn users(bytes: &[u8]) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    for start in memchr::memmem::find_iter(bytes, b"://").map(|at| at + 3) {
-        let ends = |byte: &u8| b"/?#<>\"'\\".contains(byte) || byte.is_ascii_whitespace();
-        let rest = &bytes[start..];
-        let rest = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
-        if let Some(at) = memchr::memrchr(b'@', rest)
-            && let Some(colon) = memchr::memchr(b':', &rest[..at])
-        {
-            found.push(start + colon + 1..start + at);
-        }
-    }
-    found
-}
-
-fn pairs(bytes: &[u8]) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    for equals in memchr::memchr_iter(b'=', bytes) {
-        let before = bytes[..equals].trim_ascii_end();
-        let named = ["password", "pwd"].iter().any(|name| {
-            before.len().checked_sub(name.len()).is_some_and(|start| {
-                let is_word = start > 0 && before[start - 1].is_ascii_alphanumeric();
-                !is_word && before[start..].eq_ignore_ascii_case(name.as_bytes())
-            })
-        });
-        if named {
-            let start = equals + 1 + (bytes.len() - equals - 1 - bytes[equals + 1..].trim_ascii_start().len());
-            let ends = |byte: &u8| b";&,\"'\\".contains(byte) || byte.is_ascii_whitespace();
-            let end = bytes[start..].iter().position(ends).map_or(bytes.len(), |length| start + length);
-            found.push(start..end);
-        }
-    }
-    found
 }

@@ -73,7 +73,10 @@ fn named(protocol: Protocol, wire: &Wire, replace: Replace<'_>) -> Vec<(usize, V
     let messages = wire.messages.iter().enumerate().filter(|(_, message)| message.from == Side::Client);
     match protocol {
         Protocol::Redis => each(messages, |bytes| redis::message(bytes, replace)),
-        Protocol::Postgres => each(messages, |bytes| postgres(bytes, replace)),
+        Protocol::Postgres => {
+            let mut copied = None;
+            each(messages, |bytes| postgres(bytes, &mut copied, replace))
+        }
         Protocol::MySql => {
             let mut login = Login { is_session: wire.session, answered: false, prepared: (Vec::new(), 0) };
             each(messages, |bytes| login.message(bytes, replace))
@@ -91,16 +94,20 @@ fn each<'a>(
 }
 
 /// `PasswordMessage`, `SASLInitialResponse`, `SASLResponse`, `GSSResponse`: all of type `p`.
-/// And `Query`, `Parse`, and what names a statement by its text (`Bind`, `Describe`).
-fn postgres(message: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+/// And `Query`, `Parse`, and what names a statement by its text (`Bind`, `Describe`); and `CopyData` behind one of them.
+fn postgres(message: &[u8], copied: &mut Option<sql::Copied>, replace: Replace<'_>) -> Option<Vec<u8>> {
     const HEAD_BYTES: usize = 5;
     let (head, body) = message.split_at_checked(HEAD_BYTES)?;
     let body = match head[0] {
         b'p' => [REDACTED.as_bytes(), &[0]].concat(),
+        b'd' => copied.as_mut()?.data(body, replace)?,
         b'Q' | b'P' | b'B' | b'D' => {
             // A name, a text; the rest of a Bind is values.
             let mut parts: Vec<Cow<'_, [u8]>> = body.splitn(3, |byte| *byte == 0).map(Cow::Borrowed).collect();
             let mut changed = false;
+            if let Some(copy) = parts.iter().take(2).find_map(|part| sql::copied(part)) {
+                *copied = Some(copy);
+            }
             for part in parts.iter_mut().take(2) {
                 if let Some(other) = sql::statement(part, Protocol::Postgres, replace) {
                     *part = Cow::Owned(other);

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::cards;
 use super::names::{is_description, is_doubtful, is_secret_key};
 
 /// A value that is a secret or may hold an address.
@@ -138,7 +139,8 @@ fn element<'a>(
 
 fn note<'a>(bytes: &[u8], name: Cow<'a, str>, at: Range<usize>, found: &mut Vec<Found<'a>>) {
     let value = &bytes[at.clone()];
-    if !value.is_empty() && (!name.is_empty() || memchr::memchr2(b':', b'=', value).is_some()) {
+    let name = if name.is_empty() && cards::is_number(value) { Cow::Borrowed(cards::NAME) } else { name };
+    if !value.is_empty() && (!name.is_empty() || memchr::memchr3(b':', b'=', b' ', value).is_some()) {
         found.push(Found { name, at });
     }
 }

@@ -1,0 +1,116 @@
+//! Secrets in texts of no form: passwords in addresses and in what connections are made with, numbers of cards.
+
+use std::ops::Range;
+
+use super::cards;
+use super::walk::{Edit, Form, Replace, Secret};
+
+/// Names in what a connection is made with (libpq, "Keyword/Value Connection Strings"; ADO.NET; Azure Storage and Service Bus).
+const PAIRS: [&str; 4] = ["password", "pwd", "accountkey", "sharedaccesskey"];
+/// How hashes of passwords begin (crypt(5); the PHC string format; frameworks; RFC 2307, 5.3; RFC 5803, 3).
+const HASHES: [&str; 21] = [
+    "$2a$",
+    "$2b$",
+    "$2y$",
+    "$argon2",
+    "$scrypt$",
+    "$pbkdf2",
+    "$1$",
+    "$5$",
+    "$6$",
+    "$y$",
+    "$P$",
+    "$H$",
+    "pbkdf2_sha",
+    "bcrypt_sha256$",
+    "argon2$",
+    "scrypt:",
+    "pbkdf2:sha",
+    "{SSHA",
+    "{SHA",
+    "{BCRYPT}",
+    "SCRAM-SHA-256$",
+];
+/// Fewest bytes of one.
+const HASH_BYTES: usize = 20;
+/// Fewest bytes of a text that is looked at.
+const SHORTEST_BYTES: usize = 5;
+
+/// Passwords in addresses: `scheme://user:password@host` (RFC 3986, 3.2.1), `host=h password=p` as databases have it; and numbers
+/// of cards beside other text.
+pub(super) fn addresses(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    if bytes.len() < SHORTEST_BYTES {
+        return None;
+    }
+    if is_hash(bytes) {
+        return replace(&Secret::password(bytes, Form::Address));
+    }
+    let mut edit = Edit::new(bytes);
+    let (mut has_colon, mut has_equals, mut digits) = (false, false, 0);
+    for byte in bytes {
+        has_colon |= *byte == b':';
+        has_equals |= *byte == b'=';
+        digits += usize::from(byte.is_ascii_digit());
+    }
+    let mut found = if has_colon { users(bytes) } else { Vec::new() };
+    if has_equals {
+        found.extend(pairs(bytes));
+    }
+    if digits >= cards::DIGITS[0] {
+        found.extend(cards::places(bytes));
+    }
+    found.sort_by_key(|at| at.start);
+    for at in found.into_iter().filter(|at| !at.is_empty()) {
+        if at.start >= edit.kept() {
+            edit.put(at.clone(), replace(&Secret::password(&bytes[at], Form::Address)));
+        }
+    }
+    edit.end()
+}
+
+/// The part of the hash of a password that is replaced; the rest says what it is.
+pub(super) fn hash(text: &[u8]) -> Option<&[u8]> {
+    HASHES.iter().find_map(|begin| text.strip_prefix(begin.as_bytes()))
+}
+
+fn is_hash(text: &[u8]) -> bool {
+    text.len() >= HASH_BYTES
+        && hash(text).is_some_and(|rest| {
+            rest.iter().all(u8::is_ascii_graphic) && !rest.contains(&b'"') && !rest.contains(&b'\'')
+        })
+}
+
+fn users(bytes: &[u8]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for start in memchr::memmem::find_iter(bytes, b"://").map(|at| at + 3) {
+        let ends = |byte: &u8| b"/?#<>\"'\\".contains(byte) || byte.is_ascii_whitespace();
+        let rest = &bytes[start..];
+        let rest = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
+        if let Some(at) = memchr::memrchr(b'@', rest)
+            && let Some(colon) = memchr::memchr(b':', &rest[..at])
+        {
+            found.push(start + colon + 1..start + at);
+        }
+    }
+    found
+}
+
+fn pairs(bytes: &[u8]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for equals in memchr::memchr_iter(b'=', bytes) {
+        let before = bytes[..equals].trim_ascii_end();
+        let named = PAIRS.iter().any(|name| {
+            before.len().checked_sub(name.len()).is_some_and(|start| {
+                let is_word = start > 0 && before[start - 1].is_ascii_alphanumeric();
+                !is_word && before[start..].eq_ignore_ascii_case(name.as_bytes())
+            })
+        });
+        if named {
+            let start = equals + 1 + (bytes.len() - equals - 1 - bytes[equals + 1..].trim_ascii_start().len());
+            let ends = |byte: &u8| b";&,\"'\\".contains(byte) || byte.is_ascii_whitespace();
+            let end = bytes[start..].iter().position(ends).map_or(bytes.len(), |length| start + length);
+            found.push(start..end);
+        }
+    }
+    found
+}
