@@ -4,6 +4,7 @@ mod audit;
 mod calls;
 pub mod help;
 mod http;
+mod python;
 mod ranges;
 mod telemetry;
 
@@ -25,6 +26,7 @@ use crate::tools::TOOLS;
 pub use audit::{AuditAction, AuditArgs, UNENDED, Wanted};
 pub use calls::{CallsAction, CallsRun, Isolation, OnMissArg, SetsPath};
 pub use http::{BURST, CALLS, CONNECTIONS, HttpArgs, NewToken, RATE, TokenAction};
+pub use python::PythonArgs;
 pub use telemetry::{HealthArgs, TelemetryArgs};
 
 /// An MCP server that gives an agent files, search, edits and a shell, held inside the allowed directories.
@@ -143,12 +145,9 @@ pub struct Options {
     /// Output kept of each background command, in bytes (16777216 by default)
     #[arg(long, global = true, value_name = "BYTES", value_parser = OUTPUT_BYTES.parser())]
     pub background_output_bytes: Option<u64>,
-    /// Python sessions that may run at the same time (16 by default)
-    #[arg(long, global = true, value_name = "COUNT", value_parser = COMMANDS.parser())]
-    pub max_python_sessions: Option<u64>,
-    /// End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost
-    #[arg(long, global = true, value_name = "SECS", value_parser = IDLE_SECS.parser())]
-    pub python_idle_timeout_secs: Option<u64>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "flattened: its fields have their own")]
+    pub python: PythonArgs,
     /// Which sets of tools to serve
     #[arg(long, global = true, value_enum, value_delimiter = ',', value_name = "SET,...",
         default_values_t = [ToolsetArg::Files, ToolsetArg::Command])]

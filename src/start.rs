@@ -40,6 +40,7 @@ pub fn server(config: &Config) -> Result<Arc<Server>> {
     let memory = Memory::new(config.search_memory_bytes);
     let calls = calls(config, &commands.standing);
     let python = Sessions::new(config.max_python_sessions, config.python_idle_timeout, first_writable(&policy));
+    let python = if config.has_python_spare { python } else { python.without_spare() };
     let writer = Writer::new(config.durability);
     let services = Services { policy, writer, memory, python, commands, calls, tests: Kept::default() };
     Ok(Server::new(registry, services, config.errors))

@@ -62,6 +62,8 @@ pub struct Config {
     pub background_output_bytes: u64,
     /// Python sessions at the same time.
     pub max_python_sessions: usize,
+    /// Whether an interpreter waits for the next Python session.
+    pub has_python_spare: bool,
     /// When a Python session that nobody uses is ended.
     pub python_idle_timeout: Duration,
     /// Whether a write waits for the disk.
@@ -178,16 +180,18 @@ impl Config {
             ),
             background_output_bytes: background_output_bytes.unwrap_or(limits::BACKGROUND_OUTPUT_BYTES),
             max_python_sessions: count(
-                options.max_python_sessions,
+                options.python.max_python_sessions,
                 asked.max_python_sessions,
                 limits::MAX_PYTHON_SESSIONS,
             ),
             python_idle_timeout: Duration::from_secs(
                 options
+                    .python
                     .python_idle_timeout_secs
                     .or(asked.python_idle_timeout_secs)
                     .unwrap_or(limits::PYTHON_IDLE_TIMEOUT_SECS),
             ),
+            has_python_spare: !options.python.no_python_spare,
             durability: if options.no_fsync { Durability::Kernel } else { Durability::Disk },
             search_memory_bytes: (options.search_memory_mib * 1024 * 1024) as usize,
             client_limits: client_limits(options),

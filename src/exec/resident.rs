@@ -94,6 +94,16 @@ impl Resident {
         running: &Running,
         cancel: &CancelToken,
     ) -> Result<Self, ExecError> {
+        let resident = Self::spawn(launcher, program, running)?;
+        if await_start(&resident.job, cancel)?.is_some() {
+            return Err(ExecError::out_of_turn());
+        }
+        Ok(resident)
+    }
+
+    /// The same without waiting: it may not be executed yet when this returns, and one that cannot be is one that was killed
+    /// ([`Resident::ended`]).
+    pub fn spawn(launcher: &Launcher, program: &Program<'_>, running: &Running) -> Result<Self, ExecError> {
         let request = program.request()?;
         let slot = running.enter_at_once()?;
         let started = Instant::now();
@@ -105,9 +115,6 @@ impl Resident {
         let job = launcher.spawn(&request, &[stdin.as_fd(), out.as_fd(), err.as_fd()])?;
         drop((stdin, out, err));
         slot.attach(&job)?;
-        if await_start(&job, cancel)?.is_some() {
-            return Err(ExecError::out_of_turn());
-        }
         let (asked, heard) = (AtomicU64::new(0), Mutex::default());
         let works = launcher.works();
         Ok(Self { job, channel, stdout, stderr, started, asked, heard, works, _slot: slot })
@@ -160,6 +167,11 @@ impl Resident {
         self.job.kill();
     }
 
+    /// Time since it was started.
+    pub fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+
     /// How it is. Its supervisor answers, so it does not matter what the program is busy with.
     ///
     /// Fails with [`ExecError::Over`] if it has ended, and with [`ExecError::Silent`] if there is no answer in time.
@@ -178,7 +190,7 @@ impl Resident {
                 cpu: Duration::from_millis(vitals.cpu_ms),
                 children_cpu: Duration::from_millis(vitals.children_cpu_ms),
                 threads: vitals.threads,
-                uptime: self.started.elapsed(),
+                uptime: self.uptime(),
                 processes: vitals.processes,
             }),
             Some(None) => Err(match self.ended() {
@@ -252,6 +264,8 @@ impl Resident {
                     }
                     None
                 }
+                // Nobody has waited for it.
+                Ok(News::Said(Event::Started, _)) => None,
                 Ok(News::Said(Event::Ended { exit, denied, .. }, _)) => Some((exit, denied)),
                 // A supervisor that is not understood, or has gone, does not leave the program behind.
                 Ok(News::Said(..) | News::Gone) | Err(_) => Some((Exit::Signal(Signal::SIGKILL as i32), Vec::new())),

@@ -24,6 +24,9 @@ pub const MAX_CELL_SECS: u64 = 300;
 pub const CELL_GRACE_MS: u64 = 2000;
 /// How long an interpreter may take until it takes requests, in milliseconds.
 pub const PYTHON_START_MS: u64 = 20_000;
+/// How long a session waits for the interpreter that is being started for whoever comes, in milliseconds; then it starts one
+/// of its own.
+pub const PYTHON_SPARE_MS: u64 = 5000;
 /// How long an interpreter may take to answer a question beside the cell that runs, in milliseconds.
 pub const PYTHON_ANSWER_MS: u64 = 15_000;
 /// How long the supervisor of an interpreter may take to say how it is, in milliseconds.

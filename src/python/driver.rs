@@ -18,13 +18,17 @@ use crate::cancel::CancelToken;
 use crate::exec::{Bell, ExecError, Exit, Launcher, Program, ProgramStatus, Resident, Running, readable};
 use crate::limits::{
     KILL_WAIT_MS, MAX_PYTHON_ASKED_BYTES, MAX_PYTHON_CODE_BYTES, MAX_PYTHON_QUESTIONS, MAX_PYTHON_UNSENT_BYTES,
-    PYTHON_ANSWER_MS, PYTHON_PING_MS, PYTHON_PROGRESS_MS, PYTHON_START_MS, PYTHON_STATUS_MS,
+    PYTHON_ANSWER_MS, PYTHON_PING_MS, PYTHON_PROGRESS_MS, PYTHON_SPARE_MS, PYTHON_START_MS, PYTHON_STATUS_MS,
 };
 use crate::sandbox::{Place, RawString};
 
-/// One text, in this order: what it stands on, what it answers, what it runs.
-const SOURCE: &str =
-    concat!(include_str!("driver/ground.py"), include_str!("driver/questions.py"), include_str!("driver/session.py"));
+/// One text, in this order: what it stands on, what it answers, how it comes to a session, what it runs.
+const SOURCE: &str = concat!(
+    include_str!("driver/ground.py"),
+    include_str!("driver/questions.py"),
+    include_str!("driver/adoption.py"),
+    include_str!("driver/session.py")
+);
 /// Runs the source under the name that it takes its own frames out of tracebacks by, with builtins that no cell can change.
 /// An older one, which could not read it, says so in one line.
 const BEGIN: &str = "import sys; sys.version_info < (3, 8) and sys.exit('it is Python ' + sys.version.split()[0] + ', and \
@@ -53,6 +57,19 @@ pub struct Driver {
     session: String,
     ready: Ready,
     line: Arc<Line>,
+    /// How long it had run and what processor time it had used when a session took it over.
+    before: Option<(Duration, Duration)>,
+}
+
+impl Interpreter<'_> {
+    fn argv(&self, more: &[&str]) -> Vec<RawString> {
+        let words = [&SHELL[..], &[self.python, "-B", "-c", BEGIN, SOURCE], more].concat();
+        words.into_iter().map(RawString::from).collect()
+    }
+
+    fn program<'a>(&'a self, argv: &'a [RawString]) -> Program<'a> {
+        Program { argv, dir: self.dir.clone(), environment: self.environment }
+    }
 }
 
 impl Driver {
@@ -64,39 +81,70 @@ impl Driver {
         cancel: &CancelToken,
     ) -> Result<Self, PythonError> {
         let python = interpreter.python;
-        let argv: Vec<RawString> =
-            [&SHELL[..], &[python, "-B", "-c", BEGIN, SOURCE]].concat().into_iter().map(RawString::from).collect();
-        let program = Program { argv: &argv, dir: interpreter.dir.clone(), environment: interpreter.environment };
-        let resident = Resident::start(launcher, &program, running, cancel)?;
+        let resident = Resident::start(launcher, &interpreter.program(&interpreter.argv(&[])), running, cancel)?;
+        let mut driver = Self::around(resident, interpreter)?;
+        let said = match driver.await_ready(PYTHON_START_MS, cancel)? {
+            Some(Ok(())) => return Ok(driver),
+            _ if cancel.is_cancelled() => return Err(PythonError::Cancelled),
+            other => other,
+        };
+        driver.kill();
+        let (python, exit) = (python.to_owned(), said.and_then(Result::err));
+        let said = last_line(&driver.line.lock().late.take());
+        Err(match exit {
+            // sh(1): it was not found, or cannot be executed.
+            Some(Exit::Code(126 | 127)) => PythonError::NoInterpreter { python, said },
+            Some(exit) => PythonError::NotStarted { python, reason: how(exit), said },
+            None => {
+                let reason = format!("it has said nothing within {} s", PYTHON_START_MS / 1000);
+                PythonError::NotStarted { python, reason, said }
+            }
+        })
+    }
+
+    /// Has one started that is for whoever takes it ([`Driver::adopted`]), and does not wait for it.
+    pub fn begin(launcher: &Launcher, interpreter: &Interpreter<'_>, running: &Running) -> Result<Self, PythonError> {
+        let resident = Resident::spawn(launcher, &interpreter.program(&interpreter.argv(&["spare"])), running)?;
+        Self::around(resident, interpreter)
+    }
+
+    fn around(resident: Resident, interpreter: &Interpreter<'_>) -> Result<Self, PythonError> {
         let line = Arc::new(Line::new(resident, interpreter.idle).map_err(ExecError::Follow)?);
         let pumped = Arc::clone(&line);
         thread::Builder::new()
             .name(format!("python {}", interpreter.session))
             .spawn(move || pumped.pump())
             .map_err(ExecError::Follow)?;
-        let mut driver = Self { session: interpreter.session.to_owned(), ready: Ready::default(), line };
-        let until = Instant::now() + Duration::from_millis(PYTHON_START_MS);
-        let ready = driver
+        let (session, ready, before) = (interpreter.session.to_owned(), Ready::default(), None);
+        Ok(Self { session, ready, line, before })
+    }
+
+    /// Waits until it takes requests; the error is how it ended instead. `None` if it has done neither within this time,
+    /// or the call was cancelled.
+    fn await_ready(&mut self, within_ms: u64, cancel: &CancelToken) -> Result<Option<Result<(), Exit>>, PythonError> {
+        let until = Instant::now() + Duration::from_millis(within_ms);
+        let ready = self
             .wait(Some(until), Some(cancel), |shared| shared.ready.clone().map(Ok).or_else(|| shared.ended.map(Err)))?;
-        match ready {
-            Some(Ok(ready)) => driver.ready = ready,
-            _ if cancel.is_cancelled() => return Err(PythonError::Cancelled),
-            other => {
-                driver.kill();
-                let said = driver.line.lock().late.take();
-                let (python, said) = (python.to_owned(), last_line(&said));
-                return Err(match other {
-                    // sh(1): it was not found, or cannot be executed.
-                    Some(Err(Exit::Code(126 | 127))) => PythonError::NoInterpreter { python, said },
-                    Some(Err(exit)) => PythonError::NotStarted { python, reason: how(exit), said },
-                    _ => {
-                        let reason = format!("it has said nothing within {} s", PYTHON_START_MS / 1000);
-                        PythonError::NotStarted { python, reason, said }
-                    }
-                });
-            }
+        Ok(ready.map(|ready| ready.map(|ready| self.ready = ready)))
+    }
+
+    /// The same interpreter for a session, which it belongs to from now on. `None`, and it is ended, if it might not be what
+    /// one would be that started now.
+    pub fn adopted(mut self, interpreter: &Interpreter<'_>, cancel: &CancelToken) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Adopted {
+            cpu_seconds: f64,
         }
-        Ok(driver)
+        let directory = interpreter.dir.path.as_path().to_str()?;
+        let (dev, ino) = (interpreter.dir.dev, interpreter.dir.ino);
+        self.await_ready(PYTHON_SPARE_MS, cancel).ok()??.ok()?;
+        let timeout = Duration::from_millis(PYTHON_PING_MS);
+        let adopt = |id| Request::Adopt { id, directory, dev, ino }.line();
+        let Adopted { cpu_seconds } = self.ask(adopt, timeout, cancel).ok()?;
+        interpreter.session.clone_into(&mut self.session);
+        let used = Duration::try_from_secs_f64(cpu_seconds).ok()?;
+        self.before = Some((self.line.resident.uptime(), used));
+        Some(self)
     }
 
     /// Waits until `find` has found something, `until` has come or the call is cancelled (`None`).
@@ -214,7 +262,7 @@ impl Kernel for Driver {
         let _work = self.line.resident.work();
         let begun = Instant::now();
         {
-            let _no_interrupt = self.line.alone();
+            let _no_interrupt = self.line.alone()?;
             let mut shared = self.line.lock();
             if shared.ended.is_some() {
                 (cell.ended, cell.late) = (shared.ended, shared.late.take());
@@ -259,7 +307,7 @@ impl Kernel for Driver {
                         last = due;
                     }
                     Step::Interrupted => {
-                        let _ = self.line.interrupt();
+                        let _ = self.line.interrupt(id);
                         (step, due) = (Step::Repeated, last);
                     }
                     Step::Wanted | Step::Repeated => {
@@ -272,7 +320,7 @@ impl Kernel for Driver {
             }
             if step == Step::Wanted && self.line.lock().cell.as_ref().is_some_and(|cell| cell.has_begun) {
                 // It fails when the interpreter has ended, which is heard next.
-                let _ = self.line.interrupt();
+                let _ = self.line.interrupt(id);
                 let half = last.map(|last: Instant| now + last.saturating_duration_since(now) / 2);
                 (step, due) = (Step::Interrupted, half);
             }
@@ -302,18 +350,18 @@ impl Kernel for Driver {
         Ok(cell)
     }
 
-    fn interrupt(&self) -> Result<bool, PythonError> {
+    fn interrupt(&self, asked: Instant) -> Result<bool, PythonError> {
+        let ran = |shared: &Shared| shared.cell.as_ref().filter(|cell| cell.sent <= asked).map(|cell| cell.id);
+        let Some(id) = ran(&self.line.lock()) else { return Ok(false) };
         // Before the cell has begun an interrupt would mean nothing.
         let until = Instant::now() + Duration::from_millis(PYTHON_PING_MS);
         let runs = self.wait(Some(until), None, |shared| {
-            let Some(cell) = shared.cell.as_mut().filter(|cell| cell.done.is_none()) else { return Some(false) };
+            let has_ended = shared.ended.is_some();
+            let Some(cell) = shared.cell_of(id) else { return Some(false) };
             cell.wants_begin = true;
-            cell.has_begun.then_some(true).or(shared.ended.map(|_| false))
+            cell.has_begun.then_some(true).or(has_ended.then_some(false))
         })?;
-        if runs != Some(true) {
-            return Ok(false);
-        }
-        Ok(self.line.interrupt()?)
+        Ok(runs == Some(true) && self.line.interrupt(id)?)
     }
 
     fn complete(&self, question: Question<'_>, cancel: &CancelToken) -> Result<Completion, PythonError> {
@@ -354,7 +402,13 @@ impl Kernel for Driver {
     }
 
     fn status(&self) -> Result<ProgramStatus, PythonError> {
-        Ok(self.line.resident.status(Duration::from_millis(PYTHON_STATUS_MS))?)
+        let mut status = self.line.resident.status(Duration::from_millis(PYTHON_STATUS_MS))?;
+        if let Some((waited, used)) = self.before {
+            // What was before is nothing of the session's.
+            status.uptime = status.uptime.saturating_sub(waited);
+            status.cpu = status.cpu.saturating_sub(used);
+        }
+        Ok(status)
     }
 
     fn busy_for(&self) -> Option<Duration> {

@@ -1,7 +1,7 @@
 //! What one running interpreter can do, whichever it is.
 
 use std::fmt::Debug;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::error::PythonError;
 use super::output::Captured;
@@ -100,8 +100,9 @@ pub trait Kernel: Debug + Send + Sync {
         on_news: &mut dyn FnMut(News<'_>),
     ) -> Result<Cell, PythonError>;
 
-    /// Interrupts the cell that runs, if one does; whether one did.
-    fn interrupt(&self) -> Result<bool, PythonError>;
+    /// Interrupts the cell that runs, if it did so already when this was asked for; whether one did. A cell that came later
+    /// is another one's.
+    fn interrupt(&self, asked: Instant) -> Result<bool, PythonError>;
 
     /// What could stand at a place. Answered while a cell runs, too.
     fn complete(&self, question: Question<'_>, cancel: &CancelToken) -> Result<Completion, PythonError>;

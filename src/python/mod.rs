@@ -16,6 +16,7 @@ mod pump;
 mod session;
 mod sessions;
 mod snapshot;
+mod spare;
 mod turn;
 
 pub use driver::Driver;

@@ -25,6 +25,8 @@ pub(super) enum Request<'a> {
     Ping { id: u64 },
     /// Find modules in one more directory.
     Packages { id: u64, directory: &'a str },
+    /// Be the interpreter of a session in this directory, which has these `st_dev` and `st_ino` (stat(2)).
+    Adopt { id: u64, directory: &'a str, dev: u64, ino: u64 },
 }
 
 impl Request<'_> {

@@ -15,7 +15,8 @@ use super::output::{Capture, Late};
 use super::protocol::{Done, Event, Lines, Ready, Shown};
 use crate::exec::{Bell, ExecError, Exit, Resident};
 use crate::limits::{
-    MAX_PYTHON_SHOWN, MAX_PYTHON_SHOWN_BYTES, PIPE_READ_BYTES, PYTHON_HANG_UP_MS, PYTHON_PING_MS, PYTHON_PROGRESS_BYTES,
+    MAX_PYTHON_SHOWN, MAX_PYTHON_SHOWN_BYTES, PIPE_READ_BYTES, PYTHON_HANG_UP_MS, PYTHON_PING_MS,
+    PYTHON_PROGRESS_BYTES, PYTHON_STATUS_MS,
 };
 
 /// Reads of one descriptor before the others have their turn.
@@ -29,8 +30,9 @@ pub(super) struct Line {
     /// Wakes the pump.
     bell: Bell,
     last_id: AtomicU64,
-    /// Held while a cell is interrupted, and while one begins: an interrupt is for the cell that it was meant for.
-    pub(super) interrupting: Mutex<()>,
+    /// Held while a cell is interrupted, and while one begins: an interrupt is for the cell that it was meant for. Whether
+    /// one may still be on its way.
+    interrupting: Mutex<bool>,
     /// Nobody uses it any more.
     pub(super) is_dropped: AtomicBool,
     idle: Duration,
@@ -154,24 +156,37 @@ impl Line {
         }
     }
 
-    /// Interrupts the cell that runs, if one has begun and is not over; whether it was so. When this returns the signal was
-    /// sent, so that none is on its way to the next cell.
-    pub(super) fn interrupt(&self) -> Result<bool, ExecError> {
-        let _one = self.alone();
-        if !self.lock().cell.as_ref().is_some_and(|cell| cell.has_begun && cell.done.is_none()) {
+    /// Interrupts this cell, if it has begun and is not over; whether it was so. When this returns the signal was sent, or the
+    /// next cell waits until it is known to be, so that none is on its way to that one.
+    pub(super) fn interrupt(&self, id: u64) -> Result<bool, ExecError> {
+        let mut is_sent = self.interrupting.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.lock().cell.as_ref().is_some_and(|cell| cell.id == id && cell.has_begun && cell.done.is_none()) {
             return Ok(false);
         }
         self.resident.interrupt()?;
-        // Its supervisor does one thing after the other: it has sent the signal when it answers what it was asked next.
-        match self.resident.status(Duration::from_millis(PYTHON_PING_MS)) {
-            Ok(_) | Err(ExecError::Silent { .. } | ExecError::Over { .. }) => Ok(true),
-            Err(error) => Err(error),
+        *is_sent = true;
+        match self.confirm(&mut is_sent, PYTHON_PING_MS) {
+            Err(ExecError::Silent { .. }) => Ok(true),
+            confirmed => confirmed.map(|()| true),
         }
     }
 
     /// Waits until no interrupt is on its way, and holds up others as long as the guard lives.
-    pub(super) fn alone(&self) -> MutexGuard<'_, ()> {
-        self.interrupting.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn alone(&self) -> Result<MutexGuard<'_, bool>, ExecError> {
+        let mut is_sent = self.interrupting.lock().unwrap_or_else(PoisonError::into_inner);
+        self.confirm(&mut is_sent, PYTHON_STATUS_MS)?;
+        Ok(is_sent)
+    }
+
+    /// Its supervisor does one thing after the other: it has sent the signal when it answers what it was asked next.
+    fn confirm(&self, is_sent: &mut bool, within_ms: u64) -> Result<(), ExecError> {
+        if *is_sent {
+            match self.resident.status(Duration::from_millis(within_ms)) {
+                Ok(_) | Err(ExecError::Over { .. }) => *is_sent = false,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Bytes that wait to be sent.
@@ -418,7 +433,7 @@ impl Shared {
     }
 
     /// The cell that runs, if it is this one and not over.
-    fn cell_of(&mut self, id: u64) -> Option<&mut Running> {
+    pub(super) fn cell_of(&mut self, id: u64) -> Option<&mut Running> {
         self.cell.as_mut().filter(|cell| cell.id == id && cell.done.is_none())
     }
 

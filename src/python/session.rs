@@ -13,6 +13,7 @@ use super::kernel::{Bounds, Cell, Kernel, News};
 use super::output::Captured;
 use super::packages::names_module;
 use super::snapshot::{Changes, Lookout};
+use super::spare::Spare;
 use super::turn::Turn;
 use crate::cancel::CancelToken;
 use crate::exec::{ExecError, Exit, Launcher, Running, place_of};
@@ -60,6 +61,7 @@ pub struct Session {
     idle: Duration,
     turn: Turn,
     lookout: Lookout,
+    spare: Arc<Spare>,
     /// Held while the interpreter starts or ends, so that there is never more than one.
     starting: Mutex<()>,
     state: Mutex<State>,
@@ -100,8 +102,8 @@ pub struct Ran {
 }
 
 impl Session {
-    /// A session without an interpreter. It ends one that nobody uses for `idle`.
-    pub(super) fn new(name: String, number: u64, settings: Settings, idle: Duration) -> Self {
+    /// A session without an interpreter, which is the spare one if that will do. It ends one that nobody uses for `idle`.
+    pub(super) fn new(name: String, number: u64, settings: Settings, idle: Duration, spare: Arc<Spare>) -> Self {
         let now = SystemTime::now();
         let state = State {
             kernel: None,
@@ -117,7 +119,7 @@ impl Session {
         };
         let (turn, lookout, starting, state) =
             (Turn::default(), Lookout::default(), Mutex::default(), Mutex::new(state));
-        Self { name, number, settings, created: now, idle, turn, lookout, starting, state }
+        Self { name, number, settings, created: now, idle, turn, lookout, spare, starting, state }
     }
 
     /// Its name.
@@ -224,7 +226,11 @@ impl Session {
             environment: &self.settings.environment,
             idle: self.idle,
         };
-        let kernel: Arc<dyn Kernel> = Arc::new(Driver::start(ground.launcher, &interpreter, ground.residents, cancel)?);
+        let driver = match self.spare.take(&interpreter, cancel) {
+            Some(driver) => driver,
+            None => Driver::start(ground.launcher, &interpreter, ground.residents, cancel)?,
+        };
+        let kernel: Arc<dyn Kernel> = Arc::new(driver);
         let mut state = self.lock();
         state.kernel = Some(Arc::clone(&kernel));
         (state.was_started, state.samples, state.exit) = (true, Samples::default(), None);
@@ -331,9 +337,9 @@ impl Session {
         Ok(kernel)
     }
 
-    /// Interrupts the cell that runs; whether one did.
-    pub fn interrupt(&self) -> Result<bool, PythonError> {
-        self.live().map_or(Ok(false), |kernel| kernel.interrupt())
+    /// Interrupts the cell that ran when this was asked for, if it still does; whether one did.
+    pub fn interrupt(&self, asked: Instant) -> Result<bool, PythonError> {
+        self.live().map_or(Ok(false), |kernel| kernel.interrupt(asked))
     }
 
     /// How its process is.

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::error::PythonError;
-use super::session::{Session, Settings};
+use super::session::{Ground, Session, Settings};
+use super::spare::Spare;
 use crate::limits::{DEFAULT_PYTHON, MAX_SESSION_NAME_CHARS, MAX_SESSIONS_TOLD, MAX_STORED_SESSIONS};
 
 /// The session that is always there.
@@ -17,6 +18,7 @@ pub struct Sessions {
     most: usize,
     idle: Duration,
     directory: PathBuf,
+    spare: Arc<Spare>,
     table: Mutex<Table>,
 }
 
@@ -34,9 +36,17 @@ impl Sessions {
     /// `directory`.
     pub fn new(most: usize, idle: Duration, directory: PathBuf) -> Self {
         let table = Table { active: DEFAULT_SESSION.to_owned(), ..Table::default() };
-        let sessions = Self { most: most.max(1), idle, directory, table: Mutex::new(table) };
+        let spare = Arc::new(Spare::new(directory.clone(), idle));
+        let sessions = Self { most: most.max(1), idle, directory, spare, table: Mutex::new(table) };
         sessions.add_default(&mut sessions.lock());
         sessions
+    }
+
+    /// The same, with interpreters that are started when they are needed.
+    #[must_use]
+    pub fn without_spare(self) -> Self {
+        self.spare.forbid();
+        self
     }
 
     fn add_default(&self, table: &mut Table) {
@@ -47,9 +57,22 @@ impl Sessions {
 
     fn add(&self, table: &mut Table, name: String, settings: Settings) -> Arc<Session> {
         table.last_number += 1;
-        let session = Arc::new(Session::new(name, table.last_number, settings, self.idle));
+        let session = Arc::new(Session::new(name, table.last_number, settings, self.idle, Arc::clone(&self.spare)));
         table.all.push(Arc::clone(&session));
         session
+    }
+
+    /// Somebody has come who may make sessions: from now on [`Sessions::prepare`] has one interpreter more be there than
+    /// sessions use.
+    pub fn expect_use(&self, ground: &Ground<'_>) {
+        self.spare.want();
+        self.prepare(ground);
+    }
+
+    /// Begins to start the interpreter for the next session, where one is expected and may be made.
+    pub fn prepare(&self, ground: &Ground<'_>) {
+        let alive = self.list().0.iter().filter(|session| session.is_alive()).count();
+        self.spare.prepare(ground, alive < self.most);
     }
 
     /// Where sessions run that are not told where.

@@ -1,5 +1,7 @@
 //! tools/call: finds the tool, gives it what it may reach, and says how it went in the client's terms.
 
+use std::time::Instant;
+
 use serde_json::json;
 
 use super::service::Outbox;
@@ -17,6 +19,8 @@ pub struct Call<'a> {
     pub revision: Revision,
     /// Stops the work.
     pub cancel: &'a CancelToken,
+    /// When the request was read.
+    pub asked: Instant,
     /// Set when the client wants progress.
     pub progress_token: Option<&'a Id>,
 }
@@ -54,8 +58,8 @@ impl Call<'_> {
         let sink = |done: u64, total: Option<u64>, message: &str| self.report(outbox, done, total, message);
         let progress = Progress::new((self.progress_token.is_some() || outbox.wants_progress()).then_some(&sink));
         let aside = |work: &mut dyn FnMut()| outbox.at_length(work);
-        let context =
-            Context { services: &self.server.services, cancel: self.cancel, progress: &progress, aside: &aside };
+        let (services, cancel, asked) = (&self.server.services, self.cancel, self.asked);
+        let context = Context { services, cancel, asked, progress: &progress, aside: &aside };
         let _busy = self.server.services.memory.busy();
         match tool.call(&context, arguments, self.revision.has_structured()) {
             Ok(reply) => Ok(Body::Tool(reply)),

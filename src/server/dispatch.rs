@@ -11,7 +11,7 @@ use super::service::{Exchange, Service};
 use super::session::stateless_revisions;
 use super::{Server, call};
 use crate::protocol::{Body, Code, Outcome, Request, Revision, RpcError, notification};
-use crate::tools::Weight;
+use crate::tools::{Toolset, Weight, expect_python_use};
 
 impl Service for Server {
     fn weight(&self, request: &Request<'_>) -> Weight {
@@ -48,12 +48,18 @@ impl Server {
         let Exchange { session, ticket, request, outbox } = *exchange;
         let revision = ticket.revision;
         let handshake = !revision.is_stateless();
+        if ["initialize", "server/discover", "tools/list"].contains(&&*request.method)
+            && self.registry.iter().any(|tool| tool.toolset() == Toolset::Python)
+        {
+            expect_python_use(&self.services);
+        }
         match &*request.method {
             "tools/call" => {
                 let call = call::Call {
                     server: self,
                     revision,
                     cancel: &ticket.cancel,
+                    asked: ticket.admitted,
                     progress_token: ticket.progress_token.as_ref(),
                 };
                 call.run(request, outbox)

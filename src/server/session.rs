@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -72,6 +72,8 @@ pub struct Ticket {
     pub revision: Revision,
     /// Whether it may hold up the thread that reads.
     pub weight: Weight,
+    /// When it was.
+    pub admitted: Instant,
     /// Says when nobody wants the answer any more.
     pub cancel: CancelToken,
     /// Set by a client that wants progress.
@@ -161,7 +163,8 @@ impl Session {
         };
         let trace = meta.trace();
         let weight = self.service.weight(request);
-        Admission::Admitted(Ticket { id, revision, weight, cancel, progress_token: meta.progress_token, level, trace })
+        let (admitted, progress_token) = (Instant::now(), meta.progress_token);
+        Admission::Admitted(Ticket { id, revision, weight, admitted, cancel, progress_token, level, trace })
     }
 
     /// Serves an admitted request. `None` when it was cancelled, which is answered by silence.

@@ -13,6 +13,8 @@ pub struct Context<'a> {
     pub services: &'a Services,
     /// Says when the call is no longer wanted.
     pub cancel: &'a CancelToken,
+    /// When the request was read, before it waited for anything.
+    pub asked: Instant,
     /// Where to report how far it is.
     pub progress: &'a Progress<'a>,
     /// Where work is done that takes longer than [`super::Weight`] says.

@@ -82,6 +82,7 @@ impl Tool for CreateSession {
             // It is there only if it works; somebody else may have deleted it meanwhile.
             let _ = sessions.delete(&params.session_id);
         })?;
+        sessions.prepare(&ground);
         let ready = kernel.ready();
         Reply::json(Open(Output {
             session_id: params.session_id,

@@ -61,6 +61,7 @@ mod type_check;
 mod write_file;
 
 pub use context::{Context, Progress};
+pub use python::expect_use as expect_python_use;
 pub use registry::Registry;
 pub use services::{Calls, Commands, Services};
 pub use tool::{Callable, Descriptor, Hints, Reply, Tool, Toolset, Weight};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
-use super::Context;
 use super::command_notes::refused;
+use super::{Context, Services};
 use crate::error::Error;
 use crate::exec::{ExecError, Exit};
 use crate::python::{Ground, Session, shown_path};
@@ -42,13 +42,23 @@ impl<T> JsonSchema for Open<T> {
 
 /// What sessions stand on; an error where no program may run.
 pub(super) fn ground<'a>(context: &Context<'a>, tool: &'static str) -> Result<Ground<'a>, Error> {
-    let services = context.services;
-    let rules = &services.commands;
-    if let Some(reason) = &rules.standing.refused {
+    if let Some(reason) = &context.services.commands.standing.refused {
         return Err(refused(tool, reason));
     }
-    let Some(launcher) = &rules.launcher else { return Err(ExecError::NoLauncher.into()) };
-    Ok(Ground { launcher, residents: &rules.residents, policy: &services.policy, writer: &services.writer })
+    Ok(ground_of(context.services).ok_or(ExecError::NoLauncher)?)
+}
+
+fn ground_of(services: &Services) -> Option<Ground<'_>> {
+    let rules = &services.commands;
+    let launcher = rules.launcher.as_ref().filter(|_| rules.standing.refused.is_none())?;
+    Some(Ground { launcher, residents: &rules.residents, policy: &services.policy, writer: &services.writer })
+}
+
+/// A client has come that sees the tools for Python: the first session is not to wait for its interpreter.
+pub fn expect_use(services: &Services) {
+    if let Some(ground) = ground_of(services) {
+        services.python.expect_use(&ground);
+    }
 }
 
 /// Whether programs reach other machines.

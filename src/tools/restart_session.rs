@@ -41,6 +41,7 @@ impl Tool for RestartSession {
         let ground = ground(context, Self::NAME)?;
         let session = session(context, params.session_id.as_deref())?;
         let kernel = session.restart(&ground, context.cancel)?;
+        context.services.python.prepare(&ground);
         let (session_id, python_version) = (session.name().to_owned(), kernel.ready().version.clone());
         Reply::json(Open(Output { session_id, status: "restarted", python_version }))
     }

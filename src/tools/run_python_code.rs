@@ -111,6 +111,7 @@ impl Tool for RunPythonCode {
             }
         };
         let ran = session.run(&ground, &params.code, &bounds, context.cancel, &mut on_news)?;
+        context.services.python.prepare(&ground);
         if ran.cell.cancelled {
             return Err(Error::Cancelled);
         }

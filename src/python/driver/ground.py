@@ -6,7 +6,8 @@ is seen in order; a cell is over when `done` was sent, and everything it wrote b
 
 Requests:  {"op": "exec", "id", "code"}  and, answered at once by a thread of their own:
            {"op": "complete", "id", "code", "cursor"}, {"op": "inspect", "id", "code", "cursor", "detail"},
-           {"op": "variables", "id"}, {"op": "ping", "id"}, {"op": "packages", "id", "directory"}
+           {"op": "variables", "id"}, {"op": "ping", "id"}, {"op": "packages", "id", "directory"},
+           {"op": "adopt", "id", "directory", "dev", "ino"}
 Events:    ready, begun, display, result, late, done, reply
 
 An interrupt (SIGINT) between `begun` and `done` is meant for the cell; at any other time it means nothing.

@@ -21,6 +21,8 @@ class Questions:
         if asked == "ping":
             seconds = MONOTONIC() - self.since if self.running is not None else None
             return {"busy": self.running is not None, "seconds": seconds, "test": 6 * 7}
+        if asked == "adopt":
+            return adopt(self, request["directory"], request["dev"], request["ino"])
         if asked == "packages":
             import site
 

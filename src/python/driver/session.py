@@ -263,7 +263,7 @@ class Session(Questions):
                 request = SCAN(line.decode(), 0)[0]
                 if request["op"] == "exec":
                     self.queue.put(request)
-                elif request["op"] == "ping":
+                elif request["op"] in ("ping", "adopt"):
                     self.reply(request)
                 else:
                     # An answer may run code of the session's objects, for as long as that likes.

@@ -2,7 +2,7 @@
 
 use pretty_assertions::assert_eq;
 use rustix::process::Pid;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{open, result, run, said, until_busy};
 use crate::harness::{DEADLINE, Server, ends_within};
@@ -170,6 +170,29 @@ fn interrupting_restarting_and_cancelling_end_a_cell() {
     assert_eq!((&ran["error"]["name"], &ran["state_lost"]), (&json!("SessionEnded"), &json!(true)));
     let ran = run(&mut server, "'x' in globals()");
     assert_eq!((&ran["result"], &ran["state_lost"]), (&json!("False"), &json!(false)));
+}
+
+#[test]
+fn an_interrupt_is_for_the_code_that_ran_when_it_was_asked_for() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    result(&mut server, "import time");
+    let cell = |code: &str| json!({"name": "run_python_code", "arguments": {"code": code, "timeout": 300}});
+    for round in 0..300 {
+        // It ends by itself at about the moment at which it is interrupted.
+        let first = format!("for i in range({}): pass", round % 30 * 200);
+        let first = server.send("tools/call", cell(&first));
+        // All of them were read before the next cell was, and only the first of them can have something to do.
+        let interrupt = json!({"name": "interrupt_session", "arguments": {}});
+        let interrupts: Vec<_> = (0..12).map(|_| server.send("tools/call", interrupt.clone())).collect();
+        let ended = said(&server.reply_to(&first));
+        assert!(ended["error"].is_null() || ended["error"]["name"] == "KeyboardInterrupt", "{round}: {ended}");
+        // Which was not there when the interrupt was asked for.
+        let next = server.send("tools/call", cell("for i in range(20000): pass"));
+        let ran = said(&server.reply_to(&next));
+        assert_eq!(ran["error"], Value::Null, "{round}");
+        interrupts.iter().for_each(|interrupt| drop(said(&server.reply_to(interrupt))));
+    }
 }
 
 #[test]
