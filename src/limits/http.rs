@@ -34,6 +34,11 @@ pub const MAX_HTTP_WAITING_CALLS: usize = 256;
 pub const MAX_HTTP_TENANTS: usize = 64;
 /// Largest file of tokens, in bytes.
 pub const MAX_TOKEN_FILE_BYTES: u64 = 1024 * 1024;
+/// Largest file of a certificate or its key, in bytes.
+pub const MAX_TLS_FILE_BYTES: u64 = 1024 * 1024;
+/// How long a file with secrets that is a pipe without a name (`<(...)`) may take to its end, in milliseconds: somebody may have
+/// to type what opens it.
+pub const SECRET_PIPE_MS: u64 = 120_000;
 /// Largest head of a request, in bytes.
 pub const MAX_HTTP_HEADER_BYTES: usize = 64 * 1024;
 /// How long the head of a request may take, how long an HTTP/1 connection may be idle, how long nothing of a body may come,
