@@ -13,14 +13,27 @@ use crate::protocol::{Body, Outcome, ToolReply};
 use crate::server::{Begun, Entry, hex};
 use crate::text::escape::show_path;
 
+/// What both lines of a call begin with.
 #[derive(Serialize)]
-struct Line<'a> {
+struct Opening<'a> {
     at: String,
     event: &'static str,
     call: u64,
     client: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<&'a str>,
+}
+
+impl<'a> Opening<'a> {
+    fn of(call: &'a Begun, event: &'static str) -> Self {
+        Self { at: time(call.at), event, call: call.id, client: &call.client, session: call.session.as_deref() }
+    }
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    opening: Opening<'a>,
     revision: &'static str,
     tool: &'a str,
     arguments: &'a Value,
@@ -41,12 +54,8 @@ struct Line<'a> {
 
 #[derive(Serialize)]
 struct Beginning<'a> {
-    at: String,
-    event: &'static str,
-    call: u64,
-    client: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session: Option<&'a str>,
+    #[serde(flatten)]
+    opening: Opening<'a>,
     tool: &'a str,
     arguments: &'a Value,
 }
@@ -58,15 +67,7 @@ fn is_zero(number: &u64) -> bool {
 
 /// The members of the line that says that a call begins: who calls what. Its `call` is that of the line at its end.
 pub fn begin(call: &Begun) -> serde_json::Result<String> {
-    members(&Beginning {
-        at: time(call.at),
-        event: "begin",
-        call: call.id,
-        client: &call.client,
-        session: call.session.as_deref(),
-        tool: &call.tool,
-        arguments: &call.arguments,
-    })
+    members(&Beginning { opening: Opening::of(call, "begin"), tool: &call.tool, arguments: &call.arguments })
 }
 
 /// What became of what a call ran, in a few words: how a test run ended, the exit code of a command. The call itself went
@@ -94,11 +95,7 @@ pub fn detail(reply: &Outcome) -> Option<String> {
 pub fn call(entry: &Entry, detail: Option<String>) -> serde_json::Result<String> {
     let call = &entry.call;
     members(&Line {
-        at: time(call.at),
-        event: "call",
-        call: call.id,
-        client: &call.client,
-        session: call.session.as_deref(),
+        opening: Opening::of(call, "call"),
         revision: call.revision.as_str(),
         tool: &call.tool,
         arguments: &call.arguments,

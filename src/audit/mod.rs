@@ -16,8 +16,7 @@ mod verify;
 mod writing;
 
 use std::fs::File;
-use std::io::{BufReader, Read as _, Write};
-use std::os::unix::fs::MetadataExt as _;
+use std::io::{BufReader, Write};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
@@ -28,6 +27,7 @@ pub use start::Started;
 
 use crate::cli::{AuditAction, AuditArgs};
 use crate::limits::{MAX_AUDIT_KEY_BYTES, MIN_AUDIT_KEY_BYTES};
+use crate::secrets::reading;
 
 /// Opens the log that the command line asks for, and takes its lock. Nothing is written yet but what makes up for a line
 /// that was torn when its server was ended.
@@ -69,24 +69,21 @@ fn reader(path: &Path) -> Result<BufReader<File>> {
 
 /// The function that lines are hashed with, and the file of the key if that is a regular one. Fails for a key that others
 /// could read, or guess.
-#[expect(clippy::disallowed_methods, reason = "a key is the operator's file, named on the command line")]
 fn hasher(key: Option<&Path>) -> Result<(Hasher, Option<File>)> {
     let Some(path) = key else { return Ok((Hasher::new(None), None)) };
     let name = path.display();
-    let file = File::open(path).with_context(|| format!("the key `{name}` cannot be opened"))?;
-    let known = file.metadata().with_context(|| format!("the key `{name}` cannot be looked at"))?;
-    if known.is_file() && known.mode() & 0o077 != 0 {
-        bail!("others may use the key `{name}` (mode {:04o}); take that away with chmod 600", known.mode() & 0o7777);
-    }
-    let mut key = Vec::new();
-    (&file)
-        .take(MAX_AUDIT_KEY_BYTES + 1)
-        .read_to_end(&mut key)
+    let (file, is_regular) = reading::open(path).context("the key")?;
+    // One byte more shows what is too long.
+    let key = reading::of(&file, is_regular, MAX_AUDIT_KEY_BYTES + 1)
         .with_context(|| format!("the key `{name}` cannot be read"))?;
+    if is_regular && key.mode & 0o077 != 0 {
+        bail!("others may use the key `{name}` (mode {:04o}); take that away with chmod 600", key.mode);
+    }
+    let key = key.bytes;
     // As an editor leaves it, and as `openssl rand -hex 32` prints it.
     let key = key.strip_suffix(b"\n").unwrap_or(&key);
     if key.len() < MIN_AUDIT_KEY_BYTES || key.len() as u64 > MAX_AUDIT_KEY_BYTES {
         bail!("the key `{name}` has {} bytes; it must have {MIN_AUDIT_KEY_BYTES} to {MAX_AUDIT_KEY_BYTES}", key.len());
     }
-    Ok((Hasher::new(Some(key)), known.is_file().then_some(file)))
+    Ok((Hasher::new(Some(key)), is_regular.then_some(file)))
 }

@@ -3,8 +3,7 @@
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +15,8 @@ use tokio_rustls::rustls::ServerConfig;
 
 use super::{Config, Meant, client_limits};
 use crate::cli::{BURST, CALLS, CONNECTIONS, HttpArgs, Options, RATE, ToolsetArg};
-use crate::limits::{MAX_HTTP_TENANTS, MAX_TOKEN_FILE_BYTES};
+use crate::limits::{MAX_HTTP_TENANTS, MAX_TLS_FILE_BYTES, MAX_TOKEN_FILE_BYTES};
+use crate::secrets::reading;
 use crate::transport::http::{Encryption, Settings, TenantLimits, server_config};
 
 /// The variable that holds a token, where there is no file of them.
@@ -195,15 +195,14 @@ impl HttpConfig {
 /// The encryption that the flags ask for.
 pub fn encryption(args: &HttpArgs) -> Result<Option<Arc<ServerConfig>>> {
     let (Some(chain), Some(key)) = (&args.tls_cert, &args.tls_key) else { return Ok(None) };
-    let read = |path: &Path| std::fs::read(path).with_context(|| format!("`{}` cannot be read", path.display()));
-    let (chain_text, key_text) = (read(chain)?, read(key)?);
-    let mode = std::fs::metadata(key).with_context(|| format!("`{}` cannot be looked at", key.display()))?.mode();
+    let chain_text = reading::read(chain, MAX_TLS_FILE_BYTES)?.bytes;
+    let key_text = reading::read(key, MAX_TLS_FILE_BYTES)?;
     // A group may read it: many systems have one for programs that serve TLS.
-    if mode & 0o027 != 0 {
-        let (key, mode) = (key.display(), mode & 0o777);
+    if key_text.mode & 0o027 != 0 {
+        let (key, mode) = (key.display(), key_text.mode & 0o777);
         bail!("others may use the key `{key}` (mode {mode:04o}); take that away with chmod 640, or 600");
     }
-    let config = server_config(&chain_text, &key_text);
+    let config = server_config(&chain_text, &key_text.bytes);
     config.map(Some).with_context(|| format!("`{}` and `{}`", chain.display(), key.display()))
 }
 
@@ -218,14 +217,12 @@ pub fn tokens(args: &HttpArgs) -> Result<Vec<TokenEntry>> {
     };
     let shown = path.display();
     let unreadable = || format!("`{shown}` cannot be read; `replay token new NAME --file {shown}` makes one");
-    let status = std::fs::metadata(path).with_context(unreadable)?;
-    if status.mode() & 0o022 != 0 {
-        bail!("`{shown}` can be written by others (mode {:o}); take that away with chmod go-w", status.mode() & 0o777);
+    std::fs::metadata(path).with_context(unreadable)?;
+    let read = reading::read(path, MAX_TOKEN_FILE_BYTES)?;
+    if read.mode & 0o022 != 0 {
+        bail!("`{shown}` can be written by others (mode {:o}); take that away with chmod go-w", read.mode & 0o777);
     }
-    if status.len() > MAX_TOKEN_FILE_BYTES {
-        bail!("`{shown}` has {} bytes; at most {MAX_TOKEN_FILE_BYTES} are read", status.len());
-    }
-    let text = std::fs::read_to_string(path).with_context(|| format!("`{shown}` cannot be read"))?;
+    let text = read.text().with_context(|| format!("`{shown}`"))?;
     entries(&text).with_context(|| format!("`{shown}`"))
 }
 

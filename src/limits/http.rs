@@ -9,6 +9,9 @@ pub const HTTP_CONNECTIONS_SHARE_PERCENT: usize = 75;
 pub const MAX_HTTP_WEBSOCKETS: usize = 256;
 /// How long a connection may take to its first request, in milliseconds.
 pub const HTTP_FIRST_REQUEST_MS: u64 = 10_000;
+/// How long a connection without a token that has begun to speak keeps its place from others of the same address, in
+/// milliseconds: a TLS handshake and a first request over a slow way fit in.
+pub const HTTP_STRANGER_GRACE_MS: u64 = 1000;
 /// Connections that may wait to be accepted (listen(2); the system allows no more than `net.core.somaxconn`).
 pub const HTTP_BACKLOG: i32 = 4096;
 /// Open files that connections leave to calls, or half of those that the system allows if that is less.
@@ -30,10 +33,19 @@ pub const HTTP_LOOKS_BURST: u64 = 600;
 pub const MAX_HTTP_CALLS: u64 = 32;
 /// Calls of one tenant that may wait for a place before more are refused.
 pub const MAX_HTTP_WAITING_CALLS: usize = 256;
+/// Addresses whose unknown tokens are counted apart; what comes from others is counted together.
+pub const MAX_HTTP_REFUSED_PEERS: usize = 1024;
+/// Least time between two lines in the log about unknown tokens from one address, in milliseconds.
+pub const HTTP_REFUSAL_LINE_MS: u64 = 60_000;
 /// Tokens in one file.
 pub const MAX_HTTP_TENANTS: usize = 64;
 /// Largest file of tokens, in bytes.
 pub const MAX_TOKEN_FILE_BYTES: u64 = 1024 * 1024;
+/// Largest file of a certificate or its key, in bytes.
+pub const MAX_TLS_FILE_BYTES: u64 = 1024 * 1024;
+/// How long a file with secrets that is a pipe without a name (`<(...)`) may take to its end, in milliseconds: somebody may have
+/// to type what opens it.
+pub const SECRET_PIPE_MS: u64 = 120_000;
 /// Largest head of a request, in bytes.
 pub const MAX_HTTP_HEADER_BYTES: usize = 64 * 1024;
 /// How long the head of a request may take, how long an HTTP/1 connection may be idle, how long nothing of a body may come,

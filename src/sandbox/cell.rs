@@ -21,7 +21,7 @@ use super::supervisor::Supervisor;
 use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
 use super::wire::{Event, Hello, Intercept, MemoryHold, RawString, Request, send_event};
-use super::{capabilities, certificates, etc, namespaces, view};
+use super::{capabilities, certificates, etc, hidden, namespaces, view};
 
 /// What all commands of a server share.
 pub struct Cells {
@@ -41,6 +41,8 @@ pub struct Cells {
     /// Allowed directories that are read-only, below read-write ones. They are mounted so already, but what lies above them
     /// could be moved.
     enclosed: Vec<protected::Guarded>,
+    /// What commands must not see.
+    hidden: Vec<hidden::At>,
     /// What was at the protected paths before the first of the commands that run now.
     before: Vec<Protected>,
     /// HOME of commands in the view.
@@ -131,6 +133,7 @@ impl Cells {
         let private_home = view::home(&plan);
         let protected = guarded(&plan, plan.protected.iter());
         let enclosed = guarded(&plan, plan.roots.iter().filter(|root| !root.writable).map(|root| &root.place.path));
+        let hidden = hidden::At::all(&plan);
         let readable = walls.as_ref().map(|walls| walls.readable().to_vec()).unwrap_or_default();
         let mut environment = plan.environment;
         for (name, value) in [("HOME", home), ("TMPDIR", tmp)] {
@@ -147,6 +150,7 @@ impl Cells {
             counters,
             protected,
             enclosed,
+            hidden,
             before: Vec::new(),
             home: private_home,
             writable,
@@ -296,6 +300,7 @@ impl Cells {
                 if let Some(processes) = self.start.limits.processes.filter(|_| namespaces::can_bound_root()) {
                     namespaces::bound_root(processes)?;
                 }
+                hidden::cover_again(&self.hidden)?;
                 self.enclosed.iter().try_for_each(protected::nail)?;
                 let protected = self.protected.iter().map(Protected::hold).collect::<Result<_, _>>()?;
                 if let Some(bundle) = bundle {

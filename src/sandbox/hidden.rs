@@ -6,11 +6,18 @@
 //! moved, removed or replaced in that mount namespace, by whatever name of a directory above (`rename(2)`, EBUSY), and no
 //! command may unmount. That no second name leads there (a hard link, another mount of the same tree) is seen to by who makes
 //! the plan.
+//!
+//! The operator, who is outside, can do so: a file that takes the name of a hidden one by a rename takes the cover away
+//! (`rename(2)`: "other mount namespaces"). So each command looks again before it starts, and covers what it finds. One that
+//! runs at that moment sees the new file.
 #![expect(clippy::disallowed_methods, reason = "looks at the view of commands from inside it")]
 
-use std::path::Path;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, fstat, open, openat, unlink};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, StatxFlags, fstat, open, openat, statx, unlink};
+use rustix::io::Errno;
+use rustix::mount::{MoveMountFlags, UnmountFlags, move_mount, unmount};
 
 use super::fault::{Fault, Step};
 use super::plan::{Place, Plan};
@@ -18,6 +25,10 @@ use super::view;
 
 /// A name in the root of the view that nothing else has.
 const EMPTY: &str = "/.replay-empty";
+/// An empty directory of the view.
+const MEANWHILE: &str = "/mnt";
+/// The only file there, while it is needed.
+const EMPTY_MEANWHILE: &str = "/mnt/empty";
 
 /// Covers everything that the plan hides. This process lives in the view. Fails if something else is found there.
 pub fn cover(plan: &Plan) -> Result<(), Fault> {
@@ -33,22 +44,95 @@ pub fn cover(plan: &Plan) -> Result<(), Fault> {
 }
 
 fn one(plan: &Plan, hidden: &Place) -> Result<(), Fault> {
-    let path = hidden.path.as_path();
-    let fault = || format!("hide `{}`", path.display());
-    let other = || Fault::because(fault(), "something else took its name while the server started");
-    let roots = plan.roots.iter().map(|root| root.place.path.as_path());
-    let outermost = roots.filter(|root| path.starts_with(root)).min_by_key(|root| root.as_os_str().len());
-    let (Some(root), Some(name)) = (outermost, path.file_name()) else { return Ok(()) };
-    let handle = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut dir = open(root, handle | OFlags::DIRECTORY, Mode::empty()).step_with(fault)?;
-    for part in path.parent().and_then(|parent| parent.strip_prefix(root).ok()).unwrap_or(Path::new("")) {
-        let below = openat(&dir, part, handle | OFlags::DIRECTORY, Mode::empty()).step_with(fault)?;
-        dir = view::nail(&dir, below)?.ok_or_else(other)?;
-    }
-    let file = openat(&dir, name, handle, Mode::empty()).step_with(fault)?;
-    let stat = fstat(&file).step_with(fault)?;
+    let Some(at) = At::of(plan, hidden) else { return Ok(()) };
+    let other = || Fault::because(at.fault(), "something else took its name while the server started");
+    let file = at.open()?.ok_or_else(other)?.1;
+    let stat = fstat(&file).step_with(|| at.fault())?;
     if (stat.st_dev, stat.st_ino) != (hidden.dev, hidden.ino) {
         return Err(other());
     }
-    view::cover(&file, Path::new(EMPTY)).step_with(fault)
+    view::cover(&file, Path::new(EMPTY)).step_with(|| at.fault())
+}
+
+/// The place of something hidden.
+pub struct At {
+    path: PathBuf,
+    /// The outermost allowed directory that it lies in.
+    root: PathBuf,
+}
+
+impl At {
+    /// All that the plan hides from commands.
+    pub fn all(plan: &Plan) -> Vec<Self> {
+        plan.hidden.iter().filter_map(|hidden| Self::of(plan, hidden)).collect()
+    }
+
+    fn of(plan: &Plan, hidden: &Place) -> Option<Self> {
+        let path = hidden.path.as_path();
+        let roots = plan.roots.iter().map(|root| root.place.path.as_path());
+        let root = roots.filter(|root| path.starts_with(root)).min_by_key(|root| root.as_os_str().len())?;
+        Some(Self { path: path.to_owned(), root: root.to_owned() })
+    }
+
+    fn fault(&self) -> String {
+        format!("hide `{}`", self.path.display())
+    }
+
+    /// Its directory, and what has its name now; the directories above are nailed to their places. `None` if nothing is there.
+    fn open(&self) -> Result<Option<(OwnedFd, OwnedFd)>, Fault> {
+        let fault = || self.fault();
+        let handle = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let Some(name) = self.path.file_name() else { return Ok(None) };
+        let mut dir = open(&self.root, handle | OFlags::DIRECTORY, Mode::empty()).step_with(fault)?;
+        let above = self.path.parent().and_then(|parent| parent.strip_prefix(&self.root).ok());
+        for part in above.unwrap_or(Path::new("")) {
+            let below = match openat(&dir, part, handle | OFlags::DIRECTORY, Mode::empty()) {
+                Err(Errno::NOENT) => return Ok(None),
+                opened => opened.step_with(fault)?,
+            };
+            let Some(nailed) = view::nail(&dir, below)? else { return Ok(None) };
+            dir = nailed;
+        }
+        match openat(&dir, name, handle, Mode::empty()) {
+            Err(Errno::NOENT) => Ok(None),
+            opened => Ok(Some((dir, opened.step_with(fault)?))),
+        }
+    }
+
+    /// What has its name, if nothing is mounted over it. Fails for what cannot be covered, such as a link.
+    fn bare(&self) -> Result<Option<OwnedFd>, Fault> {
+        let Some((dir, file)) = self.open()? else { return Ok(None) };
+        if mount(&dir).step_with(|| self.fault())? != mount(&file).step_with(|| self.fault())? {
+            return Ok(None);
+        }
+        if FileType::from_raw_mode(fstat(&file).step_with(|| self.fault())?.st_mode) != FileType::RegularFile {
+            // The server hears the step and the number.
+            let step = format!("{}, which is no regular file any more", self.fault());
+            return Err(Fault { step, cause: Errno::NOTSUP.into() });
+        }
+        Ok(Some(file))
+    }
+}
+
+fn mount(fd: &OwnedFd) -> rustix::io::Result<u64> {
+    Ok(statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)?.stx_mnt_id)
+}
+
+/// Covers what has taken one of these names since the last command started, in the mount namespace of this process.
+pub fn cover_again(all: &[At]) -> Result<(), Fault> {
+    let bare = all.iter().map(|at| Ok(at.bare()?.map(|file| (at, file)))).filter_map(Result::transpose);
+    let bare = bare.collect::<Result<Vec<_>, Fault>>()?;
+    if bare.is_empty() {
+        return Ok(());
+    }
+    let step = "make an empty file";
+    let memory = view::file_system_in_memory()?;
+    let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+    drop(openat(&memory, "empty", flags, Mode::RUSR | Mode::RGRP | Mode::ROTH).step(step)?);
+    // A mount that is nowhere cannot be copied before Linux 6.15.
+    move_mount(&memory, "", CWD, MEANWHILE, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step(step)?;
+    for (at, file) in bare {
+        view::cover(&file, Path::new(EMPTY_MEANWHILE)).step_with(|| at.fault())?;
+    }
+    unmount(MEANWHILE, UnmountFlags::DETACH).step(step)
 }

@@ -7,6 +7,7 @@
 
 mod identity;
 mod place;
+pub mod reading;
 
 pub use identity::{identity, leads_to};
 pub use place::Reach;
@@ -85,17 +86,11 @@ impl Secrets {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "files of the operator's, named on the command line")]
 fn open(flag: &'static str, path: &Path) -> Result<Option<Secret>> {
-    let named = || format!("{flag} `{}`", path.display());
-    let file = File::open(path).with_context(named)?;
-    if !file.metadata().with_context(named)?.is_file() {
-        // As a shell names the output of a program, `<(...)`.
-        if std::fs::canonicalize(path).is_err() {
-            return Ok(None);
-        }
-        bail!("{}: it is no regular file", named());
+    let (file, is_regular) = reading::open(path).context(flag)?;
+    if !is_regular {
+        return Ok(None);
     }
-    let first = identity(path, &file).with_context(named)?;
+    let first = identity(path, &file).with_context(|| format!("{flag} `{}`", path.display()))?;
     Ok(Some(Secret { flag, path: path.to_owned(), first, _file: file }))
 }

@@ -115,7 +115,8 @@ mod tests {
 
     #[test]
     fn a_connection_is_idle_or_stalled_or_good() {
-        let activity = Activity::new(Places::new(1).try_take().unwrap().0);
+        let peer = std::net::IpAddr::from([127, 0, 0, 1]).into();
+        let activity = Activity::new(Places::new(1).try_take(peer, Instant::now()).unwrap().0);
         let (now, never) = (Duration::ZERO, Duration::MAX);
         assert_eq!(activity.state(now, now), State::Idle);
         assert_eq!(activity.state(never, now), State::Good);

@@ -49,6 +49,12 @@ pub async fn serve(shared: Arc<Shared>, stream: TcpStream, seat: Seat, leave: on
 }
 
 async fn converse(shared: Arc<Shared>, stream: TcpStream, seat: Seat) -> Result<(), String> {
+    // That it seems to be readable may be a false alarm (tokio's `TcpStream::readable`).
+    match timeout(first(&shared), stream.peek(&mut [0])).await {
+        Ok(Ok(_)) => seat.speaks(),
+        Ok(Err(error)) => return Err(error.to_string()),
+        Err(_) => return Err("it said nothing".to_owned()),
+    }
     match &shared.tls {
         Some(tls) => {
             let accepting = TlsAcceptor::from(tls.current()).accept(stream);

@@ -13,11 +13,14 @@ mod mcp;
 mod pace;
 mod pages;
 mod pending;
+mod peer;
 mod places;
 mod rate;
+mod refusals;
 mod reply;
 mod router;
 mod sessions;
+mod strangers;
 mod tenant;
 mod tls;
 mod upload;
@@ -35,7 +38,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Signal;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::{interval, sleep, timeout};
 
 pub use tenant::{Offer, Tenant, TenantLimits, Usage};
@@ -49,7 +52,9 @@ use crate::limits::{
 use crate::server::{Ledger, Recent};
 use crate::telemetry::Tracer;
 use guard::Guard;
-use places::{Places, Seat};
+use peer::Peer;
+use places::{Places, Taken};
+use refusals::Refusals;
 use watching::Page;
 
 /// How long threads that still run may take when all else has ended.
@@ -96,6 +101,8 @@ struct Shared {
     began: Instant,
     /// Requests without a token that is known.
     unauthorized: AtomicU64,
+    /// Where those came from that had a token.
+    refusals: Refusals,
     /// Becomes true when the server ends.
     stop: watch::Receiver<bool>,
 }
@@ -139,6 +146,7 @@ pub fn serve(
         tracer: settings.tracer,
         began: Instant::now(),
         unauthorized: AtomicU64::new(0),
+        refusals: Refusals::default(),
         stop: stopped,
     });
     let signals = heard(stop, settings.again)?;
@@ -164,13 +172,17 @@ async fn run(
     loop {
         tokio::select! {
             _ = signals.recv() => break,
-            _ = look.tick() => shared.tenants.iter().for_each(|tenant| tenant.sessions.sweep()),
+            _ = look.tick() => {
+                shared.tenants.iter().for_each(|tenant| tenant.sessions.sweep());
+                shared.refusals.sweep();
+            }
             accepted = accept(&listener, &places, &mut next) => match accepted {
-                Ok((seat, leave)) => {
-                    if let Some(stream) = next.take() {
+                Ok(taken) => match (next.take(), taken) {
+                    (Some((stream, _)), Some((seat, leave))) => {
                         tokio::spawn(connection::serve(Arc::clone(shared), stream, seat, leave));
                     }
-                }
+                    (refused, _) => drop(refused),
+                },
                 Err(error) => {
                     tracing::debug!("a connection cannot be accepted: {error}");
                     sleep(ACCEPT_PAUSE).await;
@@ -193,17 +205,21 @@ async fn run(
     Ok(())
 }
 
-/// A place for the next connection, which is in `next` then. One that is accepted stays there while it waits for a place:
-/// whether there is one is only known when it is taken.
+/// A place for the next connection, which is in `next` then; `None` if it is to be refused. One that is accepted stays there
+/// while it waits for a place: whether there is one is only known when it is taken.
 async fn accept(
     listener: &tokio::net::TcpListener,
     places: &Arc<Places>,
-    next: &mut Option<tokio::net::TcpStream>,
-) -> std::io::Result<(Seat, oneshot::Receiver<()>)> {
-    if next.is_none() {
-        *next = Some(listener.accept().await?.0);
-    }
-    Ok(places.take().await)
+    next: &mut Option<(tokio::net::TcpStream, Peer)>,
+) -> std::io::Result<Option<Taken>> {
+    let peer = match next {
+        Some((_, peer)) => *peer,
+        None => {
+            let (stream, address) = listener.accept().await?;
+            next.insert((stream, address.ip().into())).1
+        }
+    };
+    Ok(places.take(peer).await)
 }
 
 /// Waits on a thread of its own until the descriptor is readable, and takes one signal from it, if it is one of signals

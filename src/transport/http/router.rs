@@ -19,6 +19,7 @@ use super::activity::Open;
 use super::body::ReplyBody;
 use super::guard::From;
 use super::mcp::{self, single};
+use super::peer::Peer;
 use super::reply::{Reply, empty, json, later, refuse, reply, unauthorized};
 use super::tenant::{Tenant, by_token};
 use super::upload::pass_over;
@@ -35,7 +36,7 @@ pub async fn answer(shared: Arc<Shared>, open: Open, request: Request<Incoming>)
             return Ok(pass_over(*reply, &head.headers, body).await.map(|body| body.on(open)));
         }
     };
-    let answered = match tenant(&shared, request.headers()) {
+    let answered = match tenant(&shared, request.headers(), open.activity.seat.peer()) {
         Ok((tenant, shown)) if !open.activity.seat.claim(&tenant, shown) => crowded(&tenant, request.version()),
         Ok((tenant, _)) if request.uri().path() == "/mcp/ws" => {
             // The connection lives on behind the reply, and counts as busy.
@@ -154,7 +155,7 @@ fn crowded(tenant: &Tenant, version: Version) -> Reply {
 type Known = (Arc<Tenant>, Option<[u8; 32]>);
 
 /// Whose request it is (RFC 6750, section 2.1; tokens in forms and in addresses end up in logs, and are not looked for).
-fn tenant(shared: &Arc<Shared>, headers: &HeaderMap) -> Result<Known, Box<Reply>> {
+fn tenant(shared: &Arc<Shared>, headers: &HeaderMap, peer: Peer) -> Result<Known, Box<Reply>> {
     if let Some(anyone) = &shared.anyone {
         return Ok((Arc::clone(anyone), None));
     }
@@ -166,6 +167,9 @@ fn tenant(shared: &Arc<Shared>, headers: &HeaderMap) -> Result<Known, Box<Reply>
     let found = token.and_then(|token| by_token(&shared.tenants, token));
     found.map(|(tenant, shown)| (Arc::clone(tenant), Some(shown))).ok_or_else(|| {
         shared.unauthorized.fetch_add(1, Relaxed);
+        if given.is_some() {
+            shared.refusals.note(peer);
+        }
         Box::new(unauthorized(given.is_some()))
     })
 }

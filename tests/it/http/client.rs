@@ -1,7 +1,7 @@
 //! A server over HTTP, and a client of HTTP/1.1 that shows every byte of a reply.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
@@ -65,7 +65,19 @@ impl Server {
 
     /// A connection of its own.
     pub fn connect(&self) -> Client {
-        let stream = TcpStream::connect_timeout(&self.address, DEADLINE).expect("a connection");
+        self.client(TcpStream::connect_timeout(&self.address, DEADLINE).expect("a connection"))
+    }
+
+    /// The same from another address of this machine.
+    pub fn connect_from(&self, address: IpAddr) -> Client {
+        use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+        bind(&socket, &SocketAddr::new(address, 0)).expect("an address");
+        connect(&socket, &self.address).expect("a connection");
+        self.client(socket.into())
+    }
+
+    fn client(&self, stream: TcpStream) -> Client {
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
         stream.set_write_timeout(Some(DEADLINE)).unwrap();
         stream.set_nodelay(true).unwrap();

@@ -158,6 +158,26 @@ fn silent_strangers_make_room_for_whoever_comes() {
 }
 
 #[test]
+fn who_is_slow_to_ask_keeps_its_place_from_a_flood_elsewhere() {
+    let (_tree, server) = stage(&["--rate-limit", "0", "--max-connections", "8"]);
+    let mut slow = server.connect();
+    let body = request(1, "ping", &json!({})).to_string();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        server.address,
+        body.len()
+    );
+    let (first, rest) = head.split_at(10);
+    slow.stream.write_all(first.as_bytes()).unwrap();
+    let mut flood: Vec<Client> = (0..60).map(|_| server.connect_from([127, 0, 0, 2].into())).collect();
+    // The last seven have the places.
+    assert!(flood[..53].iter_mut().all(Client::is_hung_up));
+    slow.stream.write_all(rest.as_bytes()).unwrap();
+    slow.stream.write_all(body.as_bytes()).unwrap();
+    assert_eq!(slow.response().text(), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+}
+
+#[test]
 fn one_client_never_has_all_connections() {
     let Pair { server, alice, bob, .. } = pair(&["--rate-limit", "0", "--max-connections", "4"]);
     let ping = request(1, "ping", &json!({}));

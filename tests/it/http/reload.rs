@@ -102,3 +102,51 @@ fn a_certificate_is_replaced() {
     let wrong = format!("replay: the certificate of `localhost:{port}` is not trusted: its signature is wrong\n");
     assert_eq!(trusted(&first), (Some(1), wrong));
 }
+
+/// A named pipe that nobody writes to, a directory and a device, in the place of each file that is read again.
+#[test]
+fn what_is_no_regular_file_is_refused_and_ends_no_later_reload() {
+    let tree = Tree::new();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    tree.dir("work").file("cert.pem", made.cert.pem()).file("key.pem", made.signing_key.serialize_pem());
+    std::fs::set_permissions(tree.path("key.pem"), PermissionsExt::from_mode(0o600)).unwrap();
+    token(&tree, &["alice"]);
+    let [cert, key, tokens] = ["cert.pem", "key.pem", "tokens.jsonl"].map(|name| tree.text(name));
+    let flags =
+        ["--token-file", &tokens, "--tls-cert", &cert, "--tls-key", &key, "--allow", "work", "--tools", "files"];
+    let server = Server::start(&tree, &flags);
+    for (name, stays) in [
+        ("tokens.jsonl", "the tokens stay as they are"),
+        ("cert.pem", "the certificate stays as it is"),
+        ("key.pem", "the certificate stays as it is"),
+    ] {
+        let path = tree.path(name);
+        let refused = format!("{stays}: `{}` is no regular file", path.display());
+        std::fs::rename(&path, tree.path("kept")).unwrap();
+        tree.fifo(name);
+        reload(&server, &refused);
+        std::fs::remove_file(&path).unwrap();
+        tree.dir(name);
+        reload(&server, &refused);
+        std::fs::remove_dir(&path).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        reload(&server, &refused);
+        std::fs::remove_file(&path).unwrap();
+        std::fs::rename(tree.path("kept"), &path).unwrap();
+    }
+    reload(&server, "the certificate was read again");
+    assert!(server.log().contains("the tokens were read again"), "{}", server.log());
+    // At the start it is the same.
+    drop(server);
+    for name in ["tokens.jsonl", "cert.pem", "key.pem"] {
+        std::fs::rename(tree.path(name), tree.path("kept")).unwrap();
+        tree.fifo(name);
+        let output = super::client::command(&tree, &flags).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            (output.status.code(), said),
+            (Some(2), format!("replay: `{}` is no regular file\n", tree.text(name)))
+        );
+        std::fs::rename(tree.path("kept"), tree.path(name)).unwrap();
+    }
+}

@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Instant;
 
 use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
@@ -92,6 +93,20 @@ fn a_token_is_asked_for_where_there_is_one() {
     let health = server.ask("GET", "/health", &[("Host", "anything")], b"");
     assert_eq!((health.status, health.text()), (200, "{\"status\":\"ok\"}".to_owned()));
     assert!(!server.log().contains("battery"));
+    // The first of each address is said at once, the others after a while.
+    let mut elsewhere = server.connect_from([127, 0, 0, 2].into());
+    assert_eq!(elsewhere.post(&ping, &[("Authorization", "Bearer guessed")]).status, 401);
+    let until = Instant::now() + DEADLINE;
+    let said = |log: &str| -> Vec<String> {
+        let lines = log.lines().filter_map(|line| line.split_once("tokens that nobody has: "));
+        lines.map(|(_, rest)| rest.to_owned()).collect()
+    };
+    while said(&server.log()).len() < 2 {
+        assert!(Instant::now() < until, "nothing is said");
+        std::thread::yield_now();
+    }
+    assert_eq!(said(&server.log()), ["1 from 127.0.0.1", "1 from 127.0.0.2"]);
+    assert!(!server.log().contains("guessed"));
 }
 
 #[test]

@@ -91,15 +91,30 @@ fn a_file_that_was_put_in_the_place_of_the_tokens_is_not_taken() {
     assert_eq!(ask("read_file", json!({"path": path}))["error"]["code"], -32001);
     let found = ask("search_files", json!({"path": tree.text("alice"), "pattern": "sha256"})).to_string();
     assert!(!found.contains("tokens.jsonl") && !found.contains("error"), "{found}");
-    // The kernel has taken the cover away: this is why it is not taken.
-    let reply = ask("execute_command", json!({"command": format!("wc -l < {path}")}));
-    assert_eq!(reply["result"]["structuredContent"]["stdout"], "1\n", "{reply}");
+    // The kernel has taken the cover away, and each command puts it back before it starts.
+    is_out_of_reach(&ask, &path, "sha256");
+    let replaced = fs::read_to_string(&path).unwrap();
+    // What ran at that moment may have changed it: this is why it is not taken.
     reload(&server, "the tokens stay as they are");
     let log = server.log();
     assert!(log.contains("is another file than when the server started"), "{log}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), replaced);
     let ping = request(1, "ping", &json!({}));
     let status = |token: &str| server.post_with(&ping, &[("Authorization", token)]).status;
     assert_eq!([&alice, &new].map(|token| status(token)), [200, 401]);
+    // What cannot be covered ends no server, but no command runs.
+    fs::remove_file(&path).unwrap();
+    fs::write(tree.path("alice/keys/new"), "secret").unwrap();
+    std::os::unix::fs::symlink("new", &path).unwrap();
+    let reply = ask("execute_command", json!({"command": format!("cat {path}")}));
+    assert!(!reply.to_string().contains("secret"), "{reply}");
+    assert!(
+        reply["error"]["message"].as_str().unwrap().contains("what has its name now is no regular file"),
+        "{reply}"
+    );
+    fs::remove_file(&path).unwrap();
+    let reply = ask("execute_command", json!({"command": "echo runs"}));
+    assert_eq!(reply["result"]["structuredContent"]["stdout"], "runs\n", "{reply}");
 }
 
 #[test]
