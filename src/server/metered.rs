@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -183,10 +184,13 @@ impl Service for Metered {
             return self.inner.serve(exchange);
         }
         let begun = Instant::now();
-        let outcome = self.inner.serve(exchange);
-        let ending = Ending::of(outcome.as_ref(), exchange.ticket.cancel.is_cancelled());
+        let served = catch_unwind(AssertUnwindSafe(|| self.inner.serve(exchange)));
+        let ending = match &served {
+            Ok(outcome) => Ending::of(outcome.as_ref(), exchange.ticket.cancel.is_cancelled()),
+            Err(_) => Ending::Panicked,
+        };
         self.metrics.count(self.tool(exchange.request), ending.as_str(), begun.elapsed());
-        outcome
+        served.unwrap_or_else(|panic| resume_unwind(panic))
     }
 }
 

@@ -104,21 +104,24 @@ fn whole(file: &Checked<Read>, forced: Option<&str>) -> Result<Reply<()>, Error>
     }
     let bytes = fs::read_all(file, MAX_READ_BYTES)?;
     let size = bytes.len();
-    let name = file.shown().file_name().unwrap_or_default().as_bytes();
-    let media = media(name, &bytes[..size.min(64)]);
     if let Some(label) = forced {
         return Ok(text(encoding::detect_and_decode(bytes, Some(label))?, size));
     }
-    // A picture that is text, such as SVG, is more use as text.
     let utf8 = std::str::from_utf8(&bytes).is_ok();
-    if encoding::is_binary(&bytes) || (!utf8 && media.kind != MediaKind::Other) {
+    let is_binary = encoding::is_binary(&bytes);
+    if utf8 && !is_binary {
+        return Ok(text(encoding::detect_and_decode(bytes, None)?, size));
+    }
+    let name = file.shown().file_name().unwrap_or_default().as_bytes();
+    let media = media(name, &bytes[..size.min(64)]);
+    // A picture that is text, such as SVG, is more use as text.
+    if is_binary || media.kind != MediaKind::Other {
         return Ok(binary(file.shown(), &bytes, media.kind, media.media_type));
     }
-    // What turns out to be no text is still wanted as bytes; UTF-8 always is text, so only the rest is copied.
-    let kept = if utf8 { Vec::new() } else { bytes.clone() };
-    match encoding::detect_and_decode(bytes, None) {
+    // What turns out to be no text is still wanted as bytes.
+    match encoding::detect_and_decode(bytes.clone(), None) {
         Ok(decoded) => Ok(text(decoded, size)),
-        Err(_) => Ok(binary(file.shown(), &kept, media.kind, media.media_type)),
+        Err(_) => Ok(binary(file.shown(), &bytes, media.kind, media.media_type)),
     }
 }
 

@@ -4,7 +4,7 @@
 //! published and what is accepted cannot differ, and every complaint can name its field (`edits[0].oldText`).
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, transform};
@@ -124,13 +124,32 @@ pub fn read_params<P: DeserializeOwned>(tool: &str, schema: &Value, arguments: O
         let got = describe(&arguments);
         return Err(Error::params(format!("`arguments` of {tool} is {got}; it must be an object")));
     }
-    check(&mut arguments, schema, "", tool)?;
+    check(&mut arguments, schema, Place::Root, tool)?;
     serde_json::from_value(arguments)
         .map_err(|error| Error::params(format!("the arguments of {tool} cannot be read: {error}")))
 }
 
+/// Where a value stands, in words only if there is something to say of it.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Root,
+    Member(&'a Place<'a>, &'a str),
+    Item(&'a Place<'a>, usize),
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Member(Self::Root, name) => out.write_str(name),
+            Self::Member(parent, name) => write!(out, "{parent}.{name}"),
+            Self::Item(parent, index) => write!(out, "{parent}[{index}]"),
+        }
+    }
+}
+
 /// Checks `value` against `schema` and brings aliases and quoted numbers into their canonical form.
-fn check(value: &mut Value, schema: &Value, path: &str, tool: &str) -> Result<(), Error> {
+fn check(value: &mut Value, schema: &Value, path: Place<'_>, tool: &str) -> Result<(), Error> {
     if let Some(options) = schema["anyOf"].as_array() {
         return check_any(value, options, path, tool);
     }
@@ -184,7 +203,7 @@ fn check(value: &mut Value, schema: &Value, path: &str, tool: &str) -> Result<()
 }
 
 /// Checks `value` against the option whose type it has.
-fn check_any(value: &mut Value, options: &[Value], path: &str, tool: &str) -> Result<(), Error> {
+fn check_any(value: &mut Value, options: &[Value], path: Place<'_>, tool: &str) -> Result<(), Error> {
     // A list in quotes, where both a text and a list are allowed, is a list.
     for kind in options.iter().filter_map(|option| option["type"].as_str()) {
         unquote(value, kind);
@@ -206,7 +225,7 @@ fn check_any(value: &mut Value, options: &[Value], path: &str, tool: &str) -> Re
     check(value, option, path, tool)
 }
 
-fn check_array(items: &mut [Value], schema: &Value, path: &str, tool: &str) -> Result<(), Error> {
+fn check_array(items: &mut [Value], schema: &Value, path: Place<'_>, tool: &str) -> Result<(), Error> {
     let (count, least) = (items.len() as u64, schema["minItems"].as_u64().unwrap_or(0));
     let most = schema["maxItems"].as_u64().unwrap_or(u64::MAX);
     if count < least {
@@ -216,29 +235,33 @@ fn check_array(items: &mut [Value], schema: &Value, path: &str, tool: &str) -> R
         return Err(Error::params(format!("`{path}` of {tool} has {count} items; at most {most} are allowed")));
     }
     for (index, item) in items.iter_mut().enumerate() {
-        check(item, &schema["items"], &format!("{path}[{index}]"), tool)?;
+        check(item, &schema["items"], Place::Item(&path, index), tool)?;
     }
     Ok(())
 }
 
-fn check_object(members: &mut Map<String, Value>, schema: &Value, path: &str, tool: &str) -> Result<(), Error> {
+fn check_object(members: &mut Map<String, Value>, schema: &Value, path: Place<'_>, tool: &str) -> Result<(), Error> {
     let empty = Map::new();
     let properties = schema["properties"].as_object().unwrap_or(&empty);
-    rename_aliases(members, properties);
-    let place = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
-    members.retain(|name, _| properties.contains_key(name) || !HARMLESS.contains(&name.as_str()));
-    if let Some(unknown) = members.keys().find(|name| !properties.contains_key(*name)) {
-        return Err(unknown_parameter(&place(unknown), unknown, properties, tool));
+    if !members.keys().all(|name| properties.contains_key(name)) {
+        rename_aliases(members, properties);
+        members.retain(|name, _| properties.contains_key(name) || !HARMLESS.contains(&name.as_str()));
+        if let Some(unknown) = members.keys().find(|name| !properties.contains_key(*name)) {
+            return Err(unknown_parameter(Place::Member(&path, unknown), unknown, properties, tool));
+        }
     }
     // A null stands for "not given", as agents use it.
     members.retain(|_, value| !value.is_null());
     let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
     if let Some(missing) = required.iter().filter_map(Value::as_str).find(|name| !members.contains_key(*name)) {
         let wanted = properties[missing]["type"].as_str().map_or(Cow::Borrowed("a value"), |kind| article(kind).into());
-        return Err(Error::params(format!("`{}` of {tool} is missing; it must be {wanted}", place(missing))));
+        return Err(Error::params(format!(
+            "`{}` of {tool} is missing; it must be {wanted}",
+            Place::Member(&path, missing)
+        )));
     }
     for (name, value) in members.iter_mut() {
-        check(value, &properties[name], &place(name), tool)?;
+        check(value, &properties[name], Place::Member(&path, name), tool)?;
     }
     Ok(())
 }
@@ -259,7 +282,7 @@ fn rename_aliases(members: &mut Map<String, Value>, properties: &Map<String, Val
     }
 }
 
-fn unknown_parameter(place: &str, name: &str, properties: &Map<String, Value>, tool: &str) -> Error {
+fn unknown_parameter(place: Place<'_>, name: &str, properties: &Map<String, Value>, tool: &str) -> Error {
     let mut message = format!("`{place}` is no parameter of {tool}");
     let known = || properties.iter().filter(|(_, property)| property.get(HIDDEN).is_none()).map(|(name, _)| name);
     let nearest = known()

@@ -161,7 +161,8 @@ impl Entered {
         let called = exchange.request.called.as_ref();
         let mut tool = called.and_then(|called| called.name.as_deref()).unwrap_or_default().to_owned();
         tool.truncate(tool.floor_char_boundary(MAX_KEPT_NAME_BYTES));
-        let (arguments, excerpts) = arguments::kept(called.and_then(|called| called.arguments), self.ledger.wants_excerpts);
+        let (arguments, excerpts) =
+            arguments::kept(called.and_then(|called| called.arguments), self.ledger.wants_excerpts);
         Begun {
             id: self.ledger.last.fetch_add(1, Relaxed) + 1,
             at: SystemTime::now(),

@@ -109,7 +109,8 @@ impl Recent {
 
     /// A call of this tenant has begun. Its number is one that no call had before.
     pub fn begin(&self, tenant: &Arc<str>, id: u64, told: Told) {
-        self.change(tenant, |ring, seq| ring.begin(seq, id, told));
+        let kept = Kept::new(id, told);
+        self.change(tenant, |ring, seq| ring.begin(seq, kept));
     }
 
     /// A call has got on; `progress` is a JSON value. Left out if it comes soon after the one before.
@@ -120,7 +121,12 @@ impl Recent {
 
     /// A call has ended; this is told instead of what was told before.
     pub fn end(&self, tenant: &Arc<str>, id: u64, told: Told) {
-        self.change(tenant, |ring, seq| ring.end(seq, id, told));
+        let kept = Kept::new(id, told);
+        let mut forgotten = None;
+        self.change(tenant, |ring, seq| {
+            forgotten = ring.end(seq, kept);
+            true
+        });
     }
 
     fn change(&self, tenant: &Arc<str>, change: impl FnOnce(&mut Ring, u64) -> bool) {

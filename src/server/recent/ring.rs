@@ -30,9 +30,17 @@ pub struct Kept {
     told: Told,
     /// How far it is, and when that was told.
     progress: Option<(String, Instant)>,
+    /// What it takes of memory.
+    bytes: usize,
 }
 
 impl Kept {
+    /// A call of which this is told, with a number of its change to come.
+    pub fn new(id: u64, told: Told) -> Self {
+        let bytes = OVERHEAD_BYTES + told.bytes();
+        Self { seq: 0, id, told, progress: None, bytes }
+    }
+
     /// What a list shows, as a JSON object.
     pub fn summary(&self) -> String {
         format!("{{\"id\":{},{}{}}}", self.id, self.told.summary(), self.progress_member())
@@ -48,21 +56,16 @@ impl Kept {
     fn progress_member(&self) -> String {
         self.progress.as_ref().map_or_else(String::new, |(progress, _)| format!(",\"progress\":{progress}"))
     }
-
-    fn bytes(&self) -> usize {
-        OVERHEAD_BYTES + self.told.bytes()
-    }
 }
 
 impl Ring {
     /// Puts in a call that runs. Whether there was a place for it.
-    pub fn begin(&mut self, seq: u64, id: u64, told: Told) -> bool {
-        let kept = Kept { seq, id, told, progress: None };
-        let bytes = self.running_bytes + kept.bytes();
+    pub fn begin(&mut self, seq: u64, kept: Kept) -> bool {
+        let bytes = self.running_bytes + kept.bytes;
         let has_place = self.running.len() < MAX_RECENT_RUNNING && bytes <= MAX_RECENT_BYTES;
         if has_place {
             self.running_bytes = bytes;
-            self.running.insert(id, kept);
+            self.running.insert(kept.id, Kept { seq, ..kept });
         }
         has_place
     }
@@ -79,20 +82,22 @@ impl Ring {
         true
     }
 
-    /// Moves a call to those that have ended, and forgets the oldest of them where there are too many.
-    pub fn end(&mut self, seq: u64, id: u64, told: Told) -> bool {
-        if let Some(begun) = self.running.remove(&id) {
-            self.running_bytes -= begun.bytes();
+    /// Moves a call to those that have ended, and forgets the oldest of them where there are too many. What was forgotten
+    /// first is returned: it is many small pieces of memory, and others wait.
+    pub fn end(&mut self, seq: u64, kept: Kept) -> Option<Kept> {
+        if let Some(begun) = self.running.remove(&kept.id) {
+            self.running_bytes -= begun.bytes;
         }
-        let kept = Kept { seq, id, told, progress: None };
-        self.bytes += kept.bytes();
-        self.ended.push_back(kept);
+        self.bytes += kept.bytes;
+        self.ended.push_back(Kept { seq, ..kept });
+        let mut first = None;
         while self.ended.len() > MAX_RECENT_CALLS || self.bytes > MAX_RECENT_BYTES {
             let Some(oldest) = self.ended.pop_front() else { break };
-            self.bytes -= oldest.bytes();
+            self.bytes -= oldest.bytes;
             self.forgotten = oldest.seq;
+            first.get_or_insert(oldest);
         }
-        true
+        first
     }
 
     /// What runs, in the order of the numbers.

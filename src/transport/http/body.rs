@@ -101,12 +101,7 @@ impl ReplyBody {
     }
 
     /// A stream of what is fed, which begins with `first`, and ends with the `pending` reply, if there is to be one.
-    pub fn events(
-        first: Option<Item>,
-        fed: Fed,
-        pending: Option<Pending>,
-        hangup: Option<Hangup>,
-    ) -> Self {
+    pub fn events(first: Option<Item>, fed: Fed, pending: Option<Pending>, hangup: Option<Hangup>) -> Self {
         // A comment, so that the head leaves at once.
         let ready = first.map_or_else(|| Bytes::from_static(b":\n\n"), |first| event(first.bytes()));
         Self::later(ready, Source::Fed(fed), pending, hangup)
@@ -117,12 +112,7 @@ impl ReplyBody {
         Self::later(Bytes::from_static(b":\n\n"), Source::Followed(follower), None, None)
     }
 
-    fn later(
-        ready: Bytes,
-        source: Source,
-        pending: Option<Pending>,
-        hangup: Option<Hangup>,
-    ) -> Self {
+    fn later(ready: Bytes, source: Source, pending: Option<Pending>, hangup: Option<Hangup>) -> Self {
         let alive = Box::pin(sleep(Duration::from_millis(EVENTS_ALIVE_MS)));
         let events = Events { source, pending, last: None, ended: false, alive, hangup };
         Self { ready, answer: Answer::default(), events: Some(events), open: None, unread: None }

@@ -24,6 +24,9 @@ use crate::server::{ExclusiveWork, Outbox, Session, Ticket, size};
 use crate::tools::Weight;
 use crate::transport::batch;
 
+/// What a reply to a call has beside its content, about, in bytes.
+const ENVELOPE_BYTES: usize = 384;
+
 /// A reply, and the account of its memory.
 #[derive(Debug, Default)]
 pub struct Answer {
@@ -272,12 +275,13 @@ impl Stage {
 
 fn perform(conversation: &Conversation, outbox: &dyn Outbox, work: Work) -> Option<Answer> {
     let session = &conversation.session;
-    let mut bytes = Vec::new();
     match work {
         Work::Request(ticket, message, _) => {
             let Incoming::Request(request) = parse(&message.bytes) else { return None };
             let outcome = session.serve(&ticket, &request, outbox)?;
-            if size(&outcome) <= QUICK_BYTES as u64 {
+            let size = size(&outcome);
+            let mut bytes = Vec::with_capacity(size as usize + size as usize / 16 + ENVELOPE_BYTES);
+            if size <= QUICK_BYTES as u64 {
                 render(&mut bytes, Some(&ticket.id), &outcome, ticket.revision);
             } else {
                 outbox.at_length(&mut || render(&mut bytes, Some(&ticket.id), &outcome, ticket.revision));
@@ -286,6 +290,7 @@ fn perform(conversation: &Conversation, outbox: &dyn Outbox, work: Work) -> Opti
         }
         Work::Batch(message, _, cancel) => {
             let Incoming::Batch(members) = parse(&message.bytes) else { return None };
+            let mut bytes = Vec::new();
             batch::serve(session, &members, outbox, &cancel, &mut bytes);
             (!bytes.is_empty()).then_some(Answer { bytes, code: None, room: None })
         }
@@ -294,9 +299,16 @@ fn perform(conversation: &Conversation, outbox: &dyn Outbox, work: Work) -> Opti
 
 #[cfg(test)]
 pub mod tests {
+    use std::thread::{self, ThreadId};
+
+    use pretty_assertions::assert_eq;
+
     use super::*;
     use crate::protocol::{Body, Outcome, Request};
-    use crate::server::{Exchange, Service};
+    use crate::server::{Admission, Exchange, Service};
+    use crate::transport::http::feed::Nowhere;
+    use crate::transport::http::tenant::Usage;
+    use crate::transport::http::tenant::tests::served;
 
     /// A service that has nothing to say.
     pub struct Silent;
@@ -314,5 +326,57 @@ pub mod tests {
     /// A conversation with a service that has nothing to say.
     pub fn conversation() -> Arc<Conversation> {
         Conversation::new(Session::new(Arc::new(Silent)))
+    }
+
+    /// A service whose calls are quick, and which panics if it is asked for that.
+    struct Panics(Mutex<Vec<ThreadId>>);
+
+    impl Service for Panics {
+        fn weight(&self, _request: &Request<'_>) -> Weight {
+            Weight::Quick
+        }
+
+        fn is_prompt(&self) -> bool {
+            true
+        }
+
+        fn serve(&self, exchange: &Exchange<'_>) -> Option<Outcome> {
+            self.0.lock().unwrap().push(thread::current().id());
+            assert!(exchange.request.called.as_ref().unwrap().name.as_deref() != Some("panic"), "on purpose");
+            Some(Ok(Body::Raw("{}".into())))
+        }
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_quick_call_that_panics_is_answered_and_hurts_nobody_else() {
+        let service = Arc::new(Panics(Mutex::default()));
+        let tenant = served("alice", 1, Usage::default, service.clone());
+        let conversation = Conversation::new(Session::new(tenant.service.clone()));
+        let ask = async |id: u64, name: &str| {
+            let text = format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{name}","arguments":{{}}}}}}"#
+            );
+            let mut message = Message::default();
+            assert!(message.add(&tenant, text.as_bytes()));
+            let Incoming::Request(request) = parse(text.as_bytes()) else { panic!("{text}") };
+            let Admission::Admitted(ticket) = conversation.session.admit(&request) else { panic!("{text}") };
+            let outbox = Arc::new(Nowhere);
+            let stall = Duration::from_mins(1);
+            let stage = Stage { tenant: tenant.clone(), conversation: conversation.clone(), outbox, stall };
+            let work = Work::Request(ticket, message, Queue::Calls);
+            let answer = stage.start(tenant.queue().unwrap(), work).await.unwrap();
+            assert_eq!((tenant.load(), conversation.session.is_idle()), ((0, 0), true));
+            (String::from_utf8(answer.bytes).unwrap(), answer.code)
+        };
+        let good = |id: u64| (format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#), None);
+        assert_eq!(ask(1, "good").await, good(1));
+        let message = "the server failed inside this request, which is its own fault; other requests are unaffected";
+        let text = format!(r#"{{"jsonrpc":"2.0","id":2,"error":{{"code":-32603,"message":"{message}"}}}}"#);
+        assert_eq!(ask(2, "panic").await, (text, Some(Code::Internal)));
+        assert_eq!(ask(3, "good").await, good(3));
+        // All of them on the thread that carries the bytes.
+        assert_eq!(*service.0.lock().unwrap(), [thread::current().id(); 3]);
+        let counted = tenant.metrics.outcomes();
+        assert_eq!(counted, [("ok", 2), ("panicked", 1)].into());
     }
 }

@@ -117,7 +117,8 @@ mod tests {
         for done in [waits, works] {
             let (pace, begin) = (Pace::default(), Instant::now());
             let mut served = Vec::new();
-            for (from, length) in [(0, 10), (10, 20), (40, 50), (90, 1), (5089, 1), (5090, 50), (5140, 1), (20_000, 50)] {
+            for (from, length) in [(0, 10), (10, 20), (40, 50), (90, 1), (5089, 1), (5090, 50), (5140, 1), (20_000, 50)]
+            {
                 served.push(serve(&pace, begin, from, length, done));
             }
             assert_eq!(served, [true, true, true, false, false, true, false, true], "{done:?}");

@@ -319,8 +319,13 @@ pub mod tests {
 
     /// The same with something that runs.
     pub fn tenant_with(name: &str, max_connections: usize, usage: fn() -> Usage) -> Arc<Tenant> {
+        served(name, max_connections, usage, Arc::new(Silent))
+    }
+
+    /// A tenant that is served this, one call at a time.
+    pub fn served(name: &str, max_connections: usize, usage: fn() -> Usage, service: Arc<dyn Service>) -> Arc<Tenant> {
         let place = Box::new(|| Value::Null);
-        let offer = Offer { service: Arc::new(Silent), tools: Vec::new(), usage: Box::new(usage), place };
+        let offer = Offer { service, tools: Vec::new(), usage: Box::new(usage), place };
         let limits = TenantLimits {
             per_minute: 0,
             burst: 1,
