@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::limits::{KILL_GRACE_MS, TURN_QUIET_MS};
 use crate::record::ca::{Authority, TrustFiles, environment};
 use crate::record::proxy::{Dialed, Mode, OnMiss, Proxy, Recorded, Replay, Sockets, Wires, Wish};
 use crate::record::{Book, Noise, Outline, Recording, Report};
-use crate::sandbox::Scratch;
+use crate::sandbox::{Scratch, addresses};
 
 /// What keeps package managers from looking for news of themselves, which are no calls of the program that they start.
 const WITHOUT_NEWS: [(&str, &str); 3] =
@@ -258,6 +258,6 @@ impl Wires for Ways {
         if !self.resolves {
             return Err(io::ErrorKind::NotFound.into());
         }
-        Ok((name, 0).to_socket_addrs()?.map(|address| address.ip()).collect())
+        addresses(name)
     }
 }

@@ -3,9 +3,11 @@
 mod choosing;
 mod command_line;
 mod cut_off;
+mod go;
 mod impatient;
 mod isolation;
 mod keeping;
+mod names;
 mod refused;
 mod silent;
 mod slow;

@@ -81,11 +81,19 @@ impl Playing {
 
     fn answer(&mut self, questions: Vec<Vec<u8>>, sequence: u8) -> Result<Vec<u8>, Fault> {
         let found = self.prompter.ask(questions.iter().map(Vec::as_slice));
-        if let Some(database) = questions.last().and_then(|question| statements::selected(question)) {
-            let first = found.as_deref().ok().map(|found| said(found, Side::Server).next().unwrap_or_default());
-            if first.is_none_or(|first| packet::payload(first).first() == Some(&0)) {
-                self.statements.enter(&database);
-                self.prompter.astray = found.is_err();
+        if let Some(question) = questions.last()
+            && let Some(database) = statements::selected(question)
+        {
+            match &found {
+                // Where a recording leads to is known again.
+                Ok(found) => {
+                    let first = said(found, Side::Server).next().unwrap_or_default();
+                    self.prompter.astray &= packet::payload(first).first() != Some(&0);
+                }
+                Err(_) => {
+                    self.statements.enter(&database);
+                    self.prompter.astray = true;
+                }
             }
         }
         let found = match found {
@@ -101,10 +109,8 @@ impl Playing {
             let questions: Vec<&[u8]> = questions.iter().map(Vec::as_slice).collect();
             self.statements.answered(&questions, first);
         }
-        if packet::payload(&out).first() == Some(&0)
-            && let Some(question) = questions.last()
-        {
-            self.statements.carried_out(question);
+        if let Some(question) = questions.last() {
+            self.statements.concluded(question, said(&found, Side::Server));
         }
         let code = |question: &Vec<u8>| packet::payload(question).first().copied();
         if let Some(prepare) = questions.last()

@@ -28,7 +28,7 @@ enum Phase {
 struct Running {
     draft: Draft,
     answer: Answer,
-    /// The database that is in use if it succeeds.
+    /// The database that is in use if somebody else is let in by it.
     database: Option<Vec<u8>>,
     /// Whether the server waits for a file of the client.
     file: bool,
@@ -128,8 +128,7 @@ impl Recording {
             let login = handshake::change_user(&bytes, self.capabilities)?;
             (vec![login.question], Some(login.database))
         } else {
-            let database = statements::selected(&bytes);
-            (self.statements.questions(bytes)?, database)
+            (self.statements.questions(bytes)?, None)
         };
         let mut draft = Draft::new(at);
         draft.session = statements::is_session(&questions);
@@ -157,11 +156,9 @@ impl Recording {
             self.statements.answered(&questions, &bytes);
         }
         if packet::payload(&bytes).first() == Some(&0) {
+            // Who is logged in anew is so from here on.
             if let Some(database) = &running.database {
                 self.statements.enter(database);
-            }
-            if let Some(question) = running.draft.said(Side::Client).next_back() {
-                self.statements.carried_out(question);
             }
         }
         if running.answer != Answer::Login || handshake::is_verdict(&bytes) {
@@ -173,7 +170,13 @@ impl Recording {
                 running.answer = answer;
                 self.running = Some(running);
             }
-            Next::Whole => self.finish(running.draft, at, made),
+            Next::Whole => {
+                let answers: Vec<&[u8]> = running.draft.said(Side::Server).map(Vec::as_slice).collect();
+                if let Some(question) = running.draft.said(Side::Client).next_back() {
+                    self.statements.concluded(question, answers);
+                }
+                self.finish(running.draft, at, made);
+            }
             Next::File => {
                 // What comes of it depends on the file: a call of its own, which begins with the same question.
                 let mut draft = running.draft.successor();

@@ -1,7 +1,7 @@
 //! Variables of a connection that change what a statement answers (manual, "Server System Variables").
 
 use super::packet::command;
-use super::statements::without_comments;
+use super::statements::{statements, without_comments};
 
 /// By name. Those of a user (`@x`) and of transactions are none of them: a pool hands out connections in any order, and they
 /// stay on each.
@@ -43,16 +43,19 @@ impl Settings {
     }
 }
 
-/// What a command sets: `SET` of one or several variables of the session.
+/// What a command sets: each `SET` in it of one or several variables of the session.
 pub(super) fn changes(payload: &[u8]) -> Vec<Change> {
     let Some((&command::QUERY, text)) = payload.split_first() else { return Vec::new() };
+    statements(text).into_iter().flat_map(set_by).collect()
+}
+
+fn set_by(text: &[u8]) -> Vec<Change> {
     let text = without_comments(text);
     let Some((head, rest)) = text.split_at_checked(4) else { return Vec::new() };
     if !head[..3].eq_ignore_ascii_case(b"set") || !head[3].is_ascii_whitespace() {
         return Vec::new();
     }
-    let rest = rest.trim_ascii();
-    assignments(rest.strip_suffix(b";").unwrap_or(rest)).into_iter().filter_map(assignment).collect()
+    assignments(rest.trim_ascii()).into_iter().filter_map(assignment).collect()
 }
 
 /// The parts between commas that stand in no quotes and no brackets.
@@ -106,6 +109,7 @@ mod tests {
             ),
             "|sql_mode=CONCAT(@@sql_mode, ',X')|names='utf8mb4' COLLATE 'a,b'"
         );
+        assert_eq!(set("SELECT ';'; set time_zone='a;b'; SET sql_mode = ''"), "|time_zone='a;b'|sql_mode=''");
         assert_eq!(set("SET SESSION group_concat_max_len := 5"), "|group_concat_max_len=5");
         let none = ["SET GLOBAL time_zone = 'x'", "SET @time_zone = 1", "SET time_zone = DEFAULT", "SETTLE", "SET", ""];
         assert_eq!(none.map(set), [""; 6]);

@@ -56,6 +56,17 @@ impl Statements {
         self.database = Some(database.to_vec()).filter(|name| !name.is_empty());
     }
 
+    /// A command was answered with these messages: what it has set and selected, unless it failed altogether.
+    pub(super) fn concluded<'a>(&mut self, question: &[u8], answers: impl IntoIterator<Item = &'a [u8]>) {
+        if !answers.into_iter().any(|answer| packet::payload(answer).first() == Some(&0)) {
+            return;
+        }
+        if let Some(database) = selected(question) {
+            self.enter(&database);
+        }
+        self.carried_out(question);
+    }
+
     /// A command was carried out that may have set variables, or all of them to what they were at first.
     pub(super) fn carried_out(&mut self, question: &[u8]) {
         let payload = packet::payload(question);
@@ -183,9 +194,57 @@ fn state(database: Option<&[u8]>, settings: &[u8]) -> Option<Vec<u8>> {
     named.then(|| packet::message(0, &[&[command::INIT_DB], database.unwrap_or_default(), settings].concat()))
 }
 
-/// The database that a command selects, if it is one that does: `COM_INIT_DB`, or `USE` alone in a query.
+/// The database that a command selects, if it is one that does: `COM_INIT_DB`, or the last `USE` of a query.
 pub(super) fn selected(question: &[u8]) -> Option<Vec<u8>> {
-    selected_by(packet::payload(question))
+    let payload = packet::payload(question);
+    match payload.split_first()? {
+        (&command::QUERY, text) => {
+            statements(text).into_iter().rev().find_map(|one| selected_by(&[&[command::QUERY], one].concat()))
+        }
+        _ => selected_by(payload),
+    }
+}
+
+/// The statements of a query, which stand between semicolons (`CLIENT_MULTI_STATEMENTS`): not those in quotes and comments.
+pub(super) fn statements(text: &[u8]) -> Vec<&[u8]> {
+    let (mut found, mut start, mut at) = (Vec::new(), 0, 0);
+    while let Some(byte) = text.get(at) {
+        let rest = &text[at..];
+        let skipped = match byte {
+            b'\'' | b'"' | b'`' => quoted(rest, *byte),
+            b'#' => line(rest),
+            b'-' if rest.starts_with(b"--") && rest.get(2).is_none_or(u8::is_ascii_whitespace) => line(rest),
+            b'/' if rest.starts_with(b"/*") => memchr::memmem::find(rest, b"*/").map_or(rest.len(), |end| end + 2),
+            b';' => {
+                found.push(text[start..at].trim_ascii());
+                start = at + 1;
+                1
+            }
+            _ => 1,
+        };
+        at += skipped;
+    }
+    found.push(text[start..].trim_ascii());
+    found.retain(|one| !one.is_empty());
+    found
+}
+
+/// How many bytes a line has.
+fn line(text: &[u8]) -> usize {
+    memchr::memchr(b'\n', text).map_or(text.len(), |end| end + 1)
+}
+
+/// How many bytes stand in quotes, with them. A backslash takes the next byte its meaning, but not in names.
+fn quoted(text: &[u8], quote: u8) -> usize {
+    let mut at = 1;
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'\\' if quote != b'`' => at += 2,
+            byte if *byte == quote => return at + 1,
+            _ => at += 1,
+        }
+    }
+    text.len()
 }
 
 fn selected_by(payload: &[u8]) -> Option<Vec<u8>> {
@@ -229,7 +288,7 @@ fn is_of_any_database(payload: &[u8]) -> bool {
             | command::CHANGE_USER
             | command::PROCESS_INFO),
         ) => true,
-        Some(&command::QUERY) => selected_by(payload).is_some(),
+        Some(&command::QUERY) => statements(&payload[1..]).len() == 1 && selected_by(payload).is_some(),
         _ => false,
     }
 }
@@ -263,7 +322,8 @@ fn is_session_payload(payload: &[u8]) -> bool {
         Some(&command::QUERY) => {
             let text = without_comments(&payload[1..]);
             let begins = |word: &[u8]| text.len() > word.len() && text[..word.len()].eq_ignore_ascii_case(word);
-            begins(b"set ") || begins(b"select @@") || begins(b"show variables") || begins(b"use ")
+            statements(text).len() == 1
+                && (begins(b"set ") || begins(b"select @@") || begins(b"show variables") || begins(b"use "))
         }
         _ => false,
     }

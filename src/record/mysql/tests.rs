@@ -455,3 +455,21 @@ fn what_the_program_did_not_wait_for_is_not_answered() {
     assert_eq!((played.ask(asked), played.held, played.closed), (vec![], true, false));
     assert_eq!((book.report().missed, book.report().unused), (vec![], vec![]));
 }
+
+#[test]
+fn what_is_set_or_selected_behind_a_semicolon_counts() {
+    let ask = || client(message(0, b"\x03SELECT v FROM t"));
+    let several =
+        |text: &str| [client(message(0, format!("\x03{text}").as_bytes())), server([ok(1, 10), ok(2, 2)].concat())];
+    for text in ["DO 1; USE other", "DO 1; SET time_zone = '+01:00'"] {
+        let with = [&several(text)[..], &[ask(), server(error(1, "with"))]].concat();
+        let without = [ask(), server(error(1, "without"))];
+        let mut calls = recorded(0, &with).calls;
+        calls.extend(recorded(0, &without).calls);
+        let (book, mut played) = connected(&calls, 0);
+        assert_eq!(played.ask(&ask().1), error(1, "without"), "{text}");
+        assert_eq!(played.ask(&several(text)[0].1), several(text)[1].1, "{text}");
+        assert_eq!(played.ask(&ask().1), error(1, "with"), "{text}");
+        assert_eq!(book.report().missed, vec![], "{text}");
+    }
+}

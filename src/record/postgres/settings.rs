@@ -6,14 +6,16 @@ use sha2::{Digest, Sha256};
 
 use crate::limits::MAX_POSTGRES_STATE_BYTES;
 
-/// Settings that change no answer (manual, "Server Configuration").
-const IGNORED: [&str; 5] = [
+/// Settings that change no answer but of what reads them (manual, "Server Configuration").
+const QUIET: [&str; 5] = [
     "application_name",
     "client_min_messages",
     "statement_timeout",
     "lock_timeout",
     "idle_in_transaction_session_timeout",
 ];
+/// What reads settings of any name (manual, "System Administration Functions", "System Views", "Monitoring Database Activity").
+const READERS: [&str; 5] = ["show all", "current_setting", "pg_settings", "pg_show_all_settings", "pg_stat_"];
 /// Longest value that stands as it was written, in bytes.
 const MAX_PLAIN_BYTES: usize = 256;
 
@@ -37,42 +39,66 @@ pub(super) enum Kind {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Settings {
     pub(super) values: BTreeMap<String, Vec<u8>>,
+    /// Those of [`QUIET`].
+    quiet: BTreeMap<String, Vec<u8>>,
     /// Each with a digest of the statements that made it, in their order.
     held: BTreeMap<(Kind, String), String>,
     /// Whether no recording led to them.
     pub(super) astray: bool,
 }
 
-/// Whether a setting can change an answer.
+/// Whether a setting can change an answer of what does not read it.
 pub(super) fn counts(name: &str) -> bool {
-    !IGNORED.contains(&name) && !name.starts_with("tcp_") && !name.starts_with("_pq_.")
+    !QUIET.contains(&name) && is_of_session(name)
+}
+
+/// Whether a setting is one of the session, and none of its connection.
+pub(super) fn is_of_session(name: &str) -> bool {
+    !name.starts_with("tcp_") && !name.starts_with("_pq_.")
 }
 
 impl Settings {
     /// Sets a setting. Values of a program's own settings, which may be secrets, and long ones stand as digests.
     pub(super) fn set(&mut self, name: &str, value: &[u8]) {
-        if !counts(name) {
+        if !is_of_session(name) {
             return;
         }
         let plain = value.len() <= MAX_PLAIN_BYTES && !name.contains('.');
         let value = if plain { value.to_vec() } else { digest("", value).into_bytes() };
-        self.values.insert(name.to_owned(), value);
+        self.all_like(name).insert(name.to_owned(), value);
         self.fold();
+    }
+
+    /// Those among which this one is.
+    fn all_like(&mut self, name: &str) -> &mut BTreeMap<String, Vec<u8>> {
+        if counts(name) { &mut self.values } else { &mut self.quiet }
+    }
+
+    /// Those of [`QUIET`] that a question may read, by what it says.
+    pub(super) fn read_by(&self, question: &[u8]) -> impl Iterator<Item = (String, &[u8])> {
+        let text = question.to_ascii_lowercase();
+        let says = move |word: &str| memchr::memmem::find(&text, word.as_bytes()).is_some();
+        let any = READERS.iter().any(|word| says(word));
+        // What only sets one does not read it.
+        let sets = ["set ", "reset "].iter().any(|word| question.get(5..).is_some_and(|text| begins(text, word)));
+        let read = self.quiet.iter().filter(move |(name, _)| !sets && (any || says(name)));
+        read.map(|(name, value)| (name.clone(), value.as_slice()))
     }
 
     /// Takes a setting back to what the connection began with.
     pub(super) fn reset(&mut self, name: &str, start: &BTreeMap<String, Vec<u8>>) {
         match start.get(name) {
-            Some(value) => drop(self.values.insert(name.to_owned(), value.clone())),
-            None => drop(self.values.remove(name)),
+            Some(value) => drop(self.all_like(name).insert(name.to_owned(), value.clone())),
+            None => drop(self.all_like(name).remove(name)),
         }
     }
 
     /// All but those that `RESET ALL` leaves.
     pub(super) fn reset_all(&mut self, start: &BTreeMap<String, Vec<u8>>) {
         self.values.retain(|name, _| name == "role" || name == "session_authorization");
+        self.quiet.clear();
         for (name, value) in start {
-            self.values.entry(name.clone()).or_insert_with(|| value.clone());
+            self.all_like(name).entry(name.clone()).or_insert_with(|| value.clone());
         }
     }
 
@@ -135,7 +161,8 @@ impl Settings {
 
     /// Bytes that they take.
     pub(super) fn size(&self) -> usize {
-        size_of::<Self>() + self.said().map(|(name, value)| name.len() + value.len()).sum::<usize>()
+        let quiet = self.quiet.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
+        size_of::<Self>() + quiet + self.said().map(|(name, value)| name.len() + value.len()).sum::<usize>()
     }
 
     /// What is too much becomes one digest.
@@ -149,6 +176,10 @@ impl Settings {
         self.held.clear();
         self.held.insert((Kind::Folded, String::new()), digest("", &whole));
     }
+}
+
+fn begins(text: &[u8], word: &str) -> bool {
+    text.trim_ascii_start().get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
 }
 
 fn digest(before: &str, text: &[u8]) -> String {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::message::{parameter, parameters, tag};
-use super::settings::{Kind, Settings, counts};
+use super::settings::{Kind, Settings, counts, is_of_session};
 use super::sql::{name, statements, tokens};
 use super::statement::{Statement, hints};
 use crate::limits::MAX_POSTGRES_REPORTED;
@@ -70,7 +70,7 @@ impl State {
         state.fixed.extend(FIXED.into_iter().filter_map(|name| Some((name, parameter(startup, name)?.to_vec()))));
         for (name, value) in parameters(startup) {
             let name = String::from_utf8_lossy(name).to_ascii_lowercase();
-            if !["user", "database", "options", "replication"].contains(&name.as_str()) && counts(&name) {
+            if !["user", "database", "options", "replication"].contains(&name.as_str()) && is_of_session(&name) {
                 state.start.insert(name, value.to_vec());
             }
         }
@@ -82,7 +82,7 @@ impl State {
 
     /// The message that this call begins with: a startup message that leads to this state. None before there was one.
     pub(super) fn message(&self, question: &[u8]) -> Option<Vec<u8>> {
-        let mut said: Vec<_> = self.now.said().collect();
+        let mut said: Vec<_> = self.now.said().chain(self.now.read_by(question)).collect();
         said.extend(self.reported.iter().map(|(name, value)| (format!("reported {name}"), value.as_slice())));
         if self.transaction.as_ref().is_some_and(|inside| inside.failed && !inside.implicit) && !leaves(question) {
             said.push(("transaction".to_owned(), b"failed"));
@@ -465,9 +465,10 @@ impl State {
 
     /// Sets a setting, or takes it back.
     fn change(&mut self, name: &str, value: Option<&[u8]>, local: bool, astray: bool) {
-        if !counts(name) {
+        if !is_of_session(name) {
             return;
         }
+        let astray = astray && counts(name);
         let start = self.start.clone();
         self.apply(local, astray, |settings| {
             match value {

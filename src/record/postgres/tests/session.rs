@@ -171,3 +171,15 @@ fn recordings_that_leave_settings_out_answer_as_they_did() {
     assert_eq!(replay(&book, &whole), value("one"));
     assert_eq!(book.report().missed_count, 0);
 }
+
+#[test]
+fn the_name_of_the_application_counts_where_it_is_read() {
+    let named = |name: &str, asked: &str, answer: &str| session(&[("application_name", name)], &[], asked, answer);
+    for asked in ["SHOW application_name", "SELECT current_setting('application_name')", "SHOW ALL"] {
+        are_told_apart(&named("a", asked, "a"), &named("b", asked, "b"));
+        let set = session(&[("application_name", "a")], &[("SET application_name = 'b'", "SET")], asked, "b");
+        are_told_apart(&named("a", asked, "a"), &set);
+    }
+    let book = book(&record(Protocol::Postgres, &named("a", ASKED, "v")).calls);
+    assert_eq!(replay(&book, &named("b", ASKED, "")), value("v"));
+}

@@ -1,0 +1,28 @@
+//! Names that are looked up and are not there.
+
+use pretty_assertions::assert_eq;
+
+use super::{replay, run};
+use crate::tree::Tree;
+
+/// Prints the code of each failure, as getaddrinfo(3) gives it.
+const LOOK_UP: &str = "import socket
+for name in ('nothing.invalid', 'nothing.example.invalid'):
+    try:
+        print(socket.getaddrinfo(name, 80))
+    except socket.gaierror as error:
+        print(error.errno)
+";
+
+#[test]
+fn a_name_that_there_is_not_fails_as_it_does_without_a_recording() {
+    let tree = Tree::new();
+    tree.file("look.py", LOOK_UP);
+    let plain = run(&tree, &["python3", "look.py"], |_| {});
+    for isolation in ["seccomp", "strict"] {
+        for action in ["record", "test"] {
+            let ended = replay(&tree, &["calls", action, "--isolation", isolation, "--", "python3", "look.py"]);
+            assert_eq!((ended.status, &ended.out), (0, &plain.out), "{action}, {isolation}: {}", ended.err);
+        }
+    }
+}
