@@ -9,6 +9,7 @@
 mod cards;
 mod cookies;
 mod echo;
+mod fields;
 mod json;
 mod mongo;
 mod multipart;
@@ -28,13 +29,15 @@ mod xml;
 
 use std::borrow::Cow;
 
-pub use names::{is_secret_header, is_secret_parameter};
+pub use fields::is_secret_header;
+pub use names::is_secret_parameter;
 pub use placeholder::{MARKED, REDACTED, STAND_IN};
 pub(in crate::record) use redis::command;
 pub use wires::{said, wire};
 
 use echo::Repeated;
-use names::{decoded, is_password, passes, tells_who};
+use fields::{passes, tells_who};
+use names::{decoded, is_password};
 use placeholder::{Marks, digits, known};
 use walk::{Form, Replace, Secret};
 
@@ -289,6 +292,8 @@ fn given(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
 /// What stands for a secret of a request.
 fn hidden(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
     match secret.form {
+        // What stands for the number of a card is known for it wherever it stands.
+        Form::Number if secret.name == cards::NAME => [b"\"", &marks.stand_in(secret.value, true)[..], b"\""].concat(),
         Form::Number => [b"\"", &marks.marked(secret.value, secret.guessable)[..], b"\""].concat(),
         Form::Address | Form::Cookie | Form::Token if known(secret.value) != Some("") => {
             marks.stand_in(secret.value, secret.guessable)

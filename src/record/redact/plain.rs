@@ -46,17 +46,19 @@ pub(super) fn addresses(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
         return replace(&Secret::password(bytes, Form::Address));
     }
     let mut edit = Edit::new(bytes);
-    let (mut has_colon, mut has_equals, mut digits) = (false, false, 0);
+    let (mut has_colon, mut has_equals, mut has_dash, mut digits) = (false, false, false, 0);
     for byte in bytes {
         has_colon |= *byte == b':';
         has_equals |= *byte == b'=';
+        has_dash |= *byte == b'-';
         digits += usize::from(byte.is_ascii_digit());
     }
     let mut found = if has_colon { users(bytes) } else { Vec::new() };
     if has_equals {
         found.extend(pairs(bytes));
     }
-    if digits >= cards::DIGITS[0] {
+    // What stands for the number of a card has a dash in it, and fewer digits.
+    if digits >= cards::DIGITS[0] || has_dash {
         found.extend(cards::places(bytes));
     }
     found.sort_by_key(|at| at.start);

@@ -129,7 +129,8 @@ fn within(text: &[u8], protocol: Protocol, replace: Replace<'_>, depth: usize) -
         let Token::Text { inside, start } = token else { continue };
         let value = &text[inside.clone()];
         let other = if let Some(name) = found.get(&at).copied().or_else(|| known(value)) {
-            replace(&Secret { name, ..Secret::password(value, Form::Text) })
+            let form = if name == cards::NAME { Form::Address } else { Form::Text };
+            replace(&Secret { name, ..Secret::password(value, form) })
         } else {
             // A text may say how another database is reached.
             let body = (text[*start] == b'$' && depth < MAX_DEPTH)
@@ -149,7 +150,8 @@ fn within(text: &[u8], protocol: Protocol, replace: Replace<'_>, depth: usize) -
 
 /// What a text is called that is known for what it is, wherever it stands.
 fn known(text: &[u8]) -> Option<&'static str> {
-    (cards::is_number(text) || text.starts_with(MARKED.as_bytes())).then_some("secret")
+    let is_marked = || text.starts_with(MARKED.as_bytes()).then_some("secret");
+    if cards::is_number(text) { Some(cards::NAME) } else { is_marked() }
 }
 
 /// The places of the values that are secrets, with what they are called.
