@@ -91,7 +91,7 @@ fn is_valid(digits: &[u8]) -> bool {
     let is_known = begin.is_some_and(|begin| {
         NETWORKS.iter().any(|(from, to, length)| (*from..=*to).contains(&begin) && *length == digits.len())
     });
-    is_known && digits.iter().all(u8::is_ascii_digit) && check(digits) % 10 == 0
+    is_known && digits.iter().all(u8::is_ascii_digit) && check(digits).is_multiple_of(10)
 }
 
 /// The sum that is a multiple of ten (ISO/IEC 7812-1, annex B).

@@ -180,7 +180,7 @@ fn secrets(sql: &Sql<'_>, tokens: &[Token]) -> HashMap<usize, &'static str> {
         } else if tokens.get(at + 1) == Some(&Token::Mark(b'('))
             && let Some((_, secret)) = FUNCTIONS.iter().find(|(function, _)| is(function))
         {
-            sql.given(tokens, at + 1, secret, &mut found);
+            given(tokens, at + 1, secret, &mut found);
         }
     }
     found
@@ -352,22 +352,22 @@ impl Sql<'_> {
             "from" | "where" | "union" | "on" | "returning" | "limit" | "group" | "order" | "having"
         )
     }
+}
 
-    /// The values of a function at these places, which stand behind the bracket that opens here.
-    fn given(&self, tokens: &[Token], open: usize, secret: &[usize], found: &mut HashMap<usize, &'static str>) {
-        let (mut depth, mut place) = (0_usize, 0);
-        for (at, token) in tokens.iter().enumerate().skip(open) {
-            match token {
-                Token::Mark(b'(') => depth += 1,
-                Token::Mark(b')') if depth <= 1 => break,
-                Token::Mark(b')') => depth -= 1,
-                Token::Mark(b',') if depth == 1 => place += 1,
-                Token::Mark(b';') => break,
-                _ if token.is_value() && depth == 1 && secret.contains(&place) => {
-                    found.insert(at, "password");
-                }
-                _ => {}
+/// The values of a function at these places, which stand behind the bracket that opens here.
+fn given(tokens: &[Token], open: usize, secret: &[usize], found: &mut HashMap<usize, &'static str>) {
+    let (mut depth, mut place) = (0_usize, 0);
+    for (at, token) in tokens.iter().enumerate().skip(open) {
+        match token {
+            Token::Mark(b'(') => depth += 1,
+            Token::Mark(b')') if depth <= 1 => break,
+            Token::Mark(b')') => depth -= 1,
+            Token::Mark(b',') if depth == 1 => place += 1,
+            Token::Mark(b';') => break,
+            _ if token.is_value() && depth == 1 && secret.contains(&place) => {
+                found.insert(at, "password");
             }
+            _ => {}
         }
     }
 }
