@@ -3,6 +3,8 @@
 //! A password may be a word that an answer has for reasons of its own, and an answer that is changed is a wrong answer. So only
 //! what cannot stand there by chance is replaced, where it stands by itself; of the rest it is told that it is there.
 
+use std::ops::Range;
+
 use memchr::memmem;
 
 use super::placeholder::{Marks, known};
@@ -78,16 +80,19 @@ pub(super) fn is_telling(secret: &[u8]) -> bool {
 
 /// Where a secret stands by itself: not as a part of a longer word.
 fn places<'a>(bytes: &'a [u8], secret: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+    memmem::find_iter(bytes, secret).filter(move |at| stands_alone(bytes, &(*at..at + secret.len())))
+}
+
+/// Whether what stands here is no part of a longer word.
+pub(super) fn stands_alone(bytes: &[u8], at: &Range<usize>) -> bool {
     let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
-    memmem::find_iter(bytes, secret).filter(move |at| {
-        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
-        let joins = is_word(before) && is_word(secret.first());
-        !(joins || is_word(bytes.get(at + secret.len())) && is_word(secret.last()))
-    })
+    let before = at.start.checked_sub(1).and_then(|before| bytes.get(before));
+    let joins = is_word(before) && is_word(bytes.get(at.start));
+    !(joins || is_word(bytes.get(at.end)) && is_word(bytes.get(at.end - 1)))
 }
 
 /// The same with something else in its place, where it stands by itself; `None` if it is nowhere.
-pub(super) fn replaced(bytes: &[u8], secret: &[u8], other: &[u8]) -> Option<Vec<u8>> {
+fn replaced(bytes: &[u8], secret: &[u8], other: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut kept = 0;
     for at in places(bytes, secret) {

@@ -316,7 +316,8 @@ pub(super) fn text_body(headers: &[(String, Vec<u8>)], body: &[u8], replace: Rep
         return parameters(body, replace);
     }
     let media_type = kind.split(';').next().unwrap_or_default().trim();
-    if !looks_so && (is_vague || media_type == "application/octet-stream") {
+    let is_file = media_type == "application/octet-stream";
+    if !looks_so && (is_vague || is_file && std::str::from_utf8(body).is_ok()) {
         return lines_or_texts(body, replace);
     }
     if kind.starts_with("multipart/") {
@@ -352,13 +353,13 @@ fn texts(bytes: &[u8], replace: Replace<'_>, outermost: bool) -> Option<Vec<u8>>
         } else if !found.key.is_empty() {
             let secret = text(&found.key, value);
             let form = if found.is_number { Form::Number } else { secret.form };
-            replace(&Secret { form, place: found.place, ..secret })
+            replace(&Secret { form, place: found.place(), ..secret })
         } else if outermost {
             let inner = json::unescaped(value);
-            let inner = within(inner.as_bytes(), &mut beneath(found.place, replace));
+            let inner = within(inner.as_bytes(), &mut beneath(found.place(), replace));
             inner.map(|inner| json::escaped(&String::from_utf8_lossy(&inner)))
         } else {
-            addresses(value, &mut beneath(found.place, replace))
+            addresses(value, &mut beneath(found.place(), replace))
         };
         edit.put(found.at, other);
     }
