@@ -15,6 +15,7 @@ mod mongo;
 mod multipart;
 mod mysql;
 mod names;
+mod needles;
 mod paths;
 mod placeholder;
 mod plain;

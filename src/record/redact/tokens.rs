@@ -2,14 +2,15 @@
 //! the program does with them in a replay is what it did in the recording.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::SystemTime;
 
 use memchr::memmem;
 
-use super::echo::{self, is_telling};
+use super::echo::{is_telling, stands_alone};
 use super::names::decoded;
+use super::needles::Needles;
 use super::placeholder::Marks;
 use super::walk::{Edit, Form, Secret, encoded};
 use super::{Seen, resize};
@@ -26,75 +27,32 @@ struct Spelling {
     alone: bool,
 }
 
-/// Ways in which tokens are written, all of which are looked for at once.
-#[derive(Debug, Default)]
-struct Spellings {
-    all: HashMap<Vec<u8>, Spelling>,
-    /// How long those are that begin with these bytes, the longest first.
-    lengths: HashMap<[u8; BEGIN_BYTES], BTreeSet<Reverse<usize>>>,
-    /// The first bytes of all, so that most places are passed over without more.
-    firsts: Vec<bool>,
+fn spellings(tokens: &[Vec<u8>], marks: &Marks) -> Needles<Spelling> {
+    let mut found = Needles::new();
+    for (token, spelt) in tokens.iter().enumerate() {
+        let other = marks.stand_in(spelt, false);
+        // What stands for one already is none.
+        for written in ways(spelt).into_iter().filter(|_| other != *spelt) {
+            let alone = written.len() < MIN_TOKEN_BYTES;
+            found.add(written, Spelling { other: other.clone(), token, alone });
+        }
+    }
+    found
 }
 
-/// Bytes by which spellings are told apart first; none is shorter.
-const BEGIN_BYTES: usize = 4;
+fn find<'a>(spellings: &'a Needles<Spelling>, bytes: &[u8], tell: &mut dyn FnMut(Range<usize>, &'a Spelling)) {
+    spellings.find(bytes, |at, spelling| !spelling.alone || stands_alone(bytes, at), tell);
+}
 
-impl Spellings {
-    fn of(tokens: &[Vec<u8>], marks: &Marks) -> Self {
-        let mut found = Self { firsts: vec![false; 1 << 16], ..Self::default() };
-        for (token, spelt) in tokens.iter().enumerate() {
-            let other = marks.stand_in(spelt, false);
-            // What stands for one already.
-            if other == *spelt {
-                continue;
-            }
-            for written in ways(spelt) {
-                let Some(begin) = written.first_chunk::<BEGIN_BYTES>() else { continue };
-                found.lengths.entry(*begin).or_default().insert(Reverse(written.len()));
-                found.firsts[usize::from(begin[0]) << 8 | usize::from(begin[1])] = true;
-                let alone = written.len() < MIN_TOKEN_BYTES;
-                found.all.entry(written).or_insert_with(|| Spelling { other: other.clone(), token, alone });
-            }
+/// The same with stand-ins; those of another length only where lengths may change.
+fn replaced(spellings: &Needles<Spelling>, bytes: &[u8], any_length: bool) -> Option<Vec<u8>> {
+    let mut edit = Edit::new(bytes);
+    find(spellings, bytes, &mut |at, spelling| {
+        if any_length || spelling.other.len() == at.len() {
+            edit.put(at, Some(spelling.other.clone()));
         }
-        found
-    }
-
-    /// Leaves those out whose token is none.
-    fn retain(&mut self, is_one: impl Fn(usize) -> bool) {
-        self.all.retain(|_, spelling| is_one(spelling.token));
-    }
-
-    /// Shows each place where one is; the longest, and none in another.
-    fn find<'a>(&'a self, bytes: &[u8], tell: &mut dyn FnMut(Range<usize>, &'a Spelling)) {
-        let mut end = 0;
-        for (at, two) in bytes.windows(2).enumerate() {
-            if at < end || !self.firsts[usize::from(two[0]) << 8 | usize::from(two[1])] {
-                continue;
-            }
-            let lengths = bytes[at..].first_chunk::<BEGIN_BYTES>().and_then(|begin| self.lengths.get(begin));
-            let found = lengths.into_iter().flatten().find_map(|Reverse(length)| {
-                let text = bytes.get(at..at + length)?;
-                let spelling = self.all.get(text)?;
-                (!spelling.alone || echo::stands_alone(bytes, &(at..at + length)))
-                    .then_some((at..at + length, spelling))
-            });
-            if let Some((place, spelling)) = found {
-                end = place.end;
-                tell(place, spelling);
-            }
-        }
-    }
-
-    /// The same with stand-ins; those of another length only where lengths may change.
-    fn replaced(&self, bytes: &[u8], any_length: bool) -> Option<Vec<u8>> {
-        let mut edit = Edit::new(bytes);
-        self.find(bytes, &mut |at, spelling| {
-            if any_length || spelling.other.len() == at.len() {
-                edit.put(at, Some(spelling.other.clone()));
-            }
-        });
-        edit.end()
-    }
+    });
+    edit.end()
 }
 
 /// Replaces what answers gave, wherever it stands; whether there was any. What the program has said before it was given to it is no
@@ -115,16 +73,17 @@ pub(super) fn replace(exchanges: &mut [Exchange], seen: &[Seen], marks: &Marks) 
     tokens.sort_by_key(|(token, _)| Reverse(token.len()));
     tokens.truncate(MAX_TOKENS_FOLLOWED);
     let (tokens, asked): (Vec<Vec<u8>>, Vec<SystemTime>) = tokens.into_iter().unzip();
-    let mut spellings = Spellings::of(&tokens, marks);
+    let mut spellings = spellings(&tokens, marks);
     let mut known = vec![false; tokens.len()];
     for exchange in &*exchanges {
         said(exchange, &mut |bytes| {
-            spellings
-                .find(bytes, &mut |_, spelling| known[spelling.token] |= exchange.sent_at <= asked[spelling.token]);
+            find(&spellings, bytes, &mut |_, spelling| {
+                known[spelling.token] |= exchange.sent_at <= asked[spelling.token];
+            });
         });
     }
-    spellings.retain(|token| !known[token]);
-    if spellings.all.is_empty() {
+    spellings.retain(|spelling| !known[spelling.token]);
+    if spellings.is_empty() {
         return false;
     }
     exchanges.iter_mut().for_each(|exchange| everywhere(exchange, &spellings));
@@ -182,14 +141,14 @@ fn given(response: &HttpResponse, tell: &mut dyn FnMut(&[u8])) {
 }
 
 /// Puts the stand-ins of tokens in every text of a call that they may stand in. Where lengths are told beside it, they stay.
-fn everywhere(exchange: &mut Exchange, spellings: &Spellings) {
+fn everywhere(exchange: &mut Exchange, spellings: &Needles<Spelling>) {
     let change = |bytes: &mut Vec<u8>| {
-        if let Some(other) = spellings.replaced(bytes, true) {
+        if let Some(other) = replaced(spellings, bytes, true) {
             *bytes = other;
         }
     };
     let body = |headers: &mut [(String, Vec<u8>)], body: &mut Vec<u8>, is_text: bool| {
-        if let Some(other) = spellings.replaced(body, is_text && std::str::from_utf8(body).is_ok()) {
+        if let Some(other) = replaced(spellings, body, is_text && std::str::from_utf8(body).is_ok()) {
             resize(headers, body.len(), other.len());
             *body = other;
         }
@@ -202,7 +161,7 @@ fn everywhere(exchange: &mut Exchange, spellings: &Spellings) {
                 !has("grpc") && !has("protobuf")
             };
             let request = &mut http.request;
-            if let Some(other) = spellings.replaced(request.path.as_bytes(), true) {
+            if let Some(other) = replaced(spellings, request.path.as_bytes(), true) {
                 request.path = String::from_utf8_lossy(&other).into_owned();
             }
             request.headers.iter_mut().for_each(|(_, value)| change(value));
@@ -216,7 +175,7 @@ fn everywhere(exchange: &mut Exchange, spellings: &Spellings) {
         }
         Content::Wire(_, wire) => {
             for message in &mut wire.messages {
-                if let Some(other) = spellings.replaced(&message.bytes, false) {
+                if let Some(other) = replaced(spellings, &message.bytes, false) {
                     message.bytes = other;
                 }
             }
