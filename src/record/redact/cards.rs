@@ -3,6 +3,10 @@
 
 use std::ops::Range;
 
+use memchr::memmem;
+
+use super::placeholder::STAND_IN;
+
 /// What a card number is called.
 pub(super) const NAME: &str = "card number";
 
@@ -33,6 +37,9 @@ pub(super) fn is_number(text: &[u8]) -> bool {
     if !(DIGITS[0]..=DIGITS[1] + 4).contains(&text.len()) {
         return false;
     }
+    if text[0] == STAND_IN.as_bytes()[0] {
+        return is_stand_in(text);
+    }
     let mark = text.iter().copied().find(|byte| !byte.is_ascii_digit());
     let Some(mark) = mark else { return is_valid(text) };
     let groups: Vec<&[u8]> = text.split(|byte| *byte == mark).collect();
@@ -42,9 +49,21 @@ pub(super) fn is_number(text: &[u8]) -> bool {
     matches!(mark, b' ' | b'-') && (is_grouped || GROUPS.contains(&&*lengths)) && is_valid(&groups.concat())
 }
 
-/// Where such numbers stand alone in a text that is more than one.
+/// What stands for one: it is as long, and has fewer digits than there would be room for, since it could be guessed by them.
+fn is_stand_in(text: &[u8]) -> bool {
+    let rest = text.strip_prefix(STAND_IN.as_bytes()).unwrap_or_default();
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    digits > 0 && rest.len() > digits && rest[digits..].iter().all(|byte| *byte == b'-')
+}
+
+/// Where such numbers, and what stands for them, stand alone in a text that is more than one.
 pub(super) fn places(text: &[u8]) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
+    let is_part = |byte: &&u8| byte.is_ascii_hexdigit() || **byte == b'-';
+    let ends =
+        |start: usize| start + STAND_IN.len() + text[start + STAND_IN.len()..].iter().take_while(is_part).count();
+    let known = memmem::find_iter(text, STAND_IN).map(|start| start..ends(start));
+    let mut found: Vec<Range<usize>> =
+        known.filter(|at| at.len() < text.len() && is_number(&text[at.clone()])).collect();
     let is_joined =
         |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"_-./#%+$".contains(byte));
     let mut at = 0;
@@ -72,7 +91,7 @@ fn is_valid(digits: &[u8]) -> bool {
     let is_known = begin.is_some_and(|begin| {
         NETWORKS.iter().any(|(from, to, length)| (*from..=*to).contains(&begin) && *length == digits.len())
     });
-    is_known && digits.iter().all(u8::is_ascii_digit) && check(digits) % 10 == 0
+    is_known && digits.iter().all(u8::is_ascii_digit) && check(digits).is_multiple_of(10)
 }
 
 /// The sum that is a multiple of ten (ISO/IEC 7812-1, annex B).

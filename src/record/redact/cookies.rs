@@ -2,7 +2,8 @@
 //! chooses by them what it does, so they stay as they are.
 
 use super::echo::is_telling;
-use super::names::{decoded, is_secret_cookie};
+use super::fields::is_secret_cookie;
+use super::names::decoded;
 use super::walk::{Edit, Form, Replace, Secret, within};
 use super::{MARKED, blank};
 

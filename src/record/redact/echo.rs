@@ -3,10 +3,11 @@
 //! A password may be a word that an answer has for reasons of its own, and an answer that is changed is a wrong answer. So only
 //! what cannot stand there by chance is replaced, where it stands by itself; of the rest it is told that it is there.
 
-use memchr::memmem;
+use std::ops::Range;
 
+use super::needles::Needles;
 use super::placeholder::{Marks, known};
-use super::walk::{Form, Secret};
+use super::walk::{Edit, Form, Secret};
 use super::{in_request, resize};
 use crate::limits::{MIN_ECHOED_BYTES, MIN_ECHOED_DIFFERENT_BYTES, MIN_ECHOED_PLAIN_BYTES};
 use crate::record::exchange::{HttpRequest, HttpResponse};
@@ -22,48 +23,63 @@ pub(super) struct Repeated {
 
 /// Whether a body repeats one that is replaced.
 pub(super) fn is_in(request: &HttpRequest, body: &[u8]) -> bool {
-    secrets(request).iter().any(|(secret, _)| is_telling(secret) && places(body, secret).next().is_some())
+    let mut secrets = Needles::new();
+    self::secrets(request, &mut |secret| {
+        if is_telling(secret.value) {
+            secrets.add(secret.value.to_vec(), ());
+        }
+    });
+    let mut is_in = false;
+    secrets.find(body, |at, ()| stands_alone(body, at), &mut |_, ()| is_in = true);
+    is_in
 }
 
 /// Replaces them. Where a length changes, only in texts: other bodies may have it beside what they hold.
 pub(super) fn replace(request: &HttpRequest, response: &mut HttpResponse, marks: &Marks) -> Repeated {
     let mut repeated = Repeated::default();
-    for (secret, guessable) in secrets(request) {
-        if !is_telling(&secret) {
-            repeated.left |= secret.len() >= MIN_ECHOED_BYTES && places(&response.body, &secret).next().is_some();
-            continue;
+    // With what stands for each, or nothing where it stays.
+    let mut secrets: Needles<Option<Vec<u8>>> = Needles::new();
+    self::secrets(request, &mut |secret| {
+        if is_telling(secret.value) {
+            secrets.add(secret.value.to_vec(), Some(marks.stand_in(secret.value, secret.guessable)));
+        } else if secret.value.len() >= MIN_ECHOED_BYTES {
+            secrets.add(secret.value.to_vec(), None);
         }
-        let other = marks.stand_in(&secret, guessable);
-        for (_, value) in response.headers.iter_mut().chain(&mut response.trailers) {
-            if let Some(without) = replaced(value, &secret, &other) {
-                *value = without;
-                repeated.replaced = true;
-            }
-        }
-        let Some(without) = replaced(&response.body, &secret, &other) else { continue };
-        if other.len() == secret.len() || std::str::from_utf8(&response.body).is_ok() {
-            resize(&mut response.headers, response.body.len(), without.len());
-            response.body = without;
+    });
+    for (_, value) in response.headers.iter_mut().chain(&mut response.trailers) {
+        let mut ignored = false;
+        if let Some(without) = replaced(&secrets, value, true, &mut ignored) {
+            *value = without;
             repeated.replaced = true;
-        } else {
-            repeated.left = true;
         }
+    }
+    let is_text = std::str::from_utf8(&response.body).is_ok();
+    if let Some(without) = replaced(&secrets, &response.body, is_text, &mut repeated.left) {
+        resize(&mut response.headers, response.body.len(), without.len());
+        response.body = without;
+        repeated.replaced = true;
     }
     repeated
 }
 
-/// The longest first: one may be a part of another one.
-fn secrets(request: &HttpRequest) -> Vec<(Vec<u8>, bool)> {
-    let mut found = Vec::new();
+/// The secrets of a request that an answer may repeat.
+fn secrets(request: &HttpRequest, tell: &mut dyn FnMut(&Secret<'_>)) {
     in_request(request, &mut |secret: &Secret<'_>| {
         if !matches!(secret.form, Form::Number | Form::Caller | Form::Setting) && known(secret.value).is_none() {
-            found.push((secret.value.to_vec(), secret.guessable));
+            tell(secret);
         }
         None
     });
-    found.sort_by_key(|(secret, _)| std::cmp::Reverse(secret.len()));
-    found.dedup();
-    found
+}
+
+/// The same with others in their places, where they stand by themselves; `None` if there are none. `left` is whether one stays.
+fn replaced(secrets: &Needles<Option<Vec<u8>>>, bytes: &[u8], any_length: bool, left: &mut bool) -> Option<Vec<u8>> {
+    let mut edit = Edit::new(bytes);
+    secrets.find(bytes, |at, _| stands_alone(bytes, at), &mut |at, other| match other {
+        Some(other) if any_length || other.len() == at.len() => edit.put(at, Some(other.clone())),
+        _ => *left = true,
+    });
+    edit.end()
 }
 
 /// Whether no answer has this by chance: no word, no number and no date.
@@ -76,25 +92,10 @@ pub(super) fn is_telling(secret: &[u8]) -> bool {
     secret.len() >= least && bytes.len() >= MIN_ECHOED_DIFFERENT_BYTES && !secret.iter().all(u8::is_ascii_digit)
 }
 
-/// Where a secret stands by itself: not as a part of a longer word.
-fn places<'a>(bytes: &'a [u8], secret: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+/// Whether what stands here is no part of a longer word.
+pub(super) fn stands_alone(bytes: &[u8], at: &Range<usize>) -> bool {
     let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
-    memmem::find_iter(bytes, secret).filter(move |at| {
-        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
-        let joins = is_word(before) && is_word(secret.first());
-        !(joins || is_word(bytes.get(at + secret.len())) && is_word(secret.last()))
-    })
-}
-
-/// The same with something else in its place, where it stands by itself; `None` if it is nowhere.
-pub(super) fn replaced(bytes: &[u8], secret: &[u8], other: &[u8]) -> Option<Vec<u8>> {
-    let mut out = Vec::new();
-    let mut kept = 0;
-    for at in places(bytes, secret) {
-        out.extend_from_slice(&bytes[kept..at]);
-        out.extend_from_slice(other);
-        kept = at + secret.len();
-    }
-    out.extend_from_slice(if kept == 0 { &[] } else { &bytes[kept..] });
-    (kept > 0).then_some(out)
+    let before = at.start.checked_sub(1).and_then(|before| bytes.get(before));
+    let joins = is_word(before) && is_word(bytes.get(at.start));
+    !(joins || is_word(bytes.get(at.end)) && is_word(bytes.get(at.end - 1)))
 }

@@ -8,6 +8,7 @@ use super::cards;
 use super::names::{
     Kind, is_description, is_doubtful, is_secret_below, is_secret_key, is_secret_number, is_secret_value, kind,
 };
+use super::plain::may_hold;
 use super::walk::below;
 
 /// A value that is a secret or may hold one.
@@ -19,8 +20,26 @@ pub(super) struct Found<'a> {
     pub(super) at: Range<usize>,
     /// Whether it is a number, which has no quotes around it.
     pub(super) is_number: bool,
+    /// The place of what it stands in, and its key there or its number.
+    outer: u64,
+    step: Step<'a>,
+}
+
+/// The key of a value, or its number in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Step<'a> {
+    Key(Cow<'a, str>),
+    Number(usize),
+}
+
+impl Found<'_> {
     /// The hash of the keys and places in lists that lead to it: the same in whichever order keys are written.
-    pub(super) place: u64,
+    pub(super) fn place(&self) -> u64 {
+        match &self.step {
+            Step::Key(key) => below(self.outer, key),
+            Step::Number(number) => below(self.outer, number),
+        }
+    }
 }
 
 /// Deepest nesting that is looked into; what is deeper is taken for a part of what it is in.
@@ -73,7 +92,7 @@ impl<'a> Open<'a> {
             Some((key, _)) => Some(key.clone()),
             None => self.under.clone(),
         };
-        Self { secret, under, place: self.next_place(), before, ..Self::default() }
+        Self { secret, under, place: self.found(Cow::default(), 0..0, false).place(), before, ..Self::default() }
     }
 
     /// Whether the next value tells one thing from others.
@@ -81,24 +100,29 @@ impl<'a> Open<'a> {
         self.key.as_ref().is_some_and(|(key, _)| is_description(key))
     }
 
-    /// The place of the next value.
-    fn next_place(&self) -> u64 {
-        match &self.key {
-            Some((key, _)) => below(self.place, key),
-            None => below(self.place, self.count),
-        }
+    /// The next value, with the key that makes it a secret.
+    fn found(&self, key: Cow<'a, str>, at: Range<usize>, is_number: bool) -> Found<'a> {
+        let step = match &self.key {
+            Some((key, _)) => Step::Key(key.clone()),
+            None => Step::Number(self.count),
+        };
+        Found { key, at, is_number, outer: self.place, step }
     }
 
     fn text(&mut self, bytes: &'a [u8], at: Range<usize>, found: &mut Vec<Found<'a>>) {
         let value = &bytes[at.clone()];
         let is_card = || !self.is_identifier() && cards::is_number(value);
         let secret = self.secret_key(value).cloned().or_else(|| is_card().then_some(Cow::Borrowed(cards::NAME)));
-        match self.key.as_ref().map(|(key, _)| &**key) {
+        let key = self.key.as_ref().map(|(key, _)| &**key);
+        let is_value = key == Some("value");
+        match key {
             Some("value") if secret.is_none() => self.value = Some(at.clone()),
             Some(key) if NAMES.contains(&key) => self.name = Some(unescaped(&bytes[at.clone()])),
             _ => {}
         }
-        found.push(Found { key: secret.unwrap_or_default(), at, is_number: false, place: self.next_place() });
+        if secret.is_some() || is_value || may_hold(value) {
+            found.push(self.found(secret.unwrap_or_default(), at, false));
+        }
     }
 
     /// Makes the value of a pair a secret, if the name says so, and none of parts of a text.
@@ -117,7 +141,7 @@ impl<'a> Open<'a> {
     }
 }
 
-/// All texts, and numbers that are secret, in their order.
+/// Texts and numbers that are secret, and texts that may hold something that is, in their order.
 pub(super) fn values(bytes: &[u8]) -> Vec<Found<'_>> {
     let mut found = Vec::new();
     let mut outer: Vec<Open<'_>> = Vec::new();
@@ -162,10 +186,9 @@ pub(super) fn values(bytes: &[u8]) -> Vec<Found<'_>> {
                 let is_number = byte == b'-' || byte.is_ascii_digit();
                 let value = &bytes[at..end];
                 if let Some(key) = here.secret_key(value).filter(|key| is_number && is_secret_number(key)) {
-                    found.push(Found { key: key.clone(), at: at..end, is_number: true, place: here.next_place() });
+                    found.push(here.found(key.clone(), at..end, true));
                 } else if is_number && cards::is_number(value) && !here.is_identifier() {
-                    let key = Cow::Borrowed(cards::NAME);
-                    found.push(Found { key, at: at..end, is_number: true, place: here.next_place() });
+                    found.push(here.found(Cow::Borrowed(cards::NAME), at..end, true));
                 }
             }
             _ => {}

@@ -9,11 +9,13 @@
 mod cards;
 mod cookies;
 mod echo;
+mod fields;
 mod json;
 mod mongo;
 mod multipart;
 mod mysql;
 mod names;
+mod needles;
 mod paths;
 mod placeholder;
 mod plain;
@@ -28,13 +30,15 @@ mod xml;
 
 use std::borrow::Cow;
 
-pub use names::{is_secret_header, is_secret_parameter};
+pub use fields::is_secret_header;
+pub use names::is_secret_parameter;
 pub use placeholder::{MARKED, REDACTED, STAND_IN};
 pub(in crate::record) use redis::command;
 pub use wires::{said, wire};
 
 use echo::Repeated;
-use names::{decoded, is_password, passes, tells_who};
+use fields::{passes, tells_who};
+use names::{decoded, is_password};
 use placeholder::{Marks, digits, known};
 use walk::{Form, Replace, Secret};
 
@@ -138,11 +142,13 @@ pub fn path(path: &str) -> Cow<'_, str> {
 /// answers are not what the server said, and which may have a secret left in them.
 pub fn exchanges(exchanges: &mut [Exchange]) -> Vec<String> {
     exchanges.iter_mut().for_each(uncover);
-    let marks = marks(exchanges);
-    tokens::replace(exchanges, &marks);
+    let (marks, mut seen) = marks(exchanges);
+    if tokens::replace(exchanges, &seen, &marks) {
+        seen.fill(Seen { asked: true, answered: true });
+    }
     let (mut replaced, mut left) = (Vec::new(), Vec::new());
-    for exchange in exchanges {
-        let repeated = redact(exchange, &marks);
+    for (exchange, seen) in exchanges.iter_mut().zip(seen) {
+        let repeated = redact(exchange, seen, &marks);
         if repeated.replaced {
             replaced.push(describe(exchange));
         }
@@ -167,32 +173,47 @@ fn listed(calls: &[String], what: &str) -> Option<String> {
 
 /// Takes the secrets out of a call. A second time changes nothing.
 pub fn exchange(exchange: &mut Exchange) {
-    let marks = marks(std::slice::from_ref(exchange));
-    let _ = redact(exchange, &marks);
+    let (marks, seen) = marks(std::slice::from_ref(exchange));
+    let _ = redact(exchange, seen[0], &marks);
 }
 
-/// How the secrets of these calls are told apart.
-fn marks(exchanges: &[Exchange]) -> Marks {
+/// Whether there are secrets in what was asked and answered. What has none, as most of what is long, is not looked at again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Seen {
+    asked: bool,
+    answered: bool,
+}
+
+/// How the secrets of these calls are told apart, and where there are any.
+fn marks(exchanges: &[Exchange]) -> (Marks, Vec<Seen>) {
     let mut all: Vec<(Vec<u8>, bool)> = Vec::new();
+    let mut seen = Vec::with_capacity(exchanges.len());
     for exchange in exchanges {
-        let mut look = |secret: &Secret<'_>| {
-            if secret.form != Form::Setting {
-                all.push((secret.value.to_vec(), secret.guessable));
-            }
-            None
-        };
+        let before = all.len();
         match &exchange.content {
-            Content::Http(http) | Content::Grpc(http) => {
-                in_request(&http.request, &mut look);
-                if let Some(response) = &http.response {
-                    in_response(response, &mut look);
-                }
-            }
-            Content::Wire(protocol, wire) => drop(wires::walk(*protocol, wire, &mut look)),
+            Content::Http(http) | Content::Grpc(http) => in_request(&http.request, &mut kept(&mut all)),
+            Content::Wire(protocol, wire) => drop(wires::walk(*protocol, wire, &mut kept(&mut all))),
             Content::Dns(_) => {}
         }
+        let asked = all.len();
+        if let Content::Http(http) | Content::Grpc(http) = &exchange.content
+            && let Some(response) = &http.response
+        {
+            in_response(response, &mut kept(&mut all));
+        }
+        seen.push(Seen { asked: asked > before, answered: all.len() > asked });
     }
-    Marks::of(all.iter().map(|(secret, guessable)| (secret.as_slice(), *guessable)))
+    (Marks::of(all.iter().map(|(secret, guessable)| (secret.as_slice(), *guessable))), seen)
+}
+
+/// Keeps the secrets that it is shown, and replaces none.
+fn kept(all: &mut Vec<(Vec<u8>, bool)>) -> impl FnMut(&Secret<'_>) -> Option<Vec<u8>> + '_ {
+    |secret| {
+        if secret.form != Form::Setting {
+            all.push((secret.value.to_vec(), secret.guessable));
+        }
+        None
+    }
 }
 
 /// Looks at the secrets of a request.
@@ -226,9 +247,9 @@ fn uncover(exchange: &mut Exchange) {
     }
 }
 
-fn redact(exchange: &mut Exchange, marks: &Marks) -> Repeated {
+fn redact(exchange: &mut Exchange, seen: Seen, marks: &Marks) -> Repeated {
     match &mut exchange.content {
-        Content::Http(http) | Content::Grpc(http) => return self::http(http, marks),
+        Content::Http(http) | Content::Grpc(http) => return self::http(http, seen, marks),
         Content::Dns(_) => {}
         Content::Wire(protocol, said) => {
             wires::replace(*protocol, said, &mut |secret: &Secret<'_>| changed(secret, hidden(secret, marks)));
@@ -238,10 +259,16 @@ fn redact(exchange: &mut Exchange, marks: &Marks) -> Repeated {
     Repeated::default()
 }
 
-fn http(http: &mut Http, marks: &Marks) -> Repeated {
+fn http(http: &mut Http, seen: Seen, marks: &Marks) -> Repeated {
     let mut repeated = Repeated::default();
-    if let Some(response) = &mut http.response {
+    if let Some(response) = &mut http.response
+        && seen.asked
+    {
         repeated = echo::replace(&http.request, response, marks);
+    }
+    if let Some(response) = &mut http.response
+        && seen.answered
+    {
         let given = &mut |secret: &Secret<'_>| changed(secret, given(secret, marks));
         fields(&mut response.headers, given);
         fields(&mut response.trailers, given);
@@ -249,6 +276,9 @@ fn http(http: &mut Http, marks: &Marks) -> Repeated {
             resize(&mut response.headers, response.body.len(), redacted.len());
             response.body = redacted;
         }
+    }
+    if !seen.asked {
+        return repeated;
     }
     let request = &mut http.request;
     let hidden = &mut |secret: &Secret<'_>| changed(secret, hidden(secret, marks));
@@ -300,6 +330,8 @@ fn given(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
 /// What stands for a secret of a request.
 fn hidden(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
     match secret.form {
+        // What stands for the number of a card is known for it wherever it stands.
+        Form::Number if secret.name == cards::NAME => [b"\"", &marks.stand_in(secret.value, true)[..], b"\""].concat(),
         Form::Number => [b"\"", &marks.marked(secret.value, secret.guessable)[..], b"\""].concat(),
         Form::Address | Form::Cookie | Form::Token if known(secret.value) != Some("") => {
             marks.stand_in(secret.value, secret.guessable)

@@ -1,6 +1,6 @@
 //! Secrets in commands of `MongoDB`: texts of documents under such names, and what proves a password in a login.
 
-use super::names::{is_secret_key, is_secret_value};
+use super::names::{is_password, is_secret_key, is_secret_value};
 use super::plain::addresses;
 use super::walk::{Form, Replace, Secret};
 use crate::record::mongo::bson::{self, Element, kind};
@@ -89,6 +89,8 @@ fn text(element: &Element<'_>, name: &str, secret: Option<&str>, replace: Replac
     let value = element.value.get(4..)?.strip_suffix(b"\0").filter(|value| !value.is_empty())?;
     let secret = secret.or_else(|| is_secret_value(name, value).then_some(name));
     let other = match secret {
+        // Passwords are called the same in all databases.
+        Some(name) if is_password(name) => replace(&Secret::password(value, Form::Text)),
         Some(name) => replace(&Secret { name, ..Secret::password(value, Form::Text) }),
         None => addresses(value, replace),
     }?;

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use super::names::{decoded, is_password, is_secret_argument};
-use super::walk::{Edit, Form, Replace, Secret, is_card, lines_or_texts, text_body};
+use super::names::{decoded, is_secret_argument};
+use super::walk::{Edit, Replace, is_card, lines_or_texts, text, text_body};
 use super::{cards, settings};
 
 /// Deepest nesting that is looked into.
@@ -27,9 +27,7 @@ fn within(media_type: &str, bytes: &[u8], replace: Replace<'_>, depth: usize) ->
         let name = name.unwrap_or_default();
         let is_card = is_card(&name, inside);
         if is_card || is_secret_argument(&name, inside) {
-            let guessable = is_card || is_password(&name);
-            let name = if is_card { cards::NAME } else { &name };
-            let secret = Secret { name, value: inside, form: Form::Text, guessable, place: 0 };
+            let secret = text(if is_card { cards::NAME } else { &name }, inside);
             edit.put(value, (!inside.is_empty()).then(|| replace(&secret)).flatten());
         } else if parameter(&disposition, "filename").is_some_and(|file| holds_settings(&file)) {
             edit.put(value, settings::lines(inside, replace));

@@ -1,7 +1,6 @@
 //! What stands in place of a secret.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
@@ -95,11 +94,9 @@ pub(super) fn digits(secret: &[u8]) -> String {
     if let Some(known) = known(secret) {
         return known.to_owned();
     }
-    Sha256::digest(secret).iter().fold(String::new(), |mut digits, byte| {
-        // Nothing fails that writes to memory.
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    })
+    const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
+    let nibbles = Sha256::digest(secret).into_iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    nibbles.map(|nibble| char::from(HEXADECIMAL[usize::from(nibble)])).collect()
 }
 
 /// How many digits a secret has, unless it is like another one.

@@ -36,6 +36,59 @@ const HASH_BYTES: usize = 20;
 /// Fewest bytes of a text that is looked at.
 const SHORTEST_BYTES: usize = 5;
 
+/// What a text may hold, by the bytes that are in it: most texts hold nothing, and are looked at once.
+#[derive(Clone, Copy)]
+struct Marks {
+    bits: u8,
+    digits: usize,
+}
+
+const COLON: u8 = 1;
+const EQUALS: u8 = 2;
+const DASH: u8 = 4;
+/// What JSON, queries, escapes and hashes begin with.
+const OTHER: u8 = 8;
+/// The bit of each byte.
+const BITS: [u8; 256] = {
+    let mut bits = [0; 256];
+    bits[b':' as usize] = COLON;
+    bits[b'=' as usize] = EQUALS;
+    bits[b'-' as usize] = DASH;
+    let others = b"{[(\\$";
+    let mut at = 0;
+    while at < others.len() {
+        bits[others[at] as usize] = OTHER;
+        at += 1;
+    }
+    bits
+};
+
+impl Marks {
+    fn of(bytes: &[u8]) -> Self {
+        let mut marks = Self { bits: 0, digits: 0 };
+        for byte in bytes {
+            marks.bits |= BITS[usize::from(*byte)];
+            marks.digits += usize::from(byte.is_ascii_digit());
+        }
+        marks
+    }
+
+    fn has(self, bits: u8) -> bool {
+        self.bits & bits != 0
+    }
+
+    /// Of what stands for the number of a card there are fewer digits, and a dash.
+    fn may_be_card(self) -> bool {
+        self.digits >= cards::DIGITS[0] || self.has(DASH)
+    }
+}
+
+/// Whether a text may hold a secret, or JSON in which there is one.
+pub(super) fn may_hold(text: &[u8]) -> bool {
+    let marks = Marks::of(text);
+    text.len() >= SHORTEST_BYTES && (marks.has(COLON | EQUALS | OTHER) || marks.may_be_card())
+}
+
 /// Passwords in addresses: `scheme://user:password@host` (RFC 3986, 3.2.1), `host=h password=p` as databases have it; and numbers
 /// of cards beside other text.
 pub(super) fn addresses(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
@@ -46,17 +99,13 @@ pub(super) fn addresses(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
         return replace(&Secret::password(bytes, Form::Address));
     }
     let mut edit = Edit::new(bytes);
-    let (mut has_colon, mut has_equals, mut digits) = (false, false, 0);
-    for byte in bytes {
-        has_colon |= *byte == b':';
-        has_equals |= *byte == b'=';
-        digits += usize::from(byte.is_ascii_digit());
-    }
-    let mut found = if has_colon { users(bytes) } else { Vec::new() };
-    if has_equals {
+    let marks = Marks::of(bytes);
+    let mut found = if marks.has(COLON) { users(bytes) } else { Vec::new() };
+    if marks.has(EQUALS) {
         found.extend(pairs(bytes));
     }
-    if digits >= cards::DIGITS[0] {
+    // What stands for the number of a card has a dash in it, and fewer digits.
+    if marks.may_be_card() {
         found.extend(cards::places(bytes));
     }
     found.sort_by_key(|at| at.start);

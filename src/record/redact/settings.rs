@@ -59,7 +59,7 @@ pub(super) fn environment(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>>
         let name = memchr::memchr(b'=', text).map(|at| text[..at].trim_ascii());
         let name = name.map(|name| name.strip_prefix(b"export ").unwrap_or(name));
         let is_setting = name.is_some_and(|name| !name.is_empty() && name.iter().all(is_name));
-        let pair = pair(text).filter(|_| is_setting);
+        let pair = if is_setting { pair(text) } else { None };
         let value = pair.as_ref().map(|(_, value)| start + value.start..start + value.end);
         match pair.zip(value) {
             Some(((name, _), value)) if is_secret_value(&name, &bytes[value.clone()]) => {

@@ -129,7 +129,8 @@ fn within(text: &[u8], protocol: Protocol, replace: Replace<'_>, depth: usize) -
         let Token::Text { inside, start } = token else { continue };
         let value = &text[inside.clone()];
         let other = if let Some(name) = found.get(&at).copied().or_else(|| known(value)) {
-            replace(&Secret { name, ..Secret::password(value, Form::Text) })
+            let form = if name == cards::NAME { Form::Address } else { Form::Text };
+            replace(&Secret { name, ..Secret::password(value, form) })
         } else {
             // A text may say how another database is reached.
             let body = (text[*start] == b'$' && depth < MAX_DEPTH)
@@ -149,7 +150,8 @@ fn within(text: &[u8], protocol: Protocol, replace: Replace<'_>, depth: usize) -
 
 /// What a text is called that is known for what it is, wherever it stands.
 fn known(text: &[u8]) -> Option<&'static str> {
-    (cards::is_number(text) || text.starts_with(MARKED.as_bytes())).then_some("secret")
+    let is_marked = || text.starts_with(MARKED.as_bytes()).then_some("secret");
+    if cards::is_number(text) { Some(cards::NAME) } else { is_marked() }
 }
 
 /// The places of the values that are secrets, with what they are called.
@@ -178,7 +180,7 @@ fn secrets(sql: &Sql<'_>, tokens: &[Token]) -> HashMap<usize, &'static str> {
         } else if tokens.get(at + 1) == Some(&Token::Mark(b'('))
             && let Some((_, secret)) = FUNCTIONS.iter().find(|(function, _)| is(function))
         {
-            sql.given(tokens, at + 1, secret, &mut found);
+            given(tokens, at + 1, secret, &mut found);
         }
     }
     found
@@ -350,22 +352,22 @@ impl Sql<'_> {
             "from" | "where" | "union" | "on" | "returning" | "limit" | "group" | "order" | "having"
         )
     }
+}
 
-    /// The values of a function at these places, which stand behind the bracket that opens here.
-    fn given(&self, tokens: &[Token], open: usize, secret: &[usize], found: &mut HashMap<usize, &'static str>) {
-        let (mut depth, mut place) = (0_usize, 0);
-        for (at, token) in tokens.iter().enumerate().skip(open) {
-            match token {
-                Token::Mark(b'(') => depth += 1,
-                Token::Mark(b')') if depth <= 1 => break,
-                Token::Mark(b')') => depth -= 1,
-                Token::Mark(b',') if depth == 1 => place += 1,
-                Token::Mark(b';') => break,
-                _ if token.is_value() && depth == 1 && secret.contains(&place) => {
-                    found.insert(at, "password");
-                }
-                _ => {}
+/// The values of a function at these places, which stand behind the bracket that opens here.
+fn given(tokens: &[Token], open: usize, secret: &[usize], found: &mut HashMap<usize, &'static str>) {
+    let (mut depth, mut place) = (0_usize, 0);
+    for (at, token) in tokens.iter().enumerate().skip(open) {
+        match token {
+            Token::Mark(b'(') => depth += 1,
+            Token::Mark(b')') if depth <= 1 => break,
+            Token::Mark(b')') => depth -= 1,
+            Token::Mark(b',') if depth == 1 => place += 1,
+            Token::Mark(b';') => break,
+            _ if token.is_value() && depth == 1 && secret.contains(&place) => {
+                found.insert(at, "password");
             }
+            _ => {}
         }
     }
 }

@@ -1,4 +1,6 @@
 mod cookies;
+mod corpus;
+mod databases;
 mod forms;
 mod laws;
 mod names;

@@ -1,50 +1,65 @@
 //! Tokens that a program is given by one call and shows in others: they are replaced everywhere by the same text, so what
 //! the program does with them in a replay is what it did in the recording.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::SystemTime;
 
-use memchr::memmem::{self, Finder};
+use memchr::memmem;
 
-use super::echo::{self, is_telling};
+use super::echo::{is_telling, stands_alone};
 use super::names::decoded;
+use super::needles::Needles;
 use super::placeholder::Marks;
-use super::resize;
 use super::walk::{Edit, Form, Secret, encoded};
+use super::{Seen, resize};
 use crate::limits::{MAX_TOKENS_FOLLOWED, MIN_TOKEN_BYTES};
 use crate::record::exchange::{Content, Exchange, HttpResponse, Side};
 
 /// A way in which a token is written.
+#[derive(Debug)]
 struct Spelling {
-    finder: Finder<'static>,
     other: Vec<u8>,
+    /// The token that it is of.
+    token: usize,
     /// Whether it is replaced only where it stands by itself.
     alone: bool,
 }
 
-impl Spelling {
-    fn replaced(&self, bytes: &[u8]) -> Option<Vec<u8>> {
-        let token = self.finder.needle();
-        if self.alone {
-            return echo::replaced(bytes, token, &self.other);
+fn spellings(tokens: &[Vec<u8>], marks: &Marks) -> Needles<Spelling> {
+    let mut found = Needles::new();
+    for (token, spelt) in tokens.iter().enumerate() {
+        let other = marks.stand_in(spelt, false);
+        // What stands for one already is none.
+        for written in ways(spelt).into_iter().filter(|_| other != *spelt) {
+            let alone = written.len() < MIN_TOKEN_BYTES;
+            found.add(written, Spelling { other: other.clone(), token, alone });
         }
-        let mut edit = Edit::new(bytes);
-        for at in self.finder.find_iter(bytes) {
-            edit.put(at..at + token.len(), Some(self.other.clone()));
-        }
-        edit.end()
     }
-
-    fn keeps_length(&self) -> bool {
-        self.other.len() == self.finder.needle().len()
-    }
+    found
 }
 
-/// Replaces what answers gave, wherever it stands. What the program has said before it was given to it is no such token: it knows
-/// that from elsewhere, and will in a replay.
-pub(super) fn replace(exchanges: &mut [Exchange], marks: &Marks) {
+fn find<'a>(spellings: &'a Needles<Spelling>, bytes: &[u8], tell: &mut dyn FnMut(Range<usize>, &'a Spelling)) {
+    spellings.find(bytes, |at, spelling| !spelling.alone || stands_alone(bytes, at), tell);
+}
+
+/// The same with stand-ins; those of another length only where lengths may change.
+fn replaced(spellings: &Needles<Spelling>, bytes: &[u8], any_length: bool) -> Option<Vec<u8>> {
+    let mut edit = Edit::new(bytes);
+    find(spellings, bytes, &mut |at, spelling| {
+        if any_length || spelling.other.len() == at.len() {
+            edit.put(at, Some(spelling.other.clone()));
+        }
+    });
+    edit.end()
+}
+
+/// Replaces what answers gave, wherever it stands; whether there was any. What the program has said before it was given to it is no
+/// such token: it knows that from elsewhere, and will in a replay.
+pub(super) fn replace(exchanges: &mut [Exchange], seen: &[Seen], marks: &Marks) -> bool {
     let mut tokens: BTreeMap<Vec<u8>, SystemTime> = BTreeMap::new();
-    for exchange in &*exchanges {
+    for (exchange, _) in exchanges.iter().zip(seen).filter(|(_, seen)| seen.answered) {
         if let Content::Http(http) = &exchange.content
             && let Some(response) = &http.response
         {
@@ -54,27 +69,29 @@ pub(super) fn replace(exchanges: &mut [Exchange], marks: &Marks) {
             });
         }
     }
-    // A token may be a part of another one.
     let mut tokens: Vec<(Vec<u8>, SystemTime)> = tokens.into_iter().collect();
-    tokens.sort_by_key(|(token, _)| std::cmp::Reverse(token.len()));
+    tokens.sort_by_key(|(token, _)| Reverse(token.len()));
     tokens.truncate(MAX_TOKENS_FOLLOWED);
-    for (token, asked) in &tokens {
-        let other = marks.stand_in(token, false);
-        let finder = Finder::new(token);
-        let mut before = exchanges.iter().filter(|exchange| exchange.sent_at <= *asked);
-        if other == *token || before.any(|exchange| says(exchange, &finder)) {
-            continue;
-        }
-        for spelling in spellings(token, &other) {
-            for exchange in &mut *exchanges {
-                everywhere(exchange, &spelling);
-            }
-        }
+    let (tokens, asked): (Vec<Vec<u8>>, Vec<SystemTime>) = tokens.into_iter().unzip();
+    let mut spellings = spellings(&tokens, marks);
+    let mut known = vec![false; tokens.len()];
+    for exchange in &*exchanges {
+        said(exchange, &mut |bytes| {
+            find(&spellings, bytes, &mut |_, spelling| {
+                known[spelling.token] |= exchange.sent_at <= asked[spelling.token];
+            });
+        });
     }
+    spellings.retain(|spelling| !known[spelling.token]);
+    if spellings.is_empty() {
+        return false;
+    }
+    exchanges.iter_mut().for_each(|exchange| everywhere(exchange, &spellings));
+    true
 }
 
 /// How a token may be written: as it was given, and with and without percent-encoding, which its stand-in needs nowhere.
-fn spellings(token: &[u8], other: &[u8]) -> Vec<Spelling> {
+fn ways(token: &[u8]) -> Vec<Vec<u8>> {
     let decoded = decoded(&String::from_utf8_lossy(token)).into_owned().into_bytes();
     let encoded = encoded(&decoded);
     let mut all = vec![token.to_vec()];
@@ -83,26 +100,24 @@ fn spellings(token: &[u8], other: &[u8]) -> Vec<Spelling> {
             all.push(written);
         }
     }
-    let spelling = |written: Vec<u8>| Spelling {
-        alone: written.len() < MIN_TOKEN_BYTES,
-        finder: Finder::new(&written).into_owned(),
-        other: other.to_vec(),
-    };
-    all.into_iter().map(spelling).collect()
+    all
 }
 
-/// Whether the program said this in a call.
-fn says(exchange: &Exchange, finder: &Finder<'_>) -> bool {
-    let has = |bytes: &[u8]| finder.find(bytes).is_some();
+/// Shows what the program said in a call.
+fn said(exchange: &Exchange, tell: &mut dyn FnMut(&[u8])) {
     match &exchange.content {
         Content::Http(http) | Content::Grpc(http) => {
             let request = &http.request;
-            let in_fields = request.headers.iter().any(|(_, value)| has(value));
-            in_fields || has(request.path.as_bytes()) || has(&request.body)
+            request.headers.iter().for_each(|(_, value)| tell(value));
+            tell(request.path.as_bytes());
+            tell(&request.body);
         }
-        Content::Dns(_) => false,
+        Content::Dns(_) => {}
         Content::Wire(_, wire) => {
-            wire.messages.iter().any(|message| message.from == Side::Client && has(&message.bytes))
+            wire.messages
+                .iter()
+                .filter(|message| message.from == Side::Client)
+                .for_each(|message| tell(&message.bytes));
         }
     }
 }
@@ -125,17 +140,15 @@ fn given(response: &HttpResponse, tell: &mut dyn FnMut(&[u8])) {
     });
 }
 
-/// Puts the stand-in of a token in every text of a call that it may stand in. Where lengths are told beside it, they stay.
-fn everywhere(exchange: &mut Exchange, spelling: &Spelling) {
+/// Puts the stand-ins of tokens in every text of a call that they may stand in. Where lengths are told beside it, they stay.
+fn everywhere(exchange: &mut Exchange, spellings: &Needles<Spelling>) {
     let change = |bytes: &mut Vec<u8>| {
-        if let Some(other) = spelling.replaced(bytes) {
+        if let Some(other) = replaced(spellings, bytes, true) {
             *bytes = other;
         }
     };
     let body = |headers: &mut [(String, Vec<u8>)], body: &mut Vec<u8>, is_text: bool| {
-        if (spelling.keeps_length() || is_text && std::str::from_utf8(body).is_ok())
-            && let Some(other) = spelling.replaced(body)
-        {
+        if let Some(other) = replaced(spellings, body, is_text && std::str::from_utf8(body).is_ok()) {
             resize(headers, body.len(), other.len());
             *body = other;
         }
@@ -148,7 +161,7 @@ fn everywhere(exchange: &mut Exchange, spelling: &Spelling) {
                 !has("grpc") && !has("protobuf")
             };
             let request = &mut http.request;
-            if let Some(other) = spelling.replaced(request.path.as_bytes()) {
+            if let Some(other) = replaced(spellings, request.path.as_bytes(), true) {
                 request.path = String::from_utf8_lossy(&other).into_owned();
             }
             request.headers.iter_mut().for_each(|(_, value)| change(value));
@@ -160,9 +173,13 @@ fn everywhere(exchange: &mut Exchange, spelling: &Spelling) {
                 body(&mut response.headers, &mut response.body, text);
             }
         }
-        Content::Wire(_, wire) if spelling.keeps_length() => {
-            wire.messages.iter_mut().for_each(|message| change(&mut message.bytes));
+        Content::Wire(_, wire) => {
+            for message in &mut wire.messages {
+                if let Some(other) = replaced(spellings, &message.bytes, false) {
+                    message.bytes = other;
+                }
+            }
         }
-        Content::Wire(..) | Content::Dns(_) => {}
+        Content::Dns(_) => {}
     }
 }

@@ -3,7 +3,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
-use super::names::{callers, decoded, is_description, is_password, is_secret_argument, is_secret_header};
+use super::fields::{callers, is_secret_header};
+use super::names::{decoded, is_description, is_password, is_secret_argument};
 use super::placeholder::MARKED;
 use super::plain::addresses;
 use super::{blank, cards, cookies, json, multipart, paths, settings, shapes, xml};
@@ -256,8 +257,11 @@ fn links(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     edit.end()
 }
 
-fn text<'a>(name: &'a str, value: &'a [u8]) -> Secret<'a> {
-    Secret { name, value, form: Form::Text, guessable: is_password(name) || name == cards::NAME, place: 0 }
+/// A secret of this name.
+pub(super) fn text<'a>(name: &'a str, value: &'a [u8]) -> Secret<'a> {
+    let is_card = name == cards::NAME;
+    let form = if is_card { Form::Address } else { Form::Text };
+    Secret { name, value, form, guessable: is_card || is_password(name), place: 0 }
 }
 
 /// A body, whatever it is.
@@ -312,7 +316,8 @@ pub(super) fn text_body(headers: &[(String, Vec<u8>)], body: &[u8], replace: Rep
         return parameters(body, replace);
     }
     let media_type = kind.split(';').next().unwrap_or_default().trim();
-    if !looks_so && (is_vague || media_type == "application/octet-stream") {
+    let is_file = media_type == "application/octet-stream";
+    if !looks_so && (is_vague || is_file && std::str::from_utf8(body).is_ok()) {
         return lines_or_texts(body, replace);
     }
     if kind.starts_with("multipart/") {
@@ -346,14 +351,15 @@ fn texts(bytes: &[u8], replace: Replace<'_>, outermost: bool) -> Option<Vec<u8>>
         let other = if value.is_empty() {
             None
         } else if !found.key.is_empty() {
-            let form = if found.is_number { Form::Number } else { Form::Text };
-            replace(&Secret { form, place: found.place, ..text(&found.key, value) })
+            let secret = text(&found.key, value);
+            let form = if found.is_number { Form::Number } else { secret.form };
+            replace(&Secret { form, place: found.place(), ..secret })
         } else if outermost {
             let inner = json::unescaped(value);
-            let inner = within(inner.as_bytes(), &mut beneath(found.place, replace));
+            let inner = within(inner.as_bytes(), &mut beneath(found.place(), replace));
             inner.map(|inner| json::escaped(&String::from_utf8_lossy(&inner)))
         } else {
-            addresses(value, &mut beneath(found.place, replace))
+            addresses(value, &mut beneath(found.place(), replace))
         };
         edit.put(found.at, other);
     }
@@ -415,7 +421,7 @@ fn parameters(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
 
 /// Whether a parameter is the number of a card; `+` is a space there.
 pub(super) fn is_card(name: &str, value: &[u8]) -> bool {
-    value.first().is_some_and(u8::is_ascii_digit)
+    value.first().is_some_and(|first| first.is_ascii_digit() || *first == b'r')
         && cards::is_number(decoded(&String::from_utf8_lossy(value).replace('+', " ")).as_bytes())
         && !is_description(&decoded(name))
 }

@@ -57,7 +57,6 @@ fn what_is_inserted_into_columns_without_names() {
             "INSERT INTO users VALUES ('0f8fad5b-d9cb-469f-a165-70867728950e', '192.168.0.1:80', 'Main St. 5', '12:30:01', 'a.png')",
             vec![],
         ),
-        ("INSERT INTO t VALUES ('4242424242424242', '4242424242424241')", vec!["4242424242424242"]),
     ];
     for (text, secrets) in cases {
         let left = wired(Protocol::Postgres, query(text)).escape_ascii().to_string();
@@ -66,6 +65,9 @@ fn what_is_inserted_into_columns_without_names() {
         });
         assert_eq!(left, query(&expected).escape_ascii().to_string());
     }
+    let card = "INSERT INTO t VALUES ('4242424242424242', '4242424242424241')";
+    let left = card.replace("4242424242424242", "redacted-477b---");
+    assert_eq!(wired(Protocol::Postgres, query(card)), query(&left));
     let hash = "$2b$12$LQv3c1yqBWVHxkd0LHAkCOYz6TtxMQJqhN8/LewdBPj4J/HS.i7qa";
     let left =
         String::from_utf8(wired(Protocol::Postgres, query(&format!("INSERT INTO t VALUES ('{hash}')")))).unwrap();
