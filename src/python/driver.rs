@@ -5,7 +5,7 @@ use std::fmt;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -104,7 +104,10 @@ impl Driver {
 
     /// Has one started that is for whoever takes it ([`Driver::adopted`]), and does not wait for it.
     pub fn begin(launcher: &Launcher, interpreter: &Interpreter<'_>, running: &Running) -> Result<Self, PythonError> {
-        let resident = Resident::spawn(launcher, &interpreter.program(&interpreter.argv(&["spare"])), running)?;
+        // It compares that with what files say of their last change.
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos().to_string();
+        let argv = interpreter.argv(&[&now, "spare"]);
+        let resident = Resident::spawn(launcher, &interpreter.program(&argv), running)?;
         Self::around(resident, interpreter)
     }
 

@@ -15,7 +15,7 @@ use super::kept::Log;
 use super::model::{CheckStatus, Checker, CheckerInfo, Diagnostic, Diagnostics, Scope, Severity};
 use super::plan::quoted;
 use super::reports::{self, Sources};
-use super::silenced::{Source, mypy_config, mypy_exclude, silenced};
+use super::silenced::{Source, mypy_config, mypy_exclude, pyright_config, silenced};
 use super::verdict::{self, Ending};
 use crate::cancel::Bound;
 use crate::exec::{Denied, Exit, Outcome, Stage};
@@ -104,6 +104,9 @@ pub fn check(
     }
     let listed = match checker {
         Checker::CargoCheck if !targets.is_empty() => sources_of_cargo(ground, &project, &outcome.stdout.bytes, bound),
+        Checker::GoVet if targets.iter().any(|target| !target.is_dir) && !outcome.timed_out => {
+            sources_of_go(ground, &project, &targets, request.timeout.saturating_sub(took))?
+        }
         _ => listed,
     };
     let mut notes = notes;
@@ -139,6 +142,22 @@ fn sources_of_cargo(
     (!files.is_empty()).then_some(files)
 }
 
+/// The files that `go vet` looks at in the packages of what was named: a build constraint leaves out others without a word.
+/// None if that cannot be known.
+fn sources_of_go(
+    ground: &Ground<'_>,
+    project: &Checked<Read>,
+    targets: &[Target],
+    timeout: Duration,
+) -> Result<Option<BTreeSet<String>>, TestrunError> {
+    let plan = check_plan::go_files(project.shown(), targets);
+    let line: Vec<String> = plan.iter().map(|word| quoted(word)).collect();
+    let outcome = ground.shell(project, &format!("exec env {}", line.join(" ")), timeout, &mut |_, _| {})?;
+    let text = outcome.stdout.text();
+    let files: BTreeSet<String> = text.lines().filter(|line| line.starts_with('/')).map(str::to_owned).collect();
+    Ok((!files.is_empty() && !outcome.stdout.truncated).then_some(files))
+}
+
 /// Files that were named of which the checker tells no errors, because they or its configuration say so; `notes` say why.
 /// Of those that a glob matched only the notes tell.
 fn silenced_of(ground: &Ground<'_>, facts: &Facts<'_>, notes: &mut Vec<String>) -> Vec<String> {
@@ -148,6 +167,7 @@ fn silenced_of(ground: &Ground<'_>, facts: &Facts<'_>, notes: &mut Vec<String>) 
     let config = match facts.checker {
         Checker::Tsc => text("tsconfig.json").map(|text| ("tsconfig.json", text)),
         Checker::Mypy => mypy_config(text),
+        Checker::Pyright => pyright_config(text),
         _ => None,
     };
     let (name, config) = config.unwrap_or_default();
@@ -314,6 +334,7 @@ fn not_checked(facts: &Facts<'_>, listed: &BTreeSet<String>) -> Vec<String> {
         match facts.checker {
             // A build script's sources are named elsewhere.
             Checker::CargoCheck => !target.is_dir && extension == "rs" && !target.path.ends_with("build.rs"),
+            Checker::GoVet => !target.is_dir && extension == "go",
             _ => !target.is_matched || TYPED.contains(&extension),
         }
     };

@@ -143,6 +143,16 @@ fn packages(dir: &Path, targets: &[Target]) -> Vec<String> {
     if packages.is_empty() { vec!["./...".to_owned()] } else { packages }
 }
 
+/// The command that names the source files of the packages of `targets` that the compiler takes, one a line, absolute.
+pub fn go_files(dir: &Path, targets: &[Target]) -> Vec<String> {
+    // Those that cannot be parsed are among them: https://pkg.go.dev/cmd/go#hdr-List_packages_or_modules
+    let lists = ["GoFiles", "CgoFiles", "TestGoFiles", "XTestGoFiles"];
+    let format =
+        lists.map(|list| format!("{{{{range .{list}}}}}{{{{$.Dir}}}}/{{{{.}}}}{{{{\"\\n\"}}}}{{{{end}}}}")).concat();
+    let words = ["go", "list", "-e", "-f", &format].map(str::to_owned);
+    words.into_iter().chain(packages(dir, targets)).collect()
+}
+
 /// Whether a `tsconfig.json` refers to other projects.
 fn has_references(tsconfig: &str) -> bool {
     let config: Value = serde_json::from_str(&without_comments(tsconfig)).unwrap_or_default();

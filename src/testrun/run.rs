@@ -284,7 +284,8 @@ fn told(
     if chosen.runner == TestRunner::Vitest {
         notes.extend(beside(which, &parsed, &root));
     }
-    if !parsed.own_harness.is_empty() {
+    let has_own_harness = !parsed.own_harness.is_empty();
+    if has_own_harness {
         let what = match chosen.runner {
             TestRunner::Nextest => "NOT run by cargo-nextest (`runner: \"cargo\"` does)",
             _ => "NOT counted",
@@ -304,7 +305,7 @@ fn told(
         ground.kept.remember(root.as_ref(), chosen.runner, failed);
     }
     report.log_uri = Some(log.uri.clone());
-    if let Some(hint) = hint(&report, request, which) {
+    if let Some(hint) = hint(&report, request, which, has_own_harness) {
         report.hint = Some(hint);
     }
     Ran { report, notes, denied: outcome.denied.clone(), log: Some(log) }
@@ -348,7 +349,7 @@ fn is_absent(runner: TestRunner, parsed: &Parsed, outcome: &Outcome) -> bool {
 }
 
 /// The next step, where the report alone does not tell it.
-fn hint(report: &TestReport, request: &Request<'_>, which: &Which) -> Option<String> {
+fn hint(report: &TestReport, request: &Request<'_>, which: &Which, has_own_harness: bool) -> Option<String> {
     let seconds = request.timeout.as_secs();
     Some(match report.status {
         TestStatus::MissingTool => match report.runner.name {
@@ -366,6 +367,15 @@ fn hint(report: &TestReport, request: &Request<'_>, which: &Which) -> Option<Str
             format!(
                 "ended after {seconds} s: look for an endless loop in what is unfinished, or give a longer `timeout`"
             )
+        }
+        TestStatus::NoTests if matches!(which, Which::Targets(_)) && !report.left_out.is_empty() => {
+            "the project's own configuration leaves out what was named, as `leftOut` says: change that, or name something else"
+                .to_owned()
+        }
+        TestStatus::ConfigError if report.runner.name == TestRunner::Nextest && has_own_harness => {
+            "a test program with a harness of its own (`harness = false`) may not list its tests as cargo-nextest asks it to; \
+             `runner: \"cargo\"` runs it"
+                .to_owned()
         }
         TestStatus::NoTests if request.filter.is_none() && matches!(which, Which::Targets(_)) => {
             "the runner takes none of `testFiles` for files of tests".to_owned()

@@ -3,10 +3,14 @@
 //! Sources: <https://www.typescriptlang.org/tsconfig/#checkJs>, <https://mypy.readthedocs.io/en/stable/inline_config.html>,
 //! <https://mypy.readthedocs.io/en/stable/config_file.html>, <https://microsoft.github.io/pyright/#/comments>.
 
+mod pyright;
+
 use serde_json::Value;
 
 use super::check_plan::without_comments;
 use super::model::Checker;
+
+pub use pyright::config as pyright_config;
 
 /// Where mypy looks for its configuration, in this order; the first that says something to mypy is the one.
 pub const MYPY_FILES: [&str; 4] = ["mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"];
@@ -23,14 +27,14 @@ pub struct Source<'a> {
 }
 
 /// What has `checker` tell no errors of a file, in words that go on from "it is not checked:"; `None` if nothing does.
-/// `config` is the text of the checker's configuration: `tsconfig.json`, or what [`mypy_config`] found.
+/// `config` is the text of the checker's configuration: `tsconfig.json`, or what [`mypy_config`] or [`pyright_config`] found.
 pub fn silenced(checker: Checker, source: Source<'_>, config: &str) -> Option<String> {
     match checker {
         Checker::Tsc => of_tsc(source, config),
         Checker::Mypy => mypy_comment(source.text).or_else(|| top_ignore(source.text)).or_else(|| {
             Some(format!("`ignore_errors` of its section {} in mypy's configuration", section(source, config)?))
         }),
-        Checker::Pyright => top_ignore(source.text),
+        Checker::Pyright => top_ignore(source.text).or_else(|| pyright::left_out(source.path, config)),
         Checker::CargoCheck | Checker::GoVet => None,
     }
 }

@@ -51,7 +51,9 @@ pub fn of_tests(runner: TestRunner, parsed: &Parsed, missed: usize, ending: Endi
     if reports_first && !parsed.begun && ending.exit_code == Some(0) {
         return TestStatus::Crashed;
     }
-    let is_open = !parsed.unfinished.is_empty() || !parsed.silent.is_empty();
+    // One that fails says so by its exit.
+    let is_cut_short = parsed.is_cut_short && ending.exit_code == Some(0);
+    let is_open = !parsed.unfinished.is_empty() || !parsed.silent.is_empty() || is_cut_short;
     if !failed && !faults && (is_open || summary.ran() > 0 && summary.not_run > 0) {
         // Somebody ended it in the middle and said that all is well, as `pytest.exit` can.
         return TestStatus::Crashed;
@@ -168,6 +170,13 @@ pub fn test_report(
     let is_silent = !parsed.silent.is_empty();
     report.unfinished.extend(parsed.silent);
     report.hint = hint(&report, parsed.deselected, is_silent);
+    if status == TestStatus::Crashed && parsed.is_cut_short && ending.exit_code == Some(0) {
+        report.hint.get_or_insert_with(|| {
+            "every test passed, and then something ended the process with success before the runner was through: look for an \
+             exit in a global tear-down"
+                .to_owned()
+        });
+    }
     let explained = !report.run_errors.is_empty() || !report.file_errors.is_empty() || !report.failures.is_empty();
     let needs_words = match status {
         TestStatus::Passed | TestStatus::Incomplete | TestStatus::MissingTool | TestStatus::NoTests => false,

@@ -6,6 +6,7 @@ mod endings;
 mod hostile;
 mod load;
 mod sessions;
+mod spare;
 mod tools;
 
 use serde_json::{Value, json};

@@ -1,5 +1,7 @@
 
 
+# Longest tick of a kernel's clock, twice.
+LATE_NS = 20_000_000
 # Where the managers of versions that stand in the place of `python3` look which one is meant.
 VERSION_FILES = (".python-version", ".tool-versions", "mise.toml", ".mise.toml", "mise.local.toml")
 
@@ -10,7 +12,7 @@ def version_of(path):
         status = os.stat(path)
     except OSError:
         return None
-    return status.st_dev, status.st_ino, status.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns
 
 
 def interpreter_in_path():
@@ -26,7 +28,7 @@ class Footing:
     """What the start of this interpreter stood on, as far as a look at files tells it: one that starts later is the same as
     long as this is."""
 
-    def __init__(self):
+    def __init__(self, begun_ns):
         site = sys.modules.get("site")
         # Packages of the user may come to be there later, as those of the system.
         self.places = [place for place in [*sys.path, getattr(site, "USER_SITE", None), sys.prefix] if place]
@@ -43,6 +45,8 @@ class Footing:
                     break
                 here = os.path.dirname(here)
         self.state = self.look()
+        # What has changed since the start began need not be what it stands on. The kernel's stamps are some milliseconds late.
+        self.is_sound = all(version is None or version[3] < begun_ns - LATE_NS for version in self.state)
 
     def look(self):
         found = [version_of(place) for place in self.places + self.files]
@@ -51,15 +55,15 @@ class Footing:
                 names = sorted(name for name in os.listdir(place) if name.endswith(".pth"))
             except OSError:
                 continue
-            found += [(name, version_of(os.path.join(place, name))) for name in names]
+            found += [version_of(os.path.join(place, name)) for name in names]
         return found
 
     def holds_in(self, is_same_directory):
-        return (self.is_direct or is_same_directory) and self.look() == self.state
+        return self.is_sound and (self.is_direct or is_same_directory) and self.look() == self.state
 
 
 # Only one that waits for a session has it.
-FOOTING = Footing() if sys.argv[2:] == ["spare"] else None
+FOOTING = Footing(int(sys.argv[2])) if sys.argv[3:] == ["spare"] else None
 
 
 def adopt(session, directory, device, inode):

@@ -7,7 +7,8 @@
 //   {"ev":"case","file","test"}               it has ended (only jest-circus says so)
 //   {"ev":"file","file","tests",...}          the file has ended, with all of its tests
 //   {"ev":"left_out","options"}               what the project's configuration leaves out
-//   {"ev":"end","success","files","errors"}   the run has ended; errors belong to no file
+//   {"ev":"end","success","files","errors","goes_on"}   the tests have ended; errors belong to no file
+//   {"ev":"over"}                             Jest itself is through, its tear-down too; comes only if it goes on
 const fs = require('fs')
 
 const MAX_TEXT = 16384
@@ -118,12 +119,16 @@ module.exports = class {
     const options = this.leftOut(contexts)
     if (options.length) this.write({ ev: 'left_out', options })
     const error = results.runExecError
+    // The process ends by itself then, unless the project says otherwise; what ends it before hides what was left to do.
+    const goesOn = !this.config?.forceExit
+    if (goesOn) process.once('beforeExit', () => this.write({ ev: 'over' }))
     this.write({
       ev: 'end',
       // `success` itself is set later.
       success: results.numFailedTests === 0 && results.numRuntimeErrorTestSuites === 0 && !results.wasInterrupted,
       files: results.numTotalTestSuites,
       errors: error ? [shown(error.message) ?? 'undefined'] : [],
+      goes_on: goesOn || undefined,
     })
   }
 

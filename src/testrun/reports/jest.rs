@@ -35,6 +35,8 @@ struct Event {
     #[serde(default)]
     errors: Vec<String>,
     #[serde(default)]
+    goes_on: bool,
+    #[serde(default)]
     options: Vec<String>,
 }
 
@@ -119,11 +121,13 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
             "end" => {
                 collector.parsed.ended = true;
                 collector.parsed.passed = Some(event.success);
+                collector.parsed.is_cut_short = event.goes_on;
                 planned = event.files;
                 for message in &event.errors {
                     collector.run_error(None, message, Vec::new());
                 }
             }
+            "over" => collector.parsed.is_cut_short = false,
             _ => {}
         }
     }

@@ -84,6 +84,8 @@ pub struct Parsed {
     pub begun: bool,
     /// Whether the report has its end.
     pub ended: bool,
+    /// Whether the runner's process ended after that and before the runner was through, if it says so much.
+    pub is_cut_short: bool,
     /// What the runner itself says of the whole: whether it passed.
     pub passed: Option<bool>,
     /// Whether something could not be built.
