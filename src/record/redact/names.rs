@@ -221,9 +221,12 @@ pub(super) fn is_secret_below(outer: &str, name: &str, value: &[u8]) -> bool {
         || (is_id && plain(outer).is_some_and(|outer| outer.is("session")) && Doubt::Session.is_secret(value))
 }
 
-/// Whether a number under a key that holds secrets is one. Of tokens and sessions there are numbers, and of tests that pass.
+/// Whether a number under a key that holds secrets is one. Tokens and sessions have numbers, there are tests that pass, and widths.
 pub(super) fn is_secret_number(key: &str) -> bool {
-    plain(key).is_some_and(|key| !key.joined.contains("token") && !key.joined.contains("session") && !key.is("pass"))
+    plain(key).is_some_and(|key| {
+        let is_count = ["token", "session"].iter().any(|word| key.joined.contains(word));
+        !is_count && !key.is("pass") && !key.is("pw")
+    })
 }
 
 /// Whether a key in a mapping that is secret says something of the secret.

@@ -14,6 +14,7 @@ pub const MARKED: &str = "[redacted ";
 /// What a token begins with that a program was given, and may give back: the digits follow, and then so many `-` that it is
 /// as long as the token was. It can stand wherever a token can (RFC 6750, 2.1), and no length changes around it.
 pub const STAND_IN: &str = "redacted-";
+const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
 /// Fewest digits (hexadecimal, so 16 bits).
 const FEWEST_DIGITS: usize = 4;
 /// Most digits: 128 bits tell any two apart.
@@ -95,7 +96,6 @@ pub(super) fn digits(secret: &[u8]) -> String {
     if let Some(known) = known(secret) {
         return known.to_owned();
     }
-    const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
     let nibbles = Sha256::digest(secret).into_iter().flat_map(|byte| [byte >> 4, byte & 15]);
     nibbles.map(|nibble| char::from(HEXADECIMAL[usize::from(nibble)])).collect()
 }

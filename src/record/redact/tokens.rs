@@ -86,7 +86,9 @@ pub(super) fn replace(exchanges: &mut [Exchange], seen: &[Seen], marks: &Marks) 
     if spellings.is_empty() {
         return false;
     }
-    exchanges.iter_mut().for_each(|exchange| everywhere(exchange, &spellings));
+    for exchange in exchanges {
+        everywhere(exchange, &spellings);
+    }
     true
 }
 

@@ -41,6 +41,8 @@ fn fields_of_http() {
         "X-Shopify-Hmac-Sha256",
         "X-Amz-Security-Token",
         "X-WP-Nonce",
+        "X-Request-Signature",
+        "X-Message-Token",
     ];
     assert_eq!(those(&secrets, is_secret_header), secrets);
     let others = [
