@@ -37,24 +37,22 @@ pub(super) fn is_in(request: &HttpRequest, body: &[u8]) -> bool {
 /// Replaces them. Where a length changes, only in texts: other bodies may have it beside what they hold.
 pub(super) fn replace(request: &HttpRequest, response: &mut HttpResponse, marks: &Marks) -> Repeated {
     let mut repeated = Repeated::default();
-    // With what stands for each, or nothing where it stays.
-    let mut secrets: Needles<Option<Vec<u8>>> = Needles::new();
+    // With whether each could be guessed, or nothing where it stays.
+    let mut secrets: Needles<Option<bool>> = Needles::new();
     self::secrets(request, &mut |secret| {
-        if is_telling(secret.value) {
-            secrets.add(secret.value.to_vec(), Some(marks.stand_in(secret.value, secret.guessable)));
-        } else if secret.value.len() >= MIN_ECHOED_BYTES {
-            secrets.add(secret.value.to_vec(), None);
+        if secret.value.len() >= MIN_ECHOED_BYTES {
+            secrets.add(secret.value.to_vec(), is_telling(secret.value).then_some(secret.guessable));
         }
     });
     for (_, value) in response.headers.iter_mut().chain(&mut response.trailers) {
         let mut ignored = false;
-        if let Some(without) = replaced(&secrets, value, true, &mut ignored) {
+        if let Some(without) = replaced(&secrets, value, true, marks, &mut ignored) {
             *value = without;
             repeated.replaced = true;
         }
     }
     let is_text = std::str::from_utf8(&response.body).is_ok();
-    if let Some(without) = replaced(&secrets, &response.body, is_text, &mut repeated.left) {
+    if let Some(without) = replaced(&secrets, &response.body, is_text, marks, &mut repeated.left) {
         resize(&mut response.headers, response.body.len(), without.len());
         response.body = without;
         repeated.replaced = true;
@@ -73,11 +71,20 @@ fn secrets(request: &HttpRequest, tell: &mut dyn FnMut(&Secret<'_>)) {
 }
 
 /// The same with others in their places, where they stand by themselves; `None` if there are none. `left` is whether one stays.
-fn replaced(secrets: &Needles<Option<Vec<u8>>>, bytes: &[u8], any_length: bool, left: &mut bool) -> Option<Vec<u8>> {
+fn replaced(
+    secrets: &Needles<Option<bool>>,
+    bytes: &[u8],
+    any_length: bool,
+    marks: &Marks,
+    left: &mut bool,
+) -> Option<Vec<u8>> {
     let mut edit = Edit::new(bytes);
-    secrets.find(bytes, |at, _| stands_alone(bytes, at), &mut |at, other| match other {
-        Some(other) if any_length || other.len() == at.len() => edit.put(at, Some(other.clone())),
-        _ => *left = true,
+    secrets.find(bytes, |at, _| stands_alone(bytes, at), &mut |at, guessable| {
+        let other = guessable.map(|guessable| marks.stand_in(&bytes[at.clone()], guessable));
+        match other.filter(|other| any_length || other.len() == at.len()) {
+            Some(other) => edit.put(at, Some(other)),
+            None => *left = true,
+        }
     });
     edit.end()
 }

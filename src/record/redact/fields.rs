@@ -24,12 +24,12 @@ const HEADER_WORD_ENDS: [&str; 15] = [
 /// Words of such names.
 const HEADER_WORDS: [&str; 7] = ["otp", "pin", "hmac", "cookie", "csrftoken", "xsrftoken", "authorization"];
 /// Ends of the last word of such names.
-const HEADER_LAST: [&str; 4] = ["key", "auth", "authorization", "authentication"];
+const HEADER_LAST: [&str; 3] = ["auth", "authorization", "authentication"];
 /// Their beginning.
 const HEADER_BEGIN: &str = "x-auth-";
-/// Words of names that are none, whatever the others are: places in lists that are read in pages, what is said of tokens, and
-/// names of what is kept or sent once. And the names of fields stand in `Access-Control-*`.
-const HEADER_NOT: [&str; 32] = [
+/// Words of names that are none, whatever the others are: places in lists that are read in pages, and what is said of tokens. And
+/// the names of fields stand in `Access-Control-*`.
+const HEADER_NOT: [&str; 16] = [
     "continuation",
     "next",
     "page",
@@ -45,6 +45,10 @@ const HEADER_NOT: [&str; 32] = [
     "control",
     "scope",
     "scopes",
+    "policy",
+];
+/// Words of names of fields whose key names what is kept, found or sent once.
+const HEADER_NOT_KEYS: [&str; 16] = [
     "idempotency",
     "websocket",
     "cache",
@@ -61,7 +65,6 @@ const HEADER_NOT: [&str; 32] = [
     "deduplication",
     "request",
     "correlation",
-    "policy",
 ];
 /// Fields of cookies, which change with every login: they do not tell who asks.
 const COOKIES: [&str; 4] = ["cookie", "set-cookie", "cookie2", "set-cookie2"];
@@ -90,11 +93,13 @@ const SIGNED_SCHEMES: [(&str, &[&str]); 7] = [
 pub fn is_secret_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let words = || name.split(['-', '_']);
+    let is_key = || words().next_back().is_some_and(|last| last.ends_with("key"));
     let is_secret = HEADERS.contains(&name.as_str())
         || name.starts_with(HEADER_BEGIN)
         || name.contains("api-key-")
         || words().any(|word| HEADER_WORDS.contains(&word) || HEADER_WORD_ENDS.iter().any(|end| word.ends_with(end)))
         || words().next_back().is_some_and(|last| last == "sign" || HEADER_LAST.iter().any(|end| last.ends_with(end)));
+    let is_secret = is_secret || is_key() && !words().any(|word| HEADER_NOT_KEYS.contains(&word));
     is_secret && !words().any(|word| HEADER_NOT.contains(&word))
 }
 

@@ -195,7 +195,7 @@ fn doubt(key: &Name) -> Option<Doubt> {
 
 /// Whether a parameter of a query or a form holds a secret, whatever its value is; its name may be percent-encoded.
 pub fn is_secret_parameter(name: &str) -> bool {
-    plain(&decoded(name)).is_some_and(|name| PARAMETERS.contains(&name.joined.as_str()) || is_key(&name))
+    plain(&decoded(name)).is_some_and(|name| is_parameter(&name))
 }
 
 /// Whether this value of a parameter is a secret.
@@ -206,8 +206,12 @@ pub(super) fn is_secret_argument(name: &str, value: &[u8]) -> bool {
         "auth" => Some(Doubt::Auth),
         _ => None,
     };
-    is_secret_parameter(name)
-        || plain(&decoded(name)).and_then(|name| doubt(&name)).is_some_and(|doubt| doubt.is_secret(value))
+    plain(&decoded(name))
+        .is_some_and(|name| is_parameter(&name) || doubt(&name).is_some_and(|doubt| doubt.is_secret(value)))
+}
+
+fn is_parameter(name: &Name) -> bool {
+    PARAMETERS.contains(&name.joined.as_str()) || is_key(name)
 }
 
 /// Whether a key that is none alone is one in what stands under this key: `{"api": {"key": ...}}`.
@@ -217,9 +221,12 @@ pub(super) fn is_secret_below(outer: &str, name: &str, value: &[u8]) -> bool {
         || (is_id && plain(outer).is_some_and(|outer| outer.is("session")) && Doubt::Session.is_secret(value))
 }
 
-/// Whether a number under a key that holds secrets is one. Of tokens and sessions there are numbers, and of tests that pass.
+/// Whether a number under a key that holds secrets is one. Tokens and sessions have numbers, there are tests that pass, and widths.
 pub(super) fn is_secret_number(key: &str) -> bool {
-    plain(key).is_some_and(|key| !key.joined.contains("token") && !key.joined.contains("session") && !key.is("pass"))
+    plain(key).is_some_and(|key| {
+        let is_count = ["token", "session"].iter().any(|word| key.joined.contains(word));
+        !is_count && !key.is("pass") && !key.is("pw")
+    })
 }
 
 /// Whether a key in a mapping that is secret says something of the secret.

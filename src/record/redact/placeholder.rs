@@ -1,6 +1,6 @@
 //! What stands in place of a secret.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use sha2::{Digest as _, Sha256};
 
@@ -14,6 +14,7 @@ pub const MARKED: &str = "[redacted ";
 /// What a token begins with that a program was given, and may give back: the digits follow, and then so many `-` that it is
 /// as long as the token was. It can stand wherever a token can (RFC 6750, 2.1), and no length changes around it.
 pub const STAND_IN: &str = "redacted-";
+const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
 /// Fewest digits (hexadecimal, so 16 bits).
 const FEWEST_DIGITS: usize = 4;
 /// Most digits: 128 bits tell any two apart.
@@ -27,7 +28,7 @@ const SHORTEST_BYTES: usize = STAND_IN.len() + FEWEST_DIGITS;
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     /// By all digits of a secret.
-    digits: BTreeMap<String, usize>,
+    digits: HashMap<String, usize>,
 }
 
 impl Marks {
@@ -36,9 +37,10 @@ impl Marks {
         let mut digits: Vec<(String, usize)> = secrets
             .filter(|(secret, _)| known(secret).is_none())
             .map(|(secret, guessable)| (digits(secret), usual(secret, guessable)))
-            .collect::<BTreeMap<_, _>>()
+            .collect::<HashMap<_, _>>()
             .into_iter()
             .collect();
+        digits.sort_unstable();
         // What two have in common is longest between neighbours.
         for index in 1..digits.len() {
             let (one, other) = (&digits[index - 1].0, &digits[index].0);
@@ -94,7 +96,6 @@ pub(super) fn digits(secret: &[u8]) -> String {
     if let Some(known) = known(secret) {
         return known.to_owned();
     }
-    const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
     let nibbles = Sha256::digest(secret).into_iter().flat_map(|byte| [byte >> 4, byte & 15]);
     nibbles.map(|nibble| char::from(HEXADECIMAL[usize::from(nibble)])).collect()
 }
@@ -110,6 +111,8 @@ fn usual(secret: &[u8], guessable: bool) -> usize {
 
 /// The digits of what stands for a secret.
 pub(super) fn known(text: &[u8]) -> Option<&str> {
+    // Most are none, which is seen at once.
+    memchr::memmem::find(text, &STAND_IN.as_bytes()[..STAND_IN.len() - 1])?;
     if text == REDACTED.as_bytes() {
         return Some("");
     }

@@ -119,7 +119,9 @@ pub(super) fn addresses(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
 
 /// The part of the hash of a password that is replaced; the rest says what it is.
 pub(super) fn hash(text: &[u8]) -> Option<&[u8]> {
-    HASHES.iter().find_map(|begin| text.strip_prefix(begin.as_bytes()))
+    let first = text.first()?;
+    let begin = HASHES.iter().find(|begin| begin.as_bytes()[0] == *first && text.starts_with(begin.as_bytes()))?;
+    Some(&text[begin.len()..])
 }
 
 fn is_hash(text: &[u8]) -> bool {

@@ -1,35 +1,26 @@
 //! Passwords in commands of Redis, and secrets in what is stored: values whose name says so (`user:1:token`, a field of a hash),
 //! JSON in any value, and what follows such a word in a name and nobody chose (`session:9f86d081884c7d65`).
 
-use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::names::{is_random, is_secret_key, is_uuid};
 use super::placeholder::known;
 use super::walk::{Form, Replace, Secret, within};
 
-/// Commands with other passwords: `AUTH [user] password`, `HELLO 3 AUTH user password`, and those that set or pass on one.
-/// `None` if nothing changes.
+/// Commands with other passwords: `AUTH [user] password`, `HELLO 3 AUTH user password`, and those that set or pass on one; and
+/// with other secrets in what they store. `None` if nothing changes.
 pub(super) fn message(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
-    let mut out = Vec::new();
-    let mut rest = bytes;
-    let mut changed = false;
-    while let Some((arguments, after)) = command(rest) {
-        let before = &rest[..rest.len() - after.len()];
-        rest = after;
-        let mut others: Vec<Cow<'_, [u8]>> = arguments.iter().map(|argument| Cow::Borrowed(*argument)).collect();
-        let mut is_other = false;
-        let found = secrets(&arguments);
-        for (index, kept) in found.iter().copied() {
+    changed(bytes, |arguments| {
+        let mut others = BTreeMap::new();
+        let found = secrets(arguments);
+        let known: BTreeSet<usize> = found.iter().map(|(index, _)| *index).collect();
+        for (index, kept) in found {
             let Some(secret) = arguments.get(index).and_then(|argument| argument.get(kept..)) else { continue };
             if let Some(other) = replace(&Secret::password(secret, Form::Text)) {
-                others[index] = Cow::Owned([&arguments[index][..kept], &other].concat());
-                is_other = true;
+                others.insert(index, [&arguments[index][..kept], &other].concat());
             }
         }
-        for (index, argument) in arguments.iter().enumerate().skip(1) {
-            if found.iter().any(|(known, _)| *known == index) {
-                continue;
-            }
+        for (index, argument) in arguments.iter().enumerate().skip(1).filter(|(index, _)| !known.contains(index)) {
             let other = match in_name(argument) {
                 Some(kept) => {
                     replace(&Secret { guessable: false, ..Secret::password(&argument[kept..], Form::Address) })
@@ -37,20 +28,38 @@ pub(super) fn message(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
                 }
                 None => within(argument, replace),
             };
-            if let Some(other) = other {
-                others[index] = Cow::Owned(other);
-                is_other = true;
-            }
+            others.extend(other.map(|other| (index, other)));
         }
-        if !is_other {
+        others
+    })
+}
+
+/// Commands with other arguments; `None` if none changes.
+pub(super) fn with_arguments(bytes: &[u8], change: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
+    changed(bytes, |arguments| {
+        arguments.iter().enumerate().filter_map(|(index, argument)| Some((index, change(argument)?))).collect()
+    })
+}
+
+/// Commands with others of their arguments, by their places.
+fn changed(bytes: &[u8], mut others: impl FnMut(&[&[u8]]) -> BTreeMap<usize, Vec<u8>>) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut rest = bytes;
+    let mut changed = false;
+    while let Some((arguments, after)) = command(rest) {
+        let before = &rest[..rest.len() - after.len()];
+        rest = after;
+        let others = others(&arguments);
+        if others.is_empty() {
             out.extend_from_slice(before);
             continue;
         }
         changed = true;
-        out.extend(format!("*{}\r\n", others.len()).into_bytes());
-        for argument in others {
+        out.extend(format!("*{}\r\n", arguments.len()).into_bytes());
+        for (index, argument) in arguments.iter().enumerate() {
+            let argument = others.get(&index).map_or(*argument, Vec::as_slice);
             out.extend(format!("${}\r\n", argument.len()).into_bytes());
-            out.extend_from_slice(&argument);
+            out.extend_from_slice(argument);
             out.extend_from_slice(b"\r\n");
         }
     }

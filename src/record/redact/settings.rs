@@ -32,7 +32,10 @@ pub(super) fn lines(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
         };
         let value = start + value.start..start + value.end;
         if !is_secret_value(&key, &bytes[value.clone()]) {
-            edit.put(value.clone(), addresses(&bytes[value], replace));
+            match addresses(&bytes[value.clone()], replace) {
+                Some(other) => edit.put(value, Some(other)),
+                None => edit.put(start..start + text.len(), addresses(text, replace)),
+            }
         } else if matches!(bytes[value.clone()].first(), Some(b'|' | b'>')) {
             let dash = if text[indent..].starts_with(b"- ") { 2 } else { 0 };
             block = Some((indent + dash, key, 0..0));

@@ -125,7 +125,12 @@ pub(super) fn replaced(bytes: &[u8], named: impl FnOnce() -> Option<Vec<u8>>, re
 /// The part of a token that is replaced; the rest says what it is.
 pub(super) fn tail(token: &[u8]) -> Option<&[u8]> {
     let beginnings = BEGINNINGS.iter().map(|(begin, _)| *begin).chain(AWS);
-    beginnings.into_iter().find_map(|begin| token.strip_prefix(begin.as_bytes()))
+    beginnings.into_iter().find(|begin| begins(token, begin)).map(|begin| &token[begin.len()..])
+}
+
+/// Whether a text begins with this, which most do not: so the first bytes are looked at first.
+fn begins(text: &[u8], begin: &str) -> bool {
+    text.first_chunk::<2>().is_some_and(|two| begin.as_bytes().starts_with(two)) && text.starts_with(begin.as_bytes())
 }
 
 fn pair(bytes: &[u8]) -> usize {
@@ -156,7 +161,7 @@ fn places(bytes: &[u8]) -> Vec<Range<usize>> {
 /// The token that begins here, the longest; of credentials what follows their scheme.
 fn token(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let rest = &bytes[at..];
-    let named = BEGINNINGS.iter().filter(|(begin, _)| rest.starts_with(begin.as_bytes()));
+    let named = BEGINNINGS.iter().filter(|(begin, _)| begins(rest, begin));
     let service = named.filter_map(|(begin, fewest)| of_service(bytes, at, begin, *fewest)).max_by_key(|at| at.end);
     let aws = || AWS.iter().any(|begin| rest.starts_with(begin.as_bytes())).then(|| of_aws(bytes, at)).flatten();
     let json = || rest.starts_with(OBJECT.as_bytes()).then(|| web_token(bytes, at)).flatten();

@@ -13,7 +13,7 @@ use super::names::decoded;
 use super::needles::Needles;
 use super::placeholder::Marks;
 use super::walk::{Edit, Form, Secret, encoded};
-use super::{Seen, resize};
+use super::{Seen, resize, wires};
 use crate::limits::{MAX_TOKENS_FOLLOWED, MIN_TOKEN_BYTES};
 use crate::record::exchange::{Content, Exchange, HttpResponse, Side};
 
@@ -86,7 +86,9 @@ pub(super) fn replace(exchanges: &mut [Exchange], seen: &[Seen], marks: &Marks) 
     if spellings.is_empty() {
         return false;
     }
-    exchanges.iter_mut().for_each(|exchange| everywhere(exchange, &spellings));
+    for exchange in exchanges {
+        everywhere(exchange, &spellings);
+    }
     true
 }
 
@@ -173,9 +175,12 @@ fn everywhere(exchange: &mut Exchange, spellings: &Needles<Spelling>) {
                 body(&mut response.headers, &mut response.body, text);
             }
         }
-        Content::Wire(_, wire) => {
+        Content::Wire(protocol, wire) => {
             for message in &mut wire.messages {
-                if let Some(other) = replaced(spellings, &message.bytes, false) {
+                let of_program = message.from == Side::Client;
+                let other = of_program
+                    .then(|| wires::with_texts(*protocol, &message.bytes, &mut |text| replaced(spellings, text, true)));
+                if let Some(other) = other.flatten().or_else(|| replaced(spellings, &message.bytes, false)) {
                     message.bytes = other;
                 }
             }

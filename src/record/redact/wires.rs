@@ -96,8 +96,7 @@ fn each<'a>(
 /// `PasswordMessage`, `SASLInitialResponse`, `SASLResponse`, `GSSResponse`: all of type `p`.
 /// And `Query`, `Parse`, and what names a statement by its text (`Bind`, `Describe`); and `CopyData` behind one of them.
 fn postgres(message: &[u8], copied: &mut Option<sql::Copied>, replace: Replace<'_>) -> Option<Vec<u8>> {
-    const HEAD_BYTES: usize = 5;
-    let (head, body) = message.split_at_checked(HEAD_BYTES)?;
+    let (head, body) = message.split_at_checked(POSTGRES_HEAD_BYTES)?;
     let body = match head[0] {
         b'p' => [REDACTED.as_bytes(), &[0]].concat(),
         b'd' => copied.as_mut()?.data(body, replace)?,
@@ -116,7 +115,11 @@ fn postgres(message: &[u8], copied: &mut Option<sql::Copied>, replace: Replace<'
             }
             if head[0] == b'B'
                 && let [_, text, values] = body.splitn(3, |byte| *byte == 0).collect::<Vec<_>>()[..]
-                && let Some(values) = bound(values, &sql::parameters(text, Protocol::Postgres).0, replace)
+                && let (secret, _) = sql::parameters(text, Protocol::Postgres)
+                && let Some(values) = bound(values, |number, value| {
+                    let is_secret = secret.contains(&number);
+                    is_secret.then(|| replace(&Secret::password(value, Form::Text))).flatten()
+                })
             {
                 parts[2] = Cow::Owned(values);
                 changed = true;
@@ -129,11 +132,48 @@ fn postgres(message: &[u8], copied: &mut Option<sql::Copied>, replace: Replace<'
     Some([&head[..1], &length, &body].concat())
 }
 
-/// The rest of a `Bind`, from the formats of its values on, with others of these values.
-fn bound(bytes: &[u8], secret: &[usize], replace: Replace<'_>) -> Option<Vec<u8>> {
-    if secret.is_empty() {
-        return None;
+/// What a program says to a database with other texts in it, and other lengths beside them; `None` if none changes, or where it
+/// is not known which lengths there are.
+pub(super) fn with_texts(
+    protocol: Protocol,
+    message: &[u8],
+    change: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>,
+) -> Option<Vec<u8>> {
+    match protocol {
+        Protocol::Redis => redis::with_arguments(message, change),
+        Protocol::Postgres => {
+            let (head, body) = message.split_at_checked(POSTGRES_HEAD_BYTES)?;
+            let parts: Vec<&[u8]> = body.splitn(3, |byte| *byte == 0).collect();
+            let body = match (head[0], parts.as_slice()) {
+                (b'Q', [text, rest]) => [&change(text)?, &b"\0"[..], rest].concat(),
+                (b'P', [name, text, rest]) => [name, &b"\0"[..], &*change(text)?, b"\0", rest].concat(),
+                (b'B', [portal, text, values]) => {
+                    let other = change(text);
+                    let others = bound(values, |_, value| change(value));
+                    if other.is_none() && others.is_none() {
+                        return None;
+                    }
+                    let (text, values) = (other.as_deref().unwrap_or(text), others.as_deref().unwrap_or(values));
+                    [portal, &b"\0"[..], text, b"\0", values].concat()
+                }
+                _ => return None,
+            };
+            Some([&head[..1], &(body.len() as u32 + 4).to_be_bytes(), &body].concat())
+        }
+        Protocol::MySql => {
+            let (head, body) = message.split_at_checked(MYSQL_HEAD_BYTES)?;
+            let (command, text) =
+                body.split_first().filter(|(command, _)| matches!(**command, COM_QUERY | COM_STMT_PREPARE))?;
+            let body = [&[*command][..], &change(text).filter(|_| head[MYSQL_HEAD_BYTES - 1] == 0)?].concat();
+            let length = (body.len() as u32).to_le_bytes();
+            (body.len() < MYSQL_FULL_BYTES).then(|| [&length[..MYSQL_HEAD_BYTES - 1], &[0], &body].concat())
+        }
+        _ => None,
     }
+}
+
+/// The rest of a `Bind`, from the formats of its values on, with others of its values.
+fn bound(bytes: &[u8], mut change: impl FnMut(usize, &[u8]) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
     let count = |at: usize| bytes.get(at..at + 2).map(|count| usize::from(u16::from_be_bytes([count[0], count[1]])));
     let values = 2 + 2 * count(0)?;
     let (mut at, mut kept, mut out) = (values + 2, 0, Vec::new());
@@ -143,9 +183,8 @@ fn bound(bytes: &[u8], secret: &[usize], replace: Replace<'_>) -> Option<Vec<u8>
         // -1 is NULL.
         let Ok(length) = usize::try_from(length) else { continue };
         let value = bytes.get(at..at.checked_add(length)?)?;
-        if secret.contains(&number)
-            && !value.is_empty()
-            && let Some(other) = replace(&Secret::password(value, Form::Text))
+        if !value.is_empty()
+            && let Some(other) = change(number, value)
         {
             out.extend_from_slice(&bytes[kept..at - 4]);
             out.extend_from_slice(&(other.len() as u32).to_be_bytes());
@@ -158,6 +197,8 @@ fn bound(bytes: &[u8], secret: &[usize], replace: Replace<'_>) -> Option<Vec<u8>
     (kept > 0).then_some(out)
 }
 
+/// Type and length.
+const POSTGRES_HEAD_BYTES: usize = 5;
 const MYSQL_HEAD_BYTES: usize = 4;
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::cards;
 use super::names::{is_description, is_doubtful, is_secret_key};
+use super::plain::may_hold;
 
 /// A value that is a secret or may hold an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,7 +141,7 @@ fn element<'a>(
 fn note<'a>(bytes: &[u8], name: Cow<'a, str>, at: Range<usize>, found: &mut Vec<Found<'a>>) {
     let value = &bytes[at.clone()];
     let name = if name.is_empty() && cards::is_number(value) { Cow::Borrowed(cards::NAME) } else { name };
-    if !value.is_empty() && (!name.is_empty() || memchr::memchr3(b':', b'=', b' ', value).is_some()) {
+    if !value.is_empty() && (!name.is_empty() || may_hold(value)) {
         found.push(Found { name, at });
     }
 }

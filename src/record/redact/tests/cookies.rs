@@ -38,7 +38,7 @@ fn a_cookie_is_the_same_wherever_it_is_shown() {
         ),
         call("/", &[], &format!(r#"{{"viewer":"{SID}","cart":"s:abcdef0123456789+","theme":"dark"}}"#), &[], SID),
         wire(Protocol::Redis, format!("*2\r\n$3\r\nGET\r\n$33\r\nsession:{SID}\r\n")),
-        wire(Protocol::Postgres, format!("Q\0\0\0\x2cselect '{SID}', 'ab12cd34'\0")),
+        wire(Protocol::Postgres, format!("Q\0\0\0\x33select '{SID}', 'ab12cd34'\0")),
     ];
     for call in &mut run[1..] {
         call.sent_at += Duration::from_secs(1);
@@ -72,8 +72,8 @@ fn a_cookie_is_the_same_wherever_it_is_shown() {
         String::from_utf8(wire.messages[0].bytes.clone()).unwrap()
     };
     assert_eq!(text(&run[3]), format!("*2\r\n$3\r\nGET\r\n$33\r\nsession:{OTHER}\r\n"));
-    // What stands for a short one is longer, and a length is told beside it.
-    assert_eq!(text(&run[4]), format!("Q\0\0\0\x2cselect '{OTHER}', 'ab12cd34'\0"));
+    // What stands for a short one is longer, and so is what is told beside it.
+    assert_eq!(text(&run[4]), format!("Q\0\0\0\x38select '{OTHER}', 'redacted-0349'\0"));
 }
 
 #[test]
@@ -97,4 +97,29 @@ fn a_cookie_that_is_a_setting_stays() {
         exchange(&mut get);
         assert_eq!(told(&get).1, [format!("Cookie: {expected}")]);
     }
+}
+
+#[test]
+fn a_short_cookie_is_the_same_in_what_is_said_to_databases() {
+    const OTHER: &str = "redacted-0349";
+    let said = |protocol, of: &dyn Fn(&str) -> Vec<u8>| {
+        let kept = |cookie: &str| {
+            let mut exchange = call("/", &[], "", &[], "");
+            let messages = vec![Message { from: Side::Client, bytes: of(cookie) }];
+            exchange.content = Content::Wire(protocol, Wire { messages, session: false });
+            exchange.sent_at += Duration::from_secs(1);
+            exchange
+        };
+        let mut run = vec![call("/login", &[], "", &[("Set-Cookie", "csrftoken=ab12cd34")], ""), kept("ab12cd34")];
+        exchanges(&mut run);
+        assert_eq!(run[1], kept(OTHER));
+    };
+    said(Protocol::Redis, &|cookie| forms::resp(&format!("GET csrf:{cookie}")));
+    said(Protocol::MySql, &|cookie| forms::com_query(&format!("SELECT 1 FROM s WHERE id = '{cookie}'")));
+    let framed = |kind: &[u8], body: &[u8]| [kind, &(body.len() as u32 + 4).to_be_bytes(), body].concat();
+    said(Protocol::Postgres, &|cookie| framed(b"P", format!("s\0SELECT '{cookie}'\0\0\0").as_bytes()));
+    said(Protocol::Postgres, &|cookie| {
+        let value = [&(cookie.len() as u32).to_be_bytes()[..], cookie.as_bytes()].concat();
+        framed(b"B", &[&b"\0SELECT $1\0\0\0\0\x02\xff\xff\xff\xff"[..], &value, b"\0\0"].concat())
+    });
 }

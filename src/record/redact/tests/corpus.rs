@@ -103,7 +103,11 @@ fn stand_in(text: &str, secret: &str) -> Option<usize> {
         |begin: &str, last: &str| text.starts_with(begin).then(|| text.find(last).map(|at| at + last.len())).flatten();
     let digits = |rest: &str| rest.bytes().take_while(u8::is_ascii_hexdigit).count();
     let token = text.strip_prefix("redacted-").map(|rest| 9 + digits(rest)).map(|least| least.max(secret.len()));
-    end("[redacted", "]").or_else(|| end("%5Bredacted", "%5D")).or(token).filter(|length| *length <= text.len())
+    end("\"[redacted", "]\"")
+        .or_else(|| end("[redacted", "]"))
+        .or_else(|| end("%5Bredacted", "%5D"))
+        .or(token)
+        .filter(|length| *length <= text.len())
 }
 
 /// What is wrong with a part of a call.

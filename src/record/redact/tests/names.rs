@@ -41,6 +41,8 @@ fn fields_of_http() {
         "X-Shopify-Hmac-Sha256",
         "X-Amz-Security-Token",
         "X-WP-Nonce",
+        "X-Request-Signature",
+        "X-Message-Token",
     ];
     assert_eq!(those(&secrets, is_secret_header), secrets);
     let others = [
@@ -228,6 +230,8 @@ fn numbers_of_cards() {
     );
     let joined = json("id-4242424242424242 /4242424242424242/ x4242424242424242");
     assert_eq!(kept("application/json", &joined), joined);
+    let xml = kept("text/xml", "<note>4242 4242 4242 4242</note>");
+    assert!(xml.starts_with("<note>redacted-") && kept("text/xml", &xml) == xml, "{xml}");
     let number = r#"{"number":4242424242424242,"exp":12,"id":4242424242424242}"#;
     assert!(!kept("application/json", number).starts_with(r#"{"number":4242"#));
     assert!(kept("application/json", number).ends_with(r#","exp":12,"id":4242424242424242}"#));
