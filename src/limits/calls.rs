@@ -124,6 +124,9 @@ pub const SERVER_FIRST_MS: u64 = 300;
 /// Longest time after which a played server closes a connection on which nothing is said, where the real one did, in
 /// milliseconds.
 pub const MAX_SILENCE_PLAYED_MS: u64 = 60_000;
+/// How long another handshake with the same server may take to show that the program accepts its certificate, after it hung up on
+/// one without a word, in milliseconds: of connections that are made at once some programs keep the first.
+pub const HANG_UP_SETTLED_MS: u64 = 500;
 /// How long a program that left in the middle of an answer when it was recorded has for that when it is answered, in
 /// milliseconds; one that stays reads further than the recording goes.
 pub const CUT_OFF_HELD_MS: u64 = 2000;

@@ -12,6 +12,7 @@
 //! The last two choose where they are known, and otherwise pass. Credentials and cookies have rules of their own (`shelf`).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
@@ -123,7 +124,10 @@ pub(super) fn of(request: &HttpRequest, noise: &noise::Fields) -> Vec<Field> {
             continue;
         }
         let look = look(&value);
-        let digits = Sha256::digest(value.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+        let digits = Sha256::digest(value.as_bytes()).iter().fold(String::new(), |mut digits, byte| {
+            let _ = write!(digits, "{byte:02x}");
+            digits
+        });
         fields.push(Field { shown: Shown { name, place: 0, digits }, look });
     }
     fields

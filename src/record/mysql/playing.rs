@@ -84,16 +84,13 @@ impl Playing {
         if let Some(question) = questions.last()
             && let Some(database) = statements::selected(question)
         {
-            match &found {
+            if let Ok(found) = &found {
                 // Where a recording leads to is known again.
-                Ok(found) => {
-                    let first = said(found, Side::Server).next().unwrap_or_default();
-                    self.prompter.astray &= packet::payload(first).first() != Some(&0);
-                }
-                Err(_) => {
-                    self.statements.enter(&database);
-                    self.prompter.astray = true;
-                }
+                let first = said(found, Side::Server).next().unwrap_or_default();
+                self.prompter.astray &= packet::payload(first).first() != Some(&0);
+            } else {
+                self.statements.enter(&database);
+                self.prompter.astray = true;
             }
         }
         let found = match found {

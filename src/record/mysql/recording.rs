@@ -242,9 +242,11 @@ impl Dialogue for Recording {
     fn end(&mut self, by: Side, at: SystemTime, made: &mut Vec<RecordStep>) {
         // A file that is not all there would be taken for another one.
         let running = self.running.take();
-        made.extend(running.map(|running| match running.file {
-            true => unanswered(&self.origin),
-            false => running.draft.left(by, &self.origin, Protocol::MySql, at),
+        made.extend(running.map(|running| {
+            if running.file {
+                return unanswered(&self.origin);
+            }
+            running.draft.left(by, &self.origin, Protocol::MySql, at)
         }));
         while !self.waiting.is_empty() {
             let step = match self.begins() {

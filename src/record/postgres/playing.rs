@@ -28,6 +28,7 @@ struct Copy {
 }
 
 /// Answers calls from the book.
+#[expect(clippy::struct_excessive_bools, reason = "any of them may be so whatever the others are")]
 pub(crate) struct Playing {
     prompter: Prompter,
     started: bool,

@@ -155,12 +155,19 @@ async fn handshake(context: &Context, client: Stream, server: Stream) -> io::Res
         }
     };
     match tls::accept(context, &hello, client, protocol.clone()).await {
-        Ok(client) => Ok(Shaken::Both { client, server, protocol }),
+        Ok(client) => {
+            context.shared.trusts(target);
+            Ok(Shaken::Both { client, server, protocol })
+        }
         Err(error) => {
-            if tls::distrusts(&error) {
+            let hung_up = tls::hung_up(&error);
+            if tls::distrusts(&error) && !(hung_up && context.shared.is_trusted(target)) {
                 context.shared.set_opaque(target);
                 let reason = format!("the program does not accept the certificate of the recording: {error}");
                 context.shared.note(Note::Opaque { target: target.clone(), reason });
+                if hung_up {
+                    context.shared.doubts(target);
+                }
             }
             Err(error)
         }

@@ -14,7 +14,7 @@ use super::record::{Nested, beyond};
 use super::shared::Context;
 use super::stream::Stream;
 use super::{Replay, h2_play, miss, record, speakers, tls};
-use crate::limits::{MAX_SILENCE_PLAYED_MS, RELAY_BUFFER_BYTES, SERVER_FIRST_MS};
+use crate::limits::{HANG_UP_SETTLED_MS, MAX_SILENCE_PLAYED_MS, RELAY_BUFFER_BYTES, SERVER_FIRST_MS};
 use crate::record::exchange::{Exchange, HttpResponse, Protocol};
 use crate::record::generic::GenericPlayer;
 use crate::record::http1::{self, Next, Questions, field};
@@ -178,10 +178,23 @@ async fn encrypted(context: Context, replay: Arc<Replay>, client: Stream) -> io:
     let (hello, client) = tls::hello(client).await?;
     let protocol = tls::choose(&hello, replay.outline.http2(&context.link.target));
     match tls::accept(&context, &hello, client, protocol.clone()).await {
-        Ok(client) if protocol.as_deref() == Some(b"h2") => h2_play::serve(context.encrypted(), replay, client).await,
-        Ok(client) => converse(context.encrypted(), replay, client).await,
+        Ok(client) => {
+            context.shared.trusts(&context.link.target);
+            if protocol.as_deref() == Some(b"h2") {
+                h2_play::serve(context.encrypted(), replay, client).await
+            } else {
+                converse(context.encrypted(), replay, client).await
+            }
+        }
         Err(error) => {
-            if tls::distrusts(&error) {
+            let hung_up = tls::hung_up(&error);
+            if hung_up {
+                tokio::select! {
+                    () = tokio::time::sleep(Duration::from_millis(HANG_UP_SETTLED_MS)) => {}
+                    () = context.stopped() => {}
+                }
+            }
+            if tls::distrusts(&error) && !(hung_up && context.shared.is_trusted(&context.link.target)) {
                 let what = "a connection that the program encrypts and whose certificate it does not accept";
                 replay.book.missed(&context.link.target, what);
             }

@@ -68,6 +68,10 @@ struct Kept {
     counts: Counts,
     /// Targets whose programs do not accept our certificates.
     opaque: HashSet<Target>,
+    /// Those of them of which that is only a guess: the program left without a word.
+    doubted: HashSet<Target>,
+    /// Targets whose programs accept our certificates.
+    trusted: HashSet<Target>,
     refused: BTreeSet<Target>,
     unanswered: BTreeSet<Target>,
     /// How many connections each target has had.
@@ -192,6 +196,26 @@ impl Shared {
     /// Whether this question of a name is asked for the first time.
     pub fn first_question(&self, name: &str, kind: &'static str) -> bool {
         self.kept().asked.insert((name.to_owned(), kind))
+    }
+
+    /// The program accepts our certificate for this target, whatever was guessed before.
+    pub fn trusts(&self, target: &Target) {
+        let mut kept = self.kept();
+        kept.trusted.insert(target.clone());
+        if kept.doubted.remove(target) {
+            kept.opaque.remove(target);
+            kept.notes.retain(|note| !matches!(note, Note::Opaque { target: of, .. } if of == target));
+        }
+    }
+
+    /// Whether it does.
+    pub fn is_trusted(&self, target: &Target) -> bool {
+        self.kept().trusted.contains(target)
+    }
+
+    /// That it does not is only a guess.
+    pub fn doubts(&self, target: &Target) {
+        self.kept().doubted.insert(target.clone());
     }
 
     /// All that was recorded, in the order in which the calls were sent.

@@ -137,11 +137,14 @@ pub fn distrusts(error: &io::Error) -> bool {
                 | AlertDescription::CertificateExpired
         ),
         Some(_) => false,
-        None => matches!(
-            error.kind(),
-            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
-        ),
+        None => hung_up(error),
     }
+}
+
+/// Whether the program left in the middle of the handshake without a word, which it may have had other reasons for.
+pub fn hung_up(error: &io::Error) -> bool {
+    let kinds = [io::ErrorKind::UnexpectedEof, io::ErrorKind::ConnectionReset, io::ErrorKind::BrokenPipe];
+    fault(error).is_none() && kinds.contains(&error.kind())
 }
 
 /// Tells the program that the server could not be verified: a fatal alert in place of an answer (RFC 8446, 6).

@@ -51,16 +51,17 @@ func serve(file string) error {
 		return err
 	}
 	certificate := tls.Certificate{Certificate: [][]byte{made}, PrivateKey: key}
-	server := &http.Server{
+	answer := http.HandlerFunc(func(to http.ResponseWriter, asked *http.Request) {
+		body, _ := io.ReadAll(asked.Body)
+		to.Header().Set("Set-Cookie", "theme=dark")
+		fmt.Fprintf(to, "%s %s %s", asked.Proto, asked.URL, body)
+	})
+	secure := &http.Server{
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},
-		Handler: http.HandlerFunc(func(to http.ResponseWriter, asked *http.Request) {
-			body, _ := io.ReadAll(asked.Body)
-			to.Header().Set("Set-Cookie", "theme=dark")
-			fmt.Fprintf(to, "%s %s %s", asked.Proto, asked.URL, body)
-		}),
+		Handler:   answer,
 	}
-	go server.Serve(plain)
-	go server.ServeTLS(bare, "", "")
+	go http.Serve(plain, answer)
+	go secure.ServeTLS(bare, "", "")
 	fmt.Printf("http://%s https://%s\n", plain.Addr(), bare.Addr())
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return err

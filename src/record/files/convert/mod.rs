@@ -145,6 +145,7 @@ impl Document {
 }
 
 /// What all kinds of document say of a call.
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of its own in a file")]
 struct Part {
     target: Target,
     tls: bool,
