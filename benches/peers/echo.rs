@@ -1,6 +1,6 @@
 //! The echo: the least that a server in this language does over HTTP. hyper reads a request, its body is parsed as a JSON-RPC
 //! message, and a text of the same length as the file is sent back under its id. No token, no policy, no file, no limit.
-//! Beside the JSON echo (json_echo.rs) it shows what the router and the values of that cost.
+//! Beside the JSON echo (`json_echo.rs`) it shows what the router and the values of that cost.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

@@ -88,6 +88,8 @@ pub const MAX_HTTP_THREADS: usize = 8;
 /// How long one of these threads may take for a call, in milliseconds, before its tenant is suspect, and served by others for a
 /// while if that happens again through what it asks for.
 pub const QUICK_MS: u64 = 10;
+/// The same for a call in which the thread has waited, but for no disk: perhaps for another thread that did not run.
+pub const QUICK_WAIT_MS: u64 = 50;
 /// How many times as long as such a call has taken.
 pub const QUICK_PAUSES: u32 = 100;
 /// How long the client of a WebSocket may take to hang up after the server has said the end, in milliseconds.

@@ -193,8 +193,12 @@ impl Entered {
             duration: flight.since.elapsed(),
         });
         // Each hears of it, whatever the others say.
-        let told = self.ledger.observers[..most].iter().map(|observer| observer.ended(&entry, reply));
-        told.fold(Ok(()), |first, told| first.and(told))
+        let mut first = Ok(());
+        for observer in &self.ledger.observers[..most] {
+            let told = observer.ended(&entry, reply);
+            first = first.and(told);
+        }
+        first
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<Flight>>> {

@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::{block_in_place, spawn_blocking};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
-use super::pace::Spent;
+use super::pace::{Held, Spent};
 use super::pending::Pending;
 use super::tenant::{Place, Tenant};
 use super::upload::Message;
@@ -146,6 +146,12 @@ pub struct Stage {
     pub stall: Duration,
 }
 
+/// The right to be served by a thread on which others wait, until it is dropped.
+struct Turn {
+    held: Held,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
 /// Messages of work that a thread does on which others wait.
 struct Between<'a> {
     inner: &'a dyn Outbox,
@@ -175,44 +181,44 @@ impl Stage {
     /// sees that this goes away, and what else it says.
     pub fn start(self, place: Place, work: Work) -> Pending {
         Pending::Task(tokio::spawn(async move {
-            match self.now(&place, work) {
-                Ok(None) => None,
-                Ok(Some((answer, id))) => Some(self.account(answer, id.as_ref()).await),
-                Err(work) => self.serve(&place, work).await,
-            }
+            let Some(turn) = self.turn_now(&place, &work) else { return self.serve(&place, work).await };
+            let (answer, id) = self.now(turn, work)?;
+            Some(self.account(answer, id.as_ref()).await)
         }))
     }
 
-    /// Serves it on this thread, on which others wait, if it is work that is done at once and may begin at once: going to
+    /// Lets this thread, on which others wait, serve it if it is work that is done at once and may begin at once: going to
     /// another thread and back takes longer than a small file. Nobody would see it hang, so the service has to be sure.
-    /// The answer and the id that it is for; the error is the same work, to be served elsewhere.
-    fn now(&self, place: &Place, work: Work) -> Result<Option<(Answer, Option<Id>)>, Work> {
-        let queue = match &work {
+    fn turn_now(&self, place: &Place, work: &Work) -> Option<Turn> {
+        let queue = match work {
             Work::Request(ticket, message, queue)
                 if ticket.weight == Weight::Quick && message.bytes.len() <= QUICK_BYTES =>
             {
                 *queue
             }
-            _ => return Err(work),
+            _ => return None,
         };
         if !self.tenant.service.is_prompt() {
-            return Err(work);
+            return None;
         }
-        let Some(held) = self.tenant.pace.begin(Instant::now().into_std(), Spent::now) else { return Err(work) };
-        let _turn = match queue {
+        let permit = match queue {
             Queue::None => None,
-            Queue::Calls => match place.turn_now() {
-                Some(turn) => Some(turn),
-                None => return Err(work),
-            },
-            Queue::Waits => return Err(work),
+            Queue::Calls => Some(place.turn_now()?),
+            Queue::Waits => return None,
         };
+        let held = self.tenant.pace.begin(Instant::now().into_std(), Spent::now)?;
+        Some(Turn { held, _permit: permit })
+    }
+
+    /// Serves it on this thread. The answer, and the id that it is for.
+    fn now(&self, turn: Turn, work: Work) -> Option<(Answer, Option<Id>)> {
+        let Turn { held, _permit } = turn;
         let id = work.id();
         let outbox = Between { inner: &*self.outbox, aside: AtomicU64::new(0) };
         let served = catch_unwind(AssertUnwindSafe(|| perform(&self.conversation, &outbox, work)));
         let aside = Duration::from_micros(outbox.aside.into_inner());
         self.tenant.pace.end(&held, aside, Instant::now().into_std(), Spent::now);
-        Ok(served.ok().flatten().map(|answer| (answer, id)))
+        Some((served.ok().flatten()?, id))
     }
 
     async fn serve(self, place: &Place, work: Work) -> Option<Answer> {

@@ -1,8 +1,9 @@
 //! Whether the calls of a tenant that should be over at once are: some paths and files only seem to be quick, and the
 //! threads that serve such calls carry the bytes of everybody.
 //!
-//! On a machine that has much to do a thread may be held up that does nothing wrong. A call that took long therefore only
-//! makes its tenant suspect: from then on it is asked after each call that takes long what the thread has done meanwhile.
+//! On a machine that has much to do a thread may be held up that does nothing wrong: it does not run, or it waits for one that
+//! does not run and holds a lock. A call that took long therefore only makes its tenant suspect: from then on it is asked after
+//! each call that takes long what the thread has done meanwhile.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 
-use crate::limits::{QUICK_MS, QUICK_PAUSES};
+use crate::limits::{QUICK_MS, QUICK_PAUSES, QUICK_WAIT_MS};
 
 /// When a tenant may be served by such a thread again.
 #[derive(Debug, Default)]
@@ -35,7 +36,9 @@ pub struct Held {
 pub struct Spent {
     /// How long it has worked.
     work: Duration,
-    /// How often it has waited for something, such as a disk.
+    /// How often it has waited for a disk.
+    reads: i64,
+    /// How often it has waited for anything.
     waits: i64,
 }
 
@@ -48,9 +51,17 @@ impl Spent {
                 work: Duration::from_micros(
                     (usage.user_time() + usage.system_time()).num_microseconds().unsigned_abs(),
                 ),
+                reads: usage.block_reads(),
                 waits: usage.voluntary_context_switches(),
             },
         )
+    }
+
+    /// Whether a call that took this time since then took it by what it asked for.
+    fn is_to_blame(self, before: Self, time: Duration) -> bool {
+        self.work.saturating_sub(before.work) > Duration::from_millis(QUICK_MS)
+            || self.reads != before.reads
+            || self.waits != before.waits && time > Duration::from_millis(QUICK_WAIT_MS)
     }
 }
 
@@ -81,9 +92,8 @@ impl Pace {
             state.suspect = state.suspect.max(Some(now + pause));
             return;
         };
-        let after = spent();
         // What was done aside was done by the same thread.
-        if aside.is_zero() && after.waits == before.waits && after.work.saturating_sub(before.work) <= most {
+        if aside.is_zero() && !spent().is_to_blame(before, time) {
             return;
         }
         let mut state = self.lock();
@@ -100,7 +110,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    const IDLE: Spent = Spent { work: Duration::ZERO, waits: 0 };
+    const IDLE: Spent = Spent { work: Duration::ZERO, reads: 0, waits: 0 };
 
     /// Serves a call of so many milliseconds that begins at `from`, in which the thread has done this; whether it is served.
     fn serve(pace: &Pace, begin: Instant, from: u64, length: u64, done: Spent) -> bool {
@@ -112,9 +122,9 @@ mod tests {
 
     #[test]
     fn who_holds_a_thread_for_long_again_is_served_elsewhere_a_hundred_times_as_long() {
-        let waits = Spent { waits: 1, ..IDLE };
+        let reads = Spent { reads: 1, ..IDLE };
         let works = Spent { work: Duration::from_millis(11), ..IDLE };
-        for done in [waits, works] {
+        for done in [reads, works] {
             let (pace, begin) = (Pace::default(), Instant::now());
             let mut served = Vec::new();
             for (from, length) in [(0, 10), (10, 20), (40, 50), (90, 1), (5089, 1), (5090, 50), (5140, 1), (20_000, 50)]
@@ -130,7 +140,12 @@ mod tests {
         let (pace, begin) = (Pace::default(), Instant::now());
         let works = Spent { work: Duration::from_millis(1), ..IDLE };
         assert_eq!([0, 100, 200, 300].map(|from| serve(&pace, begin, from, 50, works)), [true; 4]);
+        let waits = Spent { waits: 1, ..IDLE };
+        let served = [(400, 50), (500, 51), (600, 1), (5650, 1), (5651, 1)];
+        let served = served.map(|(from, length)| serve(&pace, begin, from, length, waits));
+        assert_eq!(served, [true, true, false, false, true]);
         // What is done aside counts for nobody.
+        let pace = Pace::default();
         let held = pace.begin(begin, || IDLE).unwrap();
         pace.end(&held, Duration::from_millis(45), begin + Duration::from_millis(50), || works);
         assert!(pace.begin(begin + Duration::from_millis(50), || IDLE).is_some());
@@ -143,7 +158,7 @@ mod tests {
         let other = std::thread::spawn(move || sender.send(()));
         receiver.recv().unwrap();
         other.join().unwrap().unwrap();
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + Duration::from_mins(1);
         while Spent::now().work <= before.work {
             assert!(Instant::now() < end);
         }

@@ -125,6 +125,10 @@ fn good() -> Vec<Value> {
         call(18, "get_file_info", &json!({"path": "hello.txt"})),
         call(19, "glob_search", &json!({"pattern": "*.txt"})),
         call(20, "write_file", &json!({"path": "new.txt", "content": "x"})),
+        // Served by the thread that carries the bytes, as all that is quick, and then aside.
+        call(23, "read_file", &json!({"path": "large.txt"})),
+        call(24, "read_file", &json!({"path": "large.txt", "offset": -2, "limit": 1})),
+        call(25, "read_multiple_files", &json!({"paths": ["hello.txt", "large.txt"]})),
         json!({"jsonrpc": "2.0", "id": 21, "method": "tools/call"}),
         json!({"jsonrpc": "2.0", "id": 22, "method": "tools/call", "params": {"name": "read_file", "arguments": [1]}}),
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
@@ -133,6 +137,11 @@ fn good() -> Vec<Value> {
         json!({"jsonrpc": "2.0", "id": 1, "result": {}}),
         json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -1, "message": "no"}}),
     ]
+}
+
+/// More than is read at once by a thread on which others wait.
+fn large() -> String {
+    "a \"line\" of it\n".repeat(8000)
 }
 
 /// A call with this path.
@@ -328,7 +337,7 @@ fn spoilt(messages: &[Value], count: usize) -> Vec<Vec<u8>> {
 #[test]
 fn the_same_bytes_get_the_same_answer_in_every_handshake_revision() {
     let tree = Tree::new();
-    tree.file("work/hello.txt", "hello\n").dir("outside");
+    tree.file("work/hello.txt", "hello\n").file("work/large.txt", large()).dir("outside");
     let bodies: Vec<Vec<u8>> = good()
         .iter()
         .map(|message| message.to_string().into_bytes())
@@ -356,7 +365,7 @@ fn the_same_bytes_get_the_same_answer_in_every_handshake_revision() {
 #[test]
 fn the_same_bytes_get_the_same_answer_in_the_stateless_revision() {
     let tree = Tree::new();
-    tree.file("work/hello.txt", "hello\n").dir("outside");
+    tree.file("work/hello.txt", "hello\n").file("work/large.txt", large()).dir("outside");
     let mut messages = good();
     messages.retain(|message| message["method"].is_string());
     for message in &mut messages {
