@@ -2,8 +2,9 @@
 //!
 //! A call is one command and its answer. One that uses a prepared statement begins with the command that prepared it, so
 //! that it stands for itself whatever number the statement has; before all that stands `COM_INIT_DB` of the database in use,
-//! if there is one. Variables (`SET`) and what a query of several statements selects are not kept apart. Greetings and authentication belong to the connection;
-//! passwords are never recorded, and a replayed server trusts everybody.
+//! if there is one, with the variables that were set and change answers, each statement of a query counting. Greetings and
+//! authentication belong to the connection; passwords are never recorded, and a replayed server trusts everybody whom a recording
+//! lets in.
 
 mod answer;
 mod handshake;

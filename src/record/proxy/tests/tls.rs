@@ -190,6 +190,29 @@ fn a_program_that_trusts_its_server_alone_passes_unseen_from_the_second_time() {
 }
 
 #[test]
+fn who_hangs_up_in_one_of_several_handshakes_trusts_all_the_same() {
+    let real = Arc::new(Authority::new().unwrap());
+    let server = https(&real);
+    let system = real.pem().as_bytes().to_vec();
+    let (got, recorded) = both(server, &system, |setup| {
+        let trusting = connector(&setup.authority, &[]);
+        block_on(async {
+            let first = get(setup.address, &trusting).await.unwrap();
+            let other = tokio::net::TcpStream::connect(setup.address).await.unwrap();
+            tokio::select! {
+                biased;
+                _ = trusting.connect(ServerName::try_from("api.example").unwrap(), other) => {}
+                // It has said what begins a handshake, and leaves.
+                () = std::future::ready(()) => {}
+            }
+            first + &get(setup.address, &trusting).await.unwrap()
+        })
+    });
+    assert_eq!(got.matches("secret").count(), 2, "{got}");
+    assert_eq!((recorded.exchanges.len(), recorded.notes, recorded.opaque), (2, vec![], vec![]));
+}
+
+#[test]
 fn a_panic_costs_one_connection() {
     struct Panics(AtomicUsize, SocketAddr);
     impl Wires for Panics {
