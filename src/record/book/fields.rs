@@ -23,7 +23,7 @@ use crate::record::redact::{self, Shown, is_secret_header};
 
 /// Fields that say nothing of what is asked for: of a connection (RFC 9110, 7.6), of a body, which is compared itself, of
 /// traces (W3C Trace Context and Baggage; Zipkin B3; AWS X-Ray; Jaeger; Sentry), of a single request, of a deadline (gRPC).
-const NOISE: [&str; 51] = [
+const NOISE: [&str; 56] = [
     "host",
     "connection",
     "keep-alive",
@@ -75,9 +75,14 @@ const NOISE: [&str; 51] = [
     "x-goog-gcs-idempotency-token",
     "x-stripe-client-telemetry",
     "x-real-ip",
+    "x-forwarded-for",
+    "x-forwarded-by",
+    "x-forwarded-port",
+    "x-forwarded-proto",
+    "x-forwarded-server",
 ];
 /// Beginnings of names of such fields.
-const NOISE_BEGINS: [&str; 5] = ["x-b3-", "x-datadog-", "x-forwarded-", "x-envoy-", "x-amz-checksum-"];
+const NOISE_BEGINS: [&str; 4] = ["x-b3-", "x-datadog-", "x-envoy-", "x-amz-checksum-"];
 /// Words of names of fields that say who asks.
 const WHO: [&str; 14] = [
     "user",

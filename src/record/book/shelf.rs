@@ -64,11 +64,11 @@ impl Shelf {
         let added = added.into_iter().map(|(asked, index)| (asked.sorted(&self.anew), index));
         let by_place =
             added.map(|(asked, index)| (asked.places, (asked.chosen, asked.credentials, asked.passing, index)));
-        self.by_place = Apart::of(by_place, |here| {
+        self.by_place = Apart::of(by_place, Lone::Any, |here| {
             let by_field = here.into_iter().map(|(fields, who, passing, index)| (fields, (who, passing, index)));
-            Apart::of(by_field, |here| {
+            Apart::of(by_field, Lone::Itself, |here| {
                 let by_caller = here.into_iter().map(|(who, passing, index)| (who, (passing, index)));
-                Apart::of(by_caller, Queues::of)
+                Apart::of(by_caller, Lone::Any, Queues::of)
             })
         });
     }
@@ -164,13 +164,25 @@ impl Asked {
 /// Things by the secrets that they were asked with.
 ///
 /// Where one secret of a name was recorded, it does not matter: a replay has another one. Where several were, or one and none,
-/// each has its own answers, and any other has none. A call without any secret is never one with some.
+/// each has its own answers, and any other has none, but that [`Lone`] says what the one beside none is. A call without any
+/// secret is never one with some.
 struct Apart<T> {
     /// Names and places, with which of those of one place, of which there are several.
     counting: BTreeSet<Numbered>,
-    /// The only ones, if there are not several of any name.
+    /// Those that had one value wherever they were.
     one: BTreeMap<Numbered, String>,
+    lone: Lone,
     all: BTreeMap<Vec<Option<String>>, T>,
+}
+
+/// What a value stands for that was the only one beside none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Lone {
+    /// Any value: it is a secret, of which a replay has another one.
+    #[default]
+    Any,
+    /// Itself.
+    Itself,
 }
 
 /// The name and the place of a secret, and its number among those of the same place.
@@ -178,12 +190,12 @@ type Numbered = (String, u64, usize);
 
 impl<T> Default for Apart<T> {
     fn default() -> Self {
-        Self { counting: BTreeSet::new(), one: BTreeMap::new(), all: BTreeMap::new() }
+        Self { counting: BTreeSet::new(), one: BTreeMap::new(), lone: Lone::default(), all: BTreeMap::new() }
     }
 }
 
 impl<T> Apart<T> {
-    fn of<I>(items: impl Iterator<Item = (Vec<Shown>, I)>, mut make: impl FnMut(Vec<I>) -> T) -> Self {
+    fn of<I>(items: impl Iterator<Item = (Vec<Shown>, I)>, lone: Lone, mut make: impl FnMut(Vec<I>) -> T) -> Self {
         let items: Vec<(BTreeMap<Numbered, String>, I)> =
             items.map(|(secrets, item)| (numbered(&secrets), item)).collect();
         let mut seen: BTreeMap<&Numbered, &str> = BTreeMap::new();
@@ -194,24 +206,37 @@ impl<T> Apart<T> {
                 counting.insert(name.clone());
             }
         }
+        let several = counting.clone();
         for name in items.iter().flat_map(|(secrets, _)| secrets.keys()).collect::<BTreeSet<_>>() {
             if !items.iter().all(|(secrets, _)| secrets.contains_key(name)) {
                 counting.insert(name.clone());
             }
         }
-        let one = if counting.is_empty() { items.first().map(|(secrets, _)| secrets.clone()) } else { None };
+        let one = seen.into_iter().filter(|(name, _)| !several.contains(*name));
+        let one = one.map(|(name, digits)| (name.clone(), digits.to_owned())).collect();
+        let mut apart = Self { counting, one, lone, all: BTreeMap::new() };
         let mut groups: BTreeMap<Vec<Option<String>>, Vec<I>> = BTreeMap::new();
         for (secrets, item) in items {
-            groups.entry(chosen(&counting, &secrets)).or_default().push(item);
+            groups.entry(apart.chosen(&secrets)).or_default().push(item);
         }
-        let one = one.unwrap_or_default();
-        Self { counting, one, all: groups.into_iter().map(|(who, items)| (who, make(items))).collect() }
+        apart.all = groups.into_iter().map(|(who, items)| (who, make(items))).collect();
+        apart
+    }
+
+    /// The digits of the secrets that count, and whether there are any.
+    fn chosen(&self, secrets: &BTreeMap<Numbered, String>) -> Vec<Option<String>> {
+        let any = (!secrets.is_empty()).then(String::new);
+        let digits = |name| {
+            let is_any = self.lone == Lone::Any && self.one.contains_key(name);
+            secrets.get(name).map(|digits| if is_any { String::new() } else { digits.clone() })
+        };
+        std::iter::once(any).chain(self.counting.iter().map(digits)).collect()
     }
 
     /// The name of one of these secrets that is another one than the only one of its name.
     fn other(&self, secrets: &[Shown]) -> Option<String> {
         let is_other = |(name, digits): &(Numbered, String)| {
-            self.one.get(name).is_some_and(|known| !known.is_empty() && !digits.is_empty() && !alike(known, digits))
+            self.one.get(name).is_some_and(|known| !digits.is_empty() && !alike(known, digits))
         };
         numbered(secrets).into_iter().find(is_other).map(|((name, ..), _)| name)
     }
@@ -220,7 +245,7 @@ impl<T> Apart<T> {
         if self.all.len() == 1 && self.counting.is_empty() {
             return self.all.values().next();
         }
-        let who = chosen(&self.counting, &numbered(secrets));
+        let who = self.chosen(&numbered(secrets));
         if let Some(found) = self.all.get(&who) {
             return Some(found);
         }
@@ -247,12 +272,6 @@ fn numbered(secrets: &[Shown]) -> BTreeMap<Numbered, String> {
         *count += 1;
     }
     all
-}
-
-/// The digits of the secrets that count, and whether there are any.
-fn chosen(counting: &BTreeSet<Numbered>, secrets: &BTreeMap<Numbered, String>) -> Vec<Option<String>> {
-    let any = (!secrets.is_empty()).then(String::new);
-    std::iter::once(any).chain(counting.iter().map(|name| secrets.get(name).cloned())).collect()
 }
 
 fn alike(one: &str, other: &str) -> bool {
