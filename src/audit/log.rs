@@ -27,7 +27,9 @@ pub struct AuditLog {
     /// As the operator named it.
     path: PathBuf,
     key: Option<PathBuf>,
-    /// What no agent may see: the log, and its key where that is a file.
+    /// The log whose chain goes on in this one.
+    previous: Option<PathBuf>,
+    /// What no agent may see: the log, its key where that is a file, and the log before it.
     hidden: Vec<Hidden>,
     /// The tools that run programs or change something.
     changing: OnceLock<HashSet<String>>,
@@ -54,18 +56,29 @@ pub struct Standing {
 }
 
 impl AuditLog {
-    /// Opens the file, which is made if there is none, and goes on with its chain. `key` is the file of the key, with where
-    /// that is if it is a regular one.
+    /// Opens the file, which is made if there is none, and goes on with its chain, or, where it is new, with that of
+    /// `previous`, if that is there. `key` is the file of the key, with where that is if it is a regular one.
     ///
     /// Fails for a file that is no log of this user's alone (`opening::log`), or whose last line is not one of this chain.
-    pub fn open(path: &Path, key: Option<(&Path, Option<Hidden>)>, hasher: Hasher) -> Result<Self> {
+    pub fn open(
+        path: &Path,
+        key: Option<(&Path, Option<Hidden>)>,
+        hasher: Hasher,
+        previous: Option<&Path>,
+    ) -> Result<Self> {
         let (file, place) = opening::log(path)?;
-        let writing = Writing::resume(file, place.clone(), hasher)?;
+        let mut writing = Writing::resume(file, place.clone(), hasher)?;
+        let previous = previous.filter(|_| writing.end == 0);
+        let hidden_previous = match previous {
+            Some(path) => writing.follow(path).with_context(|| format!("--audit-previous `{}`", path.display()))?,
+            None => None,
+        };
         let (key, hidden_key) = key.unzip();
         let log = Self {
             path: path.to_owned(),
             key: key.map(Path::to_owned),
-            hidden: std::iter::once(place).chain(hidden_key.flatten()).collect(),
+            previous: previous.filter(|_| hidden_previous.is_some()).map(Path::to_owned),
+            hidden: std::iter::once(place).chain(hidden_key.flatten()).chain(hidden_previous).collect(),
             changing: OnceLock::new(),
             seen: Mutex::default(),
             writing: Mutex::new(writing),
@@ -74,10 +87,11 @@ impl AuditLog {
         Ok(log)
     }
 
-    /// As the operator named it, and its key.
+    /// As the operator named it, its key, and the log before it.
     pub fn paths(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let key = self.key.as_deref().map(|path| ("--audit-key", path));
-        std::iter::once(("--audit", self.path.as_path())).chain(key)
+        let previous = self.previous.as_deref().map(|path| ("--audit-previous", path));
+        std::iter::once(("--audit", self.path.as_path())).chain(key).chain(previous)
     }
 
     /// What no agent may see, should it lie in an allowed directory.

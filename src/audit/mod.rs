@@ -37,7 +37,7 @@ pub fn open(args: &AuditArgs) -> Result<Option<AuditLog>> {
     let (hasher, file) = hasher(key)?;
     let hidden = key.zip(file).map(|(path, file)| crate::secrets::identity(path, &file)).transpose();
     let hidden = hidden.context("--audit-key")?;
-    let log = AuditLog::open(path, key.map(|key| (key, hidden)), hasher)
+    let log = AuditLog::open(path, key.map(|key| (key, hidden)), hasher, args.audit_previous.as_deref())
         .with_context(|| format!("--audit `{}`", path.display()))?;
     Ok(Some(log))
 }
@@ -45,9 +45,11 @@ pub fn open(args: &AuditArgs) -> Result<Option<AuditLog>> {
 /// Carries out `replay audit`; whether all was as it should be.
 pub fn act(action: &AuditAction, out: &mut impl Write) -> Result<bool> {
     match action {
-        AuditAction::Verify { file, key, head } => {
+        AuditAction::Verify { files, key, head } => {
             let (hasher, _) = hasher(key.as_deref())?;
-            let (text, good) = verify::report(&mut reader(file)?, &hasher, head.as_deref())?;
+            let named = files.iter().map(|file| Ok((file.display().to_string(), reader(file)?)));
+            let mut named = named.collect::<Result<Vec<_>>>()?;
+            let (text, good) = verify::report(&mut named, &hasher, head.as_deref())?;
             out.write_all(text.as_bytes())?;
             Ok(good)
         }

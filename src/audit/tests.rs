@@ -1,6 +1,7 @@
 //! Chains that were tampered with, files that were torn.
 #![expect(clippy::disallowed_methods, reason = "tests lay out files")]
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use pretty_assertions::assert_eq;
@@ -8,6 +9,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::chain::Head;
+use super::log::Standing;
 use super::verify::{Fault, Whole, verify};
 use super::*;
 use crate::cli::Wanted;
@@ -132,7 +134,7 @@ proptest! {
 }
 
 fn opened(path: &Path) -> Result<AuditLog> {
-    AuditLog::open(path, None, plain())
+    AuditLog::open(path, None, plain(), None)
 }
 
 #[test]
@@ -266,7 +268,7 @@ fn calls_without_an_end_are_told() {
     let text = log_of(&[start.clone(), begin(1), begin(2), end(1), start, begin(1), begin(3), end(2), end(3)]);
     let whole = look(&text, None).unwrap();
     assert_eq!((whole.lines, whole.calls, whole.starts, whole.unended), (9, 3, 2, 2));
-    let (said, good) = verify::report(&mut text.as_bytes(), &plain(), None).unwrap();
+    let (said, good) = verify::report(&mut [(String::new(), text.as_bytes())], &plain(), None).unwrap();
     let first = "ok: 3 calls in 9 lines, 2 starts of servers; 2 calls began without an end (the server was killed, or \
                  serves them now)\n";
     assert!(good && said.starts_with(first), "{said}");
@@ -289,6 +291,75 @@ fn calls_without_an_end_are_told() {
         table(&text, &unended).1,
         "2026-01-01 00:00:05  c        t                unended           - ms  {\"n\":1}\n"
     );
+}
+
+#[test]
+fn numbers_of_calls_that_cannot_be_are_told() {
+    let line = |event: &str, call: u64| json!({"event": event, "call": call});
+    let (begin, end) = (|call| line("begin", call), |call| line("call", call));
+    let said = |lines: &[serde_json::Value]| fault(&[log_of(lines)]);
+    let start = json!({"event": "start"});
+    assert_eq!(
+        said(&[start.clone(), end(1), begin(1)]),
+        (3, "call 1 begins behind its end: lines were put in, and all of the log hashed anew".to_owned())
+    );
+    let twice = |what: &str| {
+        format!(
+            "call 1 {what} a second time: one of the lines was put in, or a line about a start was left out, and all of the log hashed anew"
+        )
+    };
+    assert_eq!(said(&[start.clone(), begin(1), begin(2), begin(1)]), (4, twice("begins")));
+    assert_eq!(said(&[start.clone(), begin(1), end(1), end(2), end(1)]), (5, twice("ends")));
+    assert!(look(&log_of(&[start.clone(), begin(1), end(1), start, begin(1), end(1)]), None).is_ok());
+}
+
+#[test]
+fn a_chain_goes_on_in_the_next_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let event = json!({"at": "2026-01-01T00:00:00Z", "event": "call"});
+    let write = |name: &str, previous: &str, count: usize| {
+        let log = AuditLog::open(&at(name), None, plain(), Some(&at(previous))).unwrap();
+        (0..count).for_each(|_| log.write(&event).unwrap());
+        log.standing()
+    };
+    // There is nothing before the first.
+    let first = write("1", "0", 2);
+    write("2", "1", 1);
+    // It is no new file any more.
+    let second = write("2", "0", 1);
+    let third = write("3", "2", 1);
+    assert_eq!([first.lines, second.lines, third.lines], [2, 5, 7]);
+    let said = |names: &[&str], head: Option<&str>| {
+        let text = |name: &&str| (name.to_string(), std::io::Cursor::new(std::fs::read(at(name)).unwrap()));
+        verify::report(&mut names.iter().map(text).collect::<Vec<_>>(), &plain(), head).unwrap()
+    };
+    let span = "from 2026-01-01T00:00:00Z to 2026-01-01T00:00:00Z\n";
+    let ok = format!("ok: 5 calls in 7 lines, 0 starts of servers\n{span}head {} (sha256)\n", third.head);
+    assert_eq!(said(&["1", "2", "3"], None), (ok, true));
+    let (text, good) = said(&["3"], None);
+    let alone = format!(
+        "ok: 1 call in 2 lines, 0 starts of servers\ngoes on from line 5 of another file, whose head must be {}\nfrom ",
+        second.head
+    );
+    assert!(good && text.starts_with(&alone), "{text}");
+    let (text, good) = said(&["1", "2", "3"], Some(&first.head));
+    assert!(good && text.contains("the hash that was given is that of line 2 of the chain"), "{text}");
+    let apart = |name: &str, head: &Standing| {
+        let text = format!(
+            "{name}: line 1: it does not go on from the file before, which ends with line {} and hash {}\n",
+            head.lines, head.head
+        );
+        (text, false)
+    };
+    assert_eq!(said(&["1", "3"], None), apart("3", &first));
+    assert_eq!(said(&["2", "1"], None), apart("1", &second));
+    assert_eq!(said(&["1", "2", "3"], Some(&"0".repeat(64))).1, false);
+    // What is torn is made up for in its own file.
+    let text = std::fs::read_to_string(at("3")).unwrap();
+    std::fs::write(at("3"), &text[..text.len() - 9]).unwrap();
+    let refused = AuditLog::open(&at("4"), None, plain(), Some(&at("3"))).err().unwrap();
+    assert!(format!("{refused:#}").contains("its last line is torn"), "{refused:#}");
 }
 
 #[test]

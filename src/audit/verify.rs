@@ -15,6 +15,9 @@ use crate::server::hex;
 use crate::text::count::counted;
 use crate::text::escape::show;
 
+/// The event of the first line of a log that goes on with the chain of another file.
+pub const CONTINUED: &str = "continued";
+
 /// What is wrong, and in which line (from 1).
 #[derive(Debug, PartialEq, Eq)]
 pub struct Fault {
@@ -43,7 +46,59 @@ pub struct Whole {
     pub head: Head,
     /// The number of the line with the hash that was asked about.
     pub known: Option<u64>,
+    /// The last line of the file before the first of these, if there is one that was not given.
+    pub before: Option<Head>,
 }
+
+/// The calls of one server, whose numbers start anew with each.
+#[derive(Default)]
+struct Calls {
+    /// Those without an end so far.
+    begun: BTreeSet<u64>,
+    /// The last ones of those with an end.
+    ended: BTreeSet<u64>,
+    /// Those without an end that found no room.
+    lost: u64,
+}
+
+impl Calls {
+    /// This one begins. The error says what is wrong with that.
+    fn begin(&mut self, call: u64) -> Result<(), String> {
+        if self.ended.contains(&call) {
+            return Err(format!(
+                "call {call} begins behind its end: lines were put in, and all of the log hashed anew"
+            ));
+        }
+        if !self.begun.insert(call) {
+            return Err(format!("call {call} begins a second time: {TWICE}"));
+        }
+        // Only a log that was made up has so many.
+        if self.begun.len() > MAX_AUDIT_UNENDED {
+            self.begun.pop_first();
+            self.lost += 1;
+        }
+        Ok(())
+    }
+
+    /// It ends; it need not have begun, as most calls have one line only.
+    fn end(&mut self, call: u64) -> Result<(), String> {
+        self.begun.remove(&call);
+        if !self.ended.insert(call) {
+            return Err(format!("call {call} ends a second time: {TWICE}"));
+        }
+        if self.ended.len() > MAX_AUDIT_UNENDED {
+            self.ended.pop_first();
+        }
+        Ok(())
+    }
+
+    fn unended(self) -> u64 {
+        self.lost + self.begun.len() as u64
+    }
+}
+
+/// What two lines of one kind and number mean.
+const TWICE: &str = "one of the lines was put in, or a line about a start was left out, and all of the log hashed anew";
 
 /// What is read of a line beside its place in the chain.
 #[derive(Deserialize)]
@@ -55,19 +110,25 @@ struct Said {
     call: Option<u64>,
 }
 
-/// The outcome in words for a person, and whether the log is whole. Fails if it cannot be read.
-pub fn report(input: &mut impl BufRead, hasher: &Hasher, head: Option<&str>) -> Result<(String, bool)> {
-    let whole = match verify(input, hasher, head)? {
-        Ok(whole) => whole,
-        Err(Fault { line, what }) => {
-            let hint = match hasher.name() {
-                _ if line > 1 => "",
-                "sha256" => " (a log that was written with --audit-key is verified with --key)",
-                _ => " (or it was written with another key, or with none)",
-            };
-            return Ok((format!("line {line}: {what}{hint}\n"), false));
+/// The outcome in words for a person, and whether these files, the oldest first, are one log that is whole. Fails if one
+/// cannot be read.
+pub fn report(inputs: &mut [(String, impl BufRead)], hasher: &Hasher, head: Option<&str>) -> Result<(String, bool)> {
+    let mut whole = Whole::default();
+    let last = inputs.len();
+    for (index, (name, input)) in inputs.iter_mut().enumerate() {
+        match go_on(whole, input, hasher, head, index + 1 == last)? {
+            Ok(now) => whole = now,
+            Err(Fault { line, what }) => {
+                let hint = match hasher.name() {
+                    _ if line > 1 || index > 0 => "",
+                    "sha256" => " (a log that was written with --audit-key is verified with --key)",
+                    _ => " (or it was written with another key, or with none)",
+                };
+                let place = if last > 1 { format!("{name}: ") } else { String::new() };
+                return Ok((format!("{place}line {line}: {what}{hint}\n"), false));
+            }
         }
-    };
+    }
     let mut text = format!(
         "ok: {} in {}, {}",
         counted(whole.calls, "call", "calls"),
@@ -82,6 +143,9 @@ pub fn report(input: &mut impl BufRead, hasher: &Hasher, head: Option<&str>) -> 
     if whole.torn > 0 {
         let _ = write!(text, ", {} torn and made up for", counted(whole.torn, "line", "lines"));
     }
+    if let Some(Head { seq, hash }) = &whole.before {
+        let _ = write!(text, "\ngoes on from line {seq} of another file, whose head must be {hash}");
+    }
     if let Some((first, last)) = &whole.span {
         let _ = write!(text, "\nfrom {} to {}", show(first.as_bytes()), show(last.as_bytes()));
     }
@@ -92,13 +156,23 @@ pub fn report(input: &mut impl BufRead, hasher: &Hasher, head: Option<&str>) -> 
     Ok((text, true))
 }
 
-/// Goes through the log; `head` is a hash that some line must have. Fails if it cannot be read.
+/// Goes through a log of one file; `head` is a hash that some line must have. Fails if it cannot be read.
+#[cfg(test)]
 pub fn verify(input: &mut impl BufRead, hasher: &Hasher, head: Option<&str>) -> Result<Result<Whole, Fault>> {
+    go_on(Whole::default(), input, hasher, head, true)
+}
+
+/// Goes through the next file of a log. If it is the last one, a line of some file must have had the hash.
+fn go_on(
+    mut whole: Whole,
+    input: &mut impl BufRead,
+    hasher: &Hasher,
+    head: Option<&str>,
+    is_last: bool,
+) -> Result<Result<Whole, Fault>> {
     let mut lines = Lines::new(input);
-    let mut whole = Whole::default();
     let mut number = 0;
-    // Of the server whose lines these are; numbers start anew with each.
-    let mut begun = BTreeSet::new();
+    let mut calls = Calls::default();
     while let Some(line) = lines.read()? {
         number += 1;
         let fault = |what: String| Ok(Err(Fault { line: number, what }));
@@ -121,31 +195,42 @@ pub fn verify(input: &mut impl BufRead, hasher: &Hasher, head: Option<&str>) -> 
             }
         };
         let fault = |what: String| Ok(Err(Fault { line: number, what }));
-        let expected = whole.head.seq + 1;
-        if link.seq != expected || link.prev != whole.head.hash {
-            return fault(broken(&link, expected, &mut lines)?);
-        }
         let Ok(event) = serde_json::from_slice::<Said>(&line.bytes) else {
             return fault("it is no line of an audit log".to_owned());
         };
-        match event.event.as_str() {
-            "call" => {
+        let continues = number == 1 && event.event == CONTINUED;
+        if continues && whole.head == Head::default() && link.seq > 1 {
+            let before = Head { seq: link.seq - 1, hash: link.prev.clone() };
+            (whole.before, whole.head) = (Some(before.clone()), before);
+        }
+        let expected = whole.head.seq + 1;
+        if link.seq != expected || link.prev != whole.head.hash {
+            let Head { seq, hash } = &whole.head;
+            if number == 1 && *seq > 0 {
+                return fault(format!(
+                    "it does not go on from the file before, which ends with line {seq} and hash {hash}"
+                ));
+            }
+            return fault(broken(&link, expected, &mut lines)?);
+        }
+        let counted = match (event.event.as_str(), event.call) {
+            ("call", call) => {
                 whole.calls += 1;
-                event.call.map(|call| begun.remove(&call));
+                call.map_or(Ok(()), |call| calls.end(call))
             }
-            "begin" => {
-                begun.extend(event.call);
-                // Only a log that was made up has so many.
-                if begun.len() > MAX_AUDIT_UNENDED {
-                    begun.pop_first();
-                    whole.unended += 1;
-                }
-            }
-            "start" => {
+            ("begin", Some(call)) => calls.begin(call),
+            ("start", _) => {
                 whole.starts += 1;
-                whole.unended += std::mem::take(&mut begun).len() as u64;
+                whole.unended += std::mem::take(&mut calls).unended();
+                Ok(())
             }
-            _ => {}
+            (CONTINUED, _) if !continues => {
+                Err("it says that another file goes on here, in the middle of one".to_owned())
+            }
+            _ => Ok(()),
+        };
+        if let Err(what) = counted {
+            return fault(what);
         }
         whole.lines += 1;
         match &mut whole.span {
@@ -157,7 +242,7 @@ pub fn verify(input: &mut impl BufRead, hasher: &Hasher, head: Option<&str>) -> 
         }
         whole.head = Head { seq: link.seq, hash: std::mem::take(&mut link.hash) };
     }
-    if head.is_some() && whole.known.is_none() {
+    if is_last && head.is_some() && whole.known.is_none() {
         let what = "the log ends before it, and no line has the hash that was given: its end was cut off, or all of it was \
                     written anew";
         return Ok(Err(Fault { line: number + 1, what: what.to_owned() }));
@@ -165,7 +250,7 @@ pub fn verify(input: &mut impl BufRead, hasher: &Hasher, head: Option<&str>) -> 
     if number == 0 {
         return Ok(Err(Fault { line: 1, what: "the log is empty".to_owned() }));
     }
-    whole.unended += begun.len() as u64;
+    whole.unended += calls.unended();
     Ok(Ok(whole))
 }
 

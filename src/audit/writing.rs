@@ -6,6 +6,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -15,9 +16,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::chain::{Hasher, Head, Link, check};
 use super::entry::{members, time};
+use super::verify::CONTINUED;
 use crate::limits::MAX_AUDIT_LINE_BYTES;
 use crate::policy::Hidden;
-use crate::secrets::leads_to;
+use crate::secrets::{identity, leads_to, reading};
 use crate::server::hex;
 
 /// Where a log has got to.
@@ -43,6 +45,13 @@ struct Recovered {
     torn_sha256: String,
 }
 
+/// The first line of a log whose chain began in another file: its number and the hash of the line before say where.
+#[derive(Serialize)]
+struct Continued {
+    at: String,
+    event: &'static str,
+}
+
 impl Writing {
     /// Goes on with the chain of an open and locked file. Fails when its last line is not one of this chain. Nothing is
     /// written but what makes up for a line that was torn when its server was ended.
@@ -58,6 +67,32 @@ impl Writing {
             writing.recover(&torn).context("what makes up for its torn last line cannot be written")?;
         }
         Ok(writing)
+    }
+
+    /// Goes on, in a file that is empty, with the chain of the log at this path; a line says so before all others. Which file
+    /// that is; `None` if there is none, and the chain begins here. Fails when its last line is torn or not one of this chain.
+    pub fn follow(&mut self, previous: &Path) -> Result<Option<Hidden>> {
+        if !previous.exists() {
+            tracing::warn!("there is no log at `{}` to go on from: the chain begins anew", previous.display());
+            return Ok(None);
+        }
+        let (mut file, is_regular) = reading::open(previous)?;
+        if !is_regular {
+            bail!("it is no regular file");
+        }
+        let place = identity(previous, &file)?;
+        let size = file.metadata().context("it cannot be looked at")?.len();
+        let (head, torn) = tail(&mut file, size, &self.hasher)?;
+        if !torn.is_empty() {
+            bail!(
+                "its last line is torn; start a server that goes on in it (--audit), which says so there, and rotate it then"
+            );
+        }
+        if head.seq > 0 {
+            self.head = head;
+            self.waiting.push_back(members(&Continued { at: time(SystemTime::now()), event: CONTINUED })?);
+        }
+        Ok(Some(place))
     }
 
     /// Writes all that waits. What could not be written goes on waiting.

@@ -21,6 +21,10 @@ pub struct AuditArgs {
     /// Nobody else may be able to read it (chmod 600)
     #[arg(long, requires = "audit", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub audit_key: Option<PathBuf>,
+    /// Where --audit is a new file, go on in it with the chain of this one, as after a rotation; `replay audit verify` takes
+    /// both. It need not exist
+    #[arg(long, requires = "audit", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub audit_previous: Option<PathBuf>,
 }
 
 /// The outcome of a call that began and has no end, as `replay audit show` has it.
@@ -34,9 +38,9 @@ const LAST: Range = Range { min: 1, max: limits::MAX_AUDIT_LAST };
 pub enum AuditAction {
     /// Check that no line of a log was changed, left out, put in or moved; the exit status is 1 if one was
     Verify {
-        /// The log
-        #[arg(value_hint = clap::ValueHint::FilePath)]
-        file: PathBuf,
+        /// The log, or all files of it, the oldest first (--audit-previous)
+        #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+        files: Vec<PathBuf>,
         /// The key of --audit-key
         #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         key: Option<PathBuf>,
