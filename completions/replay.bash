@@ -272,7 +272,7 @@ _replay() {
 
     case "${cmd}" in
         replay)
-            opts="-h -V --mcp-server --mock --record --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --http --stdio --token-file --tls-cert --tls-key --allow-origin --allow-host --max-connections --client-timeout-secs --max-sessions --session-idle-secs --rate-limit --rate-burst --max-calls --audit --audit-key --otlp-endpoint --help --version call tools bench mock calls sandbox token audit health generate help"
+            opts="-h -V --mcp-server --mock --record --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --http --stdio --token-file --tls-cert --tls-key --allow-origin --allow-host --max-connections --client-timeout-secs --max-sessions --session-idle-secs --rate-limit --rate-burst --max-calls --audit --audit-key --audit-previous --otlp-endpoint --help --version call tools bench mock calls sandbox token audit health generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -570,6 +570,21 @@ _replay() {
                     fi
                     return 0
                     ;;
+                --audit-previous)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --otlp-endpoint)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -582,7 +597,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__audit)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help verify show help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help verify show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -799,7 +814,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__audit__subcmd__show)
-            opts="-h --tool --path --outcome --client --since --json --last --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --tool --path --outcome --client --since --json --last --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -984,7 +999,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__audit__subcmd__verify)
-            opts="-h --key --head --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --key --head --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1164,7 +1179,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__bench)
-            opts="-h --tree --pattern --rounds --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --tree --pattern --rounds --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1340,7 +1355,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__call)
-            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help read_file read_multiple_files write_file create_directory list_directory directory_tree move_file delete_file get_file_info list_allowed_directories edit_file edit_files search_files grep_files glob_search execute_command follow_command keploy_list_mocks keploy_mock_record keploy_mock_test run_python_code code_completion inspect_object list_files create_session switch_session list_sessions delete_session restart_session interrupt_session list_variables run_script install_packages get_kernel_health check_kernel_responsiveness run_tests type_check"
+            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help read_file read_multiple_files write_file create_directory list_directory directory_tree move_file delete_file get_file_info list_allowed_directories edit_file edit_files search_files grep_files glob_search execute_command follow_command keploy_list_mocks keploy_mock_record keploy_mock_test run_python_code code_completion inspect_object list_files create_session switch_session list_sessions delete_session restart_session interrupt_session list_variables run_script install_packages get_kernel_health check_kernel_responsiveness run_tests type_check"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1501,7 +1516,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help record test list noise show help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help record test list noise show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1760,7 +1775,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__list)
-            opts="-h --path --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1928,7 +1943,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__noise)
-            opts="-h --path --write --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --write --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2096,7 +2111,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__record)
-            opts="-h --path --timeout-secs --keep-secrets --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --timeout-secs --keep-secrets --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2268,7 +2283,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__show)
-            opts="-h --path --html --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --html --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2436,7 +2451,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__test)
-            opts="-h --path --mock --on-miss --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --mock --on-miss --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2616,7 +2631,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__generate)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help man man-tools readme-tools bash zsh fish mock-schema"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help man man-tools readme-tools bash zsh fish mock-schema"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2777,7 +2792,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__health)
-            opts="-h --cacert --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --cacert --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3363,7 +3378,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock)
-            opts="-h --tools-from --preset --cassette --on-miss --target --redact-env --redact --journal --expect --report --fault --http --debug --verbose --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help check init presets schema record distill help"
+            opts="-h --tools-from --preset --cassette --on-miss --target --redact-env --redact --journal --expect --report --fault --http --debug --verbose --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help check init presets schema record distill help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3627,7 +3642,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__check)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3788,7 +3803,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__distill)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4061,7 +4076,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__init)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4222,7 +4237,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__presets)
-            opts="-h --faults --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help evil rugpull flood unicode slowloris badjson wrong-id stdout-noise"
+            opts="-h --faults --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help evil rugpull flood unicode slowloris badjson wrong-id stdout-noise"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4383,7 +4398,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__record)
-            opts="-o -h --target --output --redact-env --redact --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-o -h --target --output --redact-env --redact --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4586,7 +4601,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__schema)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4747,7 +4762,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help explain probe run help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help explain probe run help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4908,7 +4923,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox__subcmd__explain)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5139,7 +5154,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox__subcmd__probe)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5300,7 +5315,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox__subcmd__run)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5461,7 +5476,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help new help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help new help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5664,7 +5679,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token__subcmd__new)
-            opts="-h --file --own --own-tools --operator --rate-limit --rate-burst --max-calls --max-sessions --max-connections --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --file --own --own-tools --operator --rate-limit --rate-burst --max-calls --max-sessions --max-connections --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5871,7 +5886,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__tools)
-            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --sandbox --network --allow-network --isolation --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --max-commands --max-background-commands --background-output-bytes --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --no-fsync --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

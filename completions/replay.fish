@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= sandbox= network= allow-network isolation= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= max-commands= max-background-commands= background-output-bytes= max-python-sessions= python-idle-timeout-secs= tools= errors= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= no-fsync search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= otlp-endpoint= h/help V/version
+    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= sandbox= network= allow-network isolation= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= max-commands= max-background-commands= background-output-bytes= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= no-fsync search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -91,10 +91,12 @@ complete -c replay -n "__fish_replay_needs_command" -l rate-burst -d 'Requests t
 complete -c replay -n "__fish_replay_needs_command" -l max-calls -d 'Calls of each token that run at the same time; some more wait' -r
 complete -c replay -n "__fish_replay_needs_command" -l audit -d 'Add a line for each call to this file, chained by hashes, before the call is answered; no call is served that cannot be written down. Below an allowed directory the file is hidden from tools and commands' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l audit-key -d 'Chain the lines with HMAC-SHA256 and the key in this file, so that whoever can write the log cannot write it anew. Nobody else may be able to read it (chmod 600)' -r -F
+complete -c replay -n "__fish_replay_needs_command" -l audit-previous -d 'Where --audit is a new file, go on in it with the chain of this one, as after a rotation; `replay audit verify` takes both. It need not exist' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l otlp-endpoint -d 'Export a span of each request to the OpenTelemetry collector at this URL, over OTLP/HTTP as JSON; spans go to /v1/traces below it. The variables `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and `OTEL_TRACES_SAMPLER` are heeded' -r -f
 complete -c replay -n "__fish_replay_needs_command" -l mcp-server -d 'Serve the Model Context Protocol on stdin and stdout, or with --http over HTTP'
 complete -c replay -n "__fish_replay_needs_command" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_needs_command" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_needs_command" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_needs_command" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_needs_command" -l stdio -d 'Serve stdin and stdout as well'
 complete -c replay -n "__fish_replay_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -163,6 +165,7 @@ trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l json -d 'Print the whole result as JSON instead of its text'
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand call" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand call" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand call" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand call" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
@@ -218,6 +221,7 @@ trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l json -d 'Print the list as clients get it, schemas included'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand tools" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand tools" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l tree -d 'The directory to search' -r -f -a "(__fish_complete_directories)"
@@ -275,6 +279,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand bench" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand bench" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l tools-from -d 'Serve this manifest: YAML, or a snapshot of tools/list in JSON (.json)' -r -F
@@ -352,6 +357,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l verbose -d 'The same as --log-level debug'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -f -a "check" -d 'Say what is wrong with a manifest, by file, line and column; the exit status is 1 if something is'
@@ -413,6 +419,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
@@ -467,6 +474,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
@@ -522,6 +530,7 @@ trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l faults -d 'Say what each --fault does instead'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
@@ -576,6 +585,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l target -d 'The command of the server, for /bin/sh' -r
@@ -634,6 +644,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
@@ -688,6 +699,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from help" -f -a "check" -d 'Say what is wrong with a manifest, by file, line and column; the exit status is 1 if something is'
@@ -749,6 +761,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -f -a "record" -d 'Run a program, and keep what it calls as a new mock set. Real servers are reached unless --network says otherwise'
@@ -812,6 +825,7 @@ trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l keep-secrets -d 'Keep passwords, keys and tokens, which otherwise are replaced, and need not be the same in a replay'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
@@ -872,6 +886,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
@@ -927,6 +942,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
@@ -983,6 +999,7 @@ trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l write -d 'Write what is shown into the files of the first set, so that its replays leave it out'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
@@ -1039,6 +1056,7 @@ trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l html -d 'Print a page for a browser, with every call on a line of time'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from help" -f -a "record" -d 'Run a program, and keep what it calls as a new mock set. Real servers are reached unless --network says otherwise'
@@ -1099,6 +1117,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -f -a "explain" -d 'Print what holds commands and what does not: every rule and why it is there, limits, environment, gaps'
@@ -1157,6 +1176,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
@@ -1211,6 +1231,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
@@ -1265,6 +1286,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from help" -f -a "explain" -d 'Print what holds commands and what does not: every rule and why it is there, limits, environment, gaps'
@@ -1323,6 +1345,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -f -a "new" -d 'Print a new token, and below it the line for --token-file, which holds no more than its SHA-256'
@@ -1393,6 +1416,7 @@ trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l operator -d 'Let it see what all tokens do: on the page at /, in /activity, /metrics and /health/detailed'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "new" -d 'Print a new token, and below it the line for --token-file, which holds no more than its SHA-256'
@@ -1449,6 +1473,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -f -a "verify" -d 'Check that no line of a log was changed, left out, put in or moved; the exit status is 1 if one was'
@@ -1508,6 +1533,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l tool -d 'Those of this tool' -r
@@ -1577,6 +1603,7 @@ trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l json -d 'Print the lines as they stand'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Check that no line of a log was changed, left out, put in or moved; the exit status is 1 if one was'
@@ -1636,6 +1663,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand health" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand health" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand health" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand health" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand health" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
@@ -1690,6 +1718,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand generate" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "call" -d 'Run one tool and print what it answers; the exit status is 1 when the tool failed'
