@@ -12,7 +12,7 @@ use super::error::TestrunError;
 use super::files::{self, Target};
 use super::ground::Ground;
 use super::kept::Log;
-use super::model::{CheckStatus, Checker, CheckerInfo, Diagnostic, Diagnostics, Scope, Severity};
+use super::model::{CheckStatus, Checker, Diagnostic, Diagnostics, Scope, Severity, ToolInfo};
 use super::plan::quoted;
 use super::reports::{self, Sources};
 use super::silenced::{Source, mypy_config, mypy_exclude, pyright_config, silenced};
@@ -113,7 +113,7 @@ pub fn check(
     parsed.silenced = silenced_of(ground, &facts, &mut notes);
     let shown: Vec<String> = plan.argv.iter().map(|word| quoted(word)).collect();
     let log = ground.kept.keep("type_check", &shown.join(" "), &outcome.stdout, &outcome.stderr);
-    let tool = CheckerInfo { name: checker, version, command: plan.argv, cwd: root };
+    let tool = ToolInfo { name: checker, version, command: plan.argv, cwd: root };
     Ok(told(&facts, parsed, listed.as_ref(), &outcome, took, tool, log, notes))
 }
 
@@ -280,7 +280,7 @@ fn told(
     listed: Option<&BTreeSet<String>>,
     outcome: &Outcome,
     took: Duration,
-    tool: CheckerInfo,
+    tool: ToolInfo<Checker>,
     log: Arc<Log>,
     notes: Vec<String>,
 ) -> CheckRan {
@@ -355,7 +355,7 @@ fn how_to_get(checker: Checker) -> &'static str {
 fn missing_tool(facts: &Facts<'_>, mut notes: Vec<String>, missing: &Missing) -> CheckRan {
     notes.push(missing.what.clone());
     let cwd = facts.project.shown().to_string_lossy().into_owned();
-    let tool = CheckerInfo { name: facts.checker, version: None, command: Vec::new(), cwd };
+    let tool = ToolInfo { name: facts.checker, version: None, command: Vec::new(), cwd };
     let ending = Ending { missing: true, ..Ending::default() };
     let mut report = verdict::diagnostics(tool, facts.scope(), reports::Checked::default(), ending, |_| true);
     report.hint =

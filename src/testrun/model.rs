@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use diagnostics::{
-    CheckStatus, Checker, CheckerInfo, Diagnostic, DiagnosticSummary, Diagnostics, DiagnosticsKind, Related, Severity,
+    CheckStatus, Checker, Diagnostic, DiagnosticSummary, Diagnostics, DiagnosticsKind, Related, Severity,
 };
 
 /// A test runner whose report is understood.
@@ -139,7 +139,7 @@ pub struct TestReport {
     /// How it ended.
     pub status: TestStatus,
     /// What ran.
-    pub runner: RunnerInfo,
+    pub runner: ToolInfo<TestRunner>,
     /// What was asked for.
     pub scope: Scope,
     /// The runner's exit code; none if it was ended by a signal or never ran.
@@ -186,12 +186,13 @@ pub struct TestReport {
     pub hint: Option<String>,
 }
 
-/// What ran.
+/// What ran: a runner of tests, or a checker of types.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct RunnerInfo {
+#[schemars(rename = "{T}Info")]
+pub struct ToolInfo<T> {
     /// Which one.
-    pub name: TestRunner,
+    pub name: T,
     /// Its version, if it was told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,

@@ -1,5 +1,8 @@
 //! Runs the tests of a project behind the walls, and reads what became of them.
 
+mod found;
+mod said;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,23 +11,21 @@ use super::choose::{self, Chosen, Missing, Program, choose};
 use super::detect::Tree as _;
 use super::error::TestrunError;
 use super::failed;
-use super::files;
 use super::ground::Ground;
 use super::kept::Log;
 use super::missed::{Asked, missed};
-use super::model::{RunError, RunnerInfo, Scope, TestReport, TestRunner, TestStatus};
-use super::plan::{CargoPart, CargoTargets, Plan, REPORT, Wanted, Which, line, plan, quoted};
-use super::project;
+use super::model::{RunError, Scope, TestReport, TestRunner, TestStatus, ToolInfo};
+use super::plan::{REPORT, Wanted, Which, line, plan};
 use super::reports::{self, Parsed, Progress, Sources};
 use super::verdict::{self, Ending};
 use super::which::{cargo_part, cargo_parts, which};
 use crate::cancel::Bound;
-use crate::exec::{Denied, ExecError, Exit, Outcome, Stage, place_of};
-use crate::fs::{self, OpenFile, Version};
-use crate::limits::{MAX_TEST_READ_SECS, MAX_TEST_REPORT_BYTES, TESTS_PROGRESS_BYTES};
-use crate::policy::{Checked, Kind, PolicyError, Read};
-use crate::sandbox::Lent;
+use crate::exec::{Denied, ExecError, Exit, Outcome, place_of};
+use crate::limits::{MAX_TEST_READ_SECS, TESTS_PROGRESS_BYTES};
+use crate::policy::{Checked, PolicyError, Read};
 use crate::text::escape::show_path;
+use found::{go_package, is_special, own_harness, report_of, version_of};
+use said::{beside, hint, progress, scope, words};
 
 /// What a call asks for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -154,7 +155,7 @@ pub fn run(
     let command = request.command.map_or_else(|| plan.argv.clone(), |command| vec![command.to_owned()]);
     let shown = request.command.map_or_else(|| words(&plan), str::to_owned);
     let log = ground.kept.keep("run_tests", &shown, &outcome.stdout, &outcome.stderr);
-    let runner = RunnerInfo { name: chosen.runner, version, command, cwd: root };
+    let runner = ToolInfo { name: chosen.runner, version, command, cwd: root };
     Ok(told(ground, request, chosen, &which, parsed, runner, &outcome, took, log))
 }
 
@@ -170,92 +171,6 @@ fn again_where(ground: &Ground<'_>, request: &Request<'_>) -> Option<Chosen> {
     Some(Chosen { runner, dir, notes })
 }
 
-/// What the runner left to be read, and what is wrong with it. A report that is as it was before the run (`stale`) is none.
-fn report_of(
-    ground: &Ground<'_>,
-    request: &Request<'_>,
-    plan: &Plan,
-    lent: &Lent,
-    project: &Checked<Read>,
-    stale: Option<Version>,
-) -> (Vec<u8>, Option<String>) {
-    let nothing = |why: String| (Vec::new(), Some(why));
-    let Some(path) = request.report else {
-        let most = if plan.reports { MAX_TEST_REPORT_BYTES } else { 0 };
-        return match lent.read(REPORT, 0, most) {
-            Ok(bytes) if most > 0 && bytes.len() == most => {
-                (bytes, Some(format!("of the runner's report only the first {most} bytes were read")))
-            }
-            Ok(bytes) => (bytes, None),
-            Err(error) => nothing(format!("the runner's report cannot be read: {error}")),
-        };
-    };
-    if stale.is_some() && version_of(ground, project, path) == stale {
-        return nothing(format!("`{path}` is as it was before the run"));
-    }
-    let shown = project.shown().join(path);
-    match ground.policy.read(&shown) {
-        Ok(file) if file.kind() == Kind::File => match fs::read_all(&file, MAX_TEST_REPORT_BYTES as u64) {
-            Ok(bytes) => (bytes, None),
-            Err(error) => nothing(error.to_string()),
-        },
-        Ok(_) => nothing(format!("`{path}` is no regular file")),
-        Err(PolicyError::NotFound { .. }) => nothing(format!("the command wrote no `{path}`")),
-        Err(error) => nothing(error.to_string()),
-    }
-}
-
-/// Which version of a report there is.
-fn version_of(ground: &Ground<'_>, project: &Checked<Read>, report: &str) -> Option<Version> {
-    let file = ground.policy.read(project.shown().join(report)).ok()?;
-    OpenFile::of(&file).ok().map(|file| file.version())
-}
-
-/// The import path of the package in a Go module's directory.
-fn go_package(ground: &Ground<'_>, runner: TestRunner, project: &Checked<Read>) -> String {
-    if runner != TestRunner::Go {
-        return String::new();
-    }
-    let text = ground.disk().text(&project.shown().join("go.mod")).unwrap_or_default();
-    let module = text.lines().find_map(|line| line.trim().strip_prefix("module "));
-    module.unwrap_or_default().trim().trim_matches('"').to_owned()
-}
-
-/// A Cargo workspace's targets with a harness of their own: for `cargo test`, which tells what it runs, names and sources of
-/// all of them; for nextest the names of those that it would run.
-fn own_harness(ground: &Ground<'_>, runner: TestRunner, project: &Checked<Read>, parts: &[CargoPart]) -> Vec<String> {
-    let is_workspace = |text: &str| text.lines().any(|line| line.trim() == "[workspace]");
-    let manifests = match runner {
-        TestRunner::CargoTest => files::matching(ground.call(), project, "**/Cargo.toml").unwrap_or_default(),
-        TestRunner::Nextest => {
-            let root = project.shown().join("Cargo.toml");
-            let all = ground.disk().text(&root).is_some_and(|text| is_workspace(&text));
-            let found = files::matching(ground.call(), project, "**/Cargo.toml");
-            if all { found.unwrap_or_default() } else { vec![root] }
-        }
-        _ => return Vec::new(),
-    };
-    let texts = manifests.iter().filter_map(|manifest| ground.disk().text(manifest));
-    if runner == TestRunner::CargoTest {
-        let tables = ["[lib]", "[[bin]]", "[[test]]", "[[bench]]", "[[example]]"];
-        return texts.flat_map(|text| project::own_harness(&text, &tables)).flatten().collect();
-    }
-    let is_meant = |name: &String| {
-        let of_part = |part: &CargoPart| match &part.what {
-            CargoTargets::Test(test) => test == name,
-            CargoTargets::All | CargoTargets::Module(_) => true,
-        };
-        parts.is_empty() || parts.iter().any(of_part)
-    };
-    let name = |names: Vec<String>| {
-        let first = names.first()?;
-        let stem = first.strip_suffix(".rs").and_then(|path| path.rsplit('/').next());
-        Some(stem.unwrap_or(first).to_owned())
-    };
-    let targets = texts.flat_map(|text| project::own_harness(&text, &["[[test]]", "[[bin]]"]));
-    targets.filter_map(name).filter(is_meant).collect()
-}
-
 #[expect(clippy::too_many_arguments, reason = "all that is known of a run")]
 fn told(
     ground: &Ground<'_>,
@@ -263,7 +178,7 @@ fn told(
     chosen: Chosen,
     which: &Which,
     parsed: Parsed,
-    runner: RunnerInfo,
+    runner: ToolInfo<TestRunner>,
     outcome: &Outcome,
     took: Duration,
     log: Arc<Log>,
@@ -348,96 +263,6 @@ fn is_absent(runner: TestRunner, parsed: &Parsed, outcome: &Outcome) -> bool {
         }
 }
 
-/// The next step, where the report alone does not tell it.
-fn hint(report: &TestReport, request: &Request<'_>, which: &Which, has_own_harness: bool) -> Option<String> {
-    let seconds = request.timeout.as_secs();
-    Some(match report.status {
-        TestStatus::MissingTool => match report.runner.name {
-            TestRunner::Pytest => {
-                "install it where this Python looks: `python3 -m venv .venv && .venv/bin/pip install pytest`, \
-                 or as the project says"
-                    .to_owned()
-            }
-            runner => format!("commands find no `{}`; the operator can show it to them with --system", needed(runner)),
-        },
-        TestStatus::TimedOut if report.unfinished.is_empty() => {
-            format!("ended after {seconds} s: give a longer `timeout`, or fewer `testFiles`")
-        }
-        TestStatus::TimedOut => {
-            format!(
-                "ended after {seconds} s: look for an endless loop in what is unfinished, or give a longer `timeout`"
-            )
-        }
-        TestStatus::NoTests if matches!(which, Which::Targets(_)) && !report.left_out.is_empty() => {
-            "the project's own configuration leaves out what was named, as `leftOut` says: change that, or name something else"
-                .to_owned()
-        }
-        TestStatus::ConfigError if report.runner.name == TestRunner::Nextest && has_own_harness => {
-            "a test program with a harness of its own (`harness = false`) may not list its tests as cargo-nextest asks it to; \
-             `runner: \"cargo\"` runs it"
-                .to_owned()
-        }
-        TestStatus::NoTests if request.filter.is_none() && matches!(which, Which::Targets(_)) => {
-            "the runner takes none of `testFiles` for files of tests".to_owned()
-        }
-        TestStatus::ConfigError if matches!(which, Which::Failed(_)) => {
-            "a test that failed may be gone, or have another name: a run of all tests renews the list".to_owned()
-        }
-        _ => return None,
-    })
-}
-
-/// The program that a runner is run with.
-fn needed(runner: TestRunner) -> &'static str {
-    match runner {
-        TestRunner::Vitest | TestRunner::Jest => "node",
-        TestRunner::Pytest => "python3",
-        TestRunner::CargoTest | TestRunner::Nextest => "cargo",
-        TestRunner::Go => "go",
-        TestRunner::Junit => "sh",
-    }
-}
-
-fn scope(which: &Which, request: &Request<'_>, root: &str) -> Scope {
-    let mut files = match which {
-        Which::Targets(targets) => targets.iter().map(|target| target.below(root.as_ref())).collect(),
-        Which::Failed(failed) => failed.iter().map(|test| test.file.clone()).collect(),
-        Which::All | Which::Changed => Vec::new(),
-    };
-    files.dedup();
-    Scope { files, filter: request.filter.map(str::to_owned), project: None }
-}
-
-/// Vitest takes files for parts of paths, so that others may have run too.
-fn beside(which: &Which, parsed: &Parsed, root: &str) -> Option<String> {
-    const NAMED: usize = 5;
-    let Which::Targets(targets) = which else { return None };
-    if targets.iter().any(|target| target.is_dir || !target.part.is_empty()) {
-        return None;
-    }
-    let wanted: Vec<String> = targets.iter().map(|target| target.below(root.as_ref())).collect();
-    let mut others: Vec<String> = parsed.files.iter().cloned().collect();
-    others.retain(|file| !wanted.contains(file));
-    let more = if others.len() > NAMED { format!(" and {} more", others.len() - NAMED) } else { String::new() };
-    others.truncate(NAMED);
-    (!others.is_empty())
-        .then(|| format!("ran too, since the runner matches parts of paths: {}{more}", others.join(", ")))
-}
-
-fn progress(seen: &Progress, elapsed: Duration, stage: Stage) -> String {
-    let seconds = elapsed.as_secs_f64();
-    match (stage, seen.total()) {
-        (Stage::Waiting, _) => "waiting for a free place".to_owned(),
-        (Stage::Running { .. }, Some(total)) => format!("{} of {total} tests, {seconds:.1} s", seen.done()),
-        (Stage::Running { bytes }, None) => format!("running for {seconds:.1} s, {bytes} bytes of output"),
-    }
-}
-
-/// The words of a command, for people.
-fn words(plan: &Plan) -> String {
-    plan.argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-}
-
 fn check_junit(ground: &Ground<'_>, request: &Request<'_>, cwd: &Checked<Read>) -> Result<(), TestrunError> {
     // Before anything runs: where it may not be read, nothing would be known afterwards.
     if let Some(report) = request.report
@@ -451,21 +276,6 @@ fn check_junit(ground: &Ground<'_>, request: &Request<'_>, cwd: &Checked<Read>) 
             "`runner: \"junit\"` needs `command`, which runs the tests, and `report`, the file that it writes JUnit XML to",
         )),
         (false, ..) => Err(TestrunError::arguments("`command` and `report` belong to `runner: \"junit\"`")),
-    }
-}
-
-/// What of the project the plan has to know.
-fn is_special(ground: &Ground<'_>, chosen: &Chosen, project: &Checked<Read>) -> bool {
-    let disk = ground.disk();
-    let text = |file: &str| disk.text(&project.shown().join(file)).unwrap_or_default();
-    match chosen.runner {
-        TestRunner::CargoTest | TestRunner::Nextest => {
-            text("Cargo.toml").lines().any(|line| line.trim() == "[workspace]")
-        }
-        TestRunner::Pytest => {
-            ["pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini"].iter().any(|file| text(file).contains("--cov"))
-        }
-        _ => false,
     }
 }
 
@@ -496,7 +306,7 @@ fn empty(
     let cwd = project.shown().to_string_lossy().into_owned();
     let mut notes = chosen.notes.clone();
     notes.push(why.to_owned());
-    let runner = RunnerInfo { name: chosen.runner, version: None, command: Vec::new(), cwd };
+    let runner = ToolInfo { name: chosen.runner, version: None, command: Vec::new(), cwd };
     let scope = Scope { files: request.files.to_vec(), filter: request.filter.map(str::to_owned), project: None };
     let mut report = verdict::test_report(runner, scope, Parsed::default(), Vec::new(), ending, false);
     report.hint = hint;

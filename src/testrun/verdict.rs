@@ -2,8 +2,8 @@
 //! with 0 and have run nothing, report no failure and exit with 1, or die half-way through a report without one.
 
 use super::model::{
-    CheckStatus, CheckerInfo, DiagnosticSummary, Diagnostics, DiagnosticsKind, Frame, RunError, RunnerInfo, Scope,
-    Severity, TestReport, TestRunner, TestStatus, TestsKind,
+    CheckStatus, Checker, DiagnosticSummary, Diagnostics, DiagnosticsKind, Frame, RunError, Scope, Severity,
+    TestReport, TestRunner, TestStatus, TestsKind, ToolInfo,
 };
 use super::reports::is_library;
 use super::reports::{Checked, Parsed};
@@ -121,7 +121,7 @@ pub fn of_check(checked: &Checked, errors: u64, hidden: u64, ending: Ending) -> 
 /// The whole of a test run. `missed` is what was asked for by name and did not run; `listed` asks for the name of every
 /// test.
 pub fn test_report(
-    runner: RunnerInfo,
+    runner: ToolInfo<TestRunner>,
     scope: Scope,
     parsed: Parsed,
     missed: Vec<String>,
@@ -137,7 +137,7 @@ pub fn test_report(
     let mut report = TestReport {
         kind: TestsKind::Tests,
         status,
-        runner: RunnerInfo { version: runner.version.or(parsed.version), ..runner },
+        runner: ToolInfo { version: runner.version.or(parsed.version), ..runner },
         scope,
         exit_code: ending.exit_code,
         signal: ending.signal,
@@ -265,7 +265,7 @@ fn hint(report: &TestReport, deselected: u64, is_silent: bool) -> Option<String>
 
 /// The whole of a type check; `in_scope` says whether a file was asked for.
 pub fn diagnostics(
-    tool: CheckerInfo,
+    tool: ToolInfo<Checker>,
     scope: Scope,
     mut checked: Checked,
     ending: Ending,
@@ -317,7 +317,7 @@ pub fn diagnostics(
     Diagnostics {
         kind: DiagnosticsKind::Diagnostics,
         status,
-        tool: CheckerInfo { version: tool.version.or(checked.version), ..tool },
+        tool: ToolInfo { version: tool.version.or(checked.version), ..tool },
         scope,
         exit_code: ending.exit_code,
         duration_ms: ending.duration_ms,
@@ -386,6 +386,10 @@ mod tests {
         assert_eq!(of(exit(0)), TestStatus::Crashed);
         assert_eq!(of(Ending { timed_out: true, signal: Some(9), ..Ending::default() }), TestStatus::TimedOut);
         assert_eq!(of(Ending { missing: true, ..Ending::default() }), TestStatus::MissingTool);
+        // After the tests, before the runner's own end.
+        let cut = Parsed { is_cut_short: true, ..parsed(passed(3)) };
+        let of = |code| of_tests(TestRunner::Jest, &cut, 0, exit(code));
+        assert_eq!([of(0), of(1)], [TestStatus::Crashed, TestStatus::Failed]);
         let broken = Parsed { build_failed: true, ..Parsed::default() };
         assert_eq!(of_tests(TestRunner::CargoTest, &broken, 0, exit(101)), TestStatus::BuildError);
         let partly = Parsed { build_failed: true, ..parsed(passed(1)) };
@@ -431,7 +435,7 @@ mod tests {
             |file: Option<&str>| Diagnostic { file: file.map(str::to_owned), ..Diagnostic::new(Severity::Error, "x") };
         let status = |diagnostics: Vec<Diagnostic>, code| {
             let checked = Checked { diagnostics, ..Checked::default() };
-            let tool = CheckerInfo {
+            let tool = ToolInfo {
                 name: super::super::model::Checker::Tsc,
                 version: None,
                 command: Vec::new(),
@@ -459,7 +463,7 @@ mod tests {
         assert_eq!(status(vec![at(Some("tsconfig.json"))], 1), (CheckStatus::ConfigError, 0, 1));
     }
 
-    fn diagnostics_of(tool: CheckerInfo, checked: Checked, ending: Ending) -> Diagnostics {
+    fn diagnostics_of(tool: ToolInfo<Checker>, checked: Checked, ending: Ending) -> Diagnostics {
         diagnostics(tool, Scope::default(), checked, ending, |file| file == "a.ts")
     }
 }

@@ -1,7 +1,7 @@
 //! What test runners and type checkers leave is read whatever it is: a test can write to all of it.
 
 use replay::cancel::Bound;
-use replay::testrun::model::{Checker, CheckerInfo, RunnerInfo, Scope, TestRunner, TestStatus};
+use replay::testrun::model::{Checker, Scope, TestRunner, TestStatus, ToolInfo};
 use replay::testrun::reports::{self, Progress, Sources};
 use replay::testrun::verdict::{self, Ending};
 use replay::testrun::{model::TestReport, text};
@@ -48,7 +48,7 @@ fn run(runner: TestRunner, sources: Sources<'_>, ending: Ending) {
     let of = parsed.summary;
     assert_eq!(of.total, of.passed + of.failed + of.errored + of.skipped + of.todo + of.not_run);
     assert!(of.flaky <= of.passed);
-    let info = RunnerInfo { name: runner, version: None, command: Vec::new(), cwd: "/p".to_owned() };
+    let info = ToolInfo { name: runner, version: None, command: Vec::new(), cwd: "/p".to_owned() };
     let report: TestReport = verdict::test_report(info, Scope::default(), parsed, Vec::new(), ending, false);
     if report.status == TestStatus::Passed {
         assert!(of.ran() > 0 && of.failed + of.errored == 0 && ending.exit_code == Some(0) && !ending.timed_out);
@@ -69,7 +69,7 @@ fn run(runner: TestRunner, sources: Sources<'_>, ending: Ending) {
 
 fn check(checker: Checker, sources: Sources<'_>, ending: Ending) {
     let checked = reports::check(checker, sources, Bound::default());
-    let info = CheckerInfo { name: checker, version: None, command: Vec::new(), cwd: "/p".to_owned() };
+    let info = ToolInfo { name: checker, version: None, command: Vec::new(), cwd: "/p".to_owned() };
     let report = verdict::diagnostics(info, Scope::default(), checked, ending, |file| file.len() % 2 == 0);
     for diagnostic in &report.diagnostics {
         assert!(diagnostic.file.as_deref().is_none_or(|file| file.len() % 2 == 0));

@@ -1,8 +1,9 @@
-//! A Python session: its start, one small cell, and a cell that prints a lot; beside ipykernel.
+//! A Python session: its start, with an interpreter that waits for it and without, one small cell, and a cell that prints a lot;
+//! beside ipykernel.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
@@ -15,6 +16,10 @@ use crate::trees;
 
 const IPYKERNEL: &str = "ipykernel";
 const WALLED: &str = "replay, namespaces";
+const NO_SPARE: &str = "replay --no-python-spare";
+/// Sessions that are made one after the other, each when the next interpreter had time to be there.
+const SESSIONS: usize = 9;
+const BETWEEN: Duration = Duration::from_millis(500);
 const CELLS: usize = 300;
 const LINES: u64 = 200_000;
 
@@ -32,6 +37,11 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
     let specs = vec![
         spec("a Python session, from nothing to the answer of its first cell".to_owned(), 0.06, ""),
         spec(
+            format!("`create_session`, half a second after the one before (median of {SESSIONS})"),
+            0.06,
+            "That of ipykernel is its start, with the first cell.",
+        ),
+        spec(
             format!("the cell `x=1`, there and back (median of {CELLS})"),
             0.001,
             "`replay` looks for new files around each cell; the round trip of ipykernel ends when it says that it is idle.",
@@ -42,7 +52,8 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
             "`replay` shows the beginning and the end, and keeps the whole in a file, whose bytes are counted.",
         ),
     ];
-    let mut contenders = vec![contender(REPLAY, OFF, &dir), contender(WALLED, NAMESPACES, &dir)];
+    let mut contenders =
+        vec![contender(REPLAY, OFF, &dir), contender(WALLED, NAMESPACES, &dir), contender(NO_SPARE, OFF, &dir)];
     contenders.push(match jupyter() {
         Ok(python) => ipykernel(python),
         Err(reason) => Contender::missing(IPYKERNEL, reason),
@@ -51,12 +62,28 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
 }
 
 fn contender(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'static> {
-    let (server, dir) = (Server::python(tier, dir), dir.to_path_buf());
+    let (mut server, dir) = (Server::python(tier, dir), dir.to_path_buf());
+    if name == NO_SPARE {
+        server.args.push("--no-python-spare".to_owned());
+        server.how.push_str(" --no-python-spare");
+    }
     Contender::new(name, server.how.clone(), move || {
         let mut client = Client::start(&server)?;
         let begin = Instant::now();
         cell(&mut client, "x=1")?;
         let start = begin.elapsed().as_secs_f64();
+        let mut made = Vec::with_capacity(SESSIONS);
+        for number in 0..SESSIONS {
+            std::thread::sleep(BETWEEN);
+            let name = json!({"session_id": format!("s{number}")});
+            let line = client.call("create_session", &name);
+            let begin = Instant::now();
+            client.ask(&line)?;
+            made.push(begin.elapsed().as_secs_f64());
+            let line = client.call("delete_session", &name);
+            client.ask(&line)?;
+        }
+        made.sort_by(f64::total_cmp);
         let mut times = Vec::with_capacity(CELLS);
         for _ in 0..CELLS {
             let line = client.call("run_python_code", &json!({"code": "x=1"}));
@@ -71,7 +98,11 @@ fn contender(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'s
         let kept = dir.join(ran["outputs"][0].as_str().context("no file with the whole output")?);
         let bytes = std::fs::metadata(&kept)?.len();
         std::fs::remove_file(kept)?;
-        Ok(Trial { figures: vec![Some(start), Some(times[CELLS / 2]), Some(lines)], count: LINES, bytes })
+        Ok(Trial {
+            figures: vec![Some(start), Some(made[SESSIONS / 2]), Some(times[CELLS / 2]), Some(lines)],
+            count: LINES,
+            bytes,
+        })
     })
 }
 
@@ -95,7 +126,8 @@ fn ipykernel(python: PathBuf) -> Contender<'static> {
         let text = String::from_utf8(output.stdout)?;
         let told: Vec<&str> = text.split_whitespace().collect();
         let [figures @ .., bytes] = told.as_slice() else { anyhow::bail!("no figures") };
-        let figures = figures.iter().map(|figure| Ok(Some(figure.parse()?))).collect::<Result<_>>()?;
+        let mut figures = figures.iter().map(|figure| Ok(Some(figure.parse()?))).collect::<Result<Vec<_>>>()?;
+        figures.insert(1, figures[0]);
         Ok(Trial { figures, count: LINES, bytes: bytes.parse()? })
     })
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Scope, is_zero};
+use super::{Scope, ToolInfo, is_zero};
 
 /// A type checker whose output is understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
@@ -72,7 +72,7 @@ pub struct Diagnostics {
     /// How it ended.
     pub status: CheckStatus,
     /// What ran.
-    pub tool: CheckerInfo,
+    pub tool: ToolInfo<Checker>,
     /// What was asked for.
     pub scope: Scope,
     /// The checker's exit code; none if it was ended by a signal or never ran.
@@ -100,21 +100,6 @@ pub struct Diagnostics {
     /// What to do next.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-}
-
-/// What checked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct CheckerInfo {
-    /// Which one.
-    pub name: Checker,
-    /// Its version, if it was told.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-    /// The command, word for word.
-    pub command: Vec<String>,
-    /// The directory that it began in.
-    pub cwd: String,
 }
 
 /// How many diagnostics there are.

@@ -249,3 +249,22 @@ fn file_error(collector: &mut Collector<'_>, file: &Event) {
     let phase = if file.tests.is_empty() { Phase::Collect } else { Phase::Hook };
     collector.file_error(&file.file, phase, &message, line, column.flatten());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_ends_before_jest_does_is_seen() {
+        let of = |more: &str| {
+            let report =
+                format!("{{\"ev\":\"init\",\"files\":0}}\n{{\"ev\":\"end\",\"success\":true,\"files\":0{more}\n");
+            let parsed = parse(&Sources { report: report.as_bytes(), ..Sources::default() }, Bound::default());
+            (parsed.ended, parsed.is_cut_short)
+        };
+        assert_eq!(of(",\"goes_on\":true}"), (true, true));
+        assert_eq!(of(",\"goes_on\":true}\n{\"ev\":\"over\"}"), (true, false));
+        // With `forceExit` Jest itself ends the process.
+        assert_eq!(of("}"), (true, false));
+    }
+}

@@ -51,6 +51,7 @@ pub struct Sources<'a> {
 
 /// What was read of a test run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "things that may be true of a report, several at once")]
 pub struct Parsed {
     /// The runner's version, if it was told.
     pub version: Option<String>,

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use super::*;
-use crate::testrun::model::{CheckStatus, CheckerInfo, RunnerInfo, Scope, TestReport, TestStatus};
+use crate::testrun::model::{CheckStatus, Scope, TestReport, TestStatus, ToolInfo};
 use crate::testrun::text;
 use crate::testrun::verdict::{self, Ending};
 
@@ -45,7 +45,7 @@ impl Sample {
 
     fn run(&self, runner: TestRunner) -> TestReport {
         let parsed = super::tests(runner, self.sources(), Bound::default());
-        let info = RunnerInfo { name: runner, version: None, command: Vec::new(), cwd: "/project".to_owned() };
+        let info = ToolInfo { name: runner, version: None, command: Vec::new(), cwd: "/project".to_owned() };
         verdict::test_report(info, Scope::default(), parsed, Vec::new(), self.ending, true)
     }
 }
@@ -331,7 +331,7 @@ fn checkers() {
     for (checker, name, status, errors, warnings) in samples {
         let sample = Sample::of(check_home(checker), name);
         let checked = super::check(checker, sample.sources(), Bound::default());
-        let info = CheckerInfo { name: checker, version: None, command: Vec::new(), cwd: "/project".to_owned() };
+        let info = ToolInfo { name: checker, version: None, command: Vec::new(), cwd: "/project".to_owned() };
         let report = verdict::diagnostics(info, Scope::default(), checked, sample.ending, |_| true);
         let _ = writeln!(told, "=== {} {name}\n{}\n", check_home(checker), text::diagnostics(&report));
         let found = (report.status, report.summary.errors, report.summary.warnings);
