@@ -146,6 +146,17 @@ enum Standing {
     Unknown,
 }
 
+/// Whether a program says more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum More {
+    /// It may, at any moment.
+    Comes,
+    /// It has paused: what has come may be all that it says.
+    Paused,
+    /// It never will.
+    Never,
+}
+
 /// Plays a server: answers what equals a recorded message byte by byte.
 pub struct GenericPlayer {
     link: Link,
@@ -156,6 +167,8 @@ pub struct GenericPlayer {
     /// A recorded message that is longer than what has come and begins with it, as far as was looked: of a long one not all
     /// is compared again with every piece.
     ahead: Option<(Arc<[u8]>, usize)>,
+    /// What has come is the beginning of a recorded message, and a pause says nothing.
+    is_held: bool,
     ended: bool,
 }
 
@@ -169,19 +182,28 @@ impl GenericPlayer {
             unmask: websocket.then(Unmask::default),
             pending: Vec::new(),
             ahead: None,
+            is_held: false,
             ended: false,
         }
     }
 
-    /// Whether more may come that decides what is meant: the caller waits a little and then calls [`Self::settle`].
+    /// Whether more may come that decides what is meant: the caller waits a little and then calls [`Self::pause`].
     pub fn waits(&self) -> bool {
-        !self.pending.is_empty() && !self.ended
+        !self.pending.is_empty() && !self.is_held && !self.ended
     }
 
-    /// Nothing more came: what has come is all that was meant.
-    pub fn settle(&mut self) -> Vec<PlayStep> {
+    /// Nothing more came for a while: a message that has come is all that was meant, and the beginning of one is not, however
+    /// long its program takes.
+    pub fn pause(&mut self) -> Vec<PlayStep> {
         let mut steps = Vec::new();
-        self.answer(true, &mut steps);
+        self.answer(More::Paused, &mut steps);
+        steps
+    }
+
+    /// Nothing more will come: what has come is all that was meant.
+    pub fn finish(&mut self) -> Vec<PlayStep> {
+        let mut steps = Vec::new();
+        self.answer(More::Never, &mut steps);
         steps
     }
 
@@ -227,13 +249,18 @@ impl GenericPlayer {
         self.said.range::<[u8], _>((Bound::Unbounded, Bound::Included(bytes))).next_back()
     }
 
-    fn answer(&mut self, last: bool, steps: &mut Vec<PlayStep>) {
-        if !last && self.is_ahead() {
+    fn answer(&mut self, more: More, steps: &mut Vec<PlayStep>) {
+        self.is_held = false;
+        if more == More::Comes && self.is_ahead() {
             return;
         }
         while !self.pending.is_empty() && !self.ended {
             let length = match self.standing() {
-                Standing::Whole { longer: true, .. } | Standing::Beginning if !last => return,
+                Standing::Whole { longer: true, .. } | Standing::Beginning if more == More::Comes => return,
+                Standing::Beginning if more == More::Paused => {
+                    self.is_held = true;
+                    return;
+                }
                 Standing::Whole { length, .. } => length,
                 Standing::Beginning | Standing::Unknown => self.pending.len().min(MAX_SHOWN_CALL_BYTES),
             };
@@ -291,10 +318,10 @@ impl Player for GenericPlayer {
             None => self.pending.extend_from_slice(bytes),
         }
         let mut steps = Vec::new();
-        self.answer(false, &mut steps);
+        self.answer(More::Comes, &mut steps);
         // What is longer than anything that was kept is nothing that was recorded.
         if self.pending.len() > MAX_RECORDED_BODY_BYTES {
-            self.answer(true, &mut steps);
+            self.answer(More::Never, &mut steps);
         }
         steps
     }

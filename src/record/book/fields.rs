@@ -4,12 +4,13 @@
 //! Where it had several (none is one, too) the program chose by it, so each value has its own answers and any other none. Not
 //! so what is made anew for each request, since no replay could say it again:
 //!
-//! - fields that are known for it ([`NOISE`]): traces, numbers of requests, what a connection and a body are like;
+//! - fields that are known for it ([`NOISE`], [`NOISE_WORDS`]): traces, numbers of requests, what a connection and a body are like;
+//! - what programs and proxies say of themselves ([`PASSING`]);
 //! - times, whatever their field is called;
 //! - values that nobody wrote by hand (a UUID, a long token), as long as none came twice: who sends one twice means something by
 //!   it. A field whose name says who asks ([`WHO`]) is none of these: users have such numbers, too.
 //!
-//! The last two choose where they are known, and otherwise pass. Credentials and cookies have rules of their own (`shelf`).
+//! The last three choose where they are known, and otherwise pass. Credentials and cookies have rules of their own (`shelf`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -23,7 +24,7 @@ use crate::record::redact::{self, Shown, is_secret_header};
 
 /// Fields that say nothing of what is asked for: of a connection (RFC 9110, 7.6), of a body, which is compared itself, of
 /// traces (W3C Trace Context and Baggage; Zipkin B3; AWS X-Ray; Jaeger; Sentry), of a single request, of a deadline (gRPC).
-const NOISE: [&str; 56] = [
+const NOISE: [&str; 49] = [
     "host",
     "connection",
     "keep-alive",
@@ -45,7 +46,6 @@ const NOISE: [&str; 56] = [
     "repr-digest",
     "digest",
     "x-amz-content-sha256",
-    "user-agent",
     "date",
     "x-amz-date",
     "x-ms-date",
@@ -54,37 +54,45 @@ const NOISE: [&str; 56] = [
     "tracestate",
     "baggage",
     "b3",
-    "x-amzn-trace-id",
-    "x-cloud-trace-context",
-    "uber-trace-id",
-    "sentry-trace",
+    "sw8",
+    "x-dynatrace",
     "elastic-apm-traceparent",
     "newrelic",
-    "grpc-trace-bin",
     "grpc-tags-bin",
     "grpc-timeout",
-    "x-request-id",
-    "x-correlation-id",
-    "x-client-request-id",
-    "x-ms-client-request-id",
-    "request-id",
+    "x-request-start",
+    "x-opaque-id",
+    "x-run-id",
+    "apns-id",
     "amz-sdk-invocation-id",
     "amz-sdk-request",
     "x-goog-api-client",
-    "idempotency-key",
     "x-goog-gcs-idempotency-token",
-    "x-stripe-client-telemetry",
+    "x-elastic-client-meta",
     "x-real-ip",
-    "x-forwarded-for",
     "x-forwarded-by",
     "x-forwarded-port",
     "x-forwarded-proto",
     "x-forwarded-server",
 ];
 /// Beginnings of names of such fields.
-const NOISE_BEGINS: [&str; 4] = ["x-b3-", "x-datadog-", "x-envoy-", "x-amz-checksum-"];
+const NOISE_BEGINS: [&str; 6] = ["x-b3-", "x-datadog-", "x-envoy-", "x-amz-checksum-", "x-instana-", "x-newrelic-"];
+/// Words of names of such fields, or several words of them in a row.
+const NOISE_WORDS: [&str; 9] = [
+    "trace",
+    "span-id",
+    "request-id",
+    "correlation",
+    "correlation-id",
+    "transaction-id",
+    "nonce",
+    "timestamp",
+    "telemetry",
+];
+/// What programs and proxies say of themselves, and how an attempt is told from a new request.
+const PASSING: [&str; 4] = ["user-agent", "x-forwarded-for", "idempotency-key", "x-idempotency-key"];
 /// Words of names of fields that say who asks.
-const WHO: [&str; 14] = [
+const WHO: [&str; 20] = [
     "user",
     "userid",
     "username",
@@ -99,6 +107,12 @@ const WHO: [&str; 14] = [
     "owner",
     "member",
     "role",
+    "email",
+    "groups",
+    "scope",
+    "orgid",
+    "database",
+    "application",
 ];
 /// Fewest characters of a token that nobody wrote by hand.
 const MIN_GENERATED_CHARS: usize = 16;
@@ -146,7 +160,16 @@ pub(super) fn plain(request: &HttpRequest) -> Vec<(String, String)> {
 }
 
 fn is_noise(name: &str) -> bool {
-    name.starts_with(':') || NOISE.contains(&name) || NOISE_BEGINS.iter().any(|begin| name.starts_with(begin))
+    let has_word = |words: &&str| format!("-{name}-").contains(&format!("-{words}-"));
+    name.starts_with(':')
+        || NOISE.contains(&name)
+        || NOISE_BEGINS.iter().any(|begin| name.starts_with(begin))
+        || NOISE_WORDS.iter().any(has_word) && !PASSING.contains(&name)
+}
+
+/// Whether a field, by its name in lower case, says who asks.
+pub(super) fn says_who(name: &str) -> bool {
+    name.split(['-', '_']).any(|word| WHO.contains(&word)) && !PASSING.contains(&name)
 }
 
 /// The names of those fields of these recordings that are made anew for each request.
@@ -158,8 +181,10 @@ pub(super) fn made_anew<'a>(recordings: impl Iterator<Item = &'a [Field]>) -> BT
     let is_anew = |name: &str, values: &[(&str, Look)]| {
         let different: BTreeSet<&str> = values.iter().map(|(digits, _)| *digits).collect();
         let all = |look| values.iter().all(|(_, other)| *other == look);
-        let says_who = name.split(['-', '_']).any(|word| WHO.contains(&word));
-        all(Look::Time) || all(Look::Generated) && !says_who && values.len() > 1 && different.len() == values.len()
+        let is_generated = || all(Look::Generated) && !says_who(name);
+        PASSING.contains(&name)
+            || all(Look::Time)
+            || is_generated() && values.len() > 1 && different.len() == values.len()
     };
     let anew = values.into_iter().filter(|(name, values)| is_anew(name, values));
     anew.map(|(name, _)| name.to_owned()).collect()

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 
 use super::body::{Body, media_type};
 use super::noise::Fields;
@@ -128,8 +128,26 @@ pub fn header_fields(request: &HttpRequest) -> Vec<(String, String)> {
 #[derive(Debug)]
 pub struct Said<'a> {
     exchange: &'a Exchange,
-    /// The digest, and what was left out of it.
-    digest: Option<(Fields, Key)>,
+    /// The digests, and what was left out of them.
+    digest: Option<(Fields, Digest)>,
+}
+
+/// What a call says, whatever its target is.
+#[derive(Clone, Copy, Debug)]
+struct Digest {
+    /// All of it.
+    whole: Key,
+    /// Without the fields of its head.
+    bare: Key,
+}
+
+/// What a call is known by.
+#[derive(Clone, Copy, Debug)]
+pub struct Keys {
+    /// The call.
+    pub whole: Key,
+    /// All calls that differ from it in fields of the head only.
+    pub bare: Key,
 }
 
 impl<'a> Said<'a> {
@@ -138,13 +156,14 @@ impl<'a> Said<'a> {
         Self { exchange, digest: None }
     }
 
-    /// The key of the call as if it went to this target; `named` where that is only what the request names, not where it went.
-    pub fn key(&mut self, target: &Target, named: bool, noise: &Fields) -> Key {
+    /// The keys of the call as if it went to this target; `named` where that is only what the request names, not where it went.
+    pub fn keys(&mut self, target: &Target, named: bool, noise: &Fields) -> Keys {
         let said = match &self.digest {
             Some((known, digest)) if known.is_same(noise) => *digest,
             _ => self.digest.insert((noise.clone(), digest(self.exchange, noise))).1,
         };
-        key(self.exchange, target, named, &said)
+        let key = |said| key(self.exchange, target, named, said);
+        Keys { whole: key(&said.whole), bare: key(&said.bare) }
     }
 }
 
@@ -169,11 +188,10 @@ fn key(exchange: &Exchange, target: &Target, named: bool, said: &Key) -> Key {
     parts.0.finalize().into()
 }
 
-/// The digest of what a call says, whatever its target is.
-fn digest(exchange: &Exchange, noise: &Fields) -> Key {
+fn digest(exchange: &Exchange, noise: &Fields) -> Digest {
     let mut parts = Parts(Sha256::new());
     match &exchange.content {
-        Content::Http(http) | Content::Grpc(http) => request(&http.request, noise, &mut parts),
+        Content::Http(http) | Content::Grpc(http) => return request(&http.request, noise),
         Content::Dns(dns) => {
             parts.add(dns.name.as_bytes());
             parts.add(dns.kind.as_bytes());
@@ -186,30 +204,33 @@ fn digest(exchange: &Exchange, noise: &Fields) -> Key {
             }
         }
     }
-    parts.0.finalize().into()
+    let whole = parts.0.finalize().into();
+    Digest { whole, bare: whole }
 }
 
-fn request(request: &HttpRequest, noise: &Fields, parts: &mut Parts) {
+fn request(request: &HttpRequest, noise: &Fields) -> Digest {
     let request = &*without_secrets(request);
+    let mut parts = Parts(Sha256::new());
     parts.add(request.method.as_bytes());
     parts.add(path_only(&request.path).as_bytes());
     let mut query = Vec::new();
     Body::query(&request.path).canonical("query", noise, &mut query);
     parts.add(&query);
+    parts.add(&[u8::from(request.body.is_empty())]);
+    if !request.body.is_empty() {
+        parts.add(media_type(request).as_bytes());
+        let mut body = Vec::new();
+        Body::of(request).canonical("body", noise, &mut body);
+        parts.add(&body);
+    }
+    let bare = parts.0.clone().finalize().into();
     let mut fields = header_fields(request);
     fields.retain(|(name, value)| !noise.has(&format!("header.{name}")) && !noise.has_value(value));
-    parts.add(&(fields.len() as u64).to_le_bytes());
     for (name, value) in fields {
         parts.add(name.as_bytes());
         parts.add(value.as_bytes());
     }
-    if request.body.is_empty() {
-        return;
-    }
-    parts.add(media_type(request).as_bytes());
-    let mut body = Vec::new();
-    Body::of(request).canonical("body", noise, &mut body);
-    parts.add(&body);
+    Digest { whole: parts.0.finalize().into(), bare }
 }
 
 /// What the program said, with what is different each time set to zero: numbers of messages and secrets.

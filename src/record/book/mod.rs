@@ -20,10 +20,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use closest::describe;
-use key::Said;
 pub use key::{Key, Place, canonical, is_key_header};
+use key::{Keys, Said};
 pub use noise::{Change, Lesson, Noise};
-use shelf::{Found, Queue, Shelf};
+use shelf::{Fields, Found, Queue, Shelf};
 
 use super::exchange::{Content, Exchange, Protocol, Target};
 use super::files::DeclaredNoise;
@@ -232,10 +232,19 @@ impl Book {
             passes_on: false,
             missed: Mutex::default(),
         };
+        let mut alike: HashMap<Key, BTreeSet<Key>> = HashMap::new();
         for recording in recordings {
-            book.add(recording);
+            let keys = book.add(recording);
+            alike.entry(keys.bare).or_default().insert(keys.whole);
         }
-        book.queues.values_mut().for_each(Shelf::settle);
+        for keys in alike.into_values() {
+            let fields = Fields::of(&keys.iter().filter_map(|key| book.queues.get(key)).collect::<Vec<_>>());
+            for key in keys {
+                if let Some(shelf) = book.queues.get_mut(&key) {
+                    shelf.settle(fields.clone());
+                }
+            }
+        }
         book
     }
 
@@ -246,14 +255,14 @@ impl Book {
         Self { passes_on, ..self }
     }
 
-    fn add(&mut self, recording: Recording) {
+    fn add(&mut self, recording: Recording) -> Keys {
         let index = self.entries.len();
         let exchange = Arc::new(recording.exchange);
         let protocol = exchange.content.protocol();
         let target = &exchange.target;
         let noise = self.noise.at(&key::place(&exchange, target));
-        let key = Said::of(&exchange).key(target, recording.named, &noise);
-        self.queues.entry(key).or_default().add(&exchange, &noise, index);
+        let keys = Said::of(&exchange).keys(target, recording.named, &noise);
+        self.queues.entry(keys.whole).or_default().add(&exchange, &noise, index);
         let is_call = !is_no_call(&exchange);
         if protocol != Protocol::Dns && is_call {
             self.protocols.entry(target.clone()).or_insert(protocol);
@@ -282,6 +291,7 @@ impl Book {
             used: AtomicBool::new(false),
             given: AtomicBool::new(false),
         });
+        keys
     }
 
     /// The recording that answers a call, which is given without its answer. Each is given out once, in their order, but
@@ -312,7 +322,7 @@ impl Book {
         let (mut used, mut said, mut choosing) = (None, Said::of(asked), BTreeSet::new());
         for (target, named) in targets(asked) {
             let noise = self.noise.at(&key::place(asked, &target));
-            let Some(shelf) = self.queues.get(&said.key(&target, named, &noise)) else { continue };
+            let Some(shelf) = self.queues.get(&said.keys(&target, named, &noise).whole) else { continue };
             let Some(Found { queue, other }) = shelf.of(asked, &noise) else {
                 choosing.extend(shelf.choosing().into_iter().map(str::to_owned));
                 continue;

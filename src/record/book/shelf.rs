@@ -16,15 +16,42 @@ use crate::record::redact::{self, Shown};
 #[derive(Default)]
 pub(super) struct Shelf {
     added: Vec<(Asked, usize)>,
-    /// Names of fields that are made anew for each request.
-    anew: BTreeSet<String>,
+    fields: Fields,
     by_place: Apart<Apart<Apart<Queues>>>,
+}
+
+/// What is to be known of the fields of recordings that are alike.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fields {
+    /// Names of those that are made anew for each request.
+    anew: BTreeSet<String>,
+    /// Names of those that choose.
+    several: BTreeSet<String>,
+}
+
+impl Fields {
+    /// Of all recordings on these shelves, which are not settled yet.
+    pub(super) fn of(shelves: &[&Shelf]) -> Self {
+        let all = || shelves.iter().flat_map(|shelf| &shelf.added).map(|(asked, _)| asked);
+        let anew = fields::made_anew(all().map(|asked| asked.fields.as_slice()));
+        let mut values: BTreeMap<&str, BTreeSet<Vec<&str>>> = BTreeMap::new();
+        let names: BTreeSet<&str> = all().flat_map(Asked::choosing).map(|shown| shown.name.as_str()).collect();
+        for asked in all() {
+            for name in &names {
+                let here = asked.choosing().filter(|shown| shown.name == *name).map(|shown| shown.digits.as_str());
+                values.entry(name).or_default().insert(here.collect());
+            }
+        }
+        let several = values.into_iter().filter(|(name, values)| values.len() > 1 && !anew.contains(*name));
+        let several = several.map(|(name, _)| name.to_owned()).collect();
+        Self { anew, several }
+    }
 }
 
 /// The recordings for a call.
 pub(super) struct Found<'a> {
     pub(super) queue: &'a Queue,
-    /// The name of a credential that is another one than was recorded.
+    /// The name of what says who asks, and says another one than was recorded.
     pub(super) other: Option<String>,
 }
 
@@ -57,28 +84,31 @@ impl Shelf {
         self.added.push((Asked::with(exchange, noise), index));
     }
 
-    /// Finds out what tells the recordings apart.
-    pub(super) fn settle(&mut self) {
+    /// Finds out what tells the recordings apart; `fields` are those of all that is alike but for the fields of the key.
+    pub(super) fn settle(&mut self, fields: Fields) {
         let added = std::mem::take(&mut self.added);
-        self.anew = fields::made_anew(added.iter().map(|(asked, _)| asked.fields.as_slice()));
-        let added = added.into_iter().map(|(asked, index)| (asked.sorted(&self.anew), index));
+        self.fields = fields;
+        let added = added.into_iter().map(|(asked, index)| (asked.sorted(&self.fields.anew), index));
         let by_place =
             added.map(|(asked, index)| (asked.places, (asked.chosen, asked.credentials, asked.passing, index)));
-        self.by_place = Apart::of(by_place, Lone::Any, |here| {
+        let (none, several) = (BTreeSet::new(), &self.fields.several);
+        self.by_place = Apart::of(by_place, Lone::Any, &none, |here| {
             let by_field = here.into_iter().map(|(fields, who, passing, index)| (fields, (who, passing, index)));
-            Apart::of(by_field, Lone::Itself, |here| {
+            Apart::of(by_field, Lone::Itself, several, |here| {
                 let by_caller = here.into_iter().map(|(who, passing, index)| (who, (passing, index)));
-                Apart::of(by_caller, Lone::Any, Queues::of)
+                Apart::of(by_caller, Lone::Any, &none, Queues::of)
             })
         });
     }
 
     /// The recordings for a call.
     pub(super) fn of(&self, exchange: &Exchange, noise: &noise::Fields) -> Option<Found<'_>> {
-        let asked = Asked::with(exchange, noise).sorted(&self.anew);
-        let callers = self.by_place.get(&asked.places)?.get(&asked.chosen)?;
+        let asked = Asked::with(exchange, noise).sorted(&self.fields.anew);
+        let by_field = self.by_place.get(&asked.places)?;
+        let callers = by_field.get(&asked.chosen)?;
         let queue = callers.get(&asked.credentials)?.with(&asked.passing)?;
-        Some(Found { queue, other: callers.other(&asked.credentials) })
+        let who = || by_field.other(&asked.chosen).find(|name| fields::says_who(name));
+        Some(Found { queue, other: callers.other(&asked.credentials).next().or_else(who) })
     }
 
     /// The names of the fields that choose.
@@ -151,6 +181,11 @@ impl Asked {
         }
     }
 
+    /// What may choose.
+    fn choosing(&self) -> impl Iterator<Item = &Shown> {
+        self.fields.iter().map(|field| &field.shown).chain(&self.chosen)
+    }
+
     /// The same with its fields among what chooses, or what passes.
     fn sorted(mut self, anew: &BTreeSet<String>) -> Self {
         for Field { shown, .. } in std::mem::take(&mut self.fields) {
@@ -195,7 +230,13 @@ impl<T> Default for Apart<T> {
 }
 
 impl<T> Apart<T> {
-    fn of<I>(items: impl Iterator<Item = (Vec<Shown>, I)>, lone: Lone, mut make: impl FnMut(Vec<I>) -> T) -> Self {
+    /// Those of the names `several` count, though they may have had one value here.
+    fn of<I>(
+        items: impl Iterator<Item = (Vec<Shown>, I)>,
+        lone: Lone,
+        several: &BTreeSet<String>,
+        mut make: impl FnMut(Vec<I>) -> T,
+    ) -> Self {
         let items: Vec<(BTreeMap<Numbered, String>, I)> =
             items.map(|(secrets, item)| (numbered(&secrets), item)).collect();
         let mut seen: BTreeMap<&Numbered, &str> = BTreeMap::new();
@@ -206,13 +247,14 @@ impl<T> Apart<T> {
                 counting.insert(name.clone());
             }
         }
-        let several = counting.clone();
+        let of_several = counting.clone();
+        counting.extend(several.iter().map(|name| (name.clone(), 0, 0)));
         for name in items.iter().flat_map(|(secrets, _)| secrets.keys()).collect::<BTreeSet<_>>() {
             if !items.iter().all(|(secrets, _)| secrets.contains_key(name)) {
                 counting.insert(name.clone());
             }
         }
-        let one = seen.into_iter().filter(|(name, _)| !several.contains(*name));
+        let one = seen.into_iter().filter(|(name, _)| !of_several.contains(*name));
         let one = one.map(|(name, digits)| (name.clone(), digits.to_owned())).collect();
         let mut apart = Self { counting, one, lone, all: BTreeMap::new() };
         let mut groups: BTreeMap<Vec<Option<String>>, Vec<I>> = BTreeMap::new();
@@ -233,12 +275,12 @@ impl<T> Apart<T> {
         std::iter::once(any).chain(self.counting.iter().map(digits)).collect()
     }
 
-    /// The name of one of these secrets that is another one than the only one of its name.
-    fn other(&self, secrets: &[Shown]) -> Option<String> {
+    /// The names of those of these secrets that are others than the only one of their name.
+    fn other(&self, secrets: &[Shown]) -> impl Iterator<Item = String> {
         let is_other = |(name, digits): &(Numbered, String)| {
             self.one.get(name).is_some_and(|known| !digits.is_empty() && !alike(known, digits))
         };
-        numbered(secrets).into_iter().find(is_other).map(|((name, ..), _)| name)
+        numbered(secrets).into_iter().filter(is_other).map(|((name, ..), _)| name)
     }
 
     fn get(&self, secrets: &[Shown]) -> Option<&T> {

@@ -410,19 +410,25 @@ async fn play(context: &Context, quiet: Duration, client: Stream, mut actor: Act
                         Some(reading.await)
                     }
                 } => read,
-                () = context.stopped() => return Ok(()),
+                () = context.stopped() => {
+                    // What was said and not answered counts.
+                    if let Actor::Generic(player) = &mut actor {
+                        player.finish();
+                    }
+                    return Ok(());
+                }
             }
         };
         steps = match (read, &mut actor) {
             (Some(Err(error)), _) => return Err(error),
             (Some(Ok(0)), Actor::Generic(player)) => {
                 ended = true;
-                player.settle()
+                player.finish()
             }
             (Some(Ok(0)), Actor::Wire(_)) => return client.shutdown().await,
             (Some(Ok(_)), Actor::Generic(player)) => player.take(&bytes),
             (Some(Ok(_)), Actor::Wire(player)) => player.take(&bytes),
-            (None, Actor::Generic(player)) => player.settle(),
+            (None, Actor::Generic(player)) => player.pause(),
             (None, Actor::Wire(_)) => Vec::new(),
         };
     }

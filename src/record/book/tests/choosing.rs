@@ -51,11 +51,24 @@ fn a_value_that_was_not_recorded_is_told_with_its_field() {
 #[test]
 fn what_is_made_anew_for_each_request_chooses_nothing_it_is_not_known_by() {
     let uuid = |n: u32| format!("550e8400-e29b-41d4-a716-44665544000{n}");
-    for name in
-        ["traceparent", "b3", "X-B3-TraceId", "X-Request-Id", "User-Agent", "Idempotency-Key", "X-Forwarded-For"]
-    {
-        let of = |value: u32| me(&[(name, &value.to_string())], &value.to_string());
-        assert_eq!(answers(&kept(vec![of(1), of(1), of(2)]), &[of(7), of(2), of(1)]), some(&["1", "1", "2"]), "{name}");
+    let of = |name: &str, value: u32| me(&[(name, &value.to_string())], &value.to_string());
+    let chosen = |name: &str| {
+        answers(&kept(vec![of(name, 1), of(name, 1), of(name, 2)]), &[of(name, 7), of(name, 2), of(name, 1)])
+    };
+    for name in [
+        "traceparent",
+        "b3",
+        "X-B3-TraceId",
+        "X-Request-Id",
+        "X-Trace-Id",
+        "correlation-id",
+        "x-ms-request-id",
+        "X-Nonce",
+    ] {
+        assert_eq!(chosen(name), some(&["1", "1", "2"]), "{name}");
+    }
+    for name in ["User-Agent", "Idempotency-Key", "X-Forwarded-For"] {
+        assert_eq!(chosen(name), some(&["1", "2", "1"]), "{name}");
     }
     let of = |n: u32| me(&[("X-Anything", &uuid(n))], &n.to_string());
     assert_eq!(answers(&kept(vec![of(1), of(2), of(3)]), &[of(7), of(3), of(8), of(9)]), some(&["1", "3", "2", ""]));
@@ -65,6 +78,15 @@ fn what_is_made_anew_for_each_request_chooses_nothing_it_is_not_known_by() {
     let who = |n: u32| me(&[("X-User-Id", &uuid(n))], &n.to_string());
     assert_eq!(answers(&kept(vec![who(1), who(2)]), &[who(2), who(3)]), some(&["2", ""]));
     assert_eq!(answers(&kept(vec![of(1), of(2), of(1)]), &[of(2), of(3)]), some(&["2", ""]));
+}
+
+#[test]
+fn what_chooses_is_not_hidden_by_what_is_in_the_key() {
+    let of = |role: &str, form: &str| me(&[("X-Role", role), ("Accept", form)], &format!("{role} {form}"));
+    let book = kept(vec![of("admin", "text/csv"), of("user", "text/html")]);
+    assert_eq!(answers(&book, &[of("admin", "text/html"), of("user", "text/html")]), some(&["", "user text/html"]));
+    let miss = book.find(&of("user", "text/csv")).unwrap_err();
+    assert_eq!(miss.closest.unwrap().differences, ["header.x-role: recorded `admin`, asked `user`"]);
 }
 
 #[test]
@@ -88,10 +110,10 @@ fn no_cookie_and_no_credential_is_another_one() {
     let theme = |value: &str| me(&[("Cookie", &format!("theme={value}"))], value);
     let book = kept(vec![theme("dark"), theme("light"), none()]);
     assert_eq!(answers(&book, &[theme("light"), theme("blue"), none()]), some(&["light", "", "without"]));
-    let key = |value: &str| me(&[("X-Api-Key", value), ("Authorization", "Bearer same")], value);
+    let key = |value: &str| me(&[("X-Api-Key", value), ("Authorization", "Bearer same")], "with a key");
     let bare = || me(&[("Authorization", "Bearer same")], "bare");
     let book = kept(vec![key("one"), bare()]);
-    assert_eq!(answers(&book, &[bare(), key("two"), key("one")]), some(&["bare", "", "one"]));
+    assert_eq!(answers(&book, &[bare(), key("two"), key("one")]), some(&["bare", "with a key", ""]));
 }
 
 #[test]
@@ -100,4 +122,8 @@ fn another_credential_than_the_recorded_one_is_told() {
     let book = kept(vec![of("alice"), of("alice"), of("alice")]);
     assert_eq!(answers(&book, &[of("alice"), of("eve"), of("eve")]), some(&["alice", "alice", "alice"]));
     assert_eq!(book.report().others, BTreeMap::from([("authorization".to_owned(), 2)]));
+    let of = |who: &str| me(&[("X-Hasura-Role", who), ("X-Sdk", who)], who);
+    let book = kept(vec![of("admin")]);
+    assert_eq!(answers(&book, &[of("user")]), some(&["admin"]));
+    assert_eq!(book.report().others, BTreeMap::from([("x-hasura-role".to_owned(), 1)]));
 }

@@ -5,11 +5,11 @@ use std::time::{Instant, SystemTime};
 
 use super::*;
 use crate::record::exchange::{Content, Side};
-use crate::record::generic::GenericRecorder;
+use crate::record::generic::{GenericPlayer, GenericRecorder, Said};
 use crate::record::link::Link;
 use crate::record::outline::Refusal;
 use crate::record::silence::Silence;
-use crate::record::wire::{RecordStep, Recorder as _};
+use crate::record::wire::{PlayStep, Player as _, RecordStep, Recorder as _};
 
 /// Who said what, in order.
 fn said(exchange: &Exchange) -> Vec<(Side, String)> {
@@ -254,4 +254,23 @@ fn each_direction_of_a_turn_may_be_as_long_as_a_body() {
     recorder.take(Side::Client, &piece, now);
     let lost = "what one side said at once at `127.0.0.1:9`: at most 128 MiB are recorded".to_owned();
     assert_eq!(recorder.close(Side::Client), [RecordStep::Lost(lost)]);
+}
+
+#[test]
+fn a_program_may_pause_within_a_message() {
+    let link = Link { target: Target { host: "127.0.0.1".to_owned(), port: 9 }, tls: false, connection: 1 };
+    let mut recorder = GenericRecorder::new(link.clone(), false);
+    recorder.take(Side::Client, b"one two", SystemTime::now());
+    recorder.take(Side::Server, b"answer", SystemTime::now());
+    let Some(RecordStep::Done(kept)) = recorder.close(Side::Client).pop() else { panic!() };
+    let book = Arc::new(Book::new(vec![*kept], Noise::default()));
+    let said: Said = Arc::new(std::iter::once(Arc::from(&b"one two"[..])).collect());
+    let player = || GenericPlayer::new(link.clone(), Arc::clone(&book), Arc::clone(&said), false);
+    let mut slow = player();
+    assert_eq!((slow.take(b"one"), slow.waits(), slow.pause(), slow.waits()), (vec![], true, vec![], false));
+    assert_eq!(slow.take(b" two"), [PlayStep::Send(b"answer".to_vec())]);
+    // What never becomes the whole message is told in the end.
+    let mut half = player();
+    assert_eq!((half.take(b"one"), half.pause(), half.finish()), (vec![], vec![], vec![PlayStep::Close]));
+    assert_eq!(book.report().missed[0].asked, "TCP 127.0.0.1:9 one");
 }
