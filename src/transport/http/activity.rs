@@ -18,6 +18,8 @@ pub struct Activity {
     moved_ms: AtomicU64,
     /// Whether there was a request.
     asked: AtomicBool,
+    /// What is read, in bytes, before the connection is closed after an answer that came before its request was whole.
+    linger_bytes: AtomicU64,
     /// Its place.
     pub seat: Seat,
 }
@@ -42,6 +44,7 @@ impl Activity {
             owed: AtomicUsize::new(0),
             moved_ms: AtomicU64::new(0),
             asked: AtomicBool::new(false),
+            linger_bytes: AtomicU64::new(0),
             seat,
         })
     }
@@ -62,6 +65,16 @@ impl Activity {
     /// Something moved.
     pub fn moved(&self) {
         self.moved_ms.store(self.began.elapsed().as_millis() as u64, Relaxed);
+    }
+
+    /// So many bytes are read and thrown away before the connection is closed.
+    pub fn linger(&self, bytes: u64) {
+        self.linger_bytes.store(bytes, Relaxed);
+    }
+
+    /// How many that are.
+    pub fn lingers(&self) -> u64 {
+        self.linger_bytes.load(Relaxed)
     }
 
     /// How it stands.

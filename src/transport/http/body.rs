@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::activity::Open;
@@ -27,6 +28,8 @@ pub struct ReplyBody {
     open: Option<Open>,
     /// What was not read of the request: to drop it breaks the request off.
     unread: Option<Box<Incoming>>,
+    /// Says, when it is dropped, that all has left.
+    leaving: Option<oneshot::Sender<()>>,
 }
 
 /// What comes later.
@@ -68,7 +71,7 @@ impl ReplyBody {
     /// A body of these bytes.
     pub fn whole(mut answer: Answer) -> Self {
         let ready = Bytes::from(std::mem::take(&mut answer.bytes));
-        Self { ready, answer, events: None, open: None, unread: None }
+        Self { ready, answer, events: None, open: None, unread: None, leaving: None }
     }
 
     /// The same, and the request is not broken off before it has left.
@@ -78,6 +81,19 @@ impl ReplyBody {
         self
     }
 
+    /// Whether it holds what was not read of the request.
+    pub fn is_early(&self) -> bool {
+        self.unread.is_some()
+    }
+
+    /// What was not read of the request, for somebody who goes on to read it, and what ends when the reply has left.
+    pub fn part(&mut self) -> Option<(Incoming, oneshot::Receiver<()>)> {
+        let unread = self.unread.take()?;
+        let (leaving, left) = oneshot::channel();
+        self.leaving = Some(leaving);
+        Some((*unread, left))
+    }
+
     /// A text.
     pub fn text(text: impl Into<Vec<u8>>) -> Self {
         Self::whole(Answer { bytes: text.into(), ..Answer::default() })
@@ -85,7 +101,7 @@ impl ReplyBody {
 
     /// Bytes of which there is one copy for all.
     pub fn shared(ready: Bytes) -> Self {
-        Self { ready, answer: Answer::default(), events: None, open: None, unread: None }
+        Self { ready, answer: Answer::default(), events: None, open: None, unread: None, leaving: None }
     }
 
     /// The same, its bytes in account until they are taken; `None` if replies that nobody has read leave no room for it.
@@ -97,7 +113,7 @@ impl ReplyBody {
     /// One reply as a stream of a single event.
     pub fn single(mut answer: Answer) -> Self {
         let ready = event(&std::mem::take(&mut answer.bytes));
-        Self { ready, answer, events: None, open: None, unread: None }
+        Self { ready, answer, events: None, open: None, unread: None, leaving: None }
     }
 
     /// A stream of what is fed, which begins with `first`, and ends with the `pending` reply, if there is to be one.
@@ -115,7 +131,7 @@ impl ReplyBody {
     fn later(ready: Bytes, source: Source, pending: Option<Pending>, hangup: Option<Hangup>) -> Self {
         let alive = Box::pin(sleep(Duration::from_millis(EVENTS_ALIVE_MS)));
         let events = Events { source, pending, last: None, ended: false, alive, hangup };
-        Self { ready, answer: Answer::default(), events: Some(events), open: None, unread: None }
+        Self { ready, answer: Answer::default(), events: Some(events), open: None, unread: None, leaving: None }
     }
 
     /// Joins it with the request that it answers.

@@ -102,8 +102,8 @@ async fn speak(
     is_second: bool,
     seat: Seat,
 ) -> Result<(), String> {
-    let io = TokioIo::new(Guarded::new(stream, ahead, shared.client_timeout));
     let activity = Activity::new(seat);
+    let io = TokioIo::new(Guarded::new(stream, ahead, shared.client_timeout, Arc::clone(&activity)));
     let service = {
         let (shared, activity) = (Arc::clone(&shared), Arc::clone(&activity));
         service_fn(move |request| router::answer(Arc::clone(&shared), activity.open(), request))

@@ -1,13 +1,22 @@
-//! A connection as bytes: what was read ahead is put back, and a client that takes nothing is hung up on.
+//! A connection as bytes: what was read ahead is put back, a client that takes nothing is hung up on, and one that still sends
+//! what nobody reads is not, for a while.
 
 use std::io;
+use std::mem::MaybeUninit;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf as _, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
+
+use super::activity::Activity;
+use crate::limits::{HTTP_LINGER_MS, HTTP_LINGER_SILENCE_MS};
+
+/// What is thrown away at once, in bytes.
+const DISCARD_BYTES: usize = 16 * 1024;
 
 /// Both directions of anything.
 pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -21,12 +30,50 @@ pub struct Guarded {
     stall: Duration,
     /// Runs while the other side takes nothing.
     stalled: Option<Pin<Box<Sleep>>>,
+    /// Says how much is read after the last byte was sent.
+    activity: Arc<Activity>,
+    lingering: Option<Lingering>,
+}
+
+/// The end of a connection whose client may still send. To close it at once would make the system say that it was broken off,
+/// and the answer with it (RFC 9112, 9.6).
+struct Lingering {
+    left: u64,
+    until: Instant,
+    /// Runs while nothing comes, and no longer than `until`.
+    silent: Pin<Box<Sleep>>,
+}
+
+impl Lingering {
+    fn new(left: u64) -> Self {
+        let until = Instant::now() + Duration::from_millis(HTTP_LINGER_MS);
+        Self { left, until, silent: Box::pin(sleep(Duration::from_millis(HTTP_LINGER_SILENCE_MS))) }
+    }
+
+    /// Throws away what comes, until that ends or was enough.
+    fn poll(&mut self, cx: &mut Context<'_>, inner: &mut Box<dyn Duplex>) -> Poll<()> {
+        let mut bytes = [MaybeUninit::uninit(); DISCARD_BYTES];
+        while self.left > 0 && Instant::now() < self.until {
+            let mut out = ReadBuf::uninit(&mut bytes);
+            match Pin::new(&mut *inner).poll_read(cx, &mut out) {
+                Poll::Ready(Ok(())) if !out.filled().is_empty() => {
+                    self.left = self.left.saturating_sub(out.filled().len() as u64);
+                    let again = Instant::now() + Duration::from_millis(HTTP_LINGER_SILENCE_MS);
+                    self.silent.as_mut().reset(again.min(self.until));
+                }
+                Poll::Ready(_) => break,
+                Poll::Pending => return self.silent.as_mut().poll(cx),
+            }
+        }
+        Poll::Ready(())
+    }
 }
 
 impl Guarded {
-    /// Reads `ahead` first. A write that moves nothing for `stall` fails.
-    pub fn new(inner: Box<dyn Duplex>, ahead: Bytes, stall: Duration) -> Self {
-        Self { inner, ahead, stall, stalled: None }
+    /// Reads `ahead` first. A write that moves nothing for `stall` fails. Before it is closed, what `activity` says is thrown
+    /// away of what comes.
+    pub fn new(inner: Box<dyn Duplex>, ahead: Bytes, stall: Duration, activity: Arc<Activity>) -> Self {
+        Self { inner, ahead, stall, stalled: None, activity, lingering: None }
     }
 
     fn wrote<T>(&mut self, cx: &mut Context<'_>, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -68,8 +115,13 @@ impl AsyncWrite for Guarded {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let result = Pin::new(&mut self.inner).poll_shutdown(cx);
-        self.wrote(cx, result)
+        let this = &mut *self;
+        if this.lingering.is_none() {
+            let result = Pin::new(&mut this.inner).poll_shutdown(cx);
+            ready!(this.wrote(cx, result))?;
+        }
+        let lingering = this.lingering.get_or_insert_with(|| Lingering::new(this.activity.lingers()));
+        lingering.poll(cx, &mut this.inner).map(Ok)
     }
 
     fn poll_write_vectored(

@@ -142,6 +142,11 @@ impl Seat {
         self.peer
     }
 
+    /// Whether it is known whose connection it is.
+    pub fn is_claimed(&self) -> bool {
+        self.held.get().is_some()
+    }
+
     /// Its client has said something.
     pub fn speaks(&self) {
         self.places.lock().strangers.speaks(self.number);

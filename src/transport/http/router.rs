@@ -22,22 +22,26 @@ use super::mcp::{self, single};
 use super::peer::Peer;
 use super::reply::{Reply, empty, json, later, refuse, reply, unauthorized};
 use super::tenant::{Tenant, by_token};
-use super::upload::pass_over;
+use super::upload::{pass_over, send};
 use super::{Shared, pages, watching, websocket};
 use crate::limits::HTTP_LOOKS_PER_MINUTE;
 use crate::protocol::Code;
 
 /// Answers one request.
 pub async fn answer(shared: Arc<Shared>, open: Open, request: Request<Incoming>) -> Result<Reply, Infallible> {
+    let version = request.version();
     let page = match gate(&shared, &request) {
         Ok(page) => page,
         Err(reply) => {
             let (head, body) = request.into_parts();
-            return Ok(pass_over(*reply, &head.headers, body).await.map(|body| body.on(open)));
+            return Ok(send(pass_over(*reply, &head.headers, body).await, open, version));
         }
     };
     let answered = match tenant(&shared, request.headers(), open.activity.seat.peer()) {
-        Ok((tenant, shown)) if !open.activity.seat.claim(&tenant, shown) => crowded(&tenant, request.version()),
+        Ok((tenant, shown)) if !open.activity.seat.claim(&tenant, shown) => {
+            let (head, body) = request.into_parts();
+            pass_over(crowded(&tenant, version), &head.headers, body).await
+        }
         Ok((tenant, _)) if request.uri().path() == "/mcp/ws" => {
             // The connection lives on behind the reply, and counts as busy.
             let (switched, open) = websocket::upgrade(&shared, tenant, open, request);
@@ -60,7 +64,7 @@ pub async fn answer(shared: Arc<Shared>, open: Open, request: Request<Incoming>)
         headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("Mcp-Session-Id, WWW-Authenticate"));
         headers.insert(VARY, HeaderValue::from_static("Origin"));
     }
-    Ok(answered.map(|body| body.on(open)))
+    Ok(send(answered, open, version))
 }
 
 /// What needs no token is answered, as is what no token makes good; else which page asks, if one does that may.

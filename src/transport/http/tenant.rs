@@ -195,6 +195,11 @@ impl Tenant {
         self.is_anyone
     }
 
+    /// Whether its token was taken away since the server has started.
+    pub fn is_revoked(&self) -> bool {
+        !self.is_anyone && self.digest.read().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
     /// Gives it another token, or none. If that is a change, whoever had the one before is hung up on, and sessions end.
     /// Whether it is one.
     pub fn rekey(&self, digest: Option<[u8; 32]>) -> bool {

@@ -6,15 +6,19 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use bytes::Bytes;
-use hyper::StatusCode;
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{EXPECT, HeaderMap};
-use tokio::sync::OwnedSemaphorePermit;
+use hyper::header::{CONNECTION, EXPECT, HeaderMap, HeaderValue};
+use hyper::{StatusCode, Version};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::activity::Open;
 use super::reply::{Reply, later, refuse};
 use super::tenant::Tenant;
-use crate::limits::{HTTP_BODY_MS, HTTP_UNREAD_BYTES, HTTP_UNREAD_MS};
+use crate::limits::{
+    HTTP_BODY_MS, HTTP_LINGER_BYTES, HTTP_LINGER_MS, HTTP_LINGER_SILENCE_MS, HTTP_TENANT_LINGER_BYTES,
+    HTTP_UNREAD_BYTES, HTTP_UNREAD_MS,
+};
 use crate::protocol::Code;
 
 /// A message, and the account of its memory.
@@ -56,11 +60,12 @@ pub async fn read(
         let next = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx));
         let silent = Instant::now() + silence;
         let Ok(next) = timeout_at(silent.min(end), next).await else {
-            return Err(too_slow(&if end <= silent {
+            let refusal = too_slow(&if end <= silent {
                 format!("the body has not come within {} s", HTTP_BODY_MS / 1000)
             } else {
                 format!("nothing more of the body has come for {} s (--client-timeout-secs)", silence.as_secs())
-            }));
+            });
+            return Err(Box::new(refusal.map(|reply| reply.holding(body))));
         };
         let Some(frame) = next else { break };
         let Ok(frame) = frame else {
@@ -103,8 +108,39 @@ pub async fn pass_over(reply: Reply, head: &HeaderMap, mut body: Incoming) -> Re
     if body.is_end_stream() { reply } else { reply.map(|reply| reply.holding(body)) }
 }
 
-fn too_slow(text: &str) -> Box<Reply> {
-    Box::new(refuse(StatusCode::REQUEST_TIMEOUT, Code::InvalidRequest, text))
+/// Sends a reply on its way, as the answer to `open`. If it comes before its request is whole, the rest of that is read for a
+/// while and thrown away, so that a client that looks for an answer only when it has sent everything finds it: over HTTP/1 on
+/// a connection that is closed then (RFC 9112, 9.6), over HTTP/2 before the request is broken off (RFC 9113, 8.1).
+pub fn send(mut reply: Reply, open: Open, version: Version) -> Reply {
+    let is_known = open.activity.seat.is_claimed();
+    let most = if is_known { HTTP_TENANT_LINGER_BYTES } else { HTTP_LINGER_BYTES };
+    if version == Version::HTTP_2 {
+        if let Some((body, left)) = reply.body_mut().part() {
+            tokio::spawn(throw_away(body, most, left));
+        }
+    } else if reply.body().is_early() {
+        reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        open.activity.linger(most);
+    }
+    reply.map(|body| body.on(open))
+}
+
+/// Reads at most so many bytes of a body for nobody, and keeps it until its answer has `left`.
+async fn throw_away(mut body: Incoming, most: u64, left: oneshot::Receiver<()>) {
+    let mut bytes = 0;
+    let end = Instant::now() + Duration::from_millis(HTTP_LINGER_MS);
+    while bytes < most {
+        let next = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx));
+        let silent = Instant::now() + Duration::from_millis(HTTP_LINGER_SILENCE_MS);
+        let Ok(Some(Ok(frame))) = timeout_at(silent.min(end), next).await else { break };
+        bytes += frame.data_ref().map_or(0, Bytes::len) as u64;
+    }
+    // It only ever ends by being dropped.
+    let _ = left.await;
+}
+
+fn too_slow(text: &str) -> Reply {
+    refuse(StatusCode::REQUEST_TIMEOUT, Code::InvalidRequest, text)
 }
 
 fn too_large(max_bytes: usize) -> Reply {

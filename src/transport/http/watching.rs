@@ -121,6 +121,7 @@ fn describe(tenant: &Tenant) -> Value {
         tenant.metrics.outcomes().into_iter().map(|(word, count)| (word.to_owned(), count.into())).collect();
     json!({
         "name": tenant.name,
+        "revoked": tenant.is_revoked(),
         "place": (tenant.place)(),
         "sessions": tenant.sessions.describe(),
         "callsRunning": running,

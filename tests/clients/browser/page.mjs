@@ -17,6 +17,7 @@ import { chromium } from "playwright-core";
 
 import { check, deadline, status } from "./checks.mjs";
 import { faint } from "./contrast.mjs";
+import { keyboard } from "./keyboard.mjs";
 
 const [, , binary, walls, browserPath, picture, place] = process.argv;
 const command = path.resolve(binary);
@@ -228,6 +229,23 @@ try {
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
   }
+
+  await keyboard(page);
+
+  const calls = async () => Number((await page.locator("#facts").innerText()).match(/(\d+) calls/)[1]);
+  const counted = await calls();
+  await call("alice", "list_directory", { path: app });
+  // Well before the page would look again by itself.
+  const follows = page.waitForFunction((count) => document.querySelector("#facts b").textContent === String(count), counted + 1, { timeout: 4000 });
+  check("page counts a call soon", await follows.then(() => true, () => false), counted);
+  const file = path.join(root, "tokens.jsonl");
+  const chips = page.locator("#places");
+  const wasThere = (await chips.innerText()).includes(notes);
+  fs.writeFileSync(file, `${fs.readFileSync(file, "utf8").split("\n")[0]}\n`);
+  server.kill("SIGHUP");
+  await page.waitForFunction((gone) => !document.getElementById("places").innerText.includes(gone), notes);
+  const kept = await chips.innerText();
+  check("page forgets where a revoked token could go", wasThere && kept.includes(app) && !kept.includes("bob"), kept);
 
   await page.setViewportSize({ width: 375, height: 720 });
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);

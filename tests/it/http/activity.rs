@@ -75,7 +75,7 @@ fn a_call_is_told_whole() {
     let calls = told["calls"].take();
     let root = json!({"path": tree.text("work"), "access": "rw"});
     let tenant = json!({
-        "name": "anyone", "place": {"roots": [root], "walls": "off", "background": []}, "sessions": [],
+        "name": "anyone", "revoked": false, "place": {"roots": [root], "walls": "off", "background": []}, "sessions": [],
         "callsRunning": 0, "callsWaiting": 0, "commandsRunning": 0, "outcomes": {"denied": 1, "ok": 1},
     });
     let expected = json!({

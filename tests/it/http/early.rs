@@ -1,4 +1,8 @@
-//! Answers that come before a request is whole, over HTTP/2: none is broken off before it has arrived.
+//! Answers that come before a request is whole: each arrives, whatever its client still sends.
+
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::time::Instant;
 
 use bytes::Bytes;
 use h2::{Reason, client};
@@ -51,4 +55,138 @@ async fn a_refusal_arrives_whatever_is_still_to_be_sent() {
     // It never comes.
     assert_eq!(ask([Some(1000), None]).await.unwrap(), expected(Some(Reason::NO_ERROR)));
     assert_eq!(ask([None, None]).await.unwrap(), expected(Some(Reason::NO_ERROR)));
+}
+
+/// What is sent of a body at once.
+const PIECE: [u8; 64 * 1024] = [b' '; 64 * 1024];
+/// A token, and one that nobody has.
+const TOKENS: [&str; 2] = ["correct-horse-battery", "incorrect-horse"];
+
+/// Posts a body of this length over HTTP/1.1, and does not look for an answer before all of it is sent. The status of the answer
+/// if it is whole and the connection ends as it should, or what went wrong.
+fn insist(server: &Server, length: usize, headers: &str) -> Result<u16, String> {
+    let mut stream = server.connect().stream;
+    let host = server.address;
+    let head = format!("POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n{headers}");
+    let wrong = |error: std::io::Error| format!("{:?}", error.kind());
+    stream.write_all(format!("{head}Content-Length: {length}\r\n\r\n").as_bytes()).map_err(wrong)?;
+    let mut left = length;
+    while left > 0 {
+        let count = left.min(PIECE.len());
+        stream.write_all(&PIECE[..count]).map_err(wrong)?;
+        left -= count;
+    }
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).map_err(wrong)?;
+    let (head, body) = answer.split_once("\r\n\r\n").ok_or("no head")?;
+    let head = head.to_ascii_lowercase();
+    let is_whole = head.contains(&format!("\r\ncontent-length: {}", body.len()));
+    if !is_whole || !head.contains("\r\nconnection: close") {
+        return Err(answer);
+    }
+    Ok(head["http/1.1 ".len()..][..3].parse().unwrap())
+}
+
+/// The same over HTTP/2: a client that takes a stream that is broken off while it still sends for a failure.
+async fn insist_on_stream(server: &Server, length: usize, headers: &[(&'static str, &str)]) -> Result<u16, String> {
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    let (sender, connection) = client::handshake(stream).await.unwrap();
+    tokio::spawn(connection);
+    let mut sender = sender.ready().await.unwrap();
+    let request = Request::post(format!("http://{}/mcp", server.address)).header("content-type", "application/json");
+    let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+    let (answer, mut body) = sender.send_request(request.body(()).unwrap(), false).unwrap();
+    let mut left = length;
+    while left > 0 {
+        body.reserve_capacity(left.min(PIECE.len()));
+        let room = std::future::poll_fn(|cx| body.poll_capacity(cx)).await.ok_or("broken off")?;
+        let count = room.map_err(|error| error.to_string())?.min(left);
+        left -= count;
+        body.send_data(Bytes::from_static(&PIECE[..count]), left == 0).map_err(|error| error.to_string())?;
+    }
+    let (head, mut reply) = answer.await.map_err(|error| error.to_string())?.into_parts();
+    while let Some(piece) = reply.data().await {
+        let piece = piece.map_err(|error| error.to_string())?;
+        reply.flow_control().release_capacity(piece.len()).unwrap();
+    }
+    Ok(head.status.as_u16())
+}
+
+/// A server that knows one token.
+fn guarded() -> (Tree, Server) {
+    let tree = Tree::new();
+    tree.dir("work");
+    let mut command = command(&tree, &["--allow", &tree.text("work"), "--tools", "files"]);
+    command.env("REPLAY_TOKEN", TOKENS[0]);
+    (tree, Server::spawn(command))
+}
+
+/// How many connections the server holds (`/proc/net/tcp`, where state 10 is `LISTEN`, and the inode of what the system alone
+/// holds is 0).
+fn held(server: &Server) -> usize {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let port = format!(":{:04X}", server.address.port());
+    let is_held = |line: &&str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        fields[1].ends_with(&port) && fields[3] != "0A" && fields[9] != "0"
+    };
+    table.lines().skip(1).filter(is_held).count()
+}
+
+/// How often each of these came.
+fn counted<T: Ord>(all: impl IntoIterator<Item = T>) -> BTreeMap<T, usize> {
+    all.into_iter().fold(BTreeMap::new(), |mut counts, one| {
+        *counts.entry(one).or_default() += 1;
+        counts
+    })
+}
+
+#[test]
+fn a_client_that_sends_everything_first_has_its_refusal() {
+    let (_tree, server) = guarded();
+    let [token, unknown] = TOKENS.map(|token| format!("Authorization: Bearer {token}\r\n"));
+    let tries = |count, length, headers: &str| counted((0..count).map(|_| insist(&server, length, headers)));
+    assert_eq!(tries(20, 300_000, ""), BTreeMap::from([(Ok(401), 20)]));
+    assert_eq!(tries(20, 300_000, &unknown), BTreeMap::from([(Ok(401), 20)]));
+    assert_eq!(tries(20, 300_000, "Origin: http://evil.example\r\n"), BTreeMap::from([(Ok(403), 20)]));
+    assert_eq!(tries(4, 70 << 20, &token), BTreeMap::from([(Ok(413), 4)]));
+    assert_eq!(tries(4, 70 << 20, &format!("{token}Accept: text/plain\r\n")), BTreeMap::from([(Ok(406), 4)]));
+}
+
+#[tokio::test]
+async fn over_streams_too() {
+    let (_tree, server) = guarded();
+    let [token, unknown] = TOKENS.map(|token| format!("Bearer {token}"));
+    let tries = async |count, length, headers: &[(&'static str, &str)]| {
+        let mut all = Vec::new();
+        for _ in 0..count {
+            all.push(timeout(DEADLINE, insist_on_stream(&server, length, headers)).await.unwrap());
+        }
+        counted(all)
+    };
+    assert_eq!(tries(20, 300_000, &[]).await, BTreeMap::from([(Ok(401), 20)]));
+    assert_eq!(tries(20, 300_000, &[("authorization", &unknown)]).await, BTreeMap::from([(Ok(401), 20)]));
+    assert_eq!(tries(20, 300_000, &[("origin", "http://evil.example")]).await, BTreeMap::from([(Ok(403), 20)]));
+    assert_eq!(tries(4, 70 << 20, &[("authorization", &token)]).await, BTreeMap::from([(Ok(413), 4)]));
+}
+
+#[test]
+fn nobody_is_read_from_for_ever() {
+    let (_tree, server) = guarded();
+    // Far more than is read of a stranger's, and than the buffers on the way hold.
+    let outcome = insist(&server, 1 << 30, "");
+    assert!(
+        matches!(&outcome, Err(error) if ["ConnectionReset", "BrokenPipe"].contains(&error.as_str())),
+        "{outcome:?}"
+    );
+    // One that keeps its end open and says nothing more.
+    let mut silent = server.connect();
+    silent.stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 300000\r\n\r\n").unwrap();
+    assert_eq!(silent.response().status, 401);
+    assert!(silent.is_hung_up());
+    let until = Instant::now() + DEADLINE;
+    while held(&server) > 0 {
+        assert!(Instant::now() < until, "it is still there");
+        std::thread::yield_now();
+    }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::Server;
 use super::request;
@@ -57,6 +57,10 @@ fn tokens_are_taken_away_and_replaced() {
     std::fs::write(&path, good.lines().next().unwrap()).unwrap();
     reload(&server, "`bob` has no token any more");
     assert_eq!([&alice, &bob, &other].map(|token| status(token)), [200, 401, 401]);
+    let seen = server.ask("GET", "/activity?limit=0", &[("Authorization", &alice)], b"").json();
+    let seen =
+        [0, 1].map(|index| [&seen["tenants"][index]["name"], &seen["tenants"][index]["revoked"]].map(Value::clone));
+    assert_eq!(seen, [[json!("alice"), json!(false)], [json!("bob"), json!(true)]]);
 }
 
 #[test]

@@ -1,0 +1,84 @@
+// The page without a mouse.
+
+import { check } from "./checks.mjs";
+
+// Runs inside the page. What has the focus, and how well its ring stands out from what is around it: 0 if there is none.
+function focused() {
+  const element = document.activeElement;
+  const chosen = element.id === "list" && document.getElementById(element.getAttribute("aria-activedescendant"));
+  const ring = getComputedStyle(chosen || element);
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const light = (color) => {
+    canvas.fillStyle = color;
+    canvas.fillRect(0, 0, 1, 1);
+    const part = (value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
+    const [red, green, blue] = [...canvas.getImageData(0, 0, 1, 1).data].map(part);
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const name = element.id || element.textContent.trim() || element.tagName;
+  if (ring.outlineStyle === "none" || parseFloat(ring.outlineWidth) < 2) return [name, 0];
+  const least = ["--back", "--panel", "--chosen"].map((behind) => {
+    const [one, other] = [light(ring.outlineColor), light(getComputedStyle(document.body).getPropertyValue(behind))];
+    return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+  });
+  return [name, Math.min(...least)];
+}
+
+// All that Tab comes to, from the top, with each one's ring.
+async function round(page) {
+  await page.evaluate(() => { document.activeElement.blur(); document.getSelection().setPosition(document.body, 0); });
+  const found = [];
+  while (found.length < 60) {
+    await page.keyboard.press("Tab");
+    const next = await page.evaluate(focused);
+    if (next[0] === "BODY" || (found.length && next[0] === found[0][0])) break;
+    found.push(next);
+  }
+  return found;
+}
+
+// `page` shows its calls, one of which is an edit, and the first of which are files that were read.
+export async function keyboard(page) {
+  const has = (id) => page.evaluate((id) => document.activeElement.id === id, id);
+  const press = async (...keys) => { for (const key of keys) await page.keyboard.press(key); };
+  const selected = () => page.evaluate(() => document.querySelector("[role=tab][aria-selected=true]").id);
+
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    await press("2", "g");
+    await page.waitForFunction(() => document.querySelector("#list .row[aria-selected=true]"));
+    const names = (await round(page)).map(([name]) => name);
+    const wanted = ["forget", "help-button", "tab-calls", "filter", "list"];
+    check(`Tab comes to all controls, ${colorScheme}`, wanted.every((name, index) => names.indexOf(name) === names.indexOf(wanted[0]) + index), names);
+    await page.locator("#list").focus();
+    await press("Space");
+    await page.locator("#detail").waitFor();
+    check(`Space opens a call, ${colorScheme}`, await has("detail"));
+    const all = await round(page);
+    const unseen = all.filter(([, contrast]) => contrast < 3);
+    check(`the focus is seen everywhere, ${colorScheme}`, unseen.length === 0 && all.some(([name]) => name === "close"), all);
+    await page.locator("#close").focus();
+    await press("Enter");
+    check(`a call closes by its button, ${colorScheme}`, (await has("list")) && !(await page.locator("#detail").isVisible()));
+  }
+
+  await page.locator("#tab-calls").focus();
+  const tabs = [];
+  for (const key of ["ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft", "Home", "End"]) {
+    await press(key);
+    const now = await page.evaluate(() => document.activeElement.id);
+    await page.waitForFunction((id) => document.getElementById(id).getAttribute("aria-selected") === "true", now);
+    tabs.push(await selected());
+  }
+  check("arrows, Home and End move among tabs", tabs.join() === "tab-denials,tab-sessions,tab-now,tab-sessions,tab-now,tab-sessions", tabs);
+  await press("2");
+
+  for (const [open, close] of [["Enter", "Enter"], ["Space", "Escape"]]) {
+    await page.locator("#help-button").focus();
+    await press(open);
+    const isOpen = await page.locator("#help").isVisible();
+    await press(close);
+    check(`help opens by ${open} and closes by ${close}`, isOpen && !(await page.locator("#help").isVisible()) && (await has("help-button")));
+  }
+  await page.locator("#list").focus();
+}
