@@ -146,6 +146,7 @@ mod tests {
             sent_at,
             answered_at: sent_at + Duration::from_millis(took_ms),
             abandoned: false,
+            cancelled: false,
             content: Content::Dns(Dns { name: name.to_owned(), kind: "A".to_owned(), code: 0, answers: Vec::new() }),
         }
     }

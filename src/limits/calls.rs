@@ -71,6 +71,9 @@ pub const MAX_WIRE_CALL_BYTES: usize = 64 * 1024 * 1024;
 pub const MAX_WIRE_CONNECTION_BYTES: usize = 128 * 1024 * 1024;
 /// Most prepared statements or portals of one connection.
 pub const MAX_WIRE_STATEMENTS: usize = 65_536;
+/// Longest number and key with which a request of a connection to `PostgreSQL` is cancelled, in bytes: 4 and at most 256 (manual,
+/// "Message Formats", `BackendKeyData`).
+pub const MAX_CANCEL_KEY_BYTES: usize = 260;
 /// Deepest nesting of a Redis reply.
 pub const MAX_RESP_DEPTH: usize = 128;
 /// Longest line of a Redis message, in bytes (`PROTO_INLINE_MAX_SIZE` of Redis is 64 KiB).

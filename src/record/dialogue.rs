@@ -199,11 +199,13 @@ pub(super) struct Draft {
     sent_at: SystemTime,
     /// Whether it belongs to the connection.
     pub(super) session: bool,
+    /// Whether the program had it cancelled over another connection.
+    pub(super) cancelled: bool,
 }
 
 impl Draft {
     pub(super) fn new(at: SystemTime) -> Self {
-        Self { messages: Vec::new(), size: 0, sent_at: at, session: false }
+        Self { messages: Vec::new(), size: 0, sent_at: at, session: false, cancelled: false }
     }
 
     /// A call that goes on where this one ends.
@@ -275,6 +277,7 @@ impl Draft {
             sent_at: self.sent_at,
             answered_at: at,
             abandoned: false,
+            cancelled: self.cancelled,
             content: Content::Wire(protocol, Wire { messages: self.messages, session: self.session }),
         }))
     }

@@ -84,6 +84,8 @@ pub struct Exchange {
     /// Whether the program left before the answer was whole, such as at a time limit of its own: what there is of it is all
     /// that it was given. Of a response of HTTP that was begun its own note says so.
     pub abandoned: bool,
+    /// Whether the program had it cancelled over another connection, and the answer says that.
+    pub cancelled: bool,
     /// What was said. Without the answer's part where a call asks for one.
     pub content: Content,
 }

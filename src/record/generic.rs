@@ -88,6 +88,7 @@ impl GenericRecorder {
             sent_at,
             answered_at,
             abandoned: false,
+            cancelled: false,
             content: Content::Wire(Protocol::Generic, Wire { messages, session: false }),
         })))
     }
@@ -280,6 +281,7 @@ impl GenericPlayer {
             sent_at: now,
             answered_at: now,
             abandoned: false,
+            cancelled: false,
             content: Content::Wire(Protocol::Generic, Wire { messages, session: false }),
         };
         let found = self.book.find(&asked).ok();

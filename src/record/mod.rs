@@ -5,6 +5,7 @@
 
 pub mod book;
 pub mod ca;
+mod cancels;
 mod coding;
 mod dialogue;
 mod dns;
@@ -34,6 +35,7 @@ mod websocket;
 mod wire;
 
 pub use book::{Book, Change, Closest, Lesson, Miss, Noise, Recording, Report, Unused};
+pub use cancels::Cancels;
 pub use exchange::{
     Content, Dns, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol, Side, Target, Wire,
 };
@@ -42,4 +44,4 @@ pub use link::Link;
 pub use outline::{Outline, Refusal};
 pub use silence::Silence;
 pub use spoken::{Origin, player, recorder};
-pub use wire::{PlayStep, Player, RecordStep, Recorder};
+pub use wire::{Cancellable, PlayStep, Player, RecordStep, Recorder};

@@ -99,6 +99,7 @@ impl Refusal {
             sent_at: at,
             answered_at: at,
             abandoned: false,
+            cancelled: false,
             content: Content::Wire(
                 Protocol::Generic,
                 Wire { messages: vec![Message { from: Side::Server, bytes }], session: true },

@@ -25,6 +25,7 @@ impl Silence {
             sent_at: opened,
             answered_at: ended,
             abandoned: false,
+            cancelled: false,
             content: Content::Wire(Protocol::Generic, Wire { messages, session: true }),
         }
     }

@@ -164,6 +164,7 @@ mod tests {
             sent_at: at(from),
             answered_at: at(to),
             abandoned: false,
+            cancelled: false,
             content: Content::Wire(protocol, Wire::default()),
         };
         let calls =

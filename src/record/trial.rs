@@ -24,7 +24,8 @@ pub(super) fn at(second: u64) -> SystemTime {
 }
 
 pub(super) fn origin() -> Origin {
-    Origin { target: Target { host: "db.test".into(), port: 7 }, tls: false, connection: 3, relay_tls: false }
+    let target = Target { host: "db.test".into(), port: 7 };
+    Origin { target, tls: false, connection: 3, relay_tls: false, cancels: Arc::default() }
 }
 
 /// What came of a recorded conversation.
@@ -122,6 +123,9 @@ pub(super) fn record_left(protocol: Protocol, conversation: &[Said], by: Side) -
     whole
 }
 
+/// What stands in what a played server sends where it waits until another connection asks it to cancel.
+pub(super) const UNTIL_CANCELLED: &[u8] = b"<until cancelled>";
+
 /// One connection to a played server.
 pub(super) struct Played {
     player: Box<dyn Player>,
@@ -135,7 +139,12 @@ pub(super) struct Played {
 
 impl Played {
     pub(super) fn new(protocol: Protocol, book: &Arc<Book>) -> Self {
-        let player = player(protocol, &origin(), book).unwrap();
+        Self::of(protocol, &origin(), book)
+    }
+
+    /// The connection of this origin.
+    pub(super) fn of(protocol: Protocol, origin: &Origin, book: &Arc<Book>) -> Self {
+        let player = player(protocol, origin, book).unwrap();
         Self { player, closed: false, held: false, encrypted: 0 }
     }
 
@@ -146,6 +155,7 @@ impl Played {
                 PlayStep::Send(bytes) => sent.extend(bytes),
                 PlayStep::StartTls { .. } => self.encrypted += 1,
                 PlayStep::Hold => self.held = true,
+                PlayStep::UntilCancelled(_) => sent.extend(UNTIL_CANCELLED),
                 PlayStep::Close => self.closed = true,
             }
         }

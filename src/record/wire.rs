@@ -3,7 +3,7 @@
 //!
 //! Whoever holds the sockets feeds bytes in as they come, in pieces of any size, and does what the steps say, in order.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::exchange::{Exchange, Side};
 
@@ -45,8 +45,24 @@ pub enum PlayStep {
     },
     /// Say nothing more, whatever comes, until the program leaves: when this was recorded, it did not wait any longer.
     Hold,
+    /// Say nothing, and look at nothing that comes, until another connection asks to cancel what this one asks: when this was
+    /// recorded, one did.
+    UntilCancelled(Cancellable),
     /// Close the connection after what was sent.
     Close,
+}
+
+/// What another connection is to cancel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cancellable {
+    /// With which key, see [`Cancels`](super::Cancels).
+    pub key: Vec<u8>,
+    /// How many requests with that key there were that are of no effect any more.
+    pub seen: u64,
+    /// The call in a line.
+    pub call: String,
+    /// How long it took when it was recorded.
+    pub stayed: Duration,
 }
 
 /// Plays the server's part of one connection from recordings. Calls that no recording answers are counted by the book it

@@ -40,7 +40,13 @@ impl Outcome {
 }
 
 fn origin(relay_tls: bool) -> Origin {
-    Origin { target: Target { host: "a".into(), port: 1 }, tls: false, connection: 1, relay_tls }
+    Origin {
+        target: Target { host: "a".into(), port: 1 },
+        tls: false,
+        connection: 1,
+        relay_tls,
+        cancels: Arc::default(),
+    }
 }
 
 /// Records what was said, cut into pieces of `size`; ends where encryption begins.

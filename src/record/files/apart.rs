@@ -87,6 +87,7 @@ impl Apart {
             sent_at: exchange.sent_at,
             answered_at: exchange.answered_at,
             abandoned: exchange.abandoned,
+            cancelled: exchange.cancelled,
             content,
         };
         Some((smaller, places))

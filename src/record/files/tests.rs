@@ -96,6 +96,7 @@ fn http_of_others() {
         sent_at,
         answered_at: sent_at + Duration::from_millis(100),
         abandoned: false,
+        cancelled: false,
         content: Content::Http(Box::new(Http {
             request: HttpRequest {
                 version: HttpVersion::Http11,
@@ -239,6 +240,7 @@ fn ours() -> Vec<Recording> {
         sent_at: at(1),
         answered_at: at(20),
         abandoned: false,
+        cancelled: false,
         content,
     };
     let http = |version, trailers: &[(&str, &str)]| Http {

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use super::message::{self, Opening};
 use super::names::{Names, Part};
 use super::state::{Exit, State, exit};
+use crate::record::book::describe;
+use crate::record::cancels::Listening;
 use crate::record::dialogue::Fault;
 use crate::record::exchange::{Exchange, Side};
 use crate::record::role::{Prompter, Role, said};
 use crate::record::state::leads;
-use crate::record::wire::PlayStep;
+use crate::record::wire::{Cancellable, PlayStep};
 
 /// A `Bind` and what came after it, before it is known whether more belongs to it.
 struct Run {
@@ -45,6 +47,12 @@ pub(crate) struct Playing {
     skipping: bool,
     /// Whether the program left while it waited for what was answered last.
     held: bool,
+    /// Requests to cancel what is asked here.
+    cancels: Option<Listening>,
+    /// How many of them were of no effect, or had theirs.
+    cancels_seen: u64,
+    /// What is answered next was cancelled.
+    cancelled: Option<Cancellable>,
 }
 
 impl Playing {
@@ -60,13 +68,19 @@ impl Playing {
             spoiled: false,
             skipping: false,
             held: false,
+            cancels: None,
+            cancels_seen: 0,
+            cancelled: None,
         }
     }
 
     fn opening(&mut self, bytes: &[u8]) -> Result<Vec<PlayStep>, Fault> {
         let startups: Vec<_> = self.prompter.sessions().into_iter().filter(|found| startup(found).is_some()).collect();
         match message::opening(bytes)? {
-            Opening::Cancel => Ok(vec![PlayStep::Close]),
+            Opening::Cancel => {
+                self.prompter.origin.cancels.ask(bytes.get(8..).unwrap_or_default());
+                Ok(vec![PlayStep::Close])
+            }
             Opening::Encryption if !self.prompter.origin.tls && startups.iter().any(|found| found.tls) => {
                 self.prompter.origin.tls = true;
                 Ok(vec![PlayStep::Send(b"S".to_vec()), PlayStep::StartTls { early: Vec::new() }])
@@ -75,9 +89,48 @@ impl Playing {
             Opening::Startup => {
                 self.started = true;
                 self.setting = State::of_startup(bytes);
-                Ok(self.welcome(bytes, &startups))
+                let mut steps = self.welcome(bytes, &startups);
+                if let Some(PlayStep::Send(said)) = steps.first_mut() {
+                    self.tell_key(said);
+                }
+                Ok(steps)
             }
         }
+    }
+
+    /// Puts a key into the answer to a login that no other connection has, and listens to it.
+    fn tell_key(&mut self, said: &mut [u8]) {
+        let mut at = 0;
+        while let Ok(Some(length)) = message::length(&said[at..]) {
+            let Some(message) = said.get_mut(at..at + length) else { return };
+            if message.first() == Some(&b'K') {
+                message.copy_from_slice(&message::with_own_key(message, self.prompter.origin.connection));
+                let key = message::cancel_key(message).unwrap_or_default();
+                self.cancels = self.prompter.origin.cancels.listen(key);
+            }
+            at += length;
+        }
+    }
+
+    /// Whether there were requests to cancel something before this answer or not, the next ones are of the next call. Where it
+    /// is that of a call that was cancelled, it waits for one.
+    fn count_cancels(&mut self, found: &Exchange) {
+        let Some(listening) = &self.cancels else { return };
+        let seen = self.cancels_seen;
+        self.cancels_seen = listening.count().max(seen + u64::from(found.cancelled));
+        if found.cancelled {
+            let stayed = found.answered_at.duration_since(found.sent_at).unwrap_or_default();
+            let (key, call) = (listening.key().to_vec(), describe(found));
+            self.cancelled = Some(Cancellable { key, seen, call, stayed });
+        }
+    }
+
+    /// What is sent, with a stop before the answer of a call that was cancelled.
+    fn sent(&mut self, mut out: Vec<u8>) -> Vec<PlayStep> {
+        let cancelled = self.cancelled.take().zip(message::before_cancelled(&out));
+        let Some((cancelled, at)) = cancelled else { return vec![PlayStep::Send(out)] };
+        let rest = out.split_off(at);
+        vec![PlayStep::Send(out), PlayStep::UntilCancelled(cancelled), PlayStep::Send(rest)]
     }
 
     /// What answers a startup message: the same, or else one of the same user to the same database.
@@ -208,6 +261,9 @@ impl Playing {
     fn ask(&mut self, setting: Option<&Vec<u8>>, questions: &[Vec<u8>]) -> Result<Arc<Exchange>, String> {
         let found = self.prompter.ask(setting.into_iter().chain(questions).map(Vec::as_slice));
         self.held |= found.as_ref().is_ok_and(|found| found.abandoned);
+        if let Ok(found) = &found {
+            self.count_cancels(found);
+        }
         if let Some(question) = questions.first() {
             match &found {
                 Ok(found) => {
@@ -389,14 +445,14 @@ impl Role for Playing {
         let defines = matches!(bytes[0], b'P' | b'C');
         let before = if defines { self.end_run() } else { Vec::new() };
         if defines && self.skipping {
-            return Ok(vec![PlayStep::Send(before)]);
+            return Ok(self.sent(before));
         }
         match self.names.read(&bytes)? {
             Part::Terminate => Ok(vec![PlayStep::Close]),
             part => {
                 let out = [before, self.part(part)].concat();
                 let held = self.held.then_some(PlayStep::Hold);
-                Ok(std::iter::once(PlayStep::Send(out)).chain(held).collect())
+                Ok(self.sent(out).into_iter().chain(held).collect())
             }
         }
     }

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use super::message::{self, Opening};
 use super::names::{Names, Part};
 use super::state::State;
+use crate::record::cancels::Listening;
 use crate::record::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
 use crate::record::exchange::{Message, Protocol, Side};
 use crate::record::spoken::Origin;
@@ -70,6 +71,10 @@ pub(crate) struct Recording {
     /// What came without a question: it goes with the next call.
     unasked: Vec<Vec<u8>>,
     kept: usize,
+    /// Requests to cancel what is asked here.
+    cancels: Option<Listening>,
+    /// How many of them there were before the calls that are not handed out yet.
+    cancels_seen: u64,
 }
 
 impl Recording {
@@ -88,6 +93,8 @@ impl Recording {
             failed_bind: false,
             unasked: Vec::new(),
             kept: 0,
+            cancels: None,
+            cancels_seen: 0,
         }
     }
 
@@ -95,7 +102,10 @@ impl Recording {
         match message::opening(&bytes)? {
             Opening::Encryption if self.origin.relay_tls && !self.origin.tls => self.phase = Phase::Encryption,
             Opening::Encryption | Opening::Gss => return Ok(Way::Back(b"N".to_vec())),
-            Opening::Cancel => self.phase = Phase::Cancel,
+            Opening::Cancel => {
+                self.origin.cancels.ask(bytes.get(8..).unwrap_or_default());
+                self.phase = Phase::Cancel;
+            }
             Opening::Startup => {
                 self.state = State::of_startup(&bytes);
                 let mut draft = Draft::asked(bytes, at);
@@ -375,6 +385,8 @@ impl Recording {
     }
 
     fn emit(&mut self, at: SystemTime, made: &mut Vec<RecordStep>) {
+        let asked_to_cancel = self.cancels.as_ref().map_or(0, Listening::count);
+        let may_be_cancelled = asked_to_cancel > std::mem::replace(&mut self.cancels_seen, asked_to_cancel);
         for mut draft in std::mem::take(&mut self.done) {
             self.kept = self.kept.saturating_sub(draft.size());
             draft.session |= message::only_sets(draft.said(Side::Server).map(Vec::as_slice));
@@ -384,6 +396,8 @@ impl Recording {
             if let Some(before) = before {
                 draft.lead(before);
             }
+            draft.cancelled =
+                may_be_cancelled && draft.said(Side::Server).any(|message| message::is_cancelled(message));
             made.push(draft.finish(&self.origin, Protocol::Postgres, at));
         }
         self.state.synchronise();
@@ -407,6 +421,9 @@ impl Recording {
 
     fn started(&mut self, bytes: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) {
         let ready = matches!(bytes[0], b'Z' | b'E');
+        if let Some(key) = message::cancel_key(&bytes) {
+            self.cancels = self.origin.cancels.listen(key);
+        }
         if let Some(draft) = self.startup.as_mut().filter(|_| !message::is_challenge(&bytes)) {
             draft.push(Side::Server, bytes);
         }

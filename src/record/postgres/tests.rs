@@ -1,6 +1,7 @@
 //! Conversations with `PostgreSQL`, as the chapter "Message Flow" of its manual has them.
 
 mod attacks;
+mod cancelled;
 mod left;
 mod session;
 
@@ -21,6 +22,9 @@ fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
     [&(body.len() as u32 + 4).to_be_bytes()[..], &body].concat()
 }
 
+/// What the calls of the connection of [`origin`] are cancelled with, also in a replay.
+const KEY: &[u8; 8] = b"pid_\0\0\0\x03";
+
 fn login() -> Vec<Said> {
     let challenge = message(b'R', &[&5_u32.to_be_bytes(), b"salt"]);
     vec![
@@ -28,7 +32,7 @@ fn login() -> Vec<Said> {
         server(challenge),
         client(message(b'p', &[b"md5secret\0"])),
         server([message(b'R', &[&[0; 4]]), message(b'S', &[b"server_version\x0017.2\0"])].concat()),
-        server([message(b'K', &[b"pid_secr"]), ready(b'I')].concat()),
+        server([message(b'K', &[KEY]), ready(b'I')].concat()),
     ]
 }
 
@@ -346,7 +350,8 @@ fn a_server_whose_greeting_nobody_recorded_has_one_of_its_own() {
         [client(query("SELECT 1")), server([columns(), row("1"), complete("SELECT 1"), ready(b'I')].concat())];
     let (_, outcome) = recorded(&conversation);
     let book = book(&outcome.calls[1..]);
-    assert_eq!(Played::new(Protocol::Postgres, &book).ask(&login()[0].1), welcome());
+    let first = crate::record::Origin { connection: 0, ..origin() };
+    assert_eq!(Played::of(Protocol::Postgres, &first, &book).ask(&login()[0].1), welcome());
 }
 
 #[test]

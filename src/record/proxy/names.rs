@@ -133,6 +133,7 @@ fn asked(name: &str, kind: &str) -> Exchange {
         sent_at: now,
         answered_at: now,
         abandoned: false,
+        cancelled: false,
         content: Content::Dns(Dns { name: name.to_owned(), kind: kind.to_owned(), code: NOERROR, answers: Vec::new() }),
     }
 }

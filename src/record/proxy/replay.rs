@@ -13,7 +13,7 @@ use super::held::Held;
 use super::record::{Nested, beyond};
 use super::shared::Context;
 use super::stream::Stream;
-use super::{Replay, h2_play, miss, record, speakers, tls};
+use super::{Replay, cancelled, h2_play, miss, record, speakers, tls};
 use crate::limits::{HANG_UP_SETTLED_MS, MAX_SILENCE_PLAYED_MS, RELAY_BUFFER_BYTES, SERVER_FIRST_MS};
 use crate::record::exchange::{Exchange, HttpResponse, Protocol};
 use crate::record::generic::GenericPlayer;
@@ -363,7 +363,7 @@ enum Actor {
 }
 
 fn actor(context: &Context, replay: &Replay, protocol: Protocol) -> Actor {
-    if let Some(player) = speakers::player(protocol, &context.link, &replay.book) {
+    if let Some(player) = speakers::player(protocol, &context.link, &context.shared.cancels, &replay.book) {
         return Actor::Wire(player);
     }
     let said = replay.outline.said(&context.link.target);
@@ -377,6 +377,7 @@ async fn play(context: &Context, quiet: Duration, client: Stream, mut actor: Act
         Actor::Wire(player) => player.open(),
     };
     let mut ended = false;
+    let mut later = Vec::new();
     loop {
         for step in steps {
             match step {
@@ -388,6 +389,12 @@ async fn play(context: &Context, quiet: Duration, client: Stream, mut actor: Act
                     client = tls::accept(context, &hello, plain, protocol).await?;
                 }
                 PlayStep::Hold => {}
+                PlayStep::UntilCancelled(call) => {
+                    client.flush().await?;
+                    if !cancelled::wait(context, &mut client, call, &mut later).await? {
+                        return Ok(());
+                    }
+                }
                 PlayStep::Close => {
                     client.flush().await?;
                     return client.shutdown().await;
@@ -398,9 +405,9 @@ async fn play(context: &Context, quiet: Duration, client: Stream, mut actor: Act
         if ended {
             return client.shutdown().await;
         }
-        let mut bytes = Vec::new();
+        let mut bytes = std::mem::take(&mut later);
         let waits = matches!(&actor, Actor::Generic(player) if player.waits());
-        let read = {
+        let read = if bytes.is_empty() {
             let reading = client.more(&mut bytes, RELAY_BUFFER_BYTES);
             tokio::select! {
                 read = async {
@@ -418,6 +425,8 @@ async fn play(context: &Context, quiet: Duration, client: Stream, mut actor: Act
                     return Ok(());
                 }
             }
+        } else {
+            Some(Ok(bytes.len()))
         };
         steps = match (read, &mut actor) {
             (Some(Err(error)), _) => return Err(error),

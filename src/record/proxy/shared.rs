@@ -20,6 +20,7 @@ use crate::limits::{
 use crate::outbound::Verifier;
 use crate::record::book::describe;
 use crate::record::ca::Authority;
+use crate::record::cancels::Cancels;
 use crate::record::dns::{Names, is_fake};
 use crate::record::exchange::{Content, Dns, Exchange, Target};
 use crate::record::link::Link;
@@ -51,6 +52,8 @@ pub struct Shared {
     resolved: Mutex<HashMap<String, (Instant, Vec<IpAddr>)>>,
     /// Connections that were decided about and have not come yet.
     pub wishes: Wishes,
+    /// What connections have each other cancel.
+    pub cancels: Arc<Cancels>,
 }
 
 /// A connection whose server has not answered yet.
@@ -120,6 +123,7 @@ impl Shared {
             kept: Mutex::default(),
             resolved: Mutex::default(),
             wishes: Wishes::default(),
+            cancels: Arc::default(),
         }
     }
 
@@ -188,6 +192,7 @@ impl Shared {
                 sent_at,
                 answered_at: SystemTime::now(),
                 abandoned: false,
+                cancelled: false,
                 content: Content::Dns(dns),
             });
         }

@@ -27,6 +27,7 @@ fn call(path: &str, asks: &[(&str, &str)], body: &str, gives: &[(&str, &str)], a
         sent_at: SystemTime::UNIX_EPOCH,
         answered_at: SystemTime::UNIX_EPOCH,
         abandoned: false,
+        cancelled: false,
         content: Content::Http(Box::new(Http {
             request: HttpRequest {
                 version: HttpVersion::Http11,
@@ -250,6 +251,7 @@ fn http_keeps_what_is_no_secret() {
         sent_at: SystemTime::UNIX_EPOCH,
         answered_at: SystemTime::UNIX_EPOCH,
         abandoned: false,
+        cancelled: false,
         content: Content::Http(Box::new(Http {
             request: HttpRequest {
                 version: HttpVersion::Http11,

@@ -48,6 +48,8 @@ mod key {
     pub const TYPE: &str = "type";
     /// `true` where the program left before the answer was whole.
     pub const ABANDONED: &str = "abandoned";
+    /// `true` where the program had it cancelled over another connection.
+    pub const CANCELLED: &str = "cancelled";
     /// The connection.
     pub const CONNECTION: &str = "connID";
 }
@@ -105,6 +107,7 @@ pub fn recording(document: &Document, bodies: Bodies<'_>) -> Result<Recording, P
         sent_at: part.sent_at,
         answered_at: part.answered_at,
         abandoned: part.abandoned,
+        cancelled: part.cancelled,
         content: part.content,
     };
     let noise = document.tail.noise.clone();
@@ -153,6 +156,7 @@ struct Part {
     sent_at: SystemTime,
     answered_at: SystemTime,
     abandoned: bool,
+    cancelled: bool,
     reusable: bool,
     named: bool,
     content: Content,
@@ -169,6 +173,7 @@ impl Part {
             sent_at,
             answered_at: answered.map_or(sent_at, |stamp| stamp.0),
             abandoned: text(key::ABANDONED) == "true",
+            cancelled: text(key::CANCELLED) == "true",
             reusable: is_session(metadata),
             named: !is_ours(metadata) && matches!(content, Content::Http(_) | Content::Grpc(_)),
             content,
@@ -206,6 +211,9 @@ impl Base {
         }
         if exchange.abandoned {
             metadata.add(key::ABANDONED, "true");
+        }
+        if exchange.cancelled {
+            metadata.add(key::CANCELLED, "true");
         }
         let since = exchange.sent_at.duration_since(UNIX_EPOCH);
         let created = since.ok().and_then(|since| i64::try_from(since.as_secs()).ok());
