@@ -95,6 +95,11 @@ impl Checked<Read> {
     pub fn size(&self) -> u64 {
         u64::try_from(self.how.stat.st_size).unwrap_or(0)
     }
+
+    /// The numbers of its filesystem and of itself there: while it exists nothing else has both (`inode(7)`).
+    pub fn id(&self) -> (u64, u64) {
+        (self.how.stat.st_dev, self.how.stat.st_ino)
+    }
 }
 
 impl AsFd for Checked<Read> {

@@ -1,8 +1,11 @@
 //! The command line of a checker.
 
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use super::choose::{Program, missing_node};
 use super::detect::Tree as _;
@@ -13,6 +16,9 @@ use super::model::Checker;
 use super::plan::Which;
 use super::which::cargo_parts;
 use crate::policy::{Checked, Read};
+
+/// How much of a hash is the name of a project's cache, in bytes.
+const CACHE_NAME_BYTES: usize = 8;
 
 /// A command that is ready to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,7 +98,9 @@ pub fn check_plan(
             add(&packages(dir.shown(), targets).iter().map(String::as_str).collect::<Vec<_>>());
         }
         Checker::Mypy => {
-            add(&["--output=json", "--no-color-output", &format!("--cache-dir={}/mypy-cache", ground.tmp.display())]);
+            let cache = cache_name(dir.shown(), dir.id());
+            add(&["--output=json", "--no-color-output"]);
+            add(&[&format!("--cache-dir={}/mypy-cache/{cache}", ground.tmp.display())]);
             let says_files = ["mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"].iter().any(|name| {
                 let named = ["files", "packages", "modules"];
                 text(name).lines().filter_map(|line| line.split_once('=')).any(|(key, _)| named.contains(&key.trim()))
@@ -111,6 +119,21 @@ pub fn check_plan(
         }
     }
     Ok(CheckPlan { argv, lists_files })
+}
+
+/// The name of a project's own cache, from its true path and the numbers of its directory. mypy takes an entry for that of a
+/// file by the file's path below the project, its size and its time in whole seconds (`mypy.build.validate_meta`): those of
+/// two projects, or of two that were in one place one after the other, can be the same.
+fn cache_name(dir: &Path, (device, inode): (u64, u64)) -> String {
+    let mut hash = Sha256::new();
+    hash.update(device.to_le_bytes());
+    hash.update(inode.to_le_bytes());
+    hash.update(dir.as_os_str().as_bytes());
+    // Writing to a String cannot fail.
+    hash.finalize().iter().take(CACHE_NAME_BYTES).fold(String::new(), |mut name, byte| {
+        let _ = write!(name, "{byte:02x}");
+        name
+    })
 }
 
 fn paths(dir: &Path, targets: &[Target]) -> Vec<String> {
@@ -215,6 +238,16 @@ mod tests {
         assert!(!has_references("{\"references\": []}") && !has_references("{\"x\": \"// \\\" references\"}"));
         assert!(!has_references("not json"));
         assert_eq!(without_comments("{\"a\": \"/* ä */\", }"), "{\"a\": \"/* ä */\"}");
+    }
+
+    #[test]
+    fn every_project_has_a_cache_of_its_own() {
+        let of = |path: &str, id| cache_name(Path::new(path), id);
+        let own = of("/w/a", (1, 2));
+        assert_eq!(own.len(), 2 * CACHE_NAME_BYTES);
+        assert_eq!(own, of("/w/a", (1, 2)));
+        let others = [of("/w/b", (1, 2)), of("/w/a", (1, 3)), of("/w/a", (2, 2)), of("/w/a", (2, 1))];
+        assert!(!others.contains(&own), "{own} {others:?}");
     }
 
     #[test]

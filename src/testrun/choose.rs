@@ -22,6 +22,8 @@ pub struct Chosen {
     pub dir: PathBuf,
     /// What speaks for it, and what else there is.
     pub notes: Vec<String>,
+    /// What is left out of the run, and was not asked to be.
+    pub left_out: Vec<String>,
 }
 
 /// A program, or how to get it.
@@ -58,7 +60,7 @@ pub fn choose(
     if let Some(asked) = asked {
         let of = found.into_iter().find(|found| found.what == known(asked));
         let dir = of.map_or_else(|| cwd.to_path_buf(), |found| home(found, cwd));
-        return Ok(Chosen { runner: asked, dir, notes: Vec::new() });
+        return Ok(Chosen { runner: asked, dir, notes: Vec::new(), left_out: Vec::new() });
     }
     let suits = |found: &Found<TestRunner>| files.iter().all(|file| detect::suits_runner(found.what, file));
     if !found.iter().any(suits) && !files.is_empty() {
@@ -79,7 +81,7 @@ pub fn choose(
     if !others.is_empty() {
         notes.push(format!("there is also {}", others.join(", ")));
     }
-    Ok(Chosen { runner: best.what, dir: home(best, cwd), notes })
+    Ok(Chosen { runner: best.what, dir: home(best, cwd), notes, left_out: Vec::new() })
 }
 
 /// Where a runner begins. Tests that nothing names a project for are run from `cwd`, from where Python finds their modules.

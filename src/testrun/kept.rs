@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::cut::Cut;
 use super::model::TestRunner;
 use super::plan::FailedTest;
 use crate::exec::Captured;
@@ -31,7 +32,18 @@ struct Inner {
     /// The oldest first.
     logs: VecDeque<Arc<Log>>,
     /// The oldest first.
-    failed: VecDeque<(PathBuf, TestRunner, Arc<[FailedTest]>)>,
+    runs: VecDeque<Left>,
+}
+
+/// What the runs of a project left.
+#[derive(Debug)]
+struct Left {
+    project: PathBuf,
+    runner: TestRunner,
+    /// What failed and has not passed since.
+    failed: Arc<[FailedTest]>,
+    /// What a run did not come to, and none since.
+    cut: Option<Cut>,
 }
 
 impl Kept {
@@ -78,32 +90,37 @@ impl Kept {
         self.lock().logs.iter().find(|log| log.uri == uri).cloned()
     }
 
-    /// Remembers what failed in a project and has not passed since; nothing, if all has.
-    pub fn remember(&self, project: &Path, runner: TestRunner, failed: Vec<FailedTest>) {
+    /// Remembers what failed in a project and has not passed since (nothing, if all has), and what no run has come to.
+    pub fn remember(&self, project: &Path, runner: TestRunner, failed: Vec<FailedTest>, cut: Option<Cut>) {
         let mut inner = self.lock();
-        inner.failed.retain(|(known, by, _)| (known.as_path(), *by) != (project, runner));
-        inner.failed.push_back((project.to_path_buf(), runner, failed.into()));
-        while inner.failed.len() > MAX_REMEMBERED_RUNS {
-            inner.failed.pop_front();
+        inner.runs.retain(|known| (known.project.as_path(), known.runner) != (project, runner));
+        inner.runs.push_back(Left { project: project.to_path_buf(), runner, failed: failed.into(), cut });
+        while inner.runs.len() > MAX_REMEMBERED_RUNS {
+            inner.runs.pop_front();
         }
     }
 
-    /// Where something failed that has not passed since, and by which runner: the last of the runs by `runner`, or by any.
+    /// Where something failed that has not passed since, or was not come to, and by which runner: the last of the runs by `runner`, or by any.
     pub fn last_failed(&self, runner: Option<TestRunner>) -> Option<(PathBuf, TestRunner)> {
         let inner = self.lock();
-        let mut latest = inner
-            .failed
-            .iter()
-            .rev()
-            .filter(|(_, by, failed)| runner.is_none_or(|runner| runner == *by) && !failed.is_empty());
-        latest.next().map(|(project, by, _)| (project.clone(), *by))
+        let is_left = |left: &&Left| {
+            runner.is_none_or(|runner| runner == left.runner) && (!left.failed.is_empty() || left.cut.is_some())
+        };
+        inner.runs.iter().rev().find(is_left).map(|left| (left.project.clone(), left.runner))
     }
 
     /// What failed in a project and has not passed since; `None` if nothing was run there.
     pub fn failed(&self, project: &Path, runner: TestRunner) -> Option<Arc<[FailedTest]>> {
         let inner = self.lock();
-        let known = inner.failed.iter().find(|(known, by, _)| (known.as_path(), *by) == (project, runner));
-        known.map(|(.., failed)| Arc::clone(failed))
+        let known = inner.runs.iter().find(|known| (known.project.as_path(), known.runner) == (project, runner));
+        known.map(|known| Arc::clone(&known.failed))
+    }
+
+    /// What no run of a project has come to, if one was cut short.
+    pub fn cut(&self, project: &Path, runner: TestRunner) -> Option<Cut> {
+        let inner = self.lock();
+        let known = inner.runs.iter().find(|known| (known.project.as_path(), known.runner) == (project, runner));
+        known.and_then(|known| known.cut.clone())
     }
 }
 
@@ -153,16 +170,21 @@ mod tests {
     fn only_the_last_failures_of_a_project_are_remembered() {
         let kept = Kept::default();
         let test = |name: &str| FailedTest { id: name.to_owned(), file: "f".to_owned(), names: vec![name.to_owned()] };
-        kept.remember(Path::new("/a"), TestRunner::Go, vec![test("x")]);
-        kept.remember(Path::new("/a"), TestRunner::Jest, vec![test("y")]);
-        kept.remember(Path::new("/a"), TestRunner::Go, vec![]);
+        kept.remember(Path::new("/a"), TestRunner::Go, vec![test("x")], None);
+        kept.remember(Path::new("/a"), TestRunner::Jest, vec![test("y")], None);
+        kept.remember(Path::new("/a"), TestRunner::Go, vec![], None);
         assert_eq!(kept.failed(Path::new("/a"), TestRunner::Go).as_deref(), Some(&[][..]));
         assert_eq!(kept.failed(Path::new("/a"), TestRunner::Jest).as_deref(), Some(&[test("y")][..]));
         assert_eq!(kept.failed(Path::new("/b"), TestRunner::Jest), None);
-        kept.remember(Path::new("/c"), TestRunner::Pytest, vec![test("z")]);
-        kept.remember(Path::new("/d"), TestRunner::Pytest, vec![]);
+        kept.remember(Path::new("/c"), TestRunner::Pytest, vec![test("z")], None);
+        kept.remember(Path::new("/d"), TestRunner::Pytest, vec![], None);
         assert_eq!(kept.last_failed(None), Some((PathBuf::from("/c"), TestRunner::Pytest)));
         assert_eq!(kept.last_failed(Some(TestRunner::Jest)), Some((PathBuf::from("/a"), TestRunner::Jest)));
         assert_eq!(kept.last_failed(Some(TestRunner::Go)), None);
+        let cut = Cut { how: "timed out", asked: None };
+        kept.remember(Path::new("/a"), TestRunner::Go, vec![], Some(cut.clone()));
+        assert_eq!(kept.last_failed(None), Some((PathBuf::from("/a"), TestRunner::Go)));
+        assert_eq!(kept.cut(Path::new("/a"), TestRunner::Go), Some(cut));
+        assert_eq!(kept.cut(Path::new("/d"), TestRunner::Pytest), None);
     }
 }

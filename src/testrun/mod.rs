@@ -1,12 +1,13 @@
 //! Test runs and type checks: which runner a project has, how it is run, and what it says, as one shape.
 //!
-//! Functions: `detect` (which runner), `plan` and `check_plan` (its command line), `changed`, `reports` (what it wrote),
-//! `failed` (what to run again), `verdict`, `text` (for the model). On the disk and with processes: `project`, `files`, `choose`, `which`, `run`, `check`.
+//! Functions: `detect` (which runner), `plan` and `check_plan` (its command line), `changed`, `script` (what its test script says), `reports` (what it wrote),
+//! `failed` (what to run again), `cut` (runs that did not come to their end), `verdict`, `text` (for the model). On the disk and with processes: `project`, `files`, `choose`, `which`, `run`, `check`.
 
 mod changed;
 mod check;
 mod check_plan;
 mod choose;
+mod cut;
 mod detect;
 mod error;
 mod failed;
@@ -19,6 +20,7 @@ mod plan;
 mod project;
 pub mod reports;
 mod run;
+mod script;
 mod silenced;
 pub mod text;
 pub mod verdict;

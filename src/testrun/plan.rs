@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::files::Target;
 use super::model::TestRunner;
+use super::script::Script;
 use crate::limits::MAX_RERUN_TESTS;
 
 /// What reporters write to, and where Vitest, pytest, Jest and nextest leave their report.
@@ -79,6 +80,8 @@ pub struct Wanted<'a> {
     pub filter: Option<&'a str>,
     /// Whether the manifest is that of a workspace, or the configuration of pytest measures coverage.
     pub special: bool,
+    /// What the project's test script says.
+    pub script: &'a Script,
 }
 
 /// A command that is ready to run.
@@ -86,6 +89,8 @@ pub struct Wanted<'a> {
 pub struct Plan {
     /// The program and its arguments.
     pub argv: Vec<String>,
+    /// Variables that the project's test script sets.
+    pub of_script: Vec<(String, String)>,
     /// Variables that it gets.
     pub environment: Vec<(&'static str, String)>,
     /// Directories that Python looks for modules in first.
@@ -98,7 +103,8 @@ pub struct Plan {
 
 /// The command for what is wanted.
 pub fn plan(wanted: &Wanted<'_>) -> Plan {
-    let mut plan = Plan { argv: wanted.program.clone(), reports: true, ..Plan::default() };
+    let of_script = wanted.script.environment.clone();
+    let mut plan = Plan { argv: wanted.program.clone(), of_script, reports: true, ..Plan::default() };
     match wanted.runner {
         TestRunner::Vitest => vitest(&mut plan, wanted),
         TestRunner::Jest => jest(&mut plan, wanted),
@@ -124,6 +130,7 @@ fn vitest(plan: &mut Plan, wanted: &Wanted<'_>) {
         // A run of some tests would fail by the thresholds for all of them, and would replace the project's report.
         "--coverage.enabled=false".to_owned(),
     ]);
+    plan.argv.extend(wanted.script.config.iter().map(|config| format!("--config={config}")));
     if *wanted.which == Which::Changed {
         plan.argv.push("--changed".to_owned());
     }
@@ -142,6 +149,7 @@ fn jest(plan: &mut Plan, wanted: &Wanted<'_>) {
         "--testLocationInResults".to_owned(),
         "--coverage=false".to_owned(),
     ]);
+    plan.argv.extend(wanted.script.config.iter().map(|config| format!("--config={config}")));
     if *wanted.which == Which::Changed {
         plan.argv.push("--onlyChanged".to_owned());
     }
@@ -369,6 +377,10 @@ pub fn cargo_targets(below: &str) -> CargoTargets {
 pub fn line(plan: &Plan) -> String {
     // Writing to a String cannot fail.
     let mut line = "exec env".to_owned();
+    // Before the others, which nothing replaces.
+    for (name, value) in &plan.of_script {
+        let _ = write!(line, " {name}={}", quoted(value));
+    }
     for (name, value) in &plan.environment {
         let _ = write!(line, " {name}={}", quoted(value));
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::choose::{self, Chosen, Missing, Program, choose};
+use super::cut;
 use super::detect::Tree as _;
 use super::error::TestrunError;
 use super::failed;
@@ -24,7 +25,7 @@ use crate::exec::{Denied, ExecError, Exit, Outcome, place_of};
 use crate::limits::{MAX_TEST_READ_SECS, TESTS_PROGRESS_BYTES};
 use crate::policy::{Checked, PolicyError, Read};
 use crate::text::escape::show_path;
-use found::{go_package, is_special, own_harness, report_of, version_of};
+use found::{go_package, is_special, own_harness, report_of, script_of, version_of};
 use said::{beside, hint, progress, scope, words};
 
 /// What a call asks for.
@@ -100,6 +101,7 @@ pub fn run(
         Ok(which) => which,
         Err(why) => return Ok(nothing(&chosen, &project, &why, request)),
     };
+    let script = script_of(ground, &mut chosen, &project);
     let (lent, place) = ground.lend()?;
     let cargo = if by_cargo { cargo_parts(ground, &which, request.changed)? } else { Vec::new() };
     let wanted = Wanted {
@@ -112,6 +114,7 @@ pub fn run(
         cargo: &cargo,
         filter: request.filter,
         special: is_special(ground, &chosen, &project),
+        script: &script,
     };
     let plan = plan(&wanted);
     for (file, text) in &plan.files {
@@ -168,7 +171,7 @@ fn again_where(ground: &Ground<'_>, request: &Request<'_>) -> Option<Chosen> {
     let (dir, runner) = ground.kept.last_failed(request.runner)?;
     ground.disk().directory_above(&dir)?;
     let notes = vec![format!("{} in `{}`, where tests failed last", runner.name(), show_path(&dir))];
-    Some(Chosen { runner, dir, notes })
+    Some(Chosen { runner, dir, notes, left_out: Vec::new() })
 }
 
 #[expect(clippy::too_many_arguments, reason = "all that is known of a run")]
@@ -177,7 +180,7 @@ fn told(
     request: &Request<'_>,
     chosen: Chosen,
     which: &Which,
-    parsed: Parsed,
+    mut parsed: Parsed,
     runner: ToolInfo<TestRunner>,
     outcome: &Outcome,
     took: Duration,
@@ -196,6 +199,7 @@ fn told(
     };
     let root = runner.cwd.clone();
     let mut notes = chosen.notes;
+    parsed.left_out.extend(chosen.left_out);
     if chosen.runner == TestRunner::Vitest {
         notes.extend(beside(which, &parsed, &root));
     }
@@ -213,15 +217,23 @@ fn told(
     let known = ground.kept.failed(root.as_ref(), chosen.runner).unwrap_or_default();
     let is_all = *which == Which::All && request.filter.is_none();
     let failed = failed::left(chosen.runner, &known, &parsed, is_all);
-    let missed = missed_of(ground, request, which, chosen.runner, &parsed, root.as_ref());
+    let mut missed = missed_of(ground, request, which, chosen.runner, &parsed, root.as_ref());
+    let cut = ground.kept.cut(root.as_ref(), chosen.runner);
+    let cut_before = cut.as_ref().filter(|_| matches!(which, Which::Failed(_))).map(cut::Cut::told);
+    missed.extend(cut_before.clone());
+    let status = verdict::of_tests(chosen.runner, &parsed, missed.len(), ending);
+    let cut = cut::after(cut, cut::how(chosen.runner, &parsed, status), which, request.filter);
     let mut report = verdict::test_report(runner, scope(which, request, &root), parsed, missed, ending, request.all);
     // What a run did not come to is still as it was.
     if !matches!(report.status, TestStatus::MissingTool | TestStatus::ConfigError | TestStatus::NoTests) {
-        ground.kept.remember(root.as_ref(), chosen.runner, failed);
+        ground.kept.remember(root.as_ref(), chosen.runner, failed, cut);
     }
     report.log_uri = Some(log.uri.clone());
     if let Some(hint) = hint(&report, request, which, has_own_harness) {
         report.hint = Some(hint);
+    }
+    if cut_before.is_some() && report.status == TestStatus::Incomplete {
+        report.hint = Some("what failed has passed now; run the tests without `rerunFailed`, for those that never ran".to_owned());
     }
     Ran { report, notes, denied: outcome.denied.clone(), log: Some(log) }
 }
@@ -271,6 +283,9 @@ fn check_junit(ground: &Ground<'_>, request: &Request<'_>, cwd: &Checked<Read>) 
         return Err(error.into());
     }
     match (request.runner == Some(TestRunner::Junit), request.command, request.report) {
+        (true, Some(_), Some(_)) if request.filter.is_some() => Err(TestrunError::arguments(
+            "`filter` means nothing to `runner: \"junit\"`; say in `command` what is run",
+        )),
         (true, Some(_), Some(_)) | (false, None, None) => Ok(()),
         (true, ..) => Err(TestrunError::arguments(
             "`runner: \"junit\"` needs `command`, which runs the tests, and `report`, the file that it writes JUnit XML to",
@@ -310,5 +325,6 @@ fn empty(
     let scope = Scope { files: request.files.to_vec(), filter: request.filter.map(str::to_owned), project: None };
     let mut report = verdict::test_report(runner, scope, Parsed::default(), Vec::new(), ending, false);
     report.hint = hint;
+    report.left_out.clone_from(&chosen.left_out);
     Ran { report, notes, denied: Vec::new(), log: None }
 }

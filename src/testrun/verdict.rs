@@ -123,11 +123,13 @@ pub fn of_check(checked: &Checked, errors: u64, hidden: u64, ending: Ending) -> 
 pub fn test_report(
     runner: ToolInfo<TestRunner>,
     scope: Scope,
-    parsed: Parsed,
-    missed: Vec<String>,
+    mut parsed: Parsed,
+    mut missed: Vec<String>,
     ending: Ending,
     listed: bool,
 ) -> TestReport {
+    parsed.unreached.retain(|file| !missed.contains(file));
+    missed.append(&mut parsed.unreached);
     let status = of_tests(runner.name, &parsed, missed.len(), ending);
     let not_run = match status {
         // Nothing ran at all.

@@ -12,7 +12,7 @@ use super::model::TestRunner;
 use super::plan::{CargoPart, CargoTargets, Which, cargo_targets};
 use super::run::Request;
 use crate::exec::Exit;
-use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_TEST_FILES};
+use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_LEFT_OUT, MAX_TEST_FILES};
 use crate::policy::{Checked, Read};
 
 /// What a call means; `Err` is the note that says why there is nothing to run.
@@ -44,6 +44,12 @@ pub fn which(
                 "`rerunFailed` has nothing to go by: {runner} has not run in `{dir}` since the server was started"
             ))
         })?;
+        if let (true, Some(cut)) = (known.is_empty(), ground.kept.cut(project.shown(), chosen.runner)) {
+            return Ok(Err(format!(
+                "nothing to run again: no test that has failed is known; but there are {}: run them without `rerunFailed`",
+                cut.told()
+            )));
+        }
         if known.is_empty() {
             return Ok(Err(format!(
                 "nothing to run again: every test that has failed by {} in `{}` since the server was started has passed \
@@ -98,7 +104,7 @@ fn changed_tests(ground: &Ground<'_>, chosen: &mut Chosen, project: &Checked<Rea
         let said = said.lines().next().unwrap_or("git said nothing").trim();
         TestrunError::arguments(format!("`changed` needs git to say what has changed, and it does not: {said}"))
     })?;
-    let own = files.iter().filter(|file| file.starts_with(project.shown())).count();
+    let own = files.files.iter().chain(&files.gone).filter(|file| file.starts_with(project.shown())).count();
     if own == 0 {
         return Ok(Err("no file of the project differs from the last commit".to_owned()));
     }
@@ -108,19 +114,21 @@ fn changed_tests(ground: &Ground<'_>, chosen: &mut Chosen, project: &Checked<Rea
     }
     let found = affected(chosen.runner, project.shown(), &files);
     let mut targets = found.targets;
-    let mut alone = Vec::new();
+    let below = |file: &Path| file.strip_prefix(project.shown()).unwrap_or(file).display().to_string();
+    let mut alone: Vec<String> = found.unknown.iter().map(|file| below(file)).collect();
     for (glob, file) in found.globs.iter().take(MAX_TEST_FILES) {
         let tests = files::matching(ground.call(), project, glob)?;
         if tests.is_empty() {
-            alone.push(file.strip_prefix(project.shown()).unwrap_or(file).display().to_string());
+            alone.push(below(file));
         }
         targets.extend(tests.into_iter().map(|path| Target::whole(path, false)));
     }
     if !alone.is_empty() {
-        let more = alone.len().saturating_sub(NAMED);
-        alone.truncate(NAMED);
+        let more = alone.len().saturating_sub(MAX_LEFT_OUT);
+        alone.truncate(MAX_LEFT_OUT);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        chosen.notes.push(format!("changed, and no test is named after them: {}{more}", alone.join(", ")));
+        let what = if chosen.runner == TestRunner::Pytest { "no test is named after them" } else { "no source of a package" };
+        chosen.left_out.push(format!("changed, and {what}: {}{more}", alone.join(", ")));
     }
     if targets.is_empty() {
         return Ok(Err(format!(

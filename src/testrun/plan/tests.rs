@@ -25,6 +25,7 @@ fn argv_of(runner: TestRunner, which: &Which, cargo: &[CargoPart], filter: Optio
         cargo,
         filter,
         special,
+        script: &Script::default(),
     };
     plan(&wanted).argv.join(" ")
 }
@@ -85,6 +86,7 @@ fn pytest_leaves_the_project_as_it_is() {
         cargo: &[],
         filter: Some("it's"),
         special: false,
+        script: &Script::default(),
     };
     assert_eq!(
         line(&plan(&wanted)),
@@ -139,4 +141,27 @@ fn go_tests_packages() {
     let again = Which::Failed(vec![failed("m/a", &["TestA", "sub"]), failed("m/a", &["TestA", "b"])]);
     assert_eq!(argv(TestRunner::Go, &again, None), "x test -json -run=^(?:TestA)$ m/a");
     assert_eq!(argv(TestRunner::Go, &Which::All, None), "x test -json ./...");
+}
+
+#[test]
+fn what_the_test_script_says_is_done() {
+    let environment = vec![("MODE".to_owned(), "a b".to_owned())];
+    let script = Script { environment, config: Some("e2e.ts".to_owned()), unheeded: Vec::new() };
+    let wanted = |runner| Wanted {
+        runner,
+        program: vec!["x".to_owned()],
+        project: Path::new("/w"),
+        place: "/tmp/r",
+        tmp: "/tmp",
+        which: &Which::All,
+        cargo: &[],
+        filter: None,
+        special: false,
+        script: &script,
+    };
+    for runner in [TestRunner::Vitest, TestRunner::Jest] {
+        let line = line(&plan(&wanted(runner)));
+        assert!(line.starts_with("exec env MODE='a b' REPLAY_TEST_REPORT=/tmp/r/report x "), "{line}");
+        assert!(line.contains(" --config=e2e.ts"), "{line}");
+    }
 }

@@ -9,6 +9,9 @@ REPLAY_TEST_REPORT names: a process that dies leaves what was known until then.
     {"ev":"collect_error","id","message",...}       a file that could not be loaded
     {"ev":"start","id","file","line"}               a test begins; the line counts from 1
     {"ev":"phase","id","when","outcome",...}        its call or tear-down has ended, or its set-up has not passed
+    {"ev":"leak","id","type","message"}             what a thread, or an object's end, raised in a test and nobody caught
+    {"ev":"module_skipped","file","reason"}         a file whose tests were all left out before they were known
+    {"ev":"unreached","files"}                      what was to run and never began: files, and tests of files that ran in part
     {"ev":"internal","message"}                     pytest itself, or a plugin, failed
     {"ev":"end","exit"}                             the run has ended
 
@@ -25,6 +28,11 @@ import pytest
 MAX_TEXT = 16384
 MAX_FRAMES = 20
 MAX_IGNORED = 20
+MAX_LEAKS = 20
+MAX_UNREACHED = 100
+# pytest 6.2 and newer warn of what threads and finalizers raise; a test passes all the same, unless the project makes errors
+# of warnings.
+LEAKS = ("PytestUnhandledThreadExceptionWarning", "PytestUnraisableExceptionWarning")
 # Beyond it only names and outcomes are written.
 MAX_DETAIL_CHARS = 32 * 1024 * 1024
 
@@ -70,6 +78,8 @@ class Writer:
         self.observer = observer
         self.file = open(path, "a", encoding="utf-8", errors="replace")
         self.written = 0
+        self.leaks = 0
+        self.begun = set()
         self.process = os.getpid()
 
     def write(self, **event):
@@ -107,8 +117,19 @@ class Writer:
     def pytest_collectreport(self, report):
         if report.failed:
             self.write(ev="collect_error", id=report.nodeid, **_failure(report.longrepr))
+        elif report.skipped:
+            # `importorskip`, or `skip` with allow_module_level: the tests behind it are not known.
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+            self.write(ev="module_skipped", file=report.nodeid.split("::")[0], message=_cut(reason))
+
+    def pytest_warning_recorded(self, warning_message, when, nodeid):
+        name = warning_message.category.__name__
+        if name in LEAKS and self.leaks < MAX_LEAKS:
+            self.leaks += 1
+            self.write(ev="leak", id=nodeid or "", type=name, message=_cut(warning_message.message))
 
     def pytest_runtest_logstart(self, nodeid, location):
+        self.begun.add(nodeid)
         # pytest counts this line from 0.
         line = location[1]
         self.write(ev="start", id=nodeid, file=location[0], line=None if line is None else line + 1)
@@ -149,6 +170,12 @@ class Writer:
         asked, options = _options(session.config)
         if asked or options:
             self.write(ev="options", asked=asked, options=options)
+        begun = {nodeid.split("::")[0] for nodeid in self.begun}
+        left = [item.nodeid for item in getattr(session, "items", None) or () if item.nodeid not in self.begun]
+        # Of a file that ran in part the tests, else the file.
+        names = [nodeid if nodeid.split("::")[0] in begun else nodeid.split("::")[0] for nodeid in left]
+        if names and begun:
+            self.write(ev="unreached", files=list(dict.fromkeys(names))[:MAX_UNREACHED])
         self.write(ev="end", exit=int(exitstatus))
 
 

@@ -179,6 +179,16 @@ impl<'a> Collector<'a> {
         }
     }
 
+    /// A file that was to run and never began.
+    pub fn unreached(&mut self, file: &str) {
+        if self.parsed.unreached.len() < MAX_RUN_FAULTS {
+            let file = self.path(file);
+            self.parsed.unreached.push(file);
+        } else {
+            self.parsed.truncated.others += 1;
+        }
+    }
+
     /// A test, or a file, that began and never ended.
     pub fn unfinished(&mut self, id: &str) {
         if self.parsed.unfinished.len() < MAX_RUN_FAULTS {

@@ -35,6 +35,8 @@ struct Open {
     output: String,
     /// Whether tests ran inside of it: it is a suite then.
     is_suite: bool,
+    /// What follows it is the word on its package: the test program ended in it.
+    is_cut: bool,
 }
 
 #[derive(Default)]
@@ -192,12 +194,16 @@ impl Reader<'_> {
                 let Some(open) = self.open.get_mut(&key) else { return };
                 let words = event.output.trim_start();
                 let is_frame = words.starts_with("=== ") || words.starts_with("--- ");
+                // test2json before Go 1.20 takes what is said of the package for the test's, and its end for the test's end.
+                let of_package = event.output.strip_prefix("ok  \t").and_then(|rest| rest.strip_prefix(&*event.package));
+                open.is_cut = !is_frame && (open.is_cut || of_package.is_some_and(|rest| rest.starts_with('\t')));
                 let room = open.output.len() < MAX_RAW_BYTES && self.bytes < MAX_OPEN_BYTES;
                 if !is_frame && room {
                     open.output.push_str(&event.output);
                     self.bytes += event.output.len();
                 }
             }
+            "pass" if self.open.get(&key).is_some_and(|open| open.is_cut) => {}
             "pass" | "fail" | "skip" => {
                 if let Some(open) = self.open.remove(&key) {
                     self.bytes = self.bytes.saturating_sub(open.output.len());
@@ -364,4 +370,36 @@ fn said_at(line: &str) -> Option<(Frame, &str)> {
     let base = file.strip_suffix(".go").filter(|base| !base.contains(' '))?;
     let file = format!("{base}.go");
     Some((Frame { file, line: Some(number.parse().ok()?), column: None, function: None }, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn a_test_that_the_program_ends_in_has_not_passed() {
+        let of = |lines: &[(&str, &str, &str)]| {
+            let event = |(action, test, output): &(&str, &str, &str)| {
+                serde_json::json!({"Action": action, "Package": "x", "Test": test, "Output": output}).to_string()
+            };
+            let text = lines.iter().map(event).collect::<Vec<_>>().join("\n");
+            let parsed = parse(&Sources { stdout: text.as_bytes(), ..Sources::default() }, Bound::default());
+            (parsed.summary.passed, parsed.unfinished, parsed.ended)
+        };
+        // `syscall.Exit(0)` with Go 1.19.
+        let cut = [("run", "TestA", ""), ("output", "TestA", "ok  \tx\t0.012s\n"), ("pass", "TestA", "")];
+        assert_eq!(of(&cut), (0, vec!["x > TestA".to_owned()], false));
+        // One that only writes so.
+        let whole = [
+            ("run", "TestA", ""),
+            ("output", "TestA", "ok  \tx\t0.012s\n"),
+            ("output", "TestA", "--- PASS: TestA (0.00s)\n"),
+            ("pass", "TestA", ""),
+            ("output", "", "PASS\n"),
+            ("pass", "", ""),
+        ];
+        assert_eq!(of(&whole), (1, vec![], true));
+    }
 }

@@ -134,6 +134,10 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
     if collector.parsed.ended && collector.parsed.passed == Some(true) && ended < planned {
         let message = format!("only {ended} of {planned} files came to their end");
         collector.run_error(None, &message, Vec::new());
+    } else if collector.parsed.ended && ended + (open.len() as u64) < planned {
+        // Jest does not say which: `bail`.
+        let left = planned - ended - open.len() as u64;
+        collector.unreached(&format!("{left} of {planned} files, at which Jest did not arrive (`bail`)"));
     }
     let mut open: Vec<_> = open.into_iter().collect();
     open.sort_by_key(|(_, open)| open.order);

@@ -13,6 +13,8 @@ use crate::testrun::model::{Case, State};
 
 /// What is kept of one text before it is read, in bytes.
 const MAX_RAW_BYTES: usize = 32 * MAX_TEST_OUTPUT_BYTES;
+/// What pytest calls its suite, unless it is told otherwise (`junit_suite_name`).
+const PYTEST_SUITE: &str = "pytest";
 /// Events between two looks at the time.
 const EVENTS_A_LOOK: usize = 256;
 
@@ -54,6 +56,8 @@ pub struct Element {
     pub err: String,
     /// Attempts before the last one.
     pub attempts: u64,
+    /// What its attributes say became of it, where they say that it did not pass.
+    pub said: Option<State>,
 }
 
 /// What texts belong to.
@@ -69,14 +73,20 @@ enum Target {
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
     let mut collector = Collector::new(sources.root);
     let mut wrong = Vec::new();
-    let (begun, ended) = read(sources.report, bound, |element| add(&mut collector, &element), |text| wrong.push(text));
+    let (begun, ended) = read(sources.report, bound, |element| add(&mut collector, &element), |told| wrong.push(told));
     (collector.parsed.begun, collector.parsed.ended) = (begun, ended);
-    // What a suite counts is believed, where it is worse than what it holds.
-    for message in wrong {
+    // What a suite says of itself is believed, where it is worse than what it holds.
+    for Wrong { class, message } in wrong {
         collector.parsed.passed = Some(false);
-        collector.run_error(Some("counts disagree"), &message, Vec::new());
+        collector.run_error(Some(class), &message, Vec::new());
     }
     collector.parsed
+}
+
+/// What a suite says of itself that its test cases do not.
+struct Wrong {
+    class: &'static str,
+    message: String,
 }
 
 /// What a suite counts in its attributes, and what it holds.
@@ -106,17 +116,27 @@ impl Suite {
         self.held[1] += element.faults.len() as u64;
     }
 
-    /// How the two disagree. More tests than cases alone say nothing: pytest counts subtests that have no case.
-    fn wrong(&self) -> Option<String> {
+    /// How the two disagree. pytest counts subtests, which have no case.
+    fn wrong(&self) -> Option<Wrong> {
         let [tests, failures] = self.said;
         let [cases, faults] = self.held;
-        (failures > faults || tests > 0 && cases == 0).then(|| {
-            format!(
+        let is_short = if self.name == PYTEST_SUITE { tests > 0 && cases == 0 } else { tests > cases };
+        (failures > faults || is_short).then(|| Wrong {
+            class: "counts disagree",
+            message: format!(
                 "the suite `{}` counts {tests} tests that ran and {failures} failures, and holds {cases} tests and \
                  {faults} failures",
                 self.name
-            )
+            ),
         })
+    }
+
+    /// A failure or an error outside every test case, such as that of a set-up.
+    fn fault(&self, tag: &BytesStart<'_>) -> Wrong {
+        let what = String::from_utf8_lossy(tag.local_name().as_ref()).into_owned();
+        let words = [attribute(tag, b"type"), attribute(tag, b"message")].join(" ");
+        let message = format!("the suite `{}` holds `<{what}>` outside its tests: {}", self.name, words.trim());
+        Wrong { class: "suite", message: message.trim_end_matches(": ").trim_end_matches(':').to_owned() }
     }
 }
 
@@ -125,8 +145,8 @@ pub fn cases(bytes: &[u8], bound: Bound<'_>, each: impl FnMut(Element)) -> (bool
     read(bytes, bound, each, |_| {})
 }
 
-/// As [`cases`]; `wrong` gets the suites, as a text of each, whose counts are worse than what they hold.
-fn read(bytes: &[u8], bound: Bound<'_>, mut each: impl FnMut(Element), mut wrong: impl FnMut(String)) -> (bool, bool) {
+/// As [`cases`]; `wrong` gets what suites say of themselves that is worse than what they hold.
+fn read(bytes: &[u8], bound: Bound<'_>, mut each: impl FnMut(Element), mut wrong: impl FnMut(Wrong)) -> (bool, bool) {
     let text = String::from_utf8_lossy(bytes);
     let mut reader = Reader::from_str(&text);
     let config = reader.config_mut();
@@ -170,6 +190,11 @@ fn read(bytes: &[u8], bound: Bound<'_>, mut each: impl FnMut(Element), mut wrong
                     element.attempts += 1;
                     attempt += u32::from(!is_empty);
                 }
+                (b"failure" | b"error", None) => {
+                    suites.iter_mut().chain(&mut root).for_each(|suite| suite.held[1] += 1);
+                    let nowhere = Suite::default();
+                    wrong(suites.last().or(root.as_ref()).unwrap_or(&nowhere).fault(&tag));
+                }
                 (name, Some(element)) if attempt == 0 => target = begin(element, &tag, name, is_empty),
                 _ => {}
             },
@@ -212,8 +237,29 @@ fn element(tag: &BytesStart<'_>, suite: String, file: String) -> Element {
         file: if own.is_empty() { file } else { own },
         line: attribute(tag, b"line").parse().ok(),
         time: attribute(tag, b"time").replace(',', "").parse().ok(),
+        said: [b"status".as_slice(), b"result"].into_iter().fold(None, |said, name| {
+            let state = said_state(&attribute(tag, name));
+            if said.is_some_and(State::is_failure) { said } else { state.or(said) }
+        }),
         suite,
         ..Element::default()
+    }
+}
+
+/// What an attribute says became of a test, if that is not that it passed. The words are those of `GoogleTest`
+/// (`status="notrun" result="suppressed"`), `CTest`, behave and `NUnit`; others say nothing.
+fn said_state(word: &str) -> Option<State> {
+    let word: String = word.chars().filter(char::is_ascii_alphabetic).map(|next| next.to_ascii_lowercase()).collect();
+    match word.as_str() {
+        "fail" | "failed" | "failure" | "undefined" => Some(State::Failed),
+        "error" | "errored" | "broken" => Some(State::Errored),
+        "timeout" | "timedout" => Some(State::TimedOut),
+        "crash" | "crashed" | "aborted" => Some(State::Crashed),
+        "skip" | "skipped" | "notrun" | "suppressed" | "disabled" | "ignored" | "pending" | "untested" | "inconclusive" => {
+            Some(State::Skipped)
+        }
+        "todo" => Some(State::Todo),
+        _ => None,
     }
 }
 
@@ -276,10 +322,11 @@ fn add(collector: &mut Collector<'_>, element: &Element) {
     } else if !element.faults.is_empty() {
         State::Failed
     } else {
-        match &element.skipped {
-            Some(skip) if skip.kind.contains("xfail") || skip.kind.contains("todo") => State::Todo,
-            Some(_) => State::Skipped,
-            None => State::Passed,
+        match (&element.skipped, element.said) {
+            (_, Some(said)) if said.is_failure() => said,
+            (Some(skip), _) if skip.kind.contains("xfail") || skip.kind.contains("todo") => State::Todo,
+            (Some(_), _) => State::Skipped,
+            (None, said) => said.unwrap_or(State::Passed),
         }
     };
     let name = element.name.trim();
@@ -306,6 +353,9 @@ fn add(collector: &mut Collector<'_>, element: &Element) {
             let mut error = collector.error(class, message.trim());
             error.stack = collector.stack(frames);
             case.errors.push(error);
+        }
+        if element.faults.is_empty() {
+            case.errors.push(collector.error(None, "the report says in an attribute that it failed, and not why"));
         }
         case.stdout = collector.output(&element.out);
         case.stderr = collector.output(&element.err);

@@ -69,6 +69,8 @@ pub struct Parsed {
     pub run_errors: Vec<RunError>,
     /// Tests, or files, that began and never ended.
     pub unfinished: Vec<String>,
+    /// Files that the runner knew of and never began, where it says so.
+    pub unreached: Vec<String>,
     /// Files that the runner took up, as paths below `root` where they lie there, for runners that know files.
     pub files: BTreeSet<String>,
     /// Programs or packages that should have told of their tests, ended, and did not.

@@ -103,6 +103,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
         collected: 0,
         left_out: LeftOut::default(),
         emptied: HashSet::new(),
+        modules: HashSet::new(),
     };
     let mut broken = HashSet::new();
     for event in events::<Event>(sources.report, bound) {
@@ -132,6 +133,9 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
             }
             "start" => reader.start(event),
             "phase" => reader.phase(event),
+            "leak" => reader.leak(&event),
+            "module_skipped" => reader.module_skipped(&event),
+            "unreached" => event.files.iter().for_each(|file| reader.collector.unreached(file)),
             "internal" => reader.collector.run_error(Some("internal error"), &last_error(&event.message), Vec::new()),
             "end" => {
                 reader.collector.parsed.ended = true;
@@ -151,6 +155,8 @@ struct Reader<'a> {
     left_out: LeftOut,
     /// Files of tests that were deselected.
     emptied: HashSet<String>,
+    /// Files that left themselves out.
+    modules: HashSet<String>,
 }
 
 impl Reader<'_> {
@@ -230,6 +236,30 @@ impl Reader<'_> {
         self.collector.file_error(file, Phase::Collect, &last_error(&event.message), line, column.flatten());
     }
 
+    /// What a thread or a finalizer raised: the error that the runner takes for a warning.
+    fn leak(&mut self, event: &Event) {
+        let class = event.class.as_deref().unwrap_or_default();
+        let class = class.strip_prefix("Pytest").and_then(|name| name.strip_suffix("Warning")).unwrap_or(class);
+        // A sentence, a traceback that ends with the error, and advice.
+        let is_error = |line: &&str| !line.is_empty() && !line.starts_with([' ', '\t']) && !line.starts_with("Enable ");
+        let (first, last) = (event.message.lines().next(), event.message.lines().rfind(is_error));
+        let last = last.filter(|last| Some(*last) != first);
+        let words = [Some(event.id.as_str()).filter(|id| !id.is_empty()), first, last];
+        let message = words.into_iter().flatten().collect::<Vec<_>>().join(": ");
+        self.collector.run_error(Some(class), &message, Vec::new());
+    }
+
+    /// A file that left itself out before its tests were known: one test that was skipped, as pytest itself counts it.
+    fn module_skipped(&mut self, event: &Event) {
+        let Some(file) = event.file.as_deref() else { return };
+        let first = self.modules.len() < MAX_KEPT_TESTS && self.modules.insert(file.to_owned());
+        if first {
+            self.collector.skipped(1);
+            let reason = event.message.trim().trim_start_matches("Skipped: ");
+            self.collector.left_out(&format!("all of {file} by itself"), &[reason.to_owned()]);
+        }
+    }
+
     fn tell_left_out(&mut self) {
         let LeftOut { options, is_asked, dropped, ignored, count } = std::mem::take(&mut self.left_out);
         // Whoever asked for a filter knows that it leaves out tests. What the project leaves out did not run.
@@ -253,7 +283,7 @@ impl Reader<'_> {
     }
 
     fn finish(mut self) -> Parsed {
-        let done = self.collector.parsed.summary.total;
+        let done = self.collector.parsed.summary.total - self.modules.len() as u64;
         self.collector.not_run(self.collected.saturating_sub(done).max(self.running.len() as u64));
         self.tell_left_out();
         let mut running: Vec<_> = self.running.into_values().collect();
@@ -323,6 +353,22 @@ fn last_error(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_nobody_caught_and_nobody_ran_is_told() {
+        let report = "{\"ev\":\"init\"}\n\
+            {\"ev\":\"module_skipped\",\"file\":\"b.py\",\"message\":\"Skipped: no tool\"}\n\
+            {\"ev\":\"module_skipped\",\"file\":\"b.py\",\"message\":\"Skipped: no tool\"}\n\
+            {\"ev\":\"collected\",\"tests\":1}\n\
+            {\"ev\":\"leak\",\"id\":\"a.py::t\",\"type\":\"PytestUnhandledThreadExceptionWarning\",\
+            \"message\":\"Exception in thread T\\n\\nTraceback:\\n  x\\nValueError: y\\n\\nEnable tracemalloc\"}\n\
+            {\"ev\":\"unreached\",\"files\":[\"c.py\"]}\n{\"ev\":\"end\",\"exit\":0}\n";
+        let parsed = parse(&Sources { report: report.as_bytes(), ..Sources::default() }, Bound::default());
+        assert_eq!((parsed.summary.skipped, parsed.summary.not_run, parsed.summary.total), (1, 1, 2));
+        assert_eq!((parsed.unreached, parsed.left_out), (vec!["c.py".to_owned()], vec!["all of b.py by itself: no tool".to_owned()]));
+        let told: Vec<_> = parsed.run_errors.iter().map(|error| (error.class.as_deref(), error.message.as_str())).collect();
+        assert_eq!(told, [(Some("UnhandledThreadException"), "a.py::t: Exception in thread T: ValueError: y")]);
+    }
 
     #[test]
     fn ids_are_taken_apart() {

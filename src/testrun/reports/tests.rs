@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use super::*;
-use crate::testrun::model::{CheckStatus, Scope, TestReport, TestStatus, ToolInfo};
+use crate::testrun::model::{CheckStatus, Scope, State, TestReport, TestStatus, ToolInfo};
 use crate::testrun::text;
 use crate::testrun::verdict::{self, Ending};
 
@@ -248,10 +248,42 @@ fn a_suite_that_counts_more_failures_than_it_holds_has_failed() {
         (Failed, counts("s", "2 tests that ran and 0 failures, and holds 0 tests and 0 failures"))
     );
     // Subtests of pytest have no case of their own; what is left out may have none.
-    let subtests = format!("<testsuites><testsuite tests='2' skipped='1' failures='0'>{one}</testsuite></testsuites>");
+    let left_out = format!("<testsuites><testsuite tests='2' skipped='1' failures='0'>{one}</testsuite></testsuites>");
+    assert_eq!(status(&left_out), (Passed, vec![]));
+    let subtests = format!("<testsuite name='pytest' tests='2'>{one}</testsuite>");
     assert_eq!(status(&subtests), (Passed, vec![]));
+    let short = format!("<testsuite name='s' tests='2'>{one}</testsuite>");
+    assert_eq!(status(&short), (Failed, counts("s", "2 tests that ran and 0 failures, and holds 1 tests and 0 failures")));
+    let set_up = format!("<testsuite name='s' tests='1' errors='1'>{one}<error message='no db'>x</error></testsuite>");
+    assert_eq!(status(&set_up), (Failed, vec!["the suite `s` holds `<error>` outside its tests: no db".to_owned()]));
+    let bare = format!("<testsuites>{one}<failure/></testsuites>");
+    assert_eq!(status(&bare), (Failed, vec!["the suite `` holds `<failure>` outside its tests".to_owned()]));
     let half = format!("<testsuites><testsuite>{one}</testsuite>");
     assert_eq!(status(&half), (Crashed, vec![]));
+}
+
+#[test]
+fn what_a_case_says_of_itself_is_believed() {
+    let states = |attributes: &[&str]| {
+        let cases: String = attributes.iter().map(|said| format!("<testcase name='a' {said}/>")).collect();
+        let xml = format!("<testsuite>{cases}</testsuite>");
+        let sources = Sources { report: xml.as_bytes(), ..Sources::default() };
+        let parsed = super::tests(TestRunner::Junit, sources, Bound::default());
+        parsed.tests.iter().map(|test| test.state).collect::<Vec<_>>()
+    };
+    // GoogleTest, disabled and left out by itself.
+    let google = ["status='run' result='completed'", "status='notrun' result='suppressed'", "status='run' result='skipped'"];
+    assert_eq!(states(&google), [State::Passed, State::Skipped, State::Skipped]);
+    let others = ["status='failed'", "result='Failure'", "status='error' result='completed'", "status='Not Run'", "status='0'"];
+    assert_eq!(states(&others), [State::Failed, State::Failed, State::Errored, State::Skipped, State::Passed]);
+    let both = "<testsuite><testcase name='a' status='notrun'><failure/></testcase>\
+        <testcase name='b' status='failed'><skipped/></testcase></testsuite>";
+    let parsed = super::tests(
+        TestRunner::Junit,
+        Sources { report: both.as_bytes(), ..Sources::default() },
+        Bound::default(),
+    );
+    assert_eq!((parsed.summary.failed, parsed.summary.total, parsed.failures[1].errors.len()), (2, 2, 1));
 }
 
 #[test]

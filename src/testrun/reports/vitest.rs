@@ -43,6 +43,8 @@ struct Event {
     #[serde(default)]
     open: Vec<String>,
     #[serde(default)]
+    left: Vec<String>,
+    #[serde(default)]
     options: Vec<String>,
     #[serde(default)]
     closes: bool,
@@ -137,6 +139,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
                 for file in &event.open {
                     collector.unfinished(file);
                 }
+                event.left.iter().for_each(|file| collector.unreached(file));
                 for failure in event.errors {
                     run_error(&mut collector, &failure);
                 }

@@ -1,8 +1,10 @@
 //! What a run of tests is read from, and what of the project has to be known for that.
 
+use serde_json::Value;
+
 use super::Request;
 use crate::fs::{self, OpenFile, Version};
-use crate::limits::MAX_TEST_REPORT_BYTES;
+use crate::limits::{MAX_TEST_NAME_BYTES, MAX_TEST_REPORT_BYTES};
 use crate::policy::{Checked, Kind, PolicyError, Read};
 use crate::sandbox::Lent;
 use crate::testrun::choose::Chosen;
@@ -12,6 +14,8 @@ use crate::testrun::ground::Ground;
 use crate::testrun::model::TestRunner;
 use crate::testrun::plan::{CargoPart, CargoTargets, Plan, REPORT};
 use crate::testrun::project;
+use crate::testrun::script::{self, Script};
+use crate::text::escape::show;
 
 /// What the runner left to be read, and what is wrong with it. A report that is as it was before the run (`stale`) is none.
 pub(super) fn report_of(
@@ -117,4 +121,33 @@ pub(super) fn is_special(ground: &Ground<'_>, chosen: &Chosen, project: &Checked
         }
         _ => false,
     }
+}
+
+/// The beginning of words of a project.
+fn shown(words: &str) -> String {
+    show(words[..words.floor_char_boundary(MAX_TEST_NAME_BYTES)].as_bytes()).into_owned()
+}
+
+/// What the test script of a project of Node says of how its tests are run. Adds to the notes what of it is done, and what is
+/// not.
+pub(super) fn script_of(ground: &Ground<'_>, chosen: &mut Chosen, project: &Checked<Read>) -> Script {
+    if !matches!(chosen.runner, TestRunner::Vitest | TestRunner::Jest) {
+        return Script::default();
+    }
+    let package = ground.disk().text(&project.shown().join("package.json")).unwrap_or_default();
+    let package: Value = serde_json::from_str(&package).unwrap_or_default();
+    let Some(text) = package["scripts"]["test"].as_str().filter(|text| !text.contains("no test specified")) else {
+        return Script::default();
+    };
+    let script = script::read(text, chosen.runner);
+    let names: Vec<&str> = script.environment.iter().map(|(name, _)| name.as_str()).collect();
+    let heeded: Vec<&str> = names.into_iter().chain(script.config.as_deref()).collect();
+    if !heeded.is_empty() {
+        chosen.notes.push(format!("as the test script of package.json says: {}", shown(&heeded.join(", "))));
+    }
+    if !script.unheeded.is_empty() {
+        let words = shown(&script.unheeded.join(" "));
+        chosen.notes.push(format!("the test script of package.json says more, which is not done: `{words}`"));
+    }
+    script
 }

@@ -71,6 +71,27 @@ fn tsc_checks_the_whole_project_and_what_was_asked_for_is_shown() {
 }
 
 #[test]
+fn mypy_has_a_cache_for_each_project() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let mut cache = |project: &str| {
+        let python = format!("work/{project}/.venv/bin/python");
+        tree.file(format!("work/{project}/mypy.ini"), "[mypy]\n").file(format!("work/{project}/a.py"), "x = 1\n");
+        tree.file(&python, "#!/bin/sh\necho Success: no issues found in 1 source file\n");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(tree.path(&python), mode).unwrap();
+        let reply = server.call("type_check", json!({"cwd": project}));
+        let report = structured(&reply);
+        assert_eq!(report["status"], "clean", "{}", reply.text());
+        let words = report["tool"]["command"].as_array().unwrap().clone();
+        words.iter().find_map(|word| word.as_str()?.strip_prefix("--cache-dir=").map(str::to_owned)).unwrap()
+    };
+    let [one, other, again] = ["one", "other", "one"].map(&mut cache);
+    assert_ne!(one, other);
+    assert_eq!(one, again);
+}
+
+#[test]
 fn a_module_that_nothing_declares_is_not_checked() {
     let tree = Tree::new();
     let Some(mut server) = super::runners::cargo_server(&tree) else { return };

@@ -84,6 +84,9 @@ fn a_report_that_is_no_report_is_a_result() {
     // Where it may not be read, nothing is run.
     let outside = json!({"runner": "junit", "command": "touch ran", "report": "/etc/r.xml"});
     assert_eq!(server.call("run_tests", outside).code(), -32001);
+    // Nothing would heed a filter.
+    let filtered = json!({"runner": "junit", "command": "touch ran", "report": "r.xml", "filter": "a"});
+    assert_eq!(server.call("run_tests", filtered).code(), -32602);
     assert!(!tree.path("work/ran").exists());
 }
 
