@@ -31,7 +31,7 @@ use crate::server::{Ledger, Observer, Recent, Server, Service, Session, Traced, 
 use crate::start;
 use crate::telemetry::Tracer;
 use crate::tools::Services;
-use crate::transport::http::{Offer, Settings, Tenant, TenantLimits, Usage, serve};
+use crate::transport::http::{Leavings, Nothing, Offer, Settings, Tenant, TenantLimits, Usage, serve};
 use crate::transport::{Door, Limits, Writer};
 
 /// Whoever comes to a server without tokens.
@@ -156,7 +156,21 @@ fn offer(server: &Arc<Server>, ledger: &Arc<Ledger>, name: &str) -> Offer {
     });
     let described = Arc::clone(server);
     let place = Box::new(move || described.place());
-    Offer { service: ledger.over(server.clone(), name), tools, usage, place }
+    let leavings = Box::new(LeftBehind(Arc::clone(server)));
+    Offer { service: ledger.over(server.clone(), name), tools, usage, place, leavings }
+}
+
+/// What the calls of one server have left behind.
+struct LeftBehind(Arc<Server>);
+
+impl Leavings for LeftBehind {
+    fn end(&self) {
+        self.0.end_left_behind();
+    }
+
+    fn begin_anew(&self) -> bool {
+        self.0.begin_anew()
+    }
 }
 
 /// Serves a mock to whoever comes, until a signal does. Fails at an address that other machines reach: a mock has no tokens.
@@ -180,6 +194,7 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
         tools: Vec::new(),
         usage: Box::new(Usage::default),
         place: Box::new(|| Value::Null),
+        leavings: Box::new(Nothing),
     };
     let tenant = Tenant::new(ANYONE.to_owned(), None, true, offer, held);
     let settings = Settings {

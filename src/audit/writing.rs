@@ -72,11 +72,16 @@ impl Writing {
     /// Goes on, in a file that is empty, with the chain of the log at this path; a line says so before all others. Which file
     /// that is; `None` if there is none, and the chain begins here. Fails when its last line is torn or not one of this chain.
     pub fn follow(&mut self, previous: &Path) -> Result<Option<Hidden>> {
-        if !previous.exists() {
-            tracing::warn!("there is no log at `{}` to go on from: the chain begins anew", previous.display());
-            return Ok(None);
-        }
-        let (mut file, is_regular) = reading::open(previous)?;
+        let is_missing = |error: &anyhow::Error| {
+            error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
+        };
+        let (mut file, is_regular) = match reading::open(previous) {
+            Err(error) if is_missing(&error) => {
+                tracing::warn!("there is no log at `{}` to go on from: the chain begins anew", previous.display());
+                return Ok(None);
+            }
+            opened => opened?,
+        };
         if !is_regular {
             bail!("it is no regular file");
         }

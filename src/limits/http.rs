@@ -20,6 +20,10 @@ pub const RESERVED_OPEN_FILES: u64 = 1024;
 pub const MAX_HTTP_SESSIONS: u64 = 1024;
 /// A session that nobody uses for so many seconds ends, unless the operator says otherwise.
 pub const HTTP_SESSION_IDLE_SECS: u64 = 3600;
+/// So many milliseconds what belonged to a token that was taken away has to end, before the next one of its name is served.
+pub const TOKEN_END_MS: u64 = 15_000;
+/// How often is looked whether it has, in milliseconds.
+pub const TOKEN_END_LOOK_MS: u64 = 5;
 /// Requests of one tenant in a minute, unless the operator says otherwise.
 pub const HTTP_RATE_PER_MINUTE: u64 = 100;
 /// Requests that a tenant who was silent may send at once, unless the operator says otherwise.

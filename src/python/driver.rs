@@ -36,6 +36,8 @@ const BEGIN: &str = "import sys; sys.version_info < (3, 8) and sys.exit('it is P
                      {\"__name__\": \"<replay>\", \"__builtins__\": dict(vars(builtins))})";
 /// Looks the interpreter up in PATH, as execve(2) does not.
 const SHELL: [&str; 3] = ["/bin/sh", "-c", "exec \"$0\" \"$@\""];
+/// The same for one that waits for a session, which has to know in which PATH it was looked up.
+const SHELL_OF_SPARE: [&str; 3] = ["/bin/sh", "-c", "exec \"$0\" \"$@\" \"$PATH\" spare"];
 
 /// What is started.
 #[derive(Debug)]
@@ -52,6 +54,17 @@ pub struct Interpreter<'a> {
     pub idle: Duration,
 }
 
+/// What became of an interpreter that was to be a session's.
+#[derive(Debug)]
+pub enum Adoption {
+    /// It is.
+    Done(Driver),
+    /// It might not be what one would be that started now, and is ended.
+    Refused,
+    /// Nor can one ever be: what is called `python3` is not an interpreter, but decides which one to start.
+    Never,
+}
+
 /// A running interpreter. Dropping it ends it.
 pub struct Driver {
     session: String,
@@ -62,8 +75,8 @@ pub struct Driver {
 }
 
 impl Interpreter<'_> {
-    fn argv(&self, more: &[&str]) -> Vec<RawString> {
-        let words = [&SHELL[..], &[self.python, "-B", "-c", BEGIN, SOURCE], more].concat();
+    fn argv(&self, shell: [&str; 3], more: &[&str]) -> Vec<RawString> {
+        let words = [&shell[..], &[self.python, "-B", "-c", BEGIN, SOURCE], more].concat();
         words.into_iter().map(RawString::from).collect()
     }
 
@@ -81,7 +94,7 @@ impl Driver {
         cancel: &CancelToken,
     ) -> Result<Self, PythonError> {
         let python = interpreter.python;
-        let resident = Resident::start(launcher, &interpreter.program(&interpreter.argv(&[])), running, cancel)?;
+        let resident = Resident::start(launcher, &interpreter.program(&interpreter.argv(SHELL, &[])), running, cancel)?;
         let mut driver = Self::around(resident, interpreter)?;
         let said = match driver.await_ready(PYTHON_START_MS, cancel)? {
             Some(Ok(())) => return Ok(driver),
@@ -90,10 +103,11 @@ impl Driver {
         };
         driver.kill();
         let (python, exit) = (python.to_owned(), said.and_then(Result::err));
-        let said = last_line(&driver.line.lock().late.take());
+        let text = driver.line.lock().late.take();
+        let said = last_line(&text);
         Err(match exit {
-            // sh(1): it was not found, or cannot be executed.
-            Some(Exit::Code(126 | 127)) => PythonError::NoInterpreter { python, said },
+            // sh(1): it was not found, or cannot be executed. A manager of versions says so too, and adds what helps a person.
+            Some(Exit::Code(126 | 127)) => PythonError::NoInterpreter { python, said: first_line(&text) },
             Some(exit) => PythonError::NotStarted { python, reason: how(exit), said },
             None => {
                 let reason = format!("it has said nothing within {} s", PYTHON_START_MS / 1000);
@@ -106,7 +120,7 @@ impl Driver {
     pub fn begin(launcher: &Launcher, interpreter: &Interpreter<'_>, running: &Running) -> Result<Self, PythonError> {
         // It compares that with what files say of their last change.
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos().to_string();
-        let argv = interpreter.argv(&[&now, "spare"]);
+        let argv = interpreter.argv(SHELL_OF_SPARE, &[&now]);
         let resident = Resident::spawn(launcher, &interpreter.program(&argv), running)?;
         Self::around(resident, interpreter)
     }
@@ -131,23 +145,35 @@ impl Driver {
         Ok(ready.map(|ready| ready.map(|ready| self.ready = ready)))
     }
 
-    /// The same interpreter for a session, which it belongs to from now on. `None`, and it is ended, if it might not be what
-    /// one would be that started now.
-    pub fn adopted(mut self, interpreter: &Interpreter<'_>, cancel: &CancelToken) -> Option<Self> {
+    /// The same interpreter for a session, which it belongs to from now on, if it is what one would be that started now.
+    pub fn adopted(self, interpreter: &Interpreter<'_>, cancel: &CancelToken) -> Adoption {
+        self.adopt(interpreter, cancel).unwrap_or(Adoption::Refused)
+    }
+
+    fn adopt(mut self, interpreter: &Interpreter<'_>, cancel: &CancelToken) -> Option<Adoption> {
         #[derive(Deserialize)]
-        struct Adopted {
-            cpu_seconds: f64,
+        #[serde(untagged)]
+        enum Answer {
+            Adopted {
+                cpu_seconds: f64,
+            },
+            StandIn {
+                #[serde(rename = "is_stand_in")]
+                _is_stand_in: bool,
+            },
         }
         let directory = interpreter.dir.path.as_path().to_str()?;
         let (dev, ino) = (interpreter.dir.dev, interpreter.dir.ino);
         self.await_ready(PYTHON_SPARE_MS, cancel).ok()??.ok()?;
         let timeout = Duration::from_millis(PYTHON_PING_MS);
         let adopt = |id| Request::Adopt { id, directory, dev, ino }.line();
-        let Adopted { cpu_seconds } = self.ask(adopt, timeout, cancel).ok()?;
+        let Answer::Adopted { cpu_seconds } = self.ask(adopt, timeout, cancel).ok()? else {
+            return Some(Adoption::Never);
+        };
         interpreter.session.clone_into(&mut self.session);
         let used = Duration::try_from_secs_f64(cpu_seconds).ok()?;
         self.before = Some((self.line.resident.uptime(), used));
-        Some(self)
+        Some(Adoption::Done(self))
     }
 
     /// Waits until `find` has found something, `until` has come or the call is cancelled (`None`).
@@ -447,6 +473,11 @@ fn checked(question: Question<'_>) -> Result<Question<'_>, PythonError> {
     if bytes > MAX_PYTHON_ASKED_BYTES { Err(PythonError::TooLong { bytes, asked: true }) } else { Ok(question) }
 }
 
+fn first_line(text: &str) -> String {
+    text.trim_start().lines().next().unwrap_or_default().trim_end().to_owned()
+}
+
+/// That of a traceback says what it is about.
 fn last_line(text: &str) -> String {
     text.trim_end().lines().last().unwrap_or_default().to_owned()
 }

@@ -85,6 +85,14 @@ pub fn found(output: &str) -> (Option<&str>, &str) {
     }
 }
 
+/// Whether pip said that a source tree cannot be built with what is there: without a network nothing is fetched for that.
+/// Before version 70.1 setuptools makes wheels only where `wheel` is installed.
+pub fn lacks_builder(said: &str) -> bool {
+    ["invalid command 'bdist_wheel'", "BackendUnavailable", "Cannot import 'setuptools"]
+        .iter()
+        .any(|words| said.contains(words))
+}
+
 /// Whether a package is a path, and not a name to be looked for: pip takes both.
 pub fn is_path(package: &str) -> bool {
     let is_archive = [".whl", ".tar.gz", ".zip"].iter().any(|end| package.ends_with(end));
@@ -119,6 +127,13 @@ mod tests {
         );
         assert!(script.contains(" --no-index --no-build-isolation -- 'a b' '$(x)' || exit $?\n"), "{script}");
         assert!(script.starts_with("own='/tmp/it'\\''s'\n"), "{script}");
+    }
+
+    #[test]
+    fn what_a_source_tree_needs_is_told_from_other_failures() {
+        assert!(lacks_builder("      error: invalid command 'bdist_wheel'\n"));
+        assert!(lacks_builder("pip._vendor.pyproject_hooks._impl.BackendUnavailable: Cannot import 'setuptools.build_meta'"));
+        assert!(!lacks_builder("ERROR: No matching distribution found for numpy"));
     }
 
     #[test]

@@ -167,6 +167,21 @@ impl Sessions {
         Ok(active)
     }
 
+    /// Ends all of them and the interpreter that waits, and forgets them: what is there then is as it was at the start.
+    pub fn clear(&self) {
+        let all = {
+            let mut table = self.lock();
+            let all = std::mem::take(&mut table.all);
+            DEFAULT_SESSION.clone_into(&mut table.active);
+            self.add_default(&mut table);
+            all
+        };
+        self.spare.clear();
+        for session in all {
+            session.delete();
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Table> {
         // The table is whole at any point.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)

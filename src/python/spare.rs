@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::driver::{Driver, Interpreter};
+use super::driver::{Adoption, Driver, Interpreter};
 use super::kernel::Kernel as _;
 use super::session::Ground;
 use crate::cancel::CancelToken;
@@ -23,7 +23,7 @@ pub(super) struct Spare {
     directory: PathBuf,
     /// It is ended when nobody has taken it for so long.
     idle: Duration,
-    /// The operator wants none.
+    /// The operator wants none, or nobody could take one.
     is_forbidden: AtomicBool,
     /// Somebody is there that may make sessions.
     is_wanted: AtomicBool,
@@ -61,6 +61,12 @@ impl Spare {
         }
     }
 
+    /// Ends the one that there is. Another one is there once somebody is expected again.
+    pub(super) fn clear(&self) {
+        self.is_wanted.store(false, Ordering::Relaxed);
+        *self.lock() = None;
+    }
+
     fn begin(&self, ground: &Ground<'_>) -> Option<Driver> {
         let dir = place_of(&ground.policy.read(&self.directory).ok()?).ok()?;
         let interpreter =
@@ -74,7 +80,14 @@ impl Spare {
             return None;
         }
         let driver = self.lock().take()?;
-        driver.adopted(wanted, cancel)
+        match driver.adopted(wanted, cancel) {
+            Adoption::Done(driver) => Some(driver),
+            Adoption::Refused => None,
+            Adoption::Never => {
+                self.forbid();
+                None
+            }
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Driver>> {

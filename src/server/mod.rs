@@ -60,6 +60,24 @@ impl Server {
         &self.services
     }
 
+    /// Ends what calls have left behind: Python sessions, background commands, logs of tests, and commands that run now.
+    /// Nothing new starts until [`Server::begin_anew`]. Files stay.
+    pub fn end_left_behind(&self) {
+        let Services { commands, python, tests, calls, .. } = &self.services;
+        commands.pause();
+        python.clear();
+        tests.clear();
+        calls.forget();
+    }
+
+    /// Lets things start again if nothing is left of what was there before, and nothing of that is found then: whether that is
+    /// so. To be asked when no call runs.
+    pub fn begin_anew(&self) -> bool {
+        // Calls that came to their end meanwhile may have left something.
+        self.end_left_behind();
+        self.services.commands.reopen()
+    }
+
     /// The names of the tools, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.registry.iter().map(crate::tools::Callable::name)

@@ -52,6 +52,13 @@ impl Kept {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Keeps nothing any more of what was kept. No log is named as one before it.
+    pub fn clear(&self) {
+        let mut inner = self.lock();
+        inner.logs.clear();
+        inner.failed.clear();
+    }
+
     /// Keeps what a command of a tool wrote; older logs give way.
     pub fn keep(&self, tool: &str, command: &str, stdout: &Captured, stderr: &Captured) -> Arc<Log> {
         // Writing to a String cannot fail.

@@ -12,7 +12,7 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{self, Bounds, ExecError, place_of};
 use crate::limits::{DEFAULT_INSTALL_SECS, KILL_GRACE_MS, MAX_INSTALL_SECS, MAX_PACKAGES};
-use crate::python::packages::{ALL_THERE, NO_ENVIRONMENT, NO_PIP, NOT_THERE, found, is_path, script};
+use crate::python::packages::{ALL_THERE, NO_ENVIRONMENT, NO_PIP, NOT_THERE, found, is_path, lacks_builder, script};
 use crate::python::{PythonError, named};
 
 /// Installs packages.
@@ -91,6 +91,11 @@ impl Tool for InstallPackages {
             0 if success => "installed; the session can import them".to_owned(),
             NO_ENVIRONMENT => "no environment for packages can be made with this interpreter".to_owned(),
             NO_PIP => "this interpreter has neither pip nor ensurepip, so that nothing can be installed".to_owned(),
+            _ if offline && lacks_builder(&outcome.stderr.text()) => format!(
+                "pip failed with exit code {code}; this interpreter has not what builds the source tree, and programs have no \
+                 network to fetch it: setuptools before 70.1 needs `wheel`. Name wheels of setuptools and wheel by their \
+                 paths first, a wheel of the package itself, or use an interpreter that has them"
+            ),
             _ if offline => format!(
                 "pip failed with exit code {code}; programs have no network (the operator can give them one with --network \
                  host), so what the packages need must be there already or be named by paths"

@@ -60,6 +60,11 @@ impl Calls {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(directory.to_owned());
     }
 
+    /// As if there had been none.
+    pub fn forget(&self) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// The directory that the last recording went to.
     pub fn remembered(&self) -> Option<String> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -111,10 +116,22 @@ impl Commands {
         matches!(self.standing.tier, Some(Tier::Namespaces | Tier::Landlock))
     }
 
+    /// Ends every command, and lets no new one start until [`Commands::reopen`]. Returns how many commands there were.
+    pub fn pause(&self) -> usize {
+        let background = self.background.as_ref().map_or(0, BackgroundCommands::end_all);
+        background + self.running.end_all() + self.residents.end_all()
+    }
+
+    /// Lets commands start again, once none is left of those that were ended. Whether none is.
+    pub fn reopen(&self) -> bool {
+        let background = self.background.as_ref().is_none_or(BackgroundCommands::reopen);
+        let residents = self.residents.reopen();
+        self.running.reopen() && residents && background
+    }
+
     /// Ends every command and the launcher, and lets no new one start. Returns how many commands there were.
     pub fn end_all(&self) -> usize {
-        let background = self.background.as_ref().map_or(0, BackgroundCommands::end_all);
-        let ended = background + self.running.end_all() + self.residents.end_all();
+        let ended = self.pause();
         if let Some(launcher) = &self.launcher {
             launcher.end();
         }

@@ -12,7 +12,7 @@ use tokio_rustls::rustls::ServerConfig;
 use crate::cli::HttpArgs;
 use crate::config::{TokenEntry, encryption, tokens};
 use crate::secrets::{Reach, Secrets};
-use crate::transport::http::{Encryption, Tenant};
+use crate::transport::http::{Encryption, Rekeyed, Tenant};
 
 /// The files that are read again.
 pub struct Files {
@@ -80,10 +80,16 @@ pub fn start(
 fn apply(first: &[TokenEntry], now: &[TokenEntry], tenants: &[Arc<Tenant>]) {
     for tenant in tenants {
         let entry = now.iter().find(|entry| entry.name == tenant.name);
-        let is_changed = tenant.rekey(entry.and_then(TokenEntry::digest));
-        if is_changed {
-            let now = if entry.is_some() { "another token" } else { "no token any more" };
-            tracing::info!("`{}` has {now}; what used the one before has ended", tenant.name);
+        let now = if entry.is_some() { "another token" } else { "no token any more" };
+        match tenant.rekey(entry.and_then(TokenEntry::digest)) {
+            Rekeyed::Same => {}
+            Rekeyed::Changed => {
+                tracing::info!("`{}` has {now}; what the one before used and left behind has ended", tenant.name);
+            }
+            Rekeyed::Held => tracing::error!(
+                "`{}` is not served: calls of its old token, or what they started, do not end; the next SIGHUP tries again",
+                tenant.name
+            ),
         }
     }
     for entry in now {

@@ -15,6 +15,7 @@ mod revisions;
 mod safety;
 mod secrets;
 mod slow;
+mod successor;
 mod tenants;
 mod websocket;
 

@@ -370,7 +370,7 @@ pub mod tests {
             let stall = Duration::from_mins(1);
             let stage = Stage { tenant: tenant.clone(), conversation: conversation.clone(), outbox, stall };
             let work = Work::Request(ticket, message, Queue::Calls);
-            let answer = stage.start(tenant.queue().unwrap(), work).await.unwrap();
+            let answer = stage.start(tenant.queue(None).unwrap(), work).await.unwrap();
             assert_eq!((tenant.load(), conversation.session.is_idle()), ((0, 0), true));
             (String::from_utf8(answer.bytes).unwrap(), answer.code)
         };

@@ -23,7 +23,7 @@ use super::calls::{Answer, Conversation, Queue, Stage, Work};
 use super::feed::{Fed, Item, Nowhere, feed};
 use super::pending::{Hangup, Pending};
 use super::reply::{Reply, SESSION_ID, empty, events, later, message, refuse, refuse_as};
-use super::tenant::Tenant;
+use super::tenant::{Place, Tenant};
 use super::upload::{self, Message};
 use crate::cancel::CancelToken;
 use crate::limits::EVENTS_BEGIN_MS;
@@ -97,8 +97,8 @@ fn accept(headers: &HeaderMap) -> Accept {
     Accept::of(headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()))
 }
 
-/// A message of a client's.
-pub async fn post(shared: &Shared, tenant: &Arc<Tenant>, request: HttpRequest<Body>) -> Reply {
+/// A message of a client's, which has shown the token with this digest.
+pub async fn post(shared: &Shared, tenant: &Arc<Tenant>, shown: Option<[u8; 32]>, request: HttpRequest<Body>) -> Reply {
     let limits = shared.limits;
     let (head, body) = request.into_parts();
     if !is_json(&head.headers) {
@@ -130,7 +130,10 @@ pub async fn post(shared: &Shared, tenant: &Arc<Tenant>, request: HttpRequest<Bo
     };
     match step {
         Step::Done(reply) => *reply,
-        Step::Serve(serving) => serve(tenant, limits.stall_timeout, accept, serving, message).await,
+        Step::Serve(serving) => {
+            let place = tenant.queue(shown);
+            serve(tenant, place, limits.stall_timeout, accept, serving, message).await
+        }
     }
 }
 
@@ -290,9 +293,16 @@ fn id_of(member: &RawValue) -> Option<Id> {
 
 /// Serves it, as one JSON text if that is all there is to say, as a stream of events if more is said before, or if the
 /// reply takes long.
-async fn serve(tenant: &Arc<Tenant>, stall: Duration, accept: Accept, serving: Serving, message: Message) -> Reply {
+async fn serve(
+    tenant: &Arc<Tenant>,
+    place: Option<Place>,
+    stall: Duration,
+    accept: Accept,
+    serving: Serving,
+    message: Message,
+) -> Reply {
     let Serving { conversation, what, opens, stays, is_stateless } = serving;
-    let Some(place) = tenant.queue() else {
+    let Some(place) = place else {
         tenant.metrics.turned_away.fetch_add(1, Relaxed);
         let id = match &what {
             What::Request(ticket, _) => {

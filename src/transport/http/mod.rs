@@ -41,7 +41,7 @@ use rustix::process::Signal;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{interval, sleep, timeout};
 
-pub use tenant::{Offer, Tenant, TenantLimits, Usage};
+pub use tenant::{Leavings, Nothing, Offer, Rekeyed, Tenant, TenantLimits, Usage};
 pub use tls::{Encryption, TlsError, server_config};
 
 use super::Limits;
@@ -212,12 +212,11 @@ async fn accept(
     places: &Arc<Places>,
     next: &mut Option<(tokio::net::TcpStream, Peer)>,
 ) -> std::io::Result<Option<Taken>> {
-    let peer = match next {
-        Some((_, peer)) => *peer,
-        None => {
-            let (stream, address) = listener.accept().await?;
-            next.insert((stream, address.ip().into())).1
-        }
+    let peer = if let Some((_, peer)) = next {
+        *peer
+    } else {
+        let (stream, address) = listener.accept().await?;
+        next.insert((stream, address.ip().into())).1
     };
     Ok(places.take(peer).await)
 }

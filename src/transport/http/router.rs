@@ -42,16 +42,16 @@ pub async fn answer(shared: Arc<Shared>, open: Open, request: Request<Incoming>)
             let (head, body) = request.into_parts();
             pass_over(crowded(&tenant, version), &head.headers, body).await
         }
-        Ok((tenant, _)) if request.uri().path() == "/mcp/ws" => {
+        Ok((tenant, shown)) if request.uri().path() == "/mcp/ws" => {
             // The connection lives on behind the reply, and counts as busy.
-            let (switched, open) = websocket::upgrade(&shared, tenant, open, request);
+            let (switched, open) = websocket::upgrade(&shared, (tenant, shown), open, request);
             let body_of_none = |body: ReplyBody| match open {
                 Some(open) => body.on(open),
                 None => body,
             };
             return Ok(switched.map(body_of_none));
         }
-        Ok((tenant, _)) => route(&shared, tenant, request).await,
+        Ok(known) => route(&shared, known, request).await,
         Err(refusal) => {
             let (head, body) = request.into_parts();
             pass_over(*refusal, &head.headers, body).await
@@ -156,7 +156,7 @@ fn crowded(tenant: &Tenant, version: Version) -> Reply {
 }
 
 /// A tenant, and the digest of the token that its client has shown.
-type Known = (Arc<Tenant>, Option<[u8; 32]>);
+pub type Known = (Arc<Tenant>, Option<[u8; 32]>);
 
 /// Whose request it is (RFC 6750, section 2.1; tokens in forms and in addresses end up in logs, and are not looked for).
 fn tenant(shared: &Arc<Shared>, headers: &HeaderMap, peer: Peer) -> Result<Known, Box<Reply>> {
@@ -178,9 +178,9 @@ fn tenant(shared: &Arc<Shared>, headers: &HeaderMap, peer: Peer) -> Result<Known
     })
 }
 
-async fn route(shared: &Arc<Shared>, tenant: Arc<Tenant>, request: Request<Incoming>) -> Reply {
+async fn route(shared: &Arc<Shared>, (tenant, shown): Known, request: Request<Incoming>) -> Reply {
     if request.uri().path() == "/mcp" && request.method() == Method::POST {
-        return mcp::post(shared, &tenant, request).await;
+        return mcp::post(shared, &tenant, shown, request).await;
     }
     let (head, body) = request.into_parts();
     let reply = page(shared, &tenant, &head).await;

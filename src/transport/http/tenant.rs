@@ -2,8 +2,9 @@
 //! cannot be named by another, since each has a server of its own.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -15,7 +16,7 @@ use super::rate::Bucket;
 use super::sessions::Sessions;
 use crate::limits::{
     HTTP_LOOKS_BURST, HTTP_LOOKS_PER_MINUTE, MAX_HTTP_WAITING_CALLS, MAX_HTTP_WEBSOCKETS, MAX_OPEN_BYTES,
-    MAX_SMALL_REPLIES_BYTES, MAX_WAITING_REQUESTS, SMALL_REPLY_BYTES,
+    MAX_SMALL_REPLIES_BYTES, MAX_WAITING_REQUESTS, SMALL_REPLY_BYTES, TOKEN_END_LOOK_MS, TOKEN_END_MS,
 };
 use crate::server::{Metered, Metrics, Service};
 
@@ -67,6 +68,39 @@ pub struct Offer {
     pub usage: Box<dyn Fn() -> Usage + Send + Sync>,
     /// What it may reach, and what goes on there, as `Server::place` has it.
     pub place: Box<dyn Fn() -> Value + Send + Sync>,
+    /// Ends what its calls have left behind.
+    pub leavings: Box<dyn Leavings>,
+}
+
+/// What calls leave behind for later calls of the same tenant.
+pub trait Leavings: Send + Sync {
+    /// Ends all of it, and has nothing new begin.
+    fn end(&self);
+    /// Once no call runs: whether nothing is left, and calls may leave something again.
+    fn begin_anew(&self) -> bool;
+}
+
+/// What calls leave behind that leave nothing behind.
+#[derive(Debug)]
+pub struct Nothing;
+
+impl Leavings for Nothing {
+    fn end(&self) {}
+
+    fn begin_anew(&self) -> bool {
+        true
+    }
+}
+
+/// What a tenant has now that was given another token, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rekeyed {
+    /// The token that it had.
+    Same,
+    /// The other one, or none as was said; of what whoever had the one before had left, nothing is there any more.
+    Changed,
+    /// No token, since something of whoever had the one before does not end.
+    Held,
 }
 
 /// One tenant.
@@ -77,6 +111,8 @@ pub struct Tenant {
     is_anyone: bool,
     /// SHA-256 of its token; `None` where there is none, or none any more.
     digest: RwLock<Option<[u8; 32]>>,
+    /// Whether nothing is there of whoever had a token before this one.
+    leavings_are_own: AtomicBool,
     /// Whether it sees what all tenants do.
     pub is_operator: bool,
     /// What answers it, counted.
@@ -85,6 +121,7 @@ pub struct Tenant {
     pub usage: Box<dyn Fn() -> Usage + Send + Sync>,
     /// What it may reach, and what goes on there.
     pub place: Box<dyn Fn() -> Value + Send + Sync>,
+    leavings: Box<dyn Leavings>,
     /// The counts.
     pub metrics: Arc<Metrics>,
     /// Its sessions.
@@ -167,10 +204,12 @@ impl Tenant {
             name,
             is_anyone: digest.is_none(),
             digest: RwLock::new(digest),
+            leavings_are_own: AtomicBool::new(true),
             is_operator,
             service,
             usage: offer.usage,
             place: offer.place,
+            leavings: offer.leavings,
             metrics,
             sessions: Sessions::new(limits.max_sessions, limits.session_idle),
             bucket: Mutex::new(Bucket::new(limits.per_minute, limits.burst, Instant::now())),
@@ -200,20 +239,35 @@ impl Tenant {
         !self.is_anyone && self.digest.read().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
-    /// Gives it another token, or none. If that is a change, whoever had the one before is hung up on, and sessions end.
-    /// Whether it is one.
-    pub fn rekey(&self, digest: Option<[u8; 32]>) -> bool {
-        let before = std::mem::replace(&mut *self.digest.write().unwrap_or_else(PoisonError::into_inner), digest);
-        if before == digest {
-            return false;
+    /// Gives it another token, or none. If that is a change, whoever had the one before is hung up on, sessions end, and what
+    /// was left behind does; only then whoever has the new one is served. Waits for that at most `TOKEN_END_MS`.
+    pub fn rekey(&self, digest: Option<[u8; 32]>) -> Rekeyed {
+        {
+            let mut shown = self.digest.write().unwrap_or_else(PoisonError::into_inner);
+            if *shown == digest && self.leavings_are_own.load(SeqCst) {
+                return Rekeyed::Same;
+            }
+            *shown = None;
         }
+        self.leavings_are_own.store(false, SeqCst);
         self.sessions.close_all();
         let leaves = std::mem::take(&mut *self.leaves.lock().unwrap_or_else(PoisonError::into_inner));
         for leave in leaves.into_values() {
             // It may be about to end by itself.
             let _ = leave.send(());
         }
-        true
+        self.leavings.end();
+        let until = Instant::now() + Duration::from_millis(TOKEN_END_MS);
+        // Nobody enters any more: that takes the token that is gone.
+        while self.open.load(SeqCst) > 0 || !self.leavings.begin_anew() {
+            if Instant::now() >= until {
+                return Rekeyed::Held;
+            }
+            thread::sleep(Duration::from_millis(TOKEN_END_LOOK_MS));
+        }
+        self.leavings_are_own.store(true, SeqCst);
+        *self.digest.write().unwrap_or_else(PoisonError::into_inner) = digest;
+        Rekeyed::Changed
     }
 
     /// Keeps what is told when the connection of this number has to be left, whose client has shown the token with this
@@ -244,8 +298,14 @@ impl Tenant {
         bucket.take(requests, Instant::now())
     }
 
-    /// A place in the queue, if it is not full.
-    pub fn queue(self: &Arc<Self>) -> Option<Place> {
+    /// A place in the queue for whoever has shown the token with this digest, if the queue is not full. Nobody has one whose
+    /// token was taken away meanwhile.
+    pub fn queue(self: &Arc<Self>, shown: Option<[u8; 32]>) -> Option<Place> {
+        // Held until it is counted: who takes the token away counts after that.
+        let digest = self.digest.read().unwrap_or_else(PoisonError::into_inner);
+        if *digest != shown {
+            return None;
+        }
         let most = self.max_calls + MAX_HTTP_WAITING_CALLS;
         let entered = self.open.fetch_update(SeqCst, SeqCst, |open| (open < most).then_some(open + 1));
         entered.is_ok().then(|| Place { tenant: Arc::clone(self) })
@@ -330,7 +390,8 @@ pub mod tests {
     /// A tenant that is served this, one call at a time.
     pub fn served(name: &str, max_connections: usize, usage: fn() -> Usage, service: Arc<dyn Service>) -> Arc<Tenant> {
         let place = Box::new(|| Value::Null);
-        let offer = Offer { service, tools: Vec::new(), usage: Box::new(usage), place };
+        let leavings = Box::new(Nothing);
+        let offer = Offer { service, tools: Vec::new(), usage: Box::new(usage), place, leavings };
         let limits = TenantLimits {
             per_minute: 0,
             burst: 1,

@@ -25,6 +25,7 @@ use super::feed::{Fed, Feed, feed};
 use super::frames::{self, Close, Kind};
 use super::mcp::single;
 use super::reply::{Reply, empty, later, refuse};
+use super::router::Known;
 use super::tenant::Tenant;
 use super::upload::Message;
 use crate::cancel::CancelToken;
@@ -40,7 +41,7 @@ type Stream = TokioIo<Upgraded>;
 /// Switches the connection over. Gives the request back if it stays one of HTTP.
 pub fn upgrade(
     shared: &Arc<Shared>,
-    tenant: Arc<Tenant>,
+    (tenant, shown): Known,
     open: Open,
     mut request: HttpRequest<Body>,
 ) -> (Reply, Option<Open>) {
@@ -89,7 +90,7 @@ pub fn upgrade(
     let leave = open.activity.seat.leave();
     tokio::spawn(async move {
         if let Ok(stream) = upgraded.await {
-            serve(&shared, &tenant, TokioIo::new(stream), leave).await;
+            serve(&shared, &(tenant, shown), TokioIo::new(stream), leave).await;
         }
         drop((open, held));
     });
@@ -105,7 +106,7 @@ enum Control {
 }
 
 /// Serves a connection until either side ends it.
-async fn serve(shared: &Arc<Shared>, tenant: &Arc<Tenant>, stream: Stream, leave: oneshot::Receiver<()>) {
+async fn serve(shared: &Arc<Shared>, (tenant, shown): &Known, stream: Stream, leave: oneshot::Receiver<()>) {
     let (source, sink) = split(stream);
     let (feed, fed) = feed();
     // A client that pings and does not read is read no further.
@@ -116,6 +117,7 @@ async fn serve(shared: &Arc<Shared>, tenant: &Arc<Tenant>, stream: Stream, leave
     let mut reader = Reader {
         source,
         tenant,
+        shown: *shown,
         conversation: Arc::clone(&conversation),
         feed,
         controls,
@@ -189,6 +191,8 @@ async fn frame(sink: &mut WriteHalf<Stream>, kind: Kind, payload: &[u8]) -> io::
 struct Reader<'a> {
     source: ReadHalf<Stream>,
     tenant: &'a Arc<Tenant>,
+    /// The digest of the token that the client has shown.
+    shown: Option<[u8; 32]>,
     conversation: Arc<Conversation>,
     feed: Feed,
     controls: mpsc::Sender<Control>,
@@ -307,7 +311,7 @@ impl Reader<'_> {
             }
             Ok(()) => None,
         };
-        let place = if refusal.is_none() { self.tenant.queue() } else { None };
+        let place = if refusal.is_none() { self.tenant.queue(self.shown) } else { None };
         let Some(place) = place else {
             let text = refusal.unwrap_or_else(|| {
                 self.tenant.metrics.turned_away.fetch_add(1, Relaxed);

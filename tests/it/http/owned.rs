@@ -13,20 +13,25 @@ use crate::harness::{DEADLINE, ends_within};
 use crate::testrun::fake_vitest_in;
 use crate::tree::Tree;
 
+/// What both may use.
+pub const TOOLS: &str = "files,command,calls,python,tests";
+
 /// Two tokens with a directory each.
-struct Two {
-    tree: Tree,
-    server: Server,
-    alice: String,
+pub struct Two {
+    pub tree: Tree,
+    pub server: Server,
+    /// Her `Authorization`.
+    pub alice: String,
     bob: String,
 }
 
-fn two(flags: &[&str]) -> Two {
+/// A server for them.
+pub fn two(flags: &[&str]) -> Two {
     let tree = Tree::new();
     tree.dir("alice").dir("bob");
     let [alice, bob] = ["alice", "bob"].map(|name| {
         let own = format!("{}:rw", tree.text(name));
-        token(&tree, &[name, "--own", &own, "--own-tools", "files,command,calls,python,tests"])
+        token(&tree, &[name, "--own", &own, "--own-tools", TOOLS])
     });
     let file = tree.text("tokens.jsonl");
     let usual = ["--token-file", &file, "--allow", &tree.text("alice"), "--rate-limit", "0"];
@@ -35,17 +40,17 @@ fn two(flags: &[&str]) -> Two {
 }
 
 impl Two {
-    fn ask(&self, token: &str, message: &Value) -> Value {
+    pub fn ask(&self, token: &str, message: &Value) -> Value {
         self.server.post_with(message, &[("Authorization", token)]).json()
     }
 
-    fn call(&self, token: &str, tool: &str, arguments: &Value) -> Value {
+    pub fn call(&self, token: &str, tool: &str, arguments: &Value) -> Value {
         self.ask(token, &call(1, tool, arguments))
     }
 
     /// What a tool says.
     #[track_caller]
-    fn said(&self, token: &str, tool: &str, arguments: &Value) -> Value {
+    pub fn said(&self, token: &str, tool: &str, arguments: &Value) -> Value {
         let reply = self.call(token, tool, arguments);
         assert!(reply["result"].is_object(), "{reply}");
         reply["result"]["structuredContent"].clone()
@@ -67,14 +72,14 @@ impl Two {
     }
 
     /// Sends a call, and gives the connection that its reply will come on.
-    fn send(&self, message: &Value, headers: &[(&str, &str)]) -> Client {
+    pub fn send(&self, message: &Value, headers: &[(&str, &str)]) -> Client {
         let mut client = self.server.connect();
         client.send_message(message, headers);
         client
     }
 
     /// A cell of alice's that does one thing, makes a file, sleeps and does another thing; and the file.
-    fn sleeper(&self, before: &str, after: &str) -> (String, String) {
+    pub fn sleeper(&self, before: &str, after: &str) -> (String, String) {
         let there = self.tree.text("alice/there");
         (format!("import time\n{before}\nopen({there:?}, 'w').close()\ntime.sleep(600)\n{after}"), there)
     }
@@ -90,7 +95,7 @@ impl Two {
 }
 
 /// Waits until a file is there.
-fn until_there(path: &str) {
+pub fn until_there(path: &str) {
     let until = std::time::Instant::now() + DEADLINE;
     while !std::path::Path::new(path).exists() {
         assert!(std::time::Instant::now() < until, "{path} is not made");

@@ -91,28 +91,89 @@ fn one_with_other_settings_starts_an_interpreter_of_its_own() {
     assert_eq!(there, format!("({expected}, {expected}, )"), "whichever it was: {number}");
 }
 
-#[test]
-fn one_that_a_start_now_would_not_make_is_ended() {
-    let tree = Tree::new();
-    // Stands in the place of `python3`, as managers of versions do.
-    tree.file("shims/python3", "#!/bin/sh\nexec /usr/bin/python3 \"$@\"\n");
-    std::fs::set_permissions(tree.path("shims/python3"), PermissionsExt::from_mode(0o755)).unwrap();
-    let (allow, path) = (format!("{}:rw", tree.text("work")), format!("{}:/usr/bin:/bin", tree.text("shims")));
+/// A server whose `python3` is looked up in this PATH, with one more variable.
+fn on_path(tree: &Tree, path: &str, variable: (&str, &str)) -> Server {
     tree.dir("work/below");
+    let allow = format!("{}:rw", tree.text("work"));
     let line =
         [env!("CARGO_BIN_EXE_replay"), "--mcp-server", "--allow", &allow, "--tools", "python", "--sandbox", "off"];
-    let mut server = Server::start_program(&tree, &line, &[("PATH", &path)]).opened(NEWEST_HANDSHAKE);
+    Server::start_program(tree, &line, &[("PATH", path), variable]).opened(NEWEST_HANDSHAKE)
+}
+
+fn program(tree: &Tree, path: &str, text: &str) {
+    tree.file(path, text);
+    std::fs::set_permissions(tree.path(path), PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_program_that_stands_in_for_the_interpreter_is_asked_each_time() {
+    let tree = Tree::new();
+    // As managers of versions do: which one is meant is theirs to say, and what it starts finds itself first in PATH.
+    program(&tree, "shims/python3", "#!/bin/sh\nPATH=/usr/bin:$PATH exec /usr/bin/python3 \"$@\"\n");
+    let mut server = on_path(&tree, &format!("{}:/usr/bin:/bin", tree.text("shims")), ("A", "1"));
     let first = until_waiting(&tree, &[]);
-    assert_eq!(made(&mut server, json!({"session_id": "same"})), first);
-    let second = until_waiting(&tree, &[first]);
-    // Which Python is meant there is the manager's to say.
-    let other = made(&mut server, json!({"session_id": "below", "working_directory": "below"}));
-    assert!(other != second);
-    until_gone(second);
-    let third = until_waiting(&tree, &[first, second, other]);
-    tree.file("work/.python-version", "3.8\n");
-    assert!(made(&mut server, json!({"session_id": "changed"})) != third);
-    until_gone(third);
+    let below = made(&mut server, json!({"session_id": "below", "working_directory": "below"}));
+    assert!(below != first);
+    until_gone(first);
+    // None waits that nobody could take.
+    let here = made(&mut server, json!({"session_id": "here"}));
+    assert!(here != first);
+    assert_eq!(waiting(&tree), Vec::<u64>::new());
+}
+
+#[test]
+fn one_that_a_start_now_would_not_make_is_ended() {
+    let usual = "/usr/bin:/bin";
+    let near = |tree: &Tree| format!("{}:{usual}", tree.text("near"));
+    let edited = |tree: &Tree, path: &str, text: &str| std::fs::write(tree.path(path), text).unwrap();
+    let link = |tree: &Tree| {
+        tree.dir("near");
+        std::os::unix::fs::symlink("/usr/bin/python3", tree.path("near/python3")).unwrap();
+    };
+    type Step<'a> = &'a dyn Fn(&Tree);
+    let cases: [(&str, Step<'_>, Step<'_>); 6] = [
+        ("a nearer one", &|_| (), &|tree| program(tree, "near/python3", "#!/bin/sh\nexec /usr/bin/python3 \"$@\"\n")),
+        ("a link to the same, nearer", &|_| (), &link),
+        ("a broken one, nearer", &|_| (), &|tree| program(tree, "near/python3", "#!/nowhere/python\n")),
+        ("what runs at each start", &|tree| drop(tree.file("lib/sitecustomize.py", "a = 1\n")), &|tree| {
+            edited(tree, "lib/sitecustomize.py", "a = 2\n");
+        }),
+        (
+            "what that imports",
+            &|tree| drop(tree.file("lib/sitecustomize.py", "import own\n").file("lib/own.py", "a = 1\n")),
+            &|tree| edited(tree, "lib/own.py", "a = 2\n"),
+        ),
+        (
+            "the settings of an environment",
+            &|tree| {
+                link(tree);
+                tree.file("pyvenv.cfg", "home = /usr/bin\n");
+            },
+            &|tree| edited(tree, "pyvenv.cfg", "home = /usr/bin\ninclude-system-site-packages = true\n"),
+        ),
+    ];
+    for (what, before, change) in cases {
+        let tree = Tree::new();
+        tree.dir("lib");
+        before(&tree);
+        let mut server = on_path(&tree, &near(&tree), ("PYTHONPATH", &tree.text("lib")));
+        let mut known = Vec::new();
+        let until = Instant::now() + DEADLINE;
+        loop {
+            let first = until_waiting(&tree, &known);
+            let own = made(&mut server, json!({"session_id": format!("before-{}", known.len())}));
+            known.extend([first, own]);
+            if own == first {
+                break;
+            }
+            // What is as young as the interpreter itself might be none of what it stands on.
+            assert!(Instant::now() < until, "{what}: none is taken");
+        }
+        let second = until_waiting(&tree, &known);
+        change(&tree);
+        assert!(made(&mut server, json!({"session_id": "changed"})) != second, "{what}");
+        until_gone(second);
+    }
 }
 
 #[test]

@@ -1,0 +1,84 @@
+//! A token that is replaced: whoever has the next one of the same name finds nothing of whoever had the one before.
+
+use pretty_assertions::assert_eq;
+use rustix::process::Pid;
+use serde_json::{Value, json};
+
+use super::owned::{TOOLS, Two, two, until_there};
+use super::reload::reload;
+use super::tenants::token;
+use super::{call, request};
+use crate::harness::{DEADLINE, ends_within};
+
+impl Two {
+    /// Gives alice another token, and takes hers away; the new one.
+    fn replace_alice(&self) -> String {
+        let path = self.tree.path("tokens.jsonl");
+        let before = std::fs::read_to_string(&path).unwrap();
+        let others: Vec<&str> = before.lines().filter(|line| !line.contains("\"alice\"")).collect();
+        std::fs::write(&path, others.join("\n") + "\n").unwrap();
+        let own = format!("{}:rw", self.tree.text("alice"));
+        let next = token(&self.tree, &["alice", "--own", &own, "--own-tools", TOOLS]);
+        reload(&self.server, "the tokens were read again");
+        next
+    }
+
+    fn process(&self, token: &str, tool: &str, arguments: &Value, name: &str) -> Pid {
+        let path = self.tree.path(name);
+        let _ = std::fs::remove_file(&path);
+        self.said(token, tool, arguments);
+        until_there(path.to_str().unwrap());
+        Pid::from_raw(std::fs::read_to_string(path).unwrap().trim().parse().unwrap()).unwrap()
+    }
+}
+
+#[test]
+fn nothing_of_a_token_is_there_for_the_next_one_of_its_name() {
+    let two = two(&["--sandbox", "off"]);
+    let alice = two.alice.as_str();
+    let mut processes = Vec::new();
+    for session in ["default", "prepared"] {
+        if session == "prepared" {
+            two.said(alice, "create_session", &json!({"session_id": session}));
+            two.said(alice, "switch_session", &json!({"session_id": session}));
+        }
+        let code = "import os, builtins; builtins.planted = 1; open('pid.new', 'w').write(str(os.getpid())); \
+            os.rename('pid.new', 'pid')";
+        let cell = json!({"code": code, "session_id": session});
+        processes.push(two.process(alice, "run_python_code", &cell, "alice/pid"));
+    }
+    let line = "echo kept; echo $$ > pid.new; mv pid.new pid; exec sleep 600";
+    let arguments = json!({"command": line, "background": true});
+    processes.push(two.process(alice, "execute_command", &arguments, "alice/pid"));
+    // Calls that run at that moment: one of a session of the protocol, one that stands alone.
+    let own = [("Authorization", alice)];
+    let opened = two.server.post_with(&request(1, "initialize", &json!({"protocolVersion": "2025-11-25"})), &own);
+    let session = opened.header("mcp-session-id").unwrap().to_owned();
+    let (code, there) = two.sleeper("x = 1", "x = 2");
+    let cell = call(2, "run_python_code", &json!({"code": code, "timeout": 60}));
+    let _cell = two.send(&cell, &[own[0], ("Mcp-Session-Id", session.as_str())]);
+    until_there(&there);
+    let line = "echo $$ > pid2.new; mv pid2.new pid2; exec sleep 600";
+    let _command = two.send(&call(3, "execute_command", &json!({"command": line, "timeout": 60})), &own);
+    let path = two.tree.path("alice/pid2");
+    until_there(path.to_str().unwrap());
+    processes.push(Pid::from_raw(std::fs::read_to_string(path).unwrap().trim().parse().unwrap()).unwrap());
+    let next = two.replace_alice();
+    assert_eq!(two.server.post_with(&request(1, "ping", &json!({})), &own).status, 401);
+    for pid in processes {
+        assert!(ends_within(pid, DEADLINE), "{pid:?} is still there");
+    }
+    let sessions = two.said(&next, "list_sessions", &json!({}));
+    let names: Vec<&str> =
+        sessions["sessions"].as_array().unwrap().iter().map(|one| one["session_id"].as_str().unwrap()).collect();
+    assert_eq!(names, ["default"], "{sessions}");
+    let looked = two.said(&next, "run_python_code", &json!({"code": "import builtins; hasattr(builtins, 'planted')"}));
+    assert_eq!(looked["result"], "False", "{looked}");
+    // Its number is not given again either.
+    let follow = two.call(&next, "follow_command", &json!({"commandId": "c1"}));
+    assert!(!follow.to_string().contains("kept"), "{follow}");
+    let started = two.said(&next, "execute_command", &json!({"command": "true", "background": true}));
+    assert_eq!(started["commandId"], "c2", "{started}");
+    let ran = two.said(&next, "execute_command", &json!({"command": "echo again"}));
+    assert_eq!(ran["stdout"], "again\n", "{ran}");
+}
