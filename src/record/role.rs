@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::book::Book;
+use super::book::{Book, Miss};
 use super::dialogue::{Fault, Inbox};
 use super::exchange::{Content, Exchange, Message, Protocol, Side, Wire};
 use super::spoken::Origin;
-use super::state;
 use super::wire::{PlayStep, Player};
+use super::{mysql, state};
 use crate::limits::{MAX_SHOWN_QUESTION_CHARS, MAX_WIRE_CONNECTION_BYTES, MAX_WIRE_MESSAGE_BYTES};
 
 /// One protocol, as a server plays it.
@@ -33,6 +33,8 @@ pub(super) struct Prompter {
     pub(super) protocol: Protocol,
     /// Whether the connection is in a state that no recording leads to: nothing answers then that does not say this state.
     pub(super) astray: bool,
+    /// Who has logged in, where calls do not say it themselves (`MySQL`).
+    pub(super) user: Option<Vec<u8>>,
 }
 
 impl Prompter {
@@ -48,11 +50,22 @@ impl Prompter {
             .then(|| self.call(messages[1..].to_vec()));
         let asked = self.call(messages);
         let found = match stateless {
-            Some(stateless) if !self.book.is_stateful(&self.origin.target, self.protocol) => self.book.find(&stateless),
+            Some(stateless) if !self.book.is_stateful(&self.origin.target, self.protocol) => self.find(&stateless),
             Some(stateless) if self.protocol == Protocol::Postgres => self.book.find_or(&asked, Some(&stateless)),
-            _ => self.book.find(&asked),
+            _ => self.find(&asked),
         };
         found.map_err(|miss| format!("no recording answers this call: {}", shown(&miss.asked)))
+    }
+
+    /// Where several users were recorded, what one of them was answered answers nobody else; recordings of which it is not known
+    /// whom they answered answer all.
+    fn find(&self, asked: &Exchange) -> Result<Arc<Exchange>, Miss> {
+        match &self.user {
+            Some(user) if self.book.tells_users(&self.origin.target) => {
+                self.book.find_or(&mysql::asked_by(asked, user), Some(asked))
+            }
+            _ => self.book.find(asked),
+        }
     }
 
     fn call(&self, messages: Vec<Message>) -> Exchange {
@@ -63,6 +76,7 @@ impl Prompter {
             sent_at: SystemTime::UNIX_EPOCH,
             answered_at: SystemTime::UNIX_EPOCH,
             abandoned: false,
+            cancelled: false,
             content: Content::Wire(self.protocol, Wire { messages, session: false }),
         }
     }

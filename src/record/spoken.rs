@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::book::Book;
+use super::cancels::Cancels;
 use super::dialogue::Follow;
 use super::exchange::{Protocol, Target};
 use super::role::{Play, Prompter};
@@ -23,6 +24,8 @@ pub struct Origin {
     /// certificate a client cannot bind its authentication to the channel (RFC 5802, 6), and on the loopback there is
     /// nothing to hide. Of no effect in replay, where encryption is offered if it was recorded.
     pub relay_tls: bool,
+    /// What the connections of the same recording or replay have each other cancel.
+    pub cancels: Arc<Cancels>,
 }
 
 /// Takes a connection of this protocol apart; `None` if it has no recorder here (HTTP, gRPC, DNS, Generic).
@@ -38,7 +41,7 @@ pub fn recorder(protocol: Protocol, origin: &Origin) -> Option<Box<dyn Recorder>
 
 /// Plays a server of this protocol from the book; `None` if it has no player here (HTTP, gRPC, DNS, Generic).
 pub fn player(protocol: Protocol, origin: &Origin, book: &Arc<Book>) -> Option<Box<dyn Player>> {
-    let prompter = Prompter { origin: origin.clone(), book: Arc::clone(book), protocol, astray: false };
+    let prompter = Prompter { origin: origin.clone(), book: Arc::clone(book), protocol, astray: false, user: None };
     let (book, origin) = (Arc::clone(book), origin.clone());
     Some(match protocol {
         Protocol::Redis => Box::new(Play::new(redis::Playing::new(prompter), book, origin)),

@@ -28,7 +28,7 @@ use shelf::{Fields, Found, Queue, Shelf};
 use super::exchange::{Content, Exchange, Protocol, Target};
 use super::files::DeclaredNoise;
 use super::outline::{Refusal, is_no_call};
-use super::state;
+use super::{mysql, state};
 use crate::limits::MAX_MISSES_TOLD;
 
 /// A call with its name in a set.
@@ -182,6 +182,8 @@ pub struct Book {
     sessions: HashMap<(Target, Protocol), Vec<usize>>,
     /// Where recordings say what state their connections were in.
     stateful: HashSet<(Target, Protocol)>,
+    /// Targets at which several users of `MySQL` were, who are in the calls there.
+    users: HashSet<Target>,
     /// Where the states say all settings.
     full: HashSet<(Target, Protocol)>,
     index: closest::Index,
@@ -215,7 +217,7 @@ impl Book {
     }
 
     /// A book of these recordings in their order. Noise that they declare is the caller's to add ([`Noise::declare`]).
-    pub fn of(recordings: Vec<Recording>, noise: Noise) -> Self {
+    pub fn of(mut recordings: Vec<Recording>, noise: Noise) -> Self {
         let mut book = Self {
             entries: Vec::with_capacity(recordings.len()),
             queues: HashMap::with_capacity(recordings.len()),
@@ -223,6 +225,7 @@ impl Book {
             protocols: HashMap::new(),
             sessions: HashMap::new(),
             stateful: HashSet::new(),
+            users: HashSet::new(),
             full: HashSet::new(),
             index: closest::Index::default(),
             replayed: AtomicU64::new(0),
@@ -232,6 +235,17 @@ impl Book {
             passes_on: false,
             missed: Mutex::default(),
         };
+        // As files have them: whether calls there have a state is not a question of users.
+        for Recording { exchange, .. } in &recordings {
+            let place = || (exchange.target.clone(), exchange.content.protocol());
+            if state::leads(exchange) {
+                book.stateful.insert(place());
+            }
+            if state::is_full(exchange) {
+                book.full.insert(place());
+            }
+        }
+        book.users = mysql::tell_apart(recordings.iter_mut().map(|recording| &mut recording.exchange));
         let mut alike: HashMap<Key, BTreeSet<Key>> = HashMap::new();
         for recording in recordings {
             let keys = book.add(recording);
@@ -270,12 +284,6 @@ impl Book {
         let is_session = is_session(&exchange);
         if is_session {
             self.sessions.entry((target.clone(), protocol)).or_default().push(index);
-        }
-        if state::leads(&exchange) {
-            self.stateful.insert((target.clone(), protocol));
-        }
-        if state::is_full(&exchange) {
-            self.full.insert((target.clone(), protocol));
         }
         if is_call {
             self.index.add(&exchange, index);
@@ -407,6 +415,11 @@ impl Book {
     pub fn is_stateful(&self, target: &Target, protocol: Protocol) -> bool {
         let nowhere = Target { host: String::new(), port: 0 };
         places(target).into_iter().chain([nowhere]).any(|target| self.stateful.contains(&(target, protocol)))
+    }
+
+    /// Whether recordings of a target tell between several users of `MySQL`.
+    pub(super) fn tells_users(&self, target: &Target) -> bool {
+        places(target).into_iter().chain([Target { host: String::new(), port: 0 }]).any(|it| self.users.contains(&it))
     }
 
     /// Whether what recordings of a target say of the states of their connections leaves settings out, as files of earlier

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::body::{Body, Leaf};
 use super::closest::short;
+use super::fields;
 use super::key::{Place, header_fields, place};
 use crate::pattern::{Options, Pattern};
 use crate::record::exchange::{Content, Exchange, Http};
@@ -85,7 +86,8 @@ impl Noise {
     ///
     /// Calls of one place are paired in their order. A field is noise if it differs in a pair and none of the values that
     /// it had in one recording occurs in the other: an identifier or a time does that, a field that two calls have in
-    /// another order does not. Calls of different shape or number teach nothing.
+    /// another order does not. Calls of different shape or number teach nothing. Of the fields of the head that are in no key
+    /// those count that would choose between the calls of a place.
     pub fn learn(a: &[Exchange], b: &[Exchange]) -> (Self, Vec<Lesson>) {
         let mut noise = Self::default();
         let mut lessons = Vec::new();
@@ -184,6 +186,7 @@ fn leaves(http: &Http) -> Vec<Leaf> {
 }
 
 fn changed(ours: &[&Http], theirs: &[&Http]) -> Vec<Change> {
+    let heads = changed_fields(ours, theirs);
     let (ours, theirs): (Vec<_>, Vec<_>) =
         (ours.iter().map(|http| leaves(http)).collect(), theirs.iter().map(|http| leaves(http)).collect());
     let mut changes: BTreeMap<String, (String, String)> = BTreeMap::new();
@@ -202,6 +205,44 @@ fn changed(ours: &[&Http], theirs: &[&Http]) -> Vec<Change> {
     // A body that is no fields is the call itself, not a part of it that changes.
     changes.retain(|name, _| name != "body" && values(&ours, name).is_disjoint(&values(&theirs, name)));
     let shown = |value: &str| short(value.strip_prefix('=').unwrap_or(value));
-    let changes = changes.into_iter();
+    let changes = changes.into_iter().chain(heads);
     changes.map(|(field, (one, two))| Change { field, values: (shown(&one), shown(&two)) }).collect()
+}
+
+/// Fields of the head that would choose between these recordings of a place, and of which each recording has its own values:
+/// by name, with the values of the first pair that differs.
+fn changed_fields(ours: &[&Http], theirs: &[&Http]) -> BTreeMap<String, (String, String)> {
+    let heads = |calls: &[&Http]| -> Vec<BTreeMap<String, String>> {
+        let head = |http: &&Http| {
+            let mut head: BTreeMap<String, String> = BTreeMap::new();
+            for (name, value) in fields::plain(&http.request) {
+                head.entry(name).and_modify(|all| *all = format!("{all}, {value}")).or_insert(value);
+            }
+            head
+        };
+        calls.iter().map(head).collect()
+    };
+    let made_anew = |calls: &[&Http]| {
+        let fields: Vec<_> = calls.iter().map(|http| fields::of(&http.request, &Fields::default())).collect();
+        fields::made_anew(fields.iter().map(Vec::as_slice))
+    };
+    let (anew, anew_there) = (made_anew(ours), made_anew(theirs));
+    let (ours, theirs) = (heads(ours), heads(theirs));
+    let values = |of: &[BTreeMap<String, String>], name: &str| -> BTreeSet<Option<String>> {
+        of.iter().map(|head| head.get(name).cloned()).collect()
+    };
+    let mut changes = BTreeMap::new();
+    for name in ours.iter().flat_map(BTreeMap::keys).collect::<BTreeSet<_>>() {
+        let (here, there) = (values(&ours, name), values(&theirs, name));
+        let chooses = here.len() > 1 || there.len() > 1;
+        let is_anew = anew.contains(name) && anew_there.contains(name);
+        if !chooses || is_anew || !here.intersection(&there).all(Option::is_none) {
+            continue;
+        }
+        let mut pairs = ours.iter().zip(&theirs).filter_map(|(one, two)| Some((one.get(name)?, two.get(name)?)));
+        if let Some((one, two)) = pairs.next() {
+            changes.insert(format!("header.{name}"), (one.clone(), two.clone()));
+        }
+    }
+    changes
 }

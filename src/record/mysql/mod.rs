@@ -4,7 +4,7 @@
 //! that it stands for itself whatever number the statement has; before all that stands `COM_INIT_DB` of the database in use,
 //! if there is one, with the variables that were set and change answers, each statement of a query counting. Greetings and
 //! authentication belong to the connection; passwords are never recorded, and a replayed server trusts everybody whom a recording
-//! lets in.
+//! lets in. Where several users were, each call is of one of them (`users`).
 
 mod answer;
 mod handshake;
@@ -16,6 +16,8 @@ mod settings;
 mod statements;
 #[cfg(test)]
 mod tests;
+mod users;
 
 pub(super) use playing::Playing;
 pub(super) use recording::Recording;
+pub(super) use users::{asked_by, tell_apart};

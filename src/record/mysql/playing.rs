@@ -36,6 +36,7 @@ impl Playing {
             Hello::Login(login) => {
                 self.capabilities = Some(login.capabilities);
                 self.statements.enter(&login.database);
+                self.prompter.user = Some(login.user.clone());
                 Ok(self.login(&login, packet::sequence(bytes)))
             }
         }
@@ -177,6 +178,7 @@ impl Role for Playing {
                     Ok(found) => {
                         let verdict = said(&found, Side::Server).next_back();
                         if verdict.is_some_and(|verdict| packet::payload(verdict).first() == Some(&0)) {
+                            self.prompter.user = Some(login.user.clone());
                             self.statements.enter(&login.database);
                             self.statements.carried_out(&bytes);
                             self.prompter.astray = false;

@@ -293,6 +293,21 @@ fn is_of_any_database(payload: &[u8]) -> bool {
     }
 }
 
+/// Whether a command is answered the same whoever asks.
+pub(super) fn is_of_any_user(payload: &[u8]) -> bool {
+    match payload.first() {
+        Some(
+            &(command::PING
+            | command::RESET_CONNECTION
+            | command::SET_OPTION
+            | command::STATISTICS
+            | command::CHANGE_USER),
+        ) => true,
+        Some(&command::QUERY) => is_session_payload(payload) && selected_by(payload).is_none(),
+        _ => false,
+    }
+}
+
 /// A command without the number of its statement.
 fn anonymous(mut payload: Vec<u8>) -> Vec<u8> {
     if let Some(id) = payload.get_mut(1..5) {

@@ -1,5 +1,7 @@
 //! Conversations with `MySQL`, as its documentation of the protocol has them.
 
+mod users;
+
 use super::packet::{error, message};
 use crate::record::exchange::{Exchange, Protocol, Side};
 use crate::record::trial::{Outcome, Played, Said, book, client, origin, record, record_in, record_left, server};

@@ -127,3 +127,33 @@ fn another_credential_than_the_recorded_one_is_told() {
     assert_eq!(answers(&book, &[of("user")]), some(&["admin"]));
     assert_eq!(book.report().others, BTreeMap::from([("x-hasura-role".to_owned(), 1)]));
 }
+
+#[test]
+fn fields_that_choose_and_are_others_in_each_recording_are_learned_as_noise() {
+    let uuid = |n: u32| format!("550e8400-e29b-41d4-a716-44665544000{n}");
+    // A number of the run, the same of all runs, one of each call, one value of each run, who asks.
+    let call = |run: u32, n: u32| {
+        let (each, made, who) = (format!("{run}-{n}"), uuid(2 * run + n), uuid(6));
+        let of_run = run.to_string();
+        let fields = [
+            ("X-Run", each.as_str()),
+            ("X-Region", if n == 0 { "eu" } else { "us" }),
+            ("X-Span", &made),
+            ("X-Build", &of_run),
+            ("X-User-Id", &who),
+        ];
+        let fields = if n == 0 { &fields[..] } else { &fields[..4] };
+        me(fields, &n.to_string())
+    };
+    let run = |run: u32| vec![call(run, 0), call(run, 1)];
+    let (noise, lessons) = Noise::learn(&run(0), &run(1));
+    let change = Change { field: "header.x-run".to_owned(), values: ("0-0".to_owned(), "1-0".to_owned()) };
+    assert_eq!(lessons, [Lesson { place: "GET shop:80/me".to_owned(), calls: (2, 2), changes: vec![change] }]);
+    assert_eq!(noise.learned(&call(0, 0)), Some(learned(&["header.x-run"])));
+    let third = run(2);
+    assert_eq!(answers(&Book::new(run(0), Noise::default()), &third), [None, None]);
+    assert_eq!(answers(&Book::new(run(0), noise), &third), some(&["0", "1"]));
+    // In another order they are no noise.
+    let turned: Vec<_> = run(0).into_iter().rev().collect();
+    assert!(Noise::learn(&run(0), &turned).0.is_empty());
+}
