@@ -127,7 +127,8 @@ fn changed_tests(ground: &Ground<'_>, chosen: &mut Chosen, project: &Checked<Rea
         let more = alone.len().saturating_sub(MAX_LEFT_OUT);
         alone.truncate(MAX_LEFT_OUT);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let what = if chosen.runner == TestRunner::Pytest { "no test is named after them" } else { "no source of a package" };
+        let what =
+            if chosen.runner == TestRunner::Pytest { "no test is named after them" } else { "no source of a package" };
         chosen.left_out.push(format!("changed, and {what}: {}{more}", alone.join(", ")));
     }
     if targets.is_empty() {
