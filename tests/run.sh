@@ -4,7 +4,8 @@
 #
 # usage: sh tests/run.sh
 #
-# Needs cargo. curl, Python 3 with venv, Node.js and Chromium come from the system's packages when they are missing and this is root.
+# Needs cargo. A linker, curl, Python 3 with venv, Node.js, Go and Chromium come from the system's packages when they are
+# missing and this is root.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -28,6 +29,7 @@ packages='gcc libc6-dev' need 'a linker' sh -c 'command -v cc'
 packages='python3 python3-venv' need 'Python 3 with venv' python3 -c 'import ensurepip, venv'
 packages='curl' need curl command -v curl
 packages='nodejs npm' need 'Node.js with npm' sh -c 'command -v node && command -v npm'
+packages='golang-go' need Go command -v go
 packages='chromium' need Chromium sh -c 'command -v chromium || command -v chromium-browser || command -v google-chrome'
 
 log=$(mktemp)

@@ -21,12 +21,14 @@ impl Cut {
     }
 }
 
-/// How a run was cut short; none if everything that it was asked for had its turn.
+/// How a run was cut short; none if everything that it was asked for had its turn, or nothing had.
 pub fn how(runner: TestRunner, parsed: &Parsed, status: TestStatus) -> Option<&'static str> {
     match status {
         TestStatus::TimedOut => return Some("timed out"),
         TestStatus::Crashed => return Some("crashed"),
-        TestStatus::MissingTool | TestStatus::ConfigError | TestStatus::NoTests | TestStatus::BuildError => return None,
+        TestStatus::MissingTool | TestStatus::ConfigError | TestStatus::NoTests | TestStatus::BuildError => {
+            return None;
+        }
         TestStatus::Passed | TestStatus::Failed | TestStatus::Incomplete => {}
     }
     // One process runs many tests there, and those behind the one that it dies in are not even known.
@@ -39,13 +41,8 @@ pub fn how(runner: TestRunner, parsed: &Parsed, status: TestStatus) -> Option<&'
     (parsed.summary.not_run > 0 || !parsed.unreached.is_empty() || is_open).then_some("stopped early")
 }
 
-/// What is cut off after a run of `asked`, which was cut short as `how` says; `known` was before.
-pub fn after(
-    known: Option<Cut>,
-    how: Option<&'static str>,
-    which: &Which,
-    filter: Option<&str>,
-) -> Option<Cut> {
+/// What is cut off after a run of these tests that was cut short as `how` says; `known` was before.
+pub fn after(known: Option<Cut>, how: Option<&'static str>, which: &Which, filter: Option<&str>) -> Option<Cut> {
     let asked = (which.clone(), filter.map(str::to_owned));
     let is_all = asked == (Which::All, None);
     match (known, how) {

@@ -272,7 +272,7 @@ fn test_sign(level: &Level<'_>, runner: TestRunner) -> Sign {
             level.package().get("jest").is_some().then(|| (Weight::Named, "jest in package.json".to_owned()))
         }),
         TestRunner::CargoTest => level.named("Cargo.toml"),
-        TestRunner::Go => level.named("go.mod"),
+        TestRunner::Go => level.named("go.mod").or_else(|| level.named("go.work")),
         TestRunner::Pytest => level
             .named("pytest.ini")
             .or_else(|| level.section("pyproject.toml", "[tool.pytest"))

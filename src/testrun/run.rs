@@ -222,7 +222,11 @@ fn told(
     let cut_before = cut.as_ref().filter(|_| matches!(which, Which::Failed(_))).map(cut::Cut::told);
     missed.extend(cut_before.clone());
     let status = verdict::of_tests(chosen.runner, &parsed, missed.len(), ending);
-    let cut = cut::after(cut, cut::how(chosen.runner, &parsed, status), which, request.filter);
+    let cut = match status {
+        // Nothing had its turn.
+        TestStatus::BuildError => cut,
+        _ => cut::after(cut, cut::how(chosen.runner, &parsed, status), which, request.filter),
+    };
     let mut report = verdict::test_report(runner, scope(which, request, &root), parsed, missed, ending, request.all);
     // What a run did not come to is still as it was.
     if !matches!(report.status, TestStatus::MissingTool | TestStatus::ConfigError | TestStatus::NoTests) {
@@ -233,7 +237,9 @@ fn told(
         report.hint = Some(hint);
     }
     if cut_before.is_some() && report.status == TestStatus::Incomplete {
-        report.hint = Some("what failed has passed now; run the tests without `rerunFailed`, for those that never ran".to_owned());
+        report.hint = Some(
+            "what failed has passed now; run the tests without `rerunFailed`, for those that never ran".to_owned(),
+        );
     }
     Ran { report, notes, denied: outcome.denied.clone(), log: Some(log) }
 }
@@ -283,9 +289,9 @@ fn check_junit(ground: &Ground<'_>, request: &Request<'_>, cwd: &Checked<Read>) 
         return Err(error.into());
     }
     match (request.runner == Some(TestRunner::Junit), request.command, request.report) {
-        (true, Some(_), Some(_)) if request.filter.is_some() => Err(TestrunError::arguments(
-            "`filter` means nothing to `runner: \"junit\"`; say in `command` what is run",
-        )),
+        (true, Some(_), Some(_)) if request.filter.is_some() => {
+            Err(TestrunError::arguments("`filter` means nothing to `runner: \"junit\"`; say in `command` what is run"))
+        }
         (true, Some(_), Some(_)) | (false, None, None) => Ok(()),
         (true, ..) => Err(TestrunError::arguments(
             "`runner: \"junit\"` needs `command`, which runs the tests, and `report`, the file that it writes JUnit XML to",

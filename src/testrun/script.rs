@@ -64,10 +64,10 @@ pub fn read(script: &str, runner: TestRunner) -> Script {
         return nothing();
     }
     while let Some(word) = words.next() {
-        let (option, value) = word.split_once('=').map_or((&*word, None), |(name, value)| (name, Some(value.to_owned())));
+        let (option, value) =
+            word.split_once('=').map_or((&*word, None), |(name, value)| (name, Some(value.to_owned())));
         match option {
             "-c" | "--config" => found.config = value.or_else(|| words.next()),
-            // Those of coverage may have a value that stands apart.
             "run" | "watch" | "-i" | "-w" => {}
             _ if PLAIN.contains(&option) || option.starts_with("--coverage.") => {
                 if matches!(option, "--reporter" | "--reporters" | "--maxWorkers") && value.is_none() {

@@ -68,7 +68,7 @@ pub fn which(
         let mut targets = files::targets(ground.call(), &[cwd, project], request.files)?;
         for target in &mut targets {
             if target.is_dir && target.path == project.shown() {
-                return Ok(Ok(Which::All));
+                return Ok(Ok(whole(ground, chosen, project)));
             }
             if !target.part.is_empty() && chosen.runner != TestRunner::Pytest {
                 return Err(TestrunError::arguments(format!(
@@ -84,7 +84,54 @@ pub fn which(
         chosen.notes.push(format!("only what is below `cwd`; the project is `{}`", project.shown().display()));
         return Ok(Ok(Which::Targets(vec![Target::whole(cwd.shown().to_path_buf(), true)])));
     }
-    Ok(Ok(Which::All))
+    Ok(Ok(whole(ground, chosen, project)))
+}
+
+/// All tests of a project. Of a workspace of Go (`go.work`) without a module of its own these are its modules, since `./...`
+/// names nothing there; beside a module they are told to be left out.
+fn whole(ground: &Ground<'_>, chosen: &mut Chosen, project: &Checked<Read>) -> Which {
+    if chosen.runner != TestRunner::Go {
+        return Which::All;
+    }
+    let text = |name: &str| ground.disk().text(&project.shown().join(name));
+    let modules = text("go.work").map(|work| go_modules(&work)).unwrap_or_default();
+    if text("go.mod").is_some() {
+        let others: Vec<&str> = modules.iter().map(String::as_str).filter(|module| *module != ".").collect();
+        if !others.is_empty() {
+            let named = others[..others.len().min(MAX_LEFT_OUT)].join(", ");
+            chosen.left_out.push(format!("other modules of go.work: {named}"));
+        }
+        return Which::All;
+    }
+    let below =
+        modules.iter().map(|module| project.shown().join(module)).filter(|dir| dir.starts_with(project.shown()));
+    let targets: Vec<Target> = below.take(MAX_TEST_FILES).map(|dir| Target::whole(dir, true)).collect();
+    if targets.is_empty() { Which::All } else { Which::Targets(targets) }
+}
+
+/// The directories that a `go.work` uses, without `./` (<https://go.dev/ref/mod#go-work-file-use>).
+fn go_modules(work: &str) -> Vec<String> {
+    let mut is_block = false;
+    let mut found = Vec::new();
+    for line in work.lines() {
+        let line = line.split("//").next().unwrap_or_default().trim();
+        let path = match line.strip_prefix("use").map(str::trim_start) {
+            Some("(") => {
+                is_block = true;
+                continue;
+            }
+            Some(path) if !is_block && line.starts_with("use ") => path,
+            _ if line == ")" => {
+                is_block = false;
+                continue;
+            }
+            _ if is_block && !line.is_empty() => line,
+            _ => continue,
+        };
+        let path = path.trim_matches(['"', '`']);
+        found.push(path.strip_prefix("./").unwrap_or(path).to_owned());
+    }
+    found
 }
 
 /// Files that a note names.
@@ -127,7 +174,8 @@ fn changed_tests(ground: &Ground<'_>, chosen: &mut Chosen, project: &Checked<Rea
         let more = alone.len().saturating_sub(MAX_LEFT_OUT);
         alone.truncate(MAX_LEFT_OUT);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let what = if chosen.runner == TestRunner::Pytest { "no test is named after them" } else { "no source of a package" };
+        let what =
+            if chosen.runner == TestRunner::Pytest { "no test is named after them" } else { "no source of a package" };
         chosen.left_out.push(format!("changed, and {what}: {}{more}", alone.join(", ")));
     }
     if targets.is_empty() {
@@ -184,4 +232,16 @@ pub fn cargo_part(ground: &Ground<'_>, target: &Target, by_package: bool) -> Res
         cargo_targets(&below.to_string_lossy())
     };
     Ok(CargoPart { package, what })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_modules_of_a_workspace_of_go_are_read() {
+        let work = "go 1.19\n\nuse ./a // one\nuse (\n\t./b/c\n\t\"./d e\"\n\n\t.\n)\nreplace x => ./y\n";
+        assert_eq!(go_modules(work), ["a", "b/c", "d e", "."]);
+        assert_eq!(go_modules("go 1.19\nuser ./a\n"), [""; 0]);
+    }
 }

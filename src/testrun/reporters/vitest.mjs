@@ -8,7 +8,7 @@
 //   {"ev":"start","id"}                       a test begins
 //   {"ev":"test", ...}                        it has ended
 //   {"ev":"file_end","file","state","errors"} the file has ended; errors of suites' hooks name their suite
-//   {"ev":"end","reason","errors","left"}     the run has ended; errors belong to no test; files that never began (`bail`)
+//   {"ev":"end","reason","errors"}            the run has ended; errors belong to no test
 //   {"ev":"closed","errors"}                  it has been torn down
 import fs from 'node:fs'
 import path from 'node:path'
@@ -173,10 +173,6 @@ export default class {
     this.logs.set(key, logs)
   }
 
-  onTestRunStart(specifications) {
-    this.planned = new Set(specifications.map((specification) => specification.moduleId))
-  }
-
   onTestModuleQueued(module) {
     this.write({ ev: 'file_start', file: this.file(module), path: this.path(module), project: this.project(module) })
   }
@@ -244,14 +240,11 @@ export default class {
     const open = modules.filter((module) => module.state() === 'pending' || module.state() === 'queued')
     // Vitest 3 does not say that a file has ended which could not be loaded.
     for (const module of modules) if (!open.includes(module)) this.onTestModuleEnd(module)
-    const known = new Set(modules.map((module) => module.moduleId))
-    const left = [...(this.planned ?? [])].filter((id) => !known.has(id))
     this.write({
       ev: 'end',
       reason,
       files: modules.length,
       open: open.slice(0, 100).map((module) => this.file(module)),
-      left: left.length ? left.slice(0, 100).map((id) => path.relative(this.root, id)) : undefined,
       errors: errors.slice(0, 20).map((error) => ({ ...this.error(error), type: error?.type })),
     })
   }

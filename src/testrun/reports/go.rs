@@ -195,7 +195,8 @@ impl Reader<'_> {
                 let words = event.output.trim_start();
                 let is_frame = words.starts_with("=== ") || words.starts_with("--- ");
                 // test2json before Go 1.20 takes what is said of the package for the test's, and its end for the test's end.
-                let of_package = event.output.strip_prefix("ok  \t").and_then(|rest| rest.strip_prefix(&*event.package));
+                let of_package =
+                    event.output.strip_prefix("ok  \t").and_then(|rest| rest.strip_prefix(&*event.package));
                 open.is_cut = !is_frame && (open.is_cut || of_package.is_some_and(|rest| rest.starts_with('\t')));
                 let room = open.output.len() < MAX_RAW_BYTES && self.bytes < MAX_OPEN_BYTES;
                 if !is_frame && room {

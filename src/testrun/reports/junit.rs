@@ -136,7 +136,7 @@ impl Suite {
         let what = String::from_utf8_lossy(tag.local_name().as_ref()).into_owned();
         let words = [attribute(tag, b"type"), attribute(tag, b"message")].join(" ");
         let message = format!("the suite `{}` holds `<{what}>` outside its tests: {}", self.name, words.trim());
-        Wrong { class: "suite", message: message.trim_end_matches(": ").trim_end_matches(':').to_owned() }
+        Wrong { class: "suite", message: message.trim_end_matches(": ").to_owned() }
     }
 }
 
@@ -255,9 +255,8 @@ fn said_state(word: &str) -> Option<State> {
         "error" | "errored" | "broken" => Some(State::Errored),
         "timeout" | "timedout" => Some(State::TimedOut),
         "crash" | "crashed" | "aborted" => Some(State::Crashed),
-        "skip" | "skipped" | "notrun" | "suppressed" | "disabled" | "ignored" | "pending" | "untested" | "inconclusive" => {
-            Some(State::Skipped)
-        }
+        "skip" | "skipped" | "notrun" | "suppressed" | "disabled" | "ignored" | "pending" | "untested"
+        | "inconclusive" => Some(State::Skipped),
         "todo" => Some(State::Todo),
         _ => None,
     }

@@ -365,8 +365,12 @@ mod tests {
             {\"ev\":\"unreached\",\"files\":[\"c.py\"]}\n{\"ev\":\"end\",\"exit\":0}\n";
         let parsed = parse(&Sources { report: report.as_bytes(), ..Sources::default() }, Bound::default());
         assert_eq!((parsed.summary.skipped, parsed.summary.not_run, parsed.summary.total), (1, 1, 2));
-        assert_eq!((parsed.unreached, parsed.left_out), (vec!["c.py".to_owned()], vec!["all of b.py by itself: no tool".to_owned()]));
-        let told: Vec<_> = parsed.run_errors.iter().map(|error| (error.class.as_deref(), error.message.as_str())).collect();
+        assert_eq!(
+            (parsed.unreached, parsed.left_out),
+            (vec!["c.py".to_owned()], vec!["all of b.py by itself: no tool".to_owned()])
+        );
+        let told: Vec<_> =
+            parsed.run_errors.iter().map(|error| (error.class.as_deref(), error.message.as_str())).collect();
         assert_eq!(told, [(Some("UnhandledThreadException"), "a.py::t: Exception in thread T: ValueError: y")]);
     }
 

@@ -253,7 +253,10 @@ fn a_suite_that_counts_more_failures_than_it_holds_has_failed() {
     let subtests = format!("<testsuite name='pytest' tests='2'>{one}</testsuite>");
     assert_eq!(status(&subtests), (Passed, vec![]));
     let short = format!("<testsuite name='s' tests='2'>{one}</testsuite>");
-    assert_eq!(status(&short), (Failed, counts("s", "2 tests that ran and 0 failures, and holds 1 tests and 0 failures")));
+    assert_eq!(
+        status(&short),
+        (Failed, counts("s", "2 tests that ran and 0 failures, and holds 1 tests and 0 failures"))
+    );
     let set_up = format!("<testsuite name='s' tests='1' errors='1'>{one}<error message='no db'>x</error></testsuite>");
     assert_eq!(status(&set_up), (Failed, vec!["the suite `s` holds `<error>` outside its tests: no db".to_owned()]));
     let bare = format!("<testsuites>{one}<failure/></testsuites>");
@@ -272,17 +275,16 @@ fn what_a_case_says_of_itself_is_believed() {
         parsed.tests.iter().map(|test| test.state).collect::<Vec<_>>()
     };
     // GoogleTest, disabled and left out by itself.
-    let google = ["status='run' result='completed'", "status='notrun' result='suppressed'", "status='run' result='skipped'"];
+    let google =
+        ["status='run' result='completed'", "status='notrun' result='suppressed'", "status='run' result='skipped'"];
     assert_eq!(states(&google), [State::Passed, State::Skipped, State::Skipped]);
-    let others = ["status='failed'", "result='Failure'", "status='error' result='completed'", "status='Not Run'", "status='0'"];
+    let others =
+        ["status='failed'", "result='Failure'", "status='error' result='completed'", "status='Not Run'", "status='0'"];
     assert_eq!(states(&others), [State::Failed, State::Failed, State::Errored, State::Skipped, State::Passed]);
     let both = "<testsuite><testcase name='a' status='notrun'><failure/></testcase>\
         <testcase name='b' status='failed'><skipped/></testcase></testsuite>";
-    let parsed = super::tests(
-        TestRunner::Junit,
-        Sources { report: both.as_bytes(), ..Sources::default() },
-        Bound::default(),
-    );
+    let parsed =
+        super::tests(TestRunner::Junit, Sources { report: both.as_bytes(), ..Sources::default() }, Bound::default());
     assert_eq!((parsed.summary.failed, parsed.summary.total, parsed.failures[1].errors.len()), (2, 2, 1));
 }
 

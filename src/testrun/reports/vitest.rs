@@ -43,8 +43,6 @@ struct Event {
     #[serde(default)]
     open: Vec<String>,
     #[serde(default)]
-    left: Vec<String>,
-    #[serde(default)]
     options: Vec<String>,
     #[serde(default)]
     closes: bool,
@@ -136,10 +134,11 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
             "end" => {
                 collector.parsed.ended = true;
                 collector.parsed.passed = Some(event.reason.as_deref() == Some("passed"));
+                // What `bail` keeps from beginning is not to blame for the end.
+                let is_stopped = event.reason.as_deref() == Some("interrupted");
                 for file in &event.open {
-                    collector.unfinished(file);
+                    if is_stopped { collector.unreached(file) } else { collector.unfinished(file) }
                 }
-                event.left.iter().for_each(|file| collector.unreached(file));
                 for failure in event.errors {
                     run_error(&mut collector, &failure);
                 }
@@ -273,4 +272,24 @@ fn run_error(collector: &mut Collector<'_>, failure: &Failure) {
         _ => message(failure),
     };
     collector.run_error(failure.kind.as_deref(), &text, frames(failure));
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn files_that_bail_kept_from_beginning_did_not_run() {
+        let of = |reason: &str| {
+            let end = serde_json::json!({"ev": "end", "reason": reason, "open": ["b.test.ts"], "errors": []});
+            let report = format!("{{\"ev\":\"init\"}}\n{end}\n");
+            let parsed = parse(&Sources { report: report.as_bytes(), ..Sources::default() }, Bound::default());
+            (parsed.unreached, parsed.unfinished, parsed.passed)
+        };
+        let file = || vec!["b.test.ts".to_owned()];
+        assert_eq!(of("interrupted"), (file(), vec![], Some(false)));
+        assert_eq!(of("failed"), (vec![], file(), Some(false)));
+    }
 }

@@ -11,13 +11,18 @@ use crate::tree::Tree;
 
 /// A server whose commands have Go; `None` on a machine without.
 fn go_server(tree: &Tree) -> Option<Server> {
+    go_server_with(tree, "-mod=mod")
+}
+
+/// The same with these flags for every command of Go.
+fn go_server_with(tree: &Tree, flags: &str) -> Option<Server> {
     Command::new("go").arg("version").output().ok().filter(|output| output.status.success())?;
     let allow = format!("{}:rw", tree.text("work"));
     tree.dir("work");
     let path = std::env::var("PATH").ok()?;
     let line =
         [env!("CARGO_BIN_EXE_replay"), "--mcp-server", "--allow", &allow, "--tools", "tests", "--sandbox", "off"];
-    let variables = [("PATH", path.as_str()), ("GOFLAGS", "-mod=mod"), ("GOPROXY", "off"), ("GOTOOLCHAIN", "local")];
+    let variables = [("PATH", path.as_str()), ("GOFLAGS", flags), ("GOPROXY", "off"), ("GOTOOLCHAIN", "local")];
     let more = ["--env", "GOFLAGS", "--env", "GOPROXY", "--env", "GOTOOLCHAIN"];
     let started = Server::start_program(tree, &[&line[..], &more].concat(), &variables);
     Some(started.opened(crate::schema::NEWEST_HANDSHAKE))
@@ -108,6 +113,21 @@ fn go_tests_are_counted_as_go_counts_them() {
     let broken = server.call("run_tests", json!({"testFiles": "broken"}));
     assert_eq!(counts(&broken).0, "build_error");
     assert_eq!(structured(&broken)["fileErrors"][0]["file"], "broken/broken.go");
+}
+
+#[test]
+fn all_modules_of_a_workspace_are_tested() {
+    let tree = Tree::new();
+    // What a workspace takes.
+    let Some(mut server) = go_server_with(&tree, "-mod=readonly") else { return };
+    for module in ["a", "b"] {
+        tree.file(format!("work/{module}/go.mod"), format!("module example.com/{module}\n\ngo 1.18\n"));
+        let test = format!("package {module}\n\nimport \"testing\"\n\nfunc TestIt(t *testing.T) {{}}\n");
+        tree.file(format!("work/{module}/it_test.go"), test);
+    }
+    tree.file("work/go.work", "go 1.18\n\nuse (\n\t./a\n\t./b\n)\n");
+    let reply = server.call("run_tests", json!({"cwd": tree.text("work")}));
+    assert_eq!(counts(&reply), ("passed".to_owned(), [2, 0, 0]), "{}", reply.text());
 }
 
 #[test]

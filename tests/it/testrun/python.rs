@@ -54,6 +54,40 @@ fn an_inherited_test_is_run_again_by_the_id_that_was_reported() {
 }
 
 #[test]
+fn what_a_run_did_not_come_to_is_not_forgotten() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/pytest.ini", "[pytest]\naddopts = -x\n");
+    // Stops at its first failure: of three tests one ran.
+    fake_pytest(&tree, &[("test_a.py::test_x", "test_a.py", "failed")], &[]);
+    let events = tree.read("work/events").replace("\"tests\":1", "\"tests\":3");
+    let unreached = json!({"ev": "unreached", "files": ["test_a.py::test_y", "test_b.py"]});
+    let (events, end) = events.trim_end().rsplit_once('\n').unwrap();
+    tree.file("work/events", format!("{events}\n{unreached}\n{end}\n"));
+    let reply = server.call("run_tests", json!({}));
+    let report = structured(&reply);
+    assert_eq!((&report["status"], &report["summary"]["notRun"]), (&json!("failed"), &json!(2)));
+    assert_eq!(report["notRun"], json!(["test_a.py::test_y", "test_b.py"]));
+
+    fake_pytest(&tree, &[("test_a.py::test_x", "test_a.py", "passed")], &[]);
+    let again = server.call("run_tests", json!({"rerunFailed": true}));
+    let report = structured(&again);
+    assert_eq!(report["status"], "incomplete", "{}", again.text());
+    assert_eq!(report["notRun"], json!(["tests that an earlier run did not come to, since it stopped early"]));
+    let hint = "what failed has passed now; run the tests without `rerunFailed`, for those that never ran";
+    assert_eq!(report["hint"], hint);
+    let none = server.call("run_tests", json!({"rerunFailed": true}));
+    assert!(none.text().contains("there are tests that an earlier run did not come to"), "{}", none.text());
+
+    let tests = ["x", "y", "z"].map(|name| format!("test_a.py::test_{name}"));
+    let tests: Vec<_> = tests.iter().map(|id| (id.as_str(), "test_a.py", "passed")).collect();
+    fake_pytest(&tree, &tests, &[]);
+    assert_eq!(counts(&server.call("run_tests", json!({}))), ("passed".to_owned(), [3, 0, 0]));
+    let none = server.call("run_tests", json!({"rerunFailed": true}));
+    assert!(none.text().contains("has passed since, or is gone"), "{}", none.text());
+}
+
+#[test]
 fn a_test_is_remembered_until_it_passes() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);

@@ -49,6 +49,28 @@ fn a_file_that_the_runner_leaves_out_is_told() {
 }
 
 #[test]
+fn the_test_script_says_how_tests_are_run() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let events = [
+        json!({"ev": "init", "version": "5.1.1"}),
+        json!({"ev": "test", "file": "a.test.ts", "name": "adds", "state": "passed", "mode": "run"}),
+        json!({"ev": "end", "reason": "passed", "errors": []}),
+    ];
+    fake_vitest(&tree, &events, "printf %s \"$MODE\" >mode\nexit 0");
+    let mut told = |script: &str| {
+        tree.file("work/package.json", json!({"scripts": {"test": script}}).to_string());
+        let reply = server.call("run_tests", json!({"runner": "vitest"}));
+        assert_eq!(structured(&reply)["status"], "passed", "{}", reply.text());
+        let arguments = tree.read("work/node_modules/arguments");
+        let config = arguments.lines().find_map(|word| word.strip_prefix("--config=").map(str::to_owned));
+        (tree.read("work/mode"), config, reply.text().contains("which is not done: `"))
+    };
+    assert_eq!(told("MODE='a b' vitest run -c e2e.ts"), ("a b".to_owned(), Some("e2e.ts".to_owned()), false));
+    assert_eq!(told("MODE=x vitest run && echo"), (String::new(), None, true));
+}
+
+#[test]
 fn a_runner_that_ends_well_before_any_test_has_crashed() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
