@@ -132,7 +132,9 @@ mod tests {
     #[test]
     fn what_a_source_tree_needs_is_told_from_other_failures() {
         assert!(lacks_builder("      error: invalid command 'bdist_wheel'\n"));
-        assert!(lacks_builder("pip._vendor.pyproject_hooks._impl.BackendUnavailable: Cannot import 'setuptools.build_meta'"));
+        assert!(lacks_builder(
+            "pip._vendor.pyproject_hooks._impl.BackendUnavailable: Cannot import 'setuptools.build_meta'"
+        ));
         assert!(!lacks_builder("ERROR: No matching distribution found for numpy"));
     }
 

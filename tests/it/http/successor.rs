@@ -69,8 +69,7 @@ fn nothing_of_a_token_is_there_for_the_next_one_of_its_name() {
         assert!(ends_within(pid, DEADLINE), "{pid:?} is still there");
     }
     let sessions = two.said(&next, "list_sessions", &json!({}));
-    let names: Vec<&str> =
-        sessions["sessions"].as_array().unwrap().iter().map(|one| one["session_id"].as_str().unwrap()).collect();
+    let names: Vec<&String> = sessions["sessions"].as_object().unwrap().keys().collect();
     assert_eq!(names, ["default"], "{sessions}");
     let looked = two.said(&next, "run_python_code", &json!({"code": "import builtins; hasattr(builtins, 'planted')"}));
     assert_eq!(looked["result"], "False", "{looked}");

@@ -64,7 +64,10 @@ fn what_cannot_be_a_session_says_why() {
     assert!(none.1.starts_with("no Python interpreter: `no-such-python` cannot be run"), "{none:?}");
     assert_eq!(none.0, -32000);
     // A manager of versions that has none of this name says more than that.
-    tree.file("work/shim", "#!/bin/sh\nprintf '\npyenv: python3.8: command not found\n\nNote: see help\n      for tips\n' >&2; exit 127\n");
+    tree.file(
+        "work/shim",
+        "#!/bin/sh\nprintf '\npyenv: python3.8: command not found\n\nNote: see help\n      for tips\n' >&2; exit 127\n",
+    );
     std::fs::set_permissions(tree.path("work/shim"), std::fs::Permissions::from_mode(0o755)).unwrap();
     let shim = tree.text("work/shim");
     let missing = failed(&mut server, json!({"session_id": "a", "python": shim}));

@@ -91,13 +91,13 @@ fn one_with_other_settings_starts_an_interpreter_of_its_own() {
     assert_eq!(there, format!("({expected}, {expected}, )"), "whichever it was: {number}");
 }
 
-/// A server whose `python3` is looked up in this PATH, with one more variable.
-fn on_path(tree: &Tree, path: &str, variable: (&str, &str)) -> Server {
+/// A server whose `python3` is looked up in this PATH.
+fn on_path(tree: &Tree, path: &str) -> Server {
     tree.dir("work/below");
     let allow = format!("{}:rw", tree.text("work"));
     let line =
         [env!("CARGO_BIN_EXE_replay"), "--mcp-server", "--allow", &allow, "--tools", "python", "--sandbox", "off"];
-    Server::start_program(tree, &line, &[("PATH", path), variable]).opened(NEWEST_HANDSHAKE)
+    Server::start_program(tree, &line, &[("PATH", path)]).opened(NEWEST_HANDSHAKE)
 }
 
 fn program(tree: &Tree, path: &str, text: &str) {
@@ -110,7 +110,7 @@ fn a_program_that_stands_in_for_the_interpreter_is_asked_each_time() {
     let tree = Tree::new();
     // As managers of versions do: which one is meant is theirs to say, and what it starts finds itself first in PATH.
     program(&tree, "shims/python3", "#!/bin/sh\nPATH=/usr/bin:$PATH exec /usr/bin/python3 \"$@\"\n");
-    let mut server = on_path(&tree, &format!("{}:/usr/bin:/bin", tree.text("shims")), ("A", "1"));
+    let mut server = on_path(&tree, &format!("{}:/usr/bin:/bin", tree.text("shims")));
     let first = until_waiting(&tree, &[]);
     let below = made(&mut server, json!({"session_id": "below", "working_directory": "below"}));
     assert!(below != first);
@@ -121,42 +121,52 @@ fn a_program_that_stands_in_for_the_interpreter_is_asked_each_time() {
     assert_eq!(waiting(&tree), Vec::<u64>::new());
 }
 
+/// Writes a module of the environment that a tree is, whichever version its interpreter has.
+fn add_module(tree: &Tree, name: &str, text: &str) {
+    for minor in 8..20 {
+        // In place, if it is there already.
+        tree.file(format!("lib/python3.{minor}/site-packages/{name}.py"), text);
+    }
+}
+
 #[test]
 fn one_that_a_start_now_would_not_make_is_ended() {
-    let usual = "/usr/bin:/bin";
-    let near = |tree: &Tree| format!("{}:{usual}", tree.text("near"));
-    let edited = |tree: &Tree, path: &str, text: &str| std::fs::write(tree.path(path), text).unwrap();
-    let link = |tree: &Tree| {
-        tree.dir("near");
-        std::os::unix::fs::symlink("/usr/bin/python3", tree.path("near/python3")).unwrap();
+    let settings = "home = /usr/bin\n";
+    let link = |tree: &Tree, name: &str| {
+        tree.dir(name);
+        std::os::unix::fs::symlink("/usr/bin/python3", tree.path(name).join("python3")).unwrap();
     };
     type Step<'a> = &'a dyn Fn(&Tree);
+    let nothing: Step<'_> = &|_| ();
     let cases: [(&str, Step<'_>, Step<'_>); 6] = [
-        ("a nearer one", &|_| (), &|tree| program(tree, "near/python3", "#!/bin/sh\nexec /usr/bin/python3 \"$@\"\n")),
-        ("a link to the same, nearer", &|_| (), &link),
-        ("a broken one, nearer", &|_| (), &|tree| program(tree, "near/python3", "#!/nowhere/python\n")),
-        ("what runs at each start", &|tree| drop(tree.file("lib/sitecustomize.py", "a = 1\n")), &|tree| {
-            edited(tree, "lib/sitecustomize.py", "a = 2\n");
+        ("a nearer one", nothing, &|tree| {
+            program(tree, "nearer/python3", "#!/bin/sh\nexec /usr/bin/python3 \"$@\"\n");
+        }),
+        ("a link to the same, nearer", nothing, &|tree| link(tree, "nearer")),
+        ("a broken one, nearer", nothing, &|tree| program(tree, "nearer/python3", "#!/nowhere/python\n")),
+        ("what runs at each start", &|tree| add_module(tree, "sitecustomize", "a = 1\n"), &|tree| {
+            add_module(tree, "sitecustomize", "a = 2\n");
         }),
         (
             "what that imports",
-            &|tree| drop(tree.file("lib/sitecustomize.py", "import own\n").file("lib/own.py", "a = 1\n")),
-            &|tree| edited(tree, "lib/own.py", "a = 2\n"),
-        ),
-        (
-            "the settings of an environment",
             &|tree| {
-                link(tree);
-                tree.file("pyvenv.cfg", "home = /usr/bin\n");
+                add_module(tree, "own", "a = 1\n");
+                add_module(tree, "sitecustomize", "import own\n");
             },
-            &|tree| edited(tree, "pyvenv.cfg", "home = /usr/bin\ninclude-system-site-packages = true\n"),
+            &|tree| add_module(tree, "own", "a = 2\n"),
         ),
+        ("the settings of an environment", nothing, &|tree| {
+            let more = format!("{settings}include-system-site-packages = true\n");
+            std::fs::write(tree.path("pyvenv.cfg"), more).unwrap();
+        }),
     ];
     for (what, before, change) in cases {
         let tree = Tree::new();
-        tree.dir("lib");
+        tree.file("pyvenv.cfg", settings);
+        link(&tree, "near");
         before(&tree);
-        let mut server = on_path(&tree, &near(&tree), ("PYTHONPATH", &tree.text("lib")));
+        let path = format!("{}:{}:/usr/bin:/bin", tree.text("nearer"), tree.text("near"));
+        let mut server = on_path(&tree, &path);
         let mut known = Vec::new();
         let until = Instant::now() + DEADLINE;
         loop {
