@@ -26,8 +26,8 @@ pub fn new_token(asked: &NewToken) -> Result<String> {
     let token = format!("rpl_{}", URL_SAFE_NO_PAD.encode(random));
     let names = asked.own_tools.iter().filter_map(ToolsetArg::to_possible_value);
     let entry = TokenEntry {
-        allow: asked.own.clone(),
-        tools: names.map(|value| value.get_name().to_owned()).collect(),
+        allow: Some(asked.own.clone()).filter(|own| !own.is_empty()),
+        tools: Some(names.map(|value| value.get_name().to_owned()).collect()).filter(|tools: &Vec<_>| !tools.is_empty()),
         operator: asked.operator,
         rate_limit: asked.rate_limit,
         rate_burst: asked.rate_burst,
