@@ -224,7 +224,10 @@ impl Mock {
                 return self.listen(exchange, params);
             }
             method => self.answer_lists(catalog, exchange, method, params).unwrap_or_else(|| {
-                Err(RpcError::new(Code::MethodNotFound, format!("no method `{}` on revision {revision}", shortened(method))))
+                Err(RpcError::new(
+                    Code::MethodNotFound,
+                    format!("no method `{}` on revision {revision}", shortened(method)),
+                ))
             }),
         })
     }

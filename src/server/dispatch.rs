@@ -80,7 +80,10 @@ impl Server {
                 "server/discover needs `_meta` with `io.modelcontextprotocol/protocolVersion`",
             )),
             "server/discover" => Ok(Body::Raw(self.discovered().to_string().into())),
-            method => Err(RpcError::new(Code::MethodNotFound, format!("no method `{}` on revision {revision}", shortened(method)))),
+            method => Err(RpcError::new(
+                Code::MethodNotFound,
+                format!("no method `{}` on revision {revision}", shortened(method)),
+            )),
         }
     }
 

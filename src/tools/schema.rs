@@ -290,7 +290,11 @@ fn unknown_parameter(place: Place<'_>, name: &str, properties: &Map<String, Valu
     let known = || properties.iter().filter(|(_, property)| property.get(HIDDEN).is_none()).map(|(name, _)| name);
     // Case is no slip: a name is looked for as it would be in lower case.
     let lower: Vec<(String, &String)> = known().map(|known| (known.to_lowercase(), known)).collect();
-    let near = if name.len() > MAX_SHOWN_NAME_BYTES { None } else { nearest(&name.to_lowercase(), lower.iter().map(|(lower, _)| &**lower)) };
+    let near = if name.len() > MAX_SHOWN_NAME_BYTES {
+        None
+    } else {
+        nearest(&name.to_lowercase(), lower.iter().map(|(lower, _)| &**lower))
+    };
     let near = near.and_then(|near| lower.iter().find(|(lower, _)| lower == near));
     // Writing to a String cannot fail.
     let _ = match near {

@@ -27,7 +27,8 @@ pub fn new_token(asked: &NewToken) -> Result<String> {
     let names = asked.own_tools.iter().filter_map(ToolsetArg::to_possible_value);
     let entry = TokenEntry {
         allow: Some(asked.own.clone()).filter(|own| !own.is_empty()),
-        tools: Some(names.map(|value| value.get_name().to_owned()).collect()).filter(|tools: &Vec<_>| !tools.is_empty()),
+        tools: Some(names.map(|value| value.get_name().to_owned()).collect())
+            .filter(|tools: &Vec<_>| !tools.is_empty()),
         operator: asked.operator,
         rate_limit: asked.rate_limit,
         rate_burst: asked.rate_burst,

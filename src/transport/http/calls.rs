@@ -298,7 +298,8 @@ fn perform(tenant: &Tenant, conversation: &Conversation, outbox: &dyn Outbox, wo
         Work::Request(ticket, message, _) => {
             let Incoming::Request(request) = parse(&message.bytes) else { return None };
             let outcome = session.serve(&ticket, &request, outbox)?;
-            let mut answer = Answer { bytes: Vec::new(), code: outcome.as_ref().err().map(|error| error.code), room: None };
+            let mut answer =
+                Answer { bytes: Vec::new(), code: outcome.as_ref().err().map(|error| error.code), room: None };
             let size = size(&outcome) as usize;
             if size <= QUICK_BYTES {
                 answer.bytes.reserve(size + size / 16 + ENVELOPE_BYTES);
