@@ -106,9 +106,11 @@ impl TokenEntry {
         Some(digest)
     }
 
-    /// Whether nothing else than the token itself is another one.
-    pub fn differs_by_token_only(&self, other: &Self) -> bool {
-        Self { sha256: other.sha256.clone(), ..self.clone() } == *other
+    /// Whether a server that began with this line does what `other` says: nothing else than the token itself is another one, or
+    /// it sees no more what all tokens do.
+    pub fn is_served_as(&self, other: &Self) -> bool {
+        let operator = self.operator && other.operator;
+        Self { sha256: other.sha256.clone(), operator, ..self.clone() } == *other
     }
 
     /// What it is held to, beside what all are.

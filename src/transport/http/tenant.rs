@@ -2,7 +2,7 @@
 //! cannot be named by another, since each has a server of its own.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -78,7 +78,7 @@ pub struct Tenant {
     /// SHA-256 of its token; `None` where there is none, or none any more.
     digest: RwLock<Option<[u8; 32]>>,
     /// Whether it sees what all tenants do.
-    pub is_operator: bool,
+    sees_all: AtomicBool,
     /// What answers it, counted.
     pub service: Arc<dyn Service>,
     /// What of it runs now.
@@ -167,7 +167,7 @@ impl Tenant {
             name,
             is_anyone: digest.is_none(),
             digest: RwLock::new(digest),
-            is_operator,
+            sees_all: AtomicBool::new(is_operator),
             service,
             usage: offer.usage,
             place: offer.place,
@@ -203,12 +203,31 @@ impl Tenant {
             return false;
         }
         self.sessions.close_all();
+        self.hang_up();
+        true
+    }
+
+    /// Whether it sees what all tenants do.
+    pub fn is_operator(&self) -> bool {
+        self.sees_all.load(SeqCst)
+    }
+
+    /// Lets it see what all tenants do, or no more. If it did and does not any more, its connections are hung up on, as it may
+    /// look on at one of them. Whether that is so.
+    pub fn set_operator(&self, sees_all: bool) -> bool {
+        let is_less = self.sees_all.swap(sees_all, SeqCst) && !sees_all;
+        if is_less {
+            self.hang_up();
+        }
+        is_less
+    }
+
+    fn hang_up(&self) {
         let leaves = std::mem::take(&mut *self.leaves.lock().unwrap_or_else(PoisonError::into_inner));
         for leave in leaves.into_values() {
             // It may be about to end by itself.
             let _ = leave.send(());
         }
-        true
     }
 
     /// Keeps what is told when the connection of this number has to be left, whose client has shown the token with this
