@@ -79,6 +79,9 @@ pub const FILE_LOCKS: usize = 256;
 pub const STALE_TEMP_SECS: u64 = 60;
 /// Directories remembered as swept of left-over temporary files.
 pub const MAX_SWEPT_DIRS: usize = 4096;
+/// Longest name of a tool, an argument or a method for which the nearest known one is looked for, and most of a longer one that
+/// a message says, in bytes.
+pub const MAX_SHOWN_NAME_BYTES: usize = 100;
 /// Longest path accepted, in bytes (`PATH_MAX` counts the final NUL).
 pub const MAX_PATH_BYTES: usize = 4095;
 

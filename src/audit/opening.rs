@@ -37,6 +37,14 @@ pub fn log(path: &Path) -> Result<(File, Hidden)> {
             "others may change it (owner {uid}, mode {mode:04o}); it must be this user's own, without rights to write for others"
         );
     }
+    // It is made with 0600; the mode of one that was there is the operator's choice.
+    if known.mode() & 0o004 != 0 {
+        tracing::warn!(
+            "everybody on this machine can read the log `{}` (mode {:04o}), and with it the arguments of calls, secrets too; take that away with chmod 600, or 640 for a group that shall read it",
+            path.display(),
+            known.mode() & 0o7777
+        );
+    }
     let identity = identity(path, &file)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|errno| match errno {
         Errno::WOULDBLOCK => anyhow!("another server writes to it; give each server a file of its own"),

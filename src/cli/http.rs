@@ -1,6 +1,6 @@
 //! Flags of a server that is reached over HTTP, and what makes tokens for it.
 
-use std::net::SocketAddr;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -34,7 +34,7 @@ pub struct HttpArgs {
     pub allow_origin: Vec<String>,
     /// Answer to this name, beside those of loopback. Repeatable; at an address that other machines reach any name will do
     /// unless some are given
-    #[arg(long, requires = "http", value_name = "NAME")]
+    #[arg(long, requires = "http", value_name = "NAME", value_parser = host)]
     pub allow_host: Vec<String>,
     /// Connections at the same time; never more than the limit of open files leaves room for
     #[arg(long, requires = "http", value_name = "COUNT", default_value_t = limits::MAX_HTTP_CONNECTIONS,
@@ -129,6 +129,20 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     parsed.map_err(|_| "it must be an address and a port, such as 127.0.0.1:8000 or [::1]:8000".to_owned())
 }
 
+/// A name as it stands in `Host`, whose port does not count; an IPv6 address in its brackets (RFC 3986, 3.2.2).
+fn host(text: &str) -> Result<String, String> {
+    let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    if let Ok(address) = inner.unwrap_or(text).parse::<Ipv6Addr>() {
+        return Ok(format!("[{address}]"));
+    }
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+    if !text.is_empty() && text.bytes().all(is_name) {
+        return Ok(text.to_ascii_lowercase());
+    }
+    Err("it must be a name or an address without a scheme and a port, such as mcp.example.com; any port will do then"
+        .to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,6 +153,15 @@ mod tests {
         assert_eq!(address("[::1]:8000").unwrap().to_string(), "[::1]:8000");
         for wrong in ["box:8000", ":8000", "8000", "127.0.0.1", "localhost:", "localhost:x"] {
             assert!(address(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_host_is_a_name_without_its_port() {
+        let said = ["MCP.example", "10.0.0.1", "::1", "[2001:DB8::1]"].map(|text| host(text).unwrap());
+        assert_eq!(said, ["mcp.example", "10.0.0.1", "[::1]", "[2001:db8::1]"]);
+        for wrong in ["x.com:80", "https://x.com", "x.com/", "", "[::1]:80", "[x]", "a b"] {
+            assert!(host(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum as _;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio_rustls::rustls::ServerConfig;
 
@@ -53,11 +53,11 @@ pub struct TokenEntry {
     /// The token's SHA-256, in hexadecimal.
     pub sha256: String,
     /// Directories of its own instead of those of the server, each as with `--allow`, absolute.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub allow: Vec<PathBuf>,
+    #[serde(default, deserialize_with = "stated", skip_serializing_if = "Option::is_none")]
+    pub allow: Option<Vec<PathBuf>>,
     /// Sets of tools of its own, as with `--tools`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tools: Vec<String>,
+    #[serde(default, deserialize_with = "stated", skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
     /// Whether it sees what all tokens do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub operator: bool,
@@ -76,6 +76,11 @@ pub struct TokenEntry {
     /// Connections, of those that `--max-connections` allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_connections: Option<u64>,
+}
+
+/// A list that is there: `null` is none, and must not stand for what is left out, which is everything.
+fn stated<'de, T: Deserialize<'de>, D: Deserializer<'de>>(list: D) -> Result<Option<Vec<T>>, D::Error> {
+    Vec::deserialize(list).map(Some)
 }
 
 impl TokenEntry {
@@ -101,9 +106,11 @@ impl TokenEntry {
         Some(digest)
     }
 
-    /// Whether nothing else than the token itself is another one.
-    pub fn differs_by_token_only(&self, other: &Self) -> bool {
-        Self { sha256: other.sha256.clone(), ..self.clone() } == *other
+    /// Whether a server that began with this line does what `other` says: nothing else than the token itself is another one, or
+    /// it sees no more what all tokens do.
+    pub fn is_served_as(&self, other: &Self) -> bool {
+        let operator = self.operator && other.operator;
+        Self { sha256: other.sha256.clone(), operator, ..self.clone() } == *other
     }
 
     /// What it is held to, beside what all are.
@@ -142,20 +149,33 @@ impl TokenEntry {
                 bail!("`{what}` of `{}` is {value}; it must be {} to {}", self.name, range.min, range.max);
             }
         }
-        if let Some(relative) = self.allow.iter().find(|path| path.is_relative()) {
+        // Left out, they are those of the server; empty, they are none, and a token without any is good for nothing.
+        for (what, is_empty, least) in [
+            ("allow", self.allow.as_ref().is_some_and(Vec::is_empty), "a directory, be it one that holds nothing"),
+            ("tools", self.tools.as_ref().is_some_and(Vec::is_empty), "`files`"),
+        ] {
+            if is_empty {
+                bail!(
+                    "`{what}` of `{}` is empty, which leaves it nothing; name at least {least}, or leave `{what}` out for what the server has",
+                    self.name
+                );
+            }
+        }
+        if let Some(relative) = self.allow.iter().flatten().find(|path| path.is_relative()) {
             bail!("`{}` allows `{}`, which is not absolute", self.name, relative.display());
         }
         self.toolsets().map(drop)
     }
 
-    fn toolsets(&self) -> Result<Vec<ToolsetArg>> {
+    /// `None` if its line names none.
+    fn toolsets(&self) -> Result<Option<Vec<ToolsetArg>>> {
         let parse = |name: &String| {
             let known = ToolsetArg::value_variants().iter().filter_map(clap::ValueEnum::to_possible_value);
             let known: Vec<String> = known.map(|value| value.get_name().to_owned()).collect();
             let message = || format!("`{name}` is no set of tools; there are {}", known.join(", "));
             ToolsetArg::from_str(name, false).map_err(anyhow::Error::msg).with_context(message)
         };
-        self.tools.iter().map(parse).collect()
+        self.tools.as_ref().map(|tools| tools.iter().map(parse).collect()).transpose()
     }
 }
 
@@ -253,13 +273,11 @@ impl Config {
     /// What whoever has this token gets.
     pub fn for_token(options: &Options, entry: &TokenEntry) -> Result<Self> {
         let mut options = options.clone();
-        if !entry.tools.is_empty() {
-            options.tools = entry.toolsets()?;
+        if let Some(tools) = entry.toolsets()? {
+            options.tools = tools;
         }
-        if entry.allow.is_empty() {
-            return Self::resolve(&options);
-        }
-        (options.allow, options.allow_read, options.allow_write) = (entry.allow.clone(), Vec::new(), Vec::new());
+        let Some(allow) = &entry.allow else { return Self::resolve(&options) };
+        (options.allow, options.allow_read, options.allow_write) = (allow.clone(), Vec::new(), Vec::new());
         Self::resolve_for(&options, Meant { own: false, is_whole: false })
     }
 }
@@ -299,6 +317,17 @@ mod tests {
         let taken = fault(&format!("{{\"name\":\"stdio\",\"sha256\":\"{sha}\"}}"));
         assert_eq!(taken, "line 1: the name `stdio` is that of whoever has no token; choose another");
         assert_eq!(fault(&line(",\"allow\":[\"src\"]")), "line 1: `a` allows `src`, which is not absolute");
+        let empty = |what: &str, least: &str| {
+            format!(
+                "line 1: `{what}` of `a` is empty, which leaves it nothing; name at least {least}, or leave `{what}` out for what the server has"
+            )
+        };
+        assert_eq!(fault(&line(",\"allow\":[]")), empty("allow", "a directory, be it one that holds nothing"));
+        assert_eq!(fault(&line(",\"tools\":[]")), empty("tools", "`files`"));
+        for what in ["allow", "tools"] {
+            let null = fault(&line(&format!(",\"{what}\":null")));
+            assert!(null.starts_with("line 1: invalid type: null, expected a sequence"), "{null}");
+        }
         assert_eq!(fault(&line(",\"max_calls\":0")), "line 1: `max_calls` of `a` is 0; it must be 1 to 1024");
         let twice = fault(&format!("{}\n{}", line(""), line("")));
         assert_eq!(twice, "line 2: there is another line with the name or the token of `a`");

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::cli::{self, Home, NetworkArg, Sandbox};
 use crate::limits::MAX_PROFILE_BYTES;
+use crate::text::nearest::nearest;
 
 /// The JSON profile. Its directories come after those of the command line; otherwise the command line beats it.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -192,10 +193,9 @@ fn known_keys<T: JsonSchema>(value: &Value, prefix: &str) -> Result<()> {
             continue;
         }
         let mut message = format!("unknown key `{prefix}{key}`");
-        let nearest = known.iter().map(|known| (strsim::damerau_levenshtein(known, &key.to_lowercase()), known)).min();
         // Writing to a String cannot fail.
-        let _ = match nearest.filter(|(distance, known)| *distance <= known.len() / 2) {
-            Some((_, known)) => write!(message, "; the nearest known one is `{prefix}{known}`"),
+        let _ = match nearest(&key.to_lowercase(), known.iter().copied()) {
+            Some(known) => write!(message, "; the nearest known one is `{prefix}{known}`"),
             None => write!(message, "; known are `{}`", known.join("`, `")),
         };
         bail!(message);

@@ -77,6 +77,8 @@ pub const HTTP_BODY_MS: u64 = 120_000;
 pub const HTTP2_IDLE_MS: u64 = 120_000;
 /// Time between two looks at a connection that should end by itself, in milliseconds.
 pub const HTTP_LOOK_MS: u64 = 5000;
+/// How long what runs for a client of HTTP/1 may go on after that has said that it sends nothing more, in milliseconds.
+pub const HTTP_GONE_MS: u64 = 1000;
 /// Requests at the same time on one HTTP/2 connection.
 pub const MAX_HTTP2_REQUESTS: u32 = 128;
 /// How long a reply waits for room among those that clients have not read yet, in milliseconds, before its call fails.

@@ -7,6 +7,7 @@ use super::faker;
 use super::load::nearest;
 use super::manifest::{Behaviour, Item, Manifest, Reply, Tool};
 use super::template::{Part, Template, unclosed};
+use crate::limits::MAX_SHOWN_NAME_BYTES;
 
 /// What a place may begin with.
 const ROOTS: [&str; 8] = ["args", "request", "call", "faker", "repeat", "elicitation", "sampling", "roots"];
@@ -104,6 +105,7 @@ impl Lint<'_, '_> {
                 (format!("{pointer}/{}", escape(key)), schema.and_then(|schema| schema["properties"].get(key)));
             if let Some([slip]) = value.as_object().map(|members| members.keys().collect::<Vec<_>>()).as_deref()
                 && !is_operator(slip)
+                && slip.len() <= MAX_SHOWN_NAME_BYTES
                 && OPERATORS.iter().any(|known| strsim::damerau_levenshtein(known, slip) <= known.len() / 3)
                 && schema.is_none_or(|schema| schema["properties"].get(slip.as_str()).is_none())
             {

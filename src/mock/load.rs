@@ -11,6 +11,7 @@ use super::manifest::{File, Manifest, OF_RESULTS, Tool};
 use super::schema;
 use super::spans::{Node, Place};
 use crate::limits::MAX_MANIFEST_BYTES;
+use crate::text::nearest;
 
 /// Something wrong in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -183,9 +184,7 @@ fn unknown(path: &str, key: &str, valid: &[String]) -> String {
 
 /// Names the known word that is nearest to one that is not known, as the end of a message; empty if none is near.
 pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let near = known.map(|known| (strsim::damerau_levenshtein(known, word), known)).min();
-    let near = near.filter(|(distance, known)| *distance <= known.len() / 2);
-    near.map(|(_, known)| format!("; the nearest one is `{known}`")).unwrap_or_default()
+    nearest::nearest(word, known).map(|known| format!("; the nearest one is `{known}`")).unwrap_or_default()
 }
 
 /// The keys that stand beside the keyword that a schema path leads to.

@@ -16,6 +16,7 @@ use super::turns::{Turn, arguments};
 use crate::cancel::CancelToken;
 use crate::protocol::{Body, Code, Id, Outcome, Request, Response, RpcError};
 use crate::server::{ErrorStyle, Exchange, Outbox, Service, stateless_revisions};
+use crate::text::nearest::shortened;
 use crate::tools::Weight;
 
 /// A server that exists only in a manifest.
@@ -223,7 +224,10 @@ impl Mock {
                 return self.listen(exchange, params);
             }
             method => self.answer_lists(catalog, exchange, method, params).unwrap_or_else(|| {
-                Err(RpcError::new(Code::MethodNotFound, format!("no method `{method}` on revision {revision}")))
+                Err(RpcError::new(
+                    Code::MethodNotFound,
+                    format!("no method `{}` on revision {revision}", shortened(method)),
+                ))
             }),
         })
     }

@@ -64,6 +64,12 @@ pub fn escape_into(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
+/// What [`escape_into`] writes for a text, in bytes.
+pub fn escaped_length(text: &str) -> usize {
+    let more = text.bytes().map(|byte| usize::from(ESCAPES[usize::from(byte)][WORD - 1] - 1));
+    text.len() + more.sum::<usize>() + 2
+}
+
 /// Writes eight bytes of text at `length` and returns the new length.
 fn escape_word(scratch: &mut [u8; SCRATCH], mut length: usize, bytes: [u8; WORD]) -> usize {
     let word = u64::from_le_bytes(bytes);

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use serde_json::{Value, json};
 
-use super::json::escape_into;
+use super::json::{escape_into, escaped_length};
 use super::message::Id;
 use super::meta::SERVER_INFO_KEY;
 use super::reply::{Body, Content, Outcome, RpcError, ToolReply};
@@ -34,6 +34,24 @@ pub fn render(out: &mut Vec<u8>, id: Option<&Id>, outcome: &Outcome, revision: R
         }
     }
     out.push(b'}');
+}
+
+/// What is rendered of an outcome, in bytes, but for names, ids and brackets: what takes memory.
+pub fn rendered_length(outcome: &Outcome) -> usize {
+    match outcome {
+        Err(error) => escaped_length(&error.message),
+        Ok(Body::Raw(text)) => text.len(),
+        Ok(Body::Line(line)) => line.len(),
+        Ok(Body::Tool(reply)) => {
+            let of = |content: &Content| match content {
+                Content::Text(text) => escaped_length(text),
+                Content::Image { data, .. } | Content::Audio { data, .. } => data.len(),
+                Content::Blob { blob, .. } => blob.len(),
+                Content::Link { uri, .. } => escaped_length(uri),
+            };
+            reply.content.iter().map(of).sum::<usize>() + reply.structured.as_ref().map_or(0, String::len)
+        }
+    }
 }
 
 /// One notification as a JSON-RPC message, with no newline after it.

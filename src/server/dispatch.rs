@@ -11,6 +11,8 @@ use super::service::{Exchange, Service};
 use super::session::stateless_revisions;
 use super::{Server, call};
 use crate::protocol::{Body, Code, Outcome, Request, Revision, RpcError, notification};
+use crate::text::escape::show;
+use crate::text::nearest::shortened;
 use crate::tools::{Toolset, Weight, expect_python_use};
 
 impl Service for Server {
@@ -34,7 +36,8 @@ impl Service for Server {
             Err(error) if error.code == Code::Internal => (Level::Error, error.message.clone()),
             Err(error) => (Level::Warning, error.message.clone()),
         };
-        tracing::debug!(level = level.name(), "{text}");
+        // A message may name arguments, which hold what they like.
+        tracing::debug!(level = level.name(), "{}", show(text.as_bytes()));
         if ticket.level.is_some_and(|least| level >= least) && !ticket.cancel.is_cancelled() {
             let data = format!("{} {}: {text}", request.method, ticket.id);
             let params = json!({"level": level.name(), "logger": env!("CARGO_PKG_NAME"), "data": data});
@@ -77,7 +80,10 @@ impl Server {
                 "server/discover needs `_meta` with `io.modelcontextprotocol/protocolVersion`",
             )),
             "server/discover" => Ok(Body::Raw(self.discovered().to_string().into())),
-            method => Err(RpcError::new(Code::MethodNotFound, format!("no method `{method}` on revision {revision}"))),
+            method => Err(RpcError::new(
+                Code::MethodNotFound,
+                format!("no method `{}` on revision {revision}", shortened(method)),
+            )),
         }
     }
 

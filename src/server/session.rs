@@ -15,6 +15,7 @@ use super::service::{Exchange, Outbox, Service};
 use crate::cancel::CancelToken;
 use crate::limits::MAX_SPAN_TEXT_BYTES;
 use crate::protocol::{Body, Code, Id, Meta, Outcome, Request, Response, Revision, RpcError, TraceContext};
+use crate::text::escape::show;
 use crate::tools::Weight;
 
 /// One client of a service.
@@ -171,13 +172,13 @@ impl Session {
     pub fn serve(&self, ticket: &Ticket, request: &Request<'_>, outbox: &dyn Outbox) -> Option<Outcome> {
         // What is logged of a request by default says itself which one it is: a span for each takes longer than a small call.
         let trace = ticket.trace.as_ref().map(|trace| tracing::field::display(&trace.parent));
-        let span = tracing::debug_span!("request", id = %ticket.id, method = %request.method, trace);
+        let span = tracing::debug_span!("request", id = %ticket.id, method = %show(request.method.as_bytes()), trace);
         let _entered = span.enter();
         let exchange = Exchange { session: self, ticket, request, outbox };
         ticket.cancel.begin();
         let served = catch_unwind(AssertUnwindSafe(|| self.service.serve(&exchange)));
         let outcome = served.unwrap_or_else(|_| {
-            tracing::error!(id = %ticket.id, method = %request.method, "panicked");
+            tracing::error!(id = %ticket.id, method = %show(request.method.as_bytes()), "panicked");
             let message =
                 "the server failed inside this request, which is its own fault; other requests are unaffected";
             Some(Err(RpcError::new(Code::Internal, message)))

@@ -9,4 +9,5 @@ pub mod escape;
 pub mod glob;
 pub mod lines;
 pub mod mime;
+pub mod nearest;
 pub mod page;

@@ -3,6 +3,7 @@
 use super::TOOLS;
 use super::tool::{Callable, Hints, Toolset};
 use crate::protocol::{Code, RpcError};
+use crate::text::nearest::{nearest, shortened};
 
 /// Why a tool that changes files may be left out.
 const READ_ONLY: &str = "every allowed directory is read-only";
@@ -64,15 +65,11 @@ impl Registry {
             let message = format!("the tool `{name}` is not served: {reason}");
             return Err(RpcError { is_denial: true, ..RpcError::new(code, message) });
         }
-        let nearest = self
-            .iter()
-            .map(|tool| (strsim::damerau_levenshtein(tool.name(), name), tool.name()))
-            .min()
-            .filter(|(distance, known)| *distance <= known.len() / 2);
-        let message = match nearest {
-            Some((_, known)) => format!("no tool `{name}`; the nearest one is `{known}`"),
+        let shown = shortened(name);
+        let message = match nearest(name, self.iter().map(Callable::name)) {
+            Some(known) => format!("no tool `{shown}`; the nearest one is `{known}`"),
             None => format!(
-                "no tool `{name}`; there are {}",
+                "no tool `{shown}`; there are {}",
                 self.iter().map(Callable::name).collect::<Vec<_>>().join(", ")
             ),
         };
@@ -83,6 +80,16 @@ impl Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_unknown_name_is_answered_in_short_however_long_it_is() {
+        let registry = Registry::declared(&Toolset::ALL, false, true);
+        let said = |name: &str| registry.find(name).err().map(|error| error.message);
+        assert_eq!(said("raed_file").as_deref(), Some("no tool `raed_file`; the nearest one is `read_file`"));
+        let message = said(&"a".repeat(20_000_000)).unwrap();
+        let begin = format!("no tool `{}…`; there are ", "a".repeat(100));
+        assert_eq!((&message[..begin.len()], message.len() < 2000), (&*begin, true));
+    }
 
     #[test]
     fn where_nothing_may_be_changed_commands_need_a_wall() {

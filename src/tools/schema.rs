@@ -13,6 +13,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
+use crate::limits::MAX_SHOWN_NAME_BYTES;
+use crate::text::nearest::{nearest, shortened};
 
 /// Accepted beside a property, never published: other spellings that agents bring along from their training.
 const ALIASES: &str = "x-aliases";
@@ -141,8 +143,8 @@ impl fmt::Display for Place<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Root => Ok(()),
-            Self::Member(Self::Root, name) => out.write_str(name),
-            Self::Member(parent, name) => write!(out, "{parent}.{name}"),
+            Self::Member(Self::Root, name) => out.write_str(&shortened(name)),
+            Self::Member(parent, name) => write!(out, "{parent}.{}", shortened(name)),
             Self::Item(parent, index) => write!(out, "{parent}[{index}]"),
         }
     }
@@ -194,6 +196,7 @@ fn check(value: &mut Value, schema: &Value, path: Place<'_>, tool: &str) -> Resu
             Some(allowed) if !allowed.iter().any(|allowed| allowed == text.as_str()) => {
                 let allowed: Vec<&str> = allowed.iter().filter_map(Value::as_str).collect();
                 let allowed = allowed.join("`, `");
+                let text = shortened(text);
                 Err(Error::params(format!("`{path}` of {tool} is \"{text}\"; it must be one of `{allowed}`")))
             }
             _ => Ok(()),
@@ -285,12 +288,16 @@ fn rename_aliases(members: &mut Map<String, Value>, properties: &Map<String, Val
 fn unknown_parameter(place: Place<'_>, name: &str, properties: &Map<String, Value>, tool: &str) -> Error {
     let mut message = format!("`{place}` is no parameter of {tool}");
     let known = || properties.iter().filter(|(_, property)| property.get(HIDDEN).is_none()).map(|(name, _)| name);
-    let nearest = known()
-        .map(|known| (strsim::damerau_levenshtein(&known.to_lowercase(), &name.to_lowercase()), known))
-        .min()
-        .filter(|(distance, known)| *distance <= known.len() / 2);
+    // Case is no slip: a name is looked for as it would be in lower case.
+    let lower: Vec<(String, &String)> = known().map(|known| (known.to_lowercase(), known)).collect();
+    let near = if name.len() > MAX_SHOWN_NAME_BYTES {
+        None
+    } else {
+        nearest(&name.to_lowercase(), lower.iter().map(|(lower, _)| &**lower))
+    };
+    let near = near.and_then(|near| lower.iter().find(|(lower, _)| lower == near));
     // Writing to a String cannot fail.
-    let _ = match nearest {
+    let _ = match near {
         Some((_, known)) => write!(message, "; the nearest one is `{known}`"),
         None if properties.is_empty() => write!(message, "; it takes none"),
         None => {

@@ -75,8 +75,8 @@ pub fn start(
     Ok(Some(sender))
 }
 
-/// Gives the tenants the tokens that they have `now`. What else a line says holds from the next start on: directories and
-/// tools are behind walls that stand already.
+/// Gives the tenants the tokens that they have `now`, and takes away that one sees what all do. What else a line says holds from
+/// the next start on: directories and tools are behind walls that stand already.
 fn apply(first: &[TokenEntry], now: &[TokenEntry], tenants: &[Arc<Tenant>]) {
     for tenant in tenants {
         let entry = now.iter().find(|entry| entry.name == tenant.name);
@@ -93,9 +93,15 @@ fn apply(first: &[TokenEntry], now: &[TokenEntry], tenants: &[Arc<Tenant>]) {
         }
     }
     for entry in now {
-        match first.iter().find(|known| known.name == entry.name) {
+        let known = first.iter().find(|known| known.name == entry.name);
+        if let Some(tenant) = tenants.iter().find(|tenant| tenant.name == entry.name)
+            && tenant.set_operator(entry.operator && known.is_some_and(|known| known.operator))
+        {
+            tracing::info!("`{}` sees no more what others do; its connections have ended", entry.name);
+        }
+        match known {
             None => tracing::warn!("`{}` is new, and is served after a restart", entry.name),
-            Some(known) if !known.differs_by_token_only(entry) => {
+            Some(known) if !known.is_served_as(entry) => {
                 tracing::warn!(
                     "what the line of `{}` says beside its token holds after a restart; its old directories, tools and limits stay until then",
                     entry.name

@@ -26,8 +26,9 @@ pub fn new_token(asked: &NewToken) -> Result<String> {
     let token = format!("rpl_{}", URL_SAFE_NO_PAD.encode(random));
     let names = asked.own_tools.iter().filter_map(ToolsetArg::to_possible_value);
     let entry = TokenEntry {
-        allow: asked.own.clone(),
-        tools: names.map(|value| value.get_name().to_owned()).collect(),
+        allow: Some(asked.own.clone()).filter(|own| !own.is_empty()),
+        tools: Some(names.map(|value| value.get_name().to_owned()).collect())
+            .filter(|tools: &Vec<_>| !tools.is_empty()),
         operator: asked.operator,
         rate_limit: asked.rate_limit,
         rate_burst: asked.rate_burst,
@@ -61,6 +62,10 @@ pub fn new_token(asked: &NewToken) -> Result<String> {
 
 /// Adds a line, if the file is a good one with it.
 fn append(path: &Path, line: &str) -> Result<()> {
+    // Opening a device may do something already, and a pipe would be waited for.
+    if std::fs::metadata(path).is_ok_and(|known| !known.is_file()) {
+        bail!("it is no regular file; name one, or leave out --file and keep the line that is printed");
+    }
     let mut options = OpenOptions::new();
     // Nobody else has to read it, and nobody else may write it.
     let mut file =
@@ -128,5 +133,17 @@ mod tests {
             "{fault}"
         );
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    }
+
+    #[test]
+    fn what_is_no_file_is_refused_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        for path in [&*pipe, dir.path(), Path::new("/dev/null")] {
+            let said = format!("{:#}", new_token(&asked("alice", path)).unwrap_err());
+            let why = "it is no regular file; name one, or leave out --file and keep the line that is printed";
+            assert_eq!(said, format!("`{}`: {why}", path.display()));
+        }
     }
 }

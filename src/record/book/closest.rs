@@ -9,7 +9,8 @@ use super::json::Json;
 use super::key::{Place, header_fields, path_only, place, virtual_host};
 use super::noise::{Fields, Noise};
 use crate::limits::{
-    MAX_CLOSEST_COMPARED, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES, MIN_BODY_APART_BYTES,
+    MAX_CLOSEST_COMPARED, MAX_CLOSEST_HEAD_BYTES, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES,
+    MIN_BODY_APART_BYTES,
 };
 use crate::record::exchange::{Content, Exchange, Http, HttpRequest, Message, Protocol, Side, Target, Wire};
 use crate::record::outline::Refusal;
@@ -98,7 +99,8 @@ impl Index {
 
 /// How like two calls are at a glance, in thousandths; the same method counts for a fifth.
 fn likeness(asked: &Exchange, recorded: &Exchange) -> i64 {
-    let alike = |a: &str, b: &str| (strsim::jaro(a, b) * 1000.0) as i64;
+    let head = |text: &str| text.floor_char_boundary(MAX_CLOSEST_HEAD_BYTES);
+    let alike = |a: &str, b: &str| (strsim::jaro(&a[..head(a)], &b[..head(b)]) * 1000.0) as i64;
     match (&asked.content, &recorded.content) {
         (Content::Http(a) | Content::Grpc(a), Content::Http(b) | Content::Grpc(b)) => {
             let same_method = i64::from(a.request.method == b.request.method) * 200;

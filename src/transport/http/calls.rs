@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::{block_in_place, spawn_blocking};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
@@ -19,7 +20,7 @@ use super::tenant::{Place, Tenant};
 use super::upload::Message;
 use crate::cancel::CancelToken;
 use crate::limits::{HTTP_ROOM_MS, QUICK_BYTES};
-use crate::protocol::{Code, Id, Incoming, RpcError, parse, render};
+use crate::protocol::{Code, Id, Incoming, Outcome, Revision, RpcError, parse, render, rendered_length};
 use crate::server::{ExclusiveWork, Outbox, Session, Ticket, size};
 use crate::tools::Weight;
 use crate::transport::batch;
@@ -215,7 +216,7 @@ impl Stage {
         let Turn { held, _permit } = turn;
         let id = work.id();
         let outbox = Between { inner: &*self.outbox, aside: AtomicU64::new(0) };
-        let served = catch_unwind(AssertUnwindSafe(|| perform(&self.conversation, &outbox, work)));
+        let served = catch_unwind(AssertUnwindSafe(|| perform(&self.tenant, &self.conversation, &outbox, work)));
         let aside = Duration::from_micros(outbox.aside.into_inner());
         self.tenant.pace.end(&held, aside, Instant::now().into_std(), Spent::now);
         Some((served.ok().flatten()?, id))
@@ -236,9 +237,9 @@ impl Stage {
         for id in &ids {
             self.conversation.lock().entry(id.clone()).or_insert_with(|| give_up.clone());
         }
-        let served = self.conversation.clone();
+        let (tenant, served) = (self.tenant.clone(), self.conversation.clone());
         let outbox = self.outbox.clone();
-        let mut done = spawn_blocking(move || perform(&served, &*outbox, work));
+        let mut done = spawn_blocking(move || perform(&tenant, &served, &*outbox, work));
         // The first look comes later: most calls are done by then.
         let mut look = interval_at(Instant::now() + self.stall / 4, self.stall / 4);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -258,41 +259,56 @@ impl Stage {
         Some(self.account(answer?, id).await)
     }
 
-    /// Waits until there is room for a reply, or says instead that there is none.
+    /// Waits until there is room for a reply that has none yet, or says instead that there is none.
     async fn account(&self, mut answer: Answer, id: Option<&Id>) -> Answer {
-        answer.room = self.tenant.try_give_out(answer.bytes.len());
-        if answer.room.is_some() {
-            return answer;
+        if answer.room.is_none() {
+            let Some(room) = room(&self.tenant, answer.bytes.len()).await else {
+                return crowded(id, self.conversation.session.revision());
+            };
+            answer.room = Some(room);
         }
-        let room = self.tenant.give_out(answer.bytes.len());
-        if let Ok(room) = timeout(Duration::from_millis(HTTP_ROOM_MS), room).await {
-            answer.room = room;
-            return answer;
-        }
-        self.tenant.metrics.turned_away.fetch_add(1, Relaxed);
-        let mut bytes = Vec::new();
-        let text = "the call is done, but replies that nobody has read take all the room there is for them; read those, or \
-            ask for less at once";
-        let error = RpcError::new(Code::Internal, text);
-        render(&mut bytes, id, &Err(error), self.conversation.session.revision());
-        Answer { bytes, code: Some(Code::Internal), room: None }
+        answer
     }
 }
 
-fn perform(conversation: &Conversation, outbox: &dyn Outbox, work: Work) -> Option<Answer> {
+/// Room for a reply of so many bytes among those that clients have not taken yet, waited for a moment.
+async fn room(tenant: &Tenant, bytes: usize) -> Option<OwnedSemaphorePermit> {
+    if let Some(room) = tenant.try_give_out(bytes) {
+        return Some(room);
+    }
+    let room = timeout(Duration::from_millis(HTTP_ROOM_MS), tenant.give_out(bytes)).await.ok().flatten();
+    if room.is_none() {
+        tenant.metrics.turned_away.fetch_add(1, Relaxed);
+    }
+    room
+}
+
+/// What is said instead of a reply for which there is no room.
+fn crowded(id: Option<&Id>, revision: Revision) -> Answer {
+    let text = "the call is done, but replies that nobody has read take all the room there is for them; read those, or ask \
+        for less at once";
+    let mut bytes = Vec::new();
+    render(&mut bytes, id, &Err(RpcError::new(Code::Internal, text)), revision);
+    Answer { bytes, code: Some(Code::Internal), room: None }
+}
+
+fn perform(tenant: &Tenant, conversation: &Conversation, outbox: &dyn Outbox, work: Work) -> Option<Answer> {
     let session = &conversation.session;
     match work {
         Work::Request(ticket, message, _) => {
             let Incoming::Request(request) = parse(&message.bytes) else { return None };
             let outcome = session.serve(&ticket, &request, outbox)?;
-            let size = size(&outcome);
-            let mut bytes = Vec::with_capacity(size as usize + size as usize / 16 + ENVELOPE_BYTES);
-            if size <= QUICK_BYTES as u64 {
-                render(&mut bytes, Some(&ticket.id), &outcome, ticket.revision);
+            let mut answer =
+                Answer { bytes: Vec::new(), code: outcome.as_ref().err().map(|error| error.code), room: None };
+            let size = size(&outcome) as usize;
+            if size <= QUICK_BYTES {
+                answer.bytes.reserve(size + size / 16 + ENVELOPE_BYTES);
+                render(&mut answer.bytes, Some(&ticket.id), &outcome, ticket.revision);
             } else {
-                outbox.at_length(&mut || render(&mut bytes, Some(&ticket.id), &outcome, ticket.revision));
+                let waits = Handle::current();
+                outbox.at_length(&mut || answer = write(tenant, &waits, &ticket, &outcome));
             }
-            Some(Answer { bytes, code: outcome.err().map(|error| error.code), room: None })
+            Some(answer)
         }
         Work::Batch(message, _, cancel) => {
             let Incoming::Batch(members) = parse(&message.bytes) else { return None };
@@ -301,6 +317,17 @@ fn perform(conversation: &Conversation, outbox: &dyn Outbox, work: Work) -> Opti
             (!bytes.is_empty()).then_some(Answer { bytes, code: None, room: None })
         }
     }
+}
+
+/// Writes a large reply once there is room for it: control characters become six times as long, so that replies which wait to be
+/// counted could take far more memory than those that are.
+fn write(tenant: &Tenant, waits: &Handle, ticket: &Ticket, outcome: &Outcome) -> Answer {
+    let bytes = rendered_length(outcome) + ENVELOPE_BYTES;
+    let Some(room) = waits.block_on(room(tenant, bytes)) else { return crowded(Some(&ticket.id), ticket.revision) };
+    let code = outcome.as_ref().err().map(|error| error.code);
+    let mut answer = Answer { bytes: Vec::with_capacity(bytes), code, room: Some(room) };
+    render(&mut answer.bytes, Some(&ticket.id), outcome, ticket.revision);
+    answer
 }
 
 #[cfg(test)]

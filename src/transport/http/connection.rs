@@ -1,5 +1,6 @@
 //! One connection: encryption, the version of HTTP that is spoken on it, and its end.
 
+use std::future::pending;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -16,11 +17,11 @@ use tokio::time::{Instant, interval, sleep_until, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use super::activity::{Activity, State};
-use super::io::{Duplex, Guarded};
+use super::io::{Duplex, Guarded, Socket};
 use super::places::Seat;
 use super::{Shared, router};
 use crate::limits::{
-    HTTP_END_MS, HTTP_FIRST_REQUEST_MS, HTTP_LOOK_MS, HTTP_TLS_MS, HTTP2_IDLE_MS, MAX_HTTP_HEADER_BYTES,
+    HTTP_END_MS, HTTP_FIRST_REQUEST_MS, HTTP_GONE_MS, HTTP_LOOK_MS, HTTP_TLS_MS, HTTP2_IDLE_MS, MAX_HTTP_HEADER_BYTES,
     MAX_HTTP2_REQUESTS,
 };
 
@@ -36,7 +37,7 @@ pub async fn serve(shared: Arc<Shared>, stream: TcpStream, seat: Seat, leave: on
     let _ = stream.set_nodelay(true);
     let told = async {
         if leave.await.is_err() {
-            std::future::pending::<()>().await;
+            pending::<()>().await;
         }
     };
     let served = tokio::select! {
@@ -55,20 +56,22 @@ async fn converse(shared: Arc<Shared>, stream: TcpStream, seat: Seat) -> Result<
         Ok(Err(error)) => return Err(error.to_string()),
         Err(_) => return Err("it said nothing".to_owned()),
     }
+    let stream = Socket::new(stream);
+    let socket = stream.clone();
     match &shared.tls {
         Some(tls) => {
             let accepting = TlsAcceptor::from(tls.current()).accept(stream);
             match timeout(Duration::from_millis(HTTP_TLS_MS), accepting).await {
                 Ok(Ok(stream)) => {
                     let is_second = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                    speak(shared, Box::new(stream), Bytes::new(), is_second, seat).await
+                    speak(shared, socket, Box::new(stream), Bytes::new(), is_second, seat).await
                 }
                 Ok(Err(error)) => Err(error.to_string()),
                 Err(_) => Err("the handshake took too long".to_owned()),
             }
         }
         None => match timeout(first(&shared), sniff(stream)).await {
-            Ok(Ok((stream, ahead, is_second))) => speak(shared, Box::new(stream), ahead, is_second, seat).await,
+            Ok(Ok((stream, ahead, is_second))) => speak(shared, socket, Box::new(stream), ahead, is_second, seat).await,
             Ok(Err(error)) => Err(error.to_string()),
             Err(_) => Err("it said nothing".to_owned()),
         },
@@ -81,7 +84,7 @@ fn first(shared: &Shared) -> Duration {
 }
 
 /// Reads until it is clear which version of HTTP a client speaks.
-async fn sniff(mut stream: TcpStream) -> io::Result<(TcpStream, Bytes, bool)> {
+async fn sniff(mut stream: Socket) -> io::Result<(Socket, Bytes, bool)> {
     let mut ahead = BytesMut::with_capacity(1024);
     loop {
         if stream.read_buf(&mut ahead).await? == 0 {
@@ -97,6 +100,7 @@ async fn sniff(mut stream: TcpStream) -> io::Result<(TcpStream, Bytes, bool)> {
 
 async fn speak(
     shared: Arc<Shared>,
+    socket: Socket,
     stream: Box<dyn Duplex>,
     ahead: Bytes,
     is_second: bool,
@@ -116,7 +120,8 @@ async fn speak(
             .keep_alive_interval(shared.client_timeout)
             .keep_alive_timeout(shared.client_timeout)
             .serve_connection(io, service);
-        watch(&shared, &activity, pin!(connection), http2::Connection::graceful_shutdown).await
+        // All that comes is read at once, so that the end is seen.
+        watch(&shared, &activity, pending(), pin!(connection), http2::Connection::graceful_shutdown).await
     } else {
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -125,14 +130,18 @@ async fn speak(
             .max_header_size(MAX_HTTP_HEADER_BYTES)
             .serve_connection(io, service)
             .with_upgrades();
-        watch(&shared, &activity, pin!(connection), http1::UpgradeableConnection::graceful_shutdown).await
+        let ended = socket.ended();
+        watch(&shared, &activity, ended, pin!(connection), http1::UpgradeableConnection::graceful_shutdown).await
     }
 }
 
-/// Drives a connection, and ends it when the server ends, when it is idle, and when its client takes nothing.
+/// Drives a connection, and ends it when the server ends, when it is idle, when its client takes nothing, and a moment after that
+/// has `gone`, which HTTP/1 does not see behind bytes that it has not read. Who sends no more and still reads is not told from who
+/// is gone (tcp(7)), and has its answer if that comes within the moment.
 async fn watch<C>(
     shared: &Shared,
     activity: &Activity,
+    gone: impl Future<Output = ()>,
     mut connection: Pin<&mut C>,
     finish: impl Fn(Pin<&mut C>),
 ) -> Result<(), String>
@@ -144,12 +153,21 @@ where
     let begun = sleep_until(Instant::now() + first(shared));
     let mut begun = pin!(begun);
     let mut is_new = true;
-    loop {
+    let mut gone = pin!(gone);
+    let ending = (HTTP_END_MS, "it has not ended in time");
+    let (left_ms, reason) = loop {
         tokio::select! {
+            // What has come is looked at before the end that came behind it.
+            biased;
             ended = connection.as_mut() => return ended.map_err(|error| error.to_string()),
             _ = stop.wait_for(|stop| *stop) => {
                 finish(connection.as_mut());
-                break;
+                break ending;
+            }
+            () = gone.as_mut() => {
+                // Nothing that waits behind the request is begun.
+                finish(connection.as_mut());
+                break (HTTP_GONE_MS, "its client has gone");
             }
             () = begun.as_mut(), if is_new => {
                 if !activity.was_asked() {
@@ -161,14 +179,14 @@ where
                 State::Good => {}
                 State::Idle => {
                     finish(connection.as_mut());
-                    break;
+                    break ending;
                 }
                 State::Stalled => return Err("it takes nothing of what is sent".to_owned()),
             },
         }
-    }
-    match timeout(Duration::from_millis(HTTP_END_MS), connection).await {
+    };
+    match timeout(Duration::from_millis(left_ms), connection).await {
         Ok(ended) => ended.map_err(|error| error.to_string()),
-        Err(_) => Err("it has not ended in time".to_owned()),
+        Err(_) => Err(reason.to_owned()),
     }
 }

@@ -19,7 +19,7 @@ const MAX_PAGES: usize = 100;
 
 /// The tenants that this one may hear of.
 pub fn seen<'a>(shared: &'a Shared, tenant: &'a Arc<Tenant>) -> &'a [Arc<Tenant>] {
-    if tenant.is_operator { &shared.tenants } else { std::slice::from_ref(tenant) }
+    if tenant.is_operator() { &shared.tenants } else { std::slice::from_ref(tenant) }
 }
 
 /// `/health/detailed`, as JSON.
@@ -47,7 +47,7 @@ pub fn health(shared: &Shared, tenant: &Arc<Tenant>) -> String {
         "uptimeSeconds": shared.began.elapsed().as_secs(),
         "tenants": tenants,
     });
-    if tenant.is_operator {
+    if tenant.is_operator() {
         for (name, standing) in shared.ledger.health() {
             health[name] = standing;
         }
@@ -65,7 +65,7 @@ struct Whole {
 
 /// `/metrics`, in the text format of Prometheus.
 pub fn metrics(shared: &Shared, tenant: &Arc<Tenant>) -> String {
-    let whole = tenant.is_operator.then(|| Whole {
+    let whole = tenant.is_operator().then(|| Whole {
         unauthorized: shared.unauthorized.load(Relaxed),
         spans: shared.tracer.as_ref().map(|tracer| tracer.counts()),
     });

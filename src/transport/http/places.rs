@@ -102,7 +102,7 @@ impl Places {
             if table.strangers.is_empty() {
                 return Err(NoPlace::Full);
             }
-            let given = table.strangers.give_way(peer, now).ok_or(NoPlace::Crowded)?;
+            let given = table.strangers.give_way(peer, self.most, now).ok_or(NoPlace::Crowded)?;
             table.taken -= 1;
             // It may be about to end by itself.
             let _ = given.send(());
@@ -218,7 +218,11 @@ mod tests {
 
     #[test]
     fn who_has_begun_to_speak_keeps_its_place_for_a_moment() {
-        let places = Places::new(2);
+        // Most places are those of who is known.
+        let places = Places::new(5);
+        let alice = tenant("alice", 5);
+        let known = [(); 3].map(|()| take(&places).unwrap());
+        assert!(known.iter().all(|(seat, _)| seat.claim(&alice, None)));
         let (first, mut first_leave) = take(&places).unwrap();
         let (_second, mut second_leave) = take(&places).unwrap();
         first.speaks();

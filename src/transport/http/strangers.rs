@@ -2,7 +2,8 @@
 //!
 //! The address that has the most gives way, so that whoever opens many is in the way of nobody elsewhere. Among those of one
 //! address, who has said nothing gives way before who has, since a client begins to speak at once; and who has spoken is left
-//! alone for a moment, in which a handshake and a first request arrive.
+//! alone for a moment, in which a handshake and a first request arrive. Where half of all places are such connections, that moment
+//! would keep everybody else out, and the oldest gives way at once: a flood from many addresses lasts for longer than a handshake.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -80,14 +81,15 @@ impl<T> Strangers<T> {
         self.each.is_empty()
     }
 
-    /// Takes out who gives way to one that comes from `peer`. `None` if none does: all have only just begun to speak, and no
-    /// address has more than that one will have.
-    pub fn give_way(&mut self, peer: Peer, now: Instant) -> Option<T> {
+    /// Takes out who gives way to one that comes from `peer`, where there are so many `places` in all. `None` if none does: they
+    /// are less than half of those, have only just begun to speak, and no address has more than that one will have.
+    pub fn give_way(&mut self, peer: Peer, places: usize, now: Instant) -> Option<T> {
         let &((most, is_silent, Reverse(number)), _) = self.ranking.last()?;
         let own = self.by_peer.get(&peer).map_or(0, Queue::count);
         let grace = Duration::from_millis(HTTP_STRANGER_GRACE_MS);
         let is_new = |stranger: &Stranger<T>| now.saturating_duration_since(stranger.since) < grace;
-        if !is_silent && most <= own + 1 && self.each.get(&number).is_some_and(is_new) {
+        let is_flood = 2 * self.each.len() >= places;
+        if !is_flood && !is_silent && most <= own + 1 && self.each.get(&number).is_some_and(is_new) {
             return None;
         }
         self.remove(number)
@@ -138,12 +140,12 @@ mod tests {
             strangers.speaks(number);
         }
         // However new they are: the oldest of that address, until none has more than the others.
-        let given = [0; 3].map(|_| strangers.give_way(peer(4), now));
+        let given = [0; 3].map(|_| strangers.give_way(peer(4), 100, now));
         assert_eq!(given, [Some(1), Some(2), None]);
         // One more of that address has to wait for its own.
-        assert_eq!(strangers.give_way(peer(2), now), None);
+        assert_eq!(strangers.give_way(peer(2), 100, now), None);
         let later = now + Duration::from_millis(HTTP_STRANGER_GRACE_MS);
-        let given = [0; 4].map(|_| strangers.give_way(peer(2), later));
+        let given = [0; 4].map(|_| strangers.give_way(peer(2), 100, later));
         assert_eq!(given, [Some(0), Some(3), Some(4), None]);
         assert!(strangers.is_empty() && strangers.by_peer.is_empty() && strangers.ranking.is_empty());
     }
@@ -156,10 +158,22 @@ mod tests {
         strangers.speaks(2);
         strangers.speaks(2);
         strangers.speaks(7);
-        assert_eq!([0; 3].map(|_| strangers.give_way(peer(1), now)), [Some(1), Some(3), None]);
+        assert_eq!([0; 3].map(|_| strangers.give_way(peer(1), 100, now)), [Some(1), Some(3), None]);
         assert_eq!([strangers.remove(2), strangers.remove(2), strangers.remove(1)], [Some(2), None, None]);
         // Of as many, those of whom one is silent.
         strangers.insert(8, peer(2), now, 8);
-        assert_eq!([0; 2].map(|_| strangers.give_way(peer(3), now)), [Some(8), None]);
+        assert_eq!([0; 2].map(|_| strangers.give_way(peer(3), 100, now)), [Some(8), None]);
+    }
+
+    #[test]
+    fn a_flood_from_many_addresses_leaves_nobody_alone() {
+        let now = Instant::now();
+        let mut strangers = of(&[1, 2, 3, 4, 5], now);
+        for number in 0..5 {
+            strangers.speaks(number);
+        }
+        assert_eq!(strangers.give_way(peer(6), 11, now), None);
+        // The oldest, until they are less than half of the places.
+        assert_eq!([0; 3].map(|_| strangers.give_way(peer(6), 7, now)), [Some(0), Some(1), None]);
     }
 }

@@ -114,7 +114,7 @@ pub struct Tenant {
     /// Whether nothing is there of whoever had a token before this one.
     leavings_are_own: AtomicBool,
     /// Whether it sees what all tenants do.
-    pub is_operator: bool,
+    sees_all: AtomicBool,
     /// What answers it, counted.
     pub service: Arc<dyn Service>,
     /// What of it runs now.
@@ -205,7 +205,7 @@ impl Tenant {
             is_anyone: digest.is_none(),
             digest: RwLock::new(digest),
             leavings_are_own: AtomicBool::new(true),
-            is_operator,
+            sees_all: AtomicBool::new(is_operator),
             service,
             usage: offer.usage,
             place: offer.place,
@@ -251,11 +251,7 @@ impl Tenant {
         }
         self.leavings_are_own.store(false, SeqCst);
         self.sessions.close_all();
-        let leaves = std::mem::take(&mut *self.leaves.lock().unwrap_or_else(PoisonError::into_inner));
-        for leave in leaves.into_values() {
-            // It may be about to end by itself.
-            let _ = leave.send(());
-        }
+        self.hang_up();
         self.leavings.end();
         let until = Instant::now() + Duration::from_millis(TOKEN_END_MS);
         // Nobody enters any more: that takes the token that is gone.
@@ -268,6 +264,29 @@ impl Tenant {
         self.leavings_are_own.store(true, SeqCst);
         *self.digest.write().unwrap_or_else(PoisonError::into_inner) = digest;
         Rekeyed::Changed
+    }
+
+    /// Whether it sees what all tenants do.
+    pub fn is_operator(&self) -> bool {
+        self.sees_all.load(SeqCst)
+    }
+
+    /// Lets it see what all tenants do, or no more. If it did and does not any more, its connections are hung up on, as it may
+    /// look on at one of them. Whether that is so.
+    pub fn set_operator(&self, sees_all: bool) -> bool {
+        let is_less = self.sees_all.swap(sees_all, SeqCst) && !sees_all;
+        if is_less {
+            self.hang_up();
+        }
+        is_less
+    }
+
+    fn hang_up(&self) {
+        let leaves = std::mem::take(&mut *self.leaves.lock().unwrap_or_else(PoisonError::into_inner));
+        for leave in leaves.into_values() {
+            // It may be about to end by itself.
+            let _ = leave.send(());
+        }
     }
 
     /// Keeps what is told when the connection of this number has to be left, whose client has shown the token with this

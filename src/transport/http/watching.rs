@@ -90,7 +90,7 @@ fn hash(page: &str, element: &str) -> String {
 }
 
 fn view(tenant: &Tenant) -> View<'_> {
-    if tenant.is_operator { View::All } else { View::Only(&tenant.name) }
+    if tenant.is_operator() { View::All } else { View::Only(&tenant.name) }
 }
 
 /// `GET /activity`: what the server is, what runs, and what has ended, as far as the query asks for it.
@@ -104,7 +104,7 @@ pub fn list(shared: &Shared, tenant: &Arc<Tenant>, query: Option<&str>) -> Reply
     let head = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "uptimeSeconds": shared.began.elapsed().as_secs(),
-        "you": {"name": tenant.name, "operator": tenant.is_operator},
+        "you": {"name": tenant.name, "operator": tenant.is_operator()},
         "tenants": tenants,
         "position": page.position,
         "before": page.before,

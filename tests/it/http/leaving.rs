@@ -2,6 +2,8 @@
 //! by a thread that carries bytes and turned out to be long.
 
 use std::fs::File;
+use std::io::Write as _;
+use std::net::Shutdown;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -82,6 +84,44 @@ fn a_command_ends_when_its_client_goes_away() {
         let pid = Pid::from_raw(tree.read("work/pid").trim().parse().unwrap()).unwrap();
         assert!(ends_within(pid, DEADLINE), "it runs on: {way:?}");
     }
+}
+
+#[test]
+fn a_command_ends_when_its_client_goes_away_behind_bytes_that_nobody_has_read() {
+    let second = call(2, "execute_command", &json!({"command": "echo ran > second"}));
+    let second = second.to_string();
+    let second = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{second}",
+        second.len()
+    );
+    for behind in ["\r\n", &*second] {
+        let (tree, server) = stage(&[]);
+        let line = "echo $$ > new; mv new pid; exec sleep 1000";
+        let mut client = server.connect();
+        client.send_message(&call(1, "execute_command", &json!({"command": line, "timeout": 1000})), &[]);
+        client.stream.write_all(behind.as_bytes()).unwrap();
+        let until = Instant::now() + DEADLINE;
+        while !tree.has("work/pid") {
+            assert!(Instant::now() < until, "the command does not begin: {behind:?}");
+            std::thread::yield_now();
+        }
+        drop(client);
+        let pid = Pid::from_raw(tree.read("work/pid").trim().parse().unwrap()).unwrap();
+        assert!(ends_within(pid, DEADLINE), "it runs on: {behind:?}");
+        // What is answered now was asked after the end of that connection was seen.
+        server.post(&request(3, "ping", &json!({})));
+        assert!(!tree.has("work/second"), "the next one was begun");
+    }
+}
+
+#[test]
+fn who_only_stops_to_send_still_has_the_answers_to_what_is_quick() {
+    let (_tree, server) = stage(&[]);
+    let mut client = server.connect();
+    client.send_message(&call(1, "execute_command", &json!({"command": "echo done"})), &[]);
+    client.stream.write_all(b"\r\n").unwrap();
+    client.stream.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(client.response().json()["result"]["structuredContent"]["exitCode"], 0);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use super::activity::follow;
 use super::client::Server;
 use super::request;
 use super::tenants::{Pair, pair, token};
@@ -61,6 +62,25 @@ fn tokens_are_taken_away_and_replaced() {
     let seen =
         [0, 1].map(|index| [&seen["tenants"][index]["name"], &seen["tenants"][index]["revoked"]].map(Value::clone));
     assert_eq!(seen, [[json!("alice"), json!(false)], [json!("bob"), json!(true)]]);
+}
+
+#[test]
+fn who_is_no_operator_any_more_sees_its_own_at_once() {
+    let Pair { tree, server, alice, .. } = pair(&["--rate-limit", "0"]);
+    let you = || server.ask("GET", "/activity", &[("Authorization", &alice)], b"").json()["you"].clone();
+    let mut looks_on = follow(&server, &alice, None);
+    assert_eq!(you(), json!({"name": "alice", "operator": true}));
+    let path = tree.path("tokens.jsonl");
+    let before = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, before.replace(",\"operator\":true", "")).unwrap();
+    reload(&server, "the tokens were read again");
+    assert!(looks_on.is_hung_up());
+    assert_eq!(you(), json!({"name": "alice", "operator": false}));
+    assert!(!server.log().contains("holds after a restart"), "{}", server.log());
+    // What it had at the start it may have again.
+    std::fs::write(&path, before).unwrap();
+    reload(&server, "the tokens were read again");
+    assert_eq!(you(), json!({"name": "alice", "operator": true}));
 }
 
 #[test]
