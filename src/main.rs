@@ -191,7 +191,9 @@ fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
     }
     announce(&[("stdio", &*server)], &own_walls(&server));
     if server.services().policy.roots().is_empty() {
-        tracing::warn!("no directory is allowed, so the tools can open nothing; add --allow DIR, or --allow DIR:rw to write");
+        tracing::warn!(
+            "no directory is allowed, so the tools can open nothing; add --allow DIR, or --allow DIR:rw to write"
+        );
     }
     let door = Door::new(Session::new(service), stdin()?, Writer::to_descriptor(stdout()?)?, config.client_limits)?;
     let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;

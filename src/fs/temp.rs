@@ -8,7 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{
-    AtFlags, FlockOperation, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT, flock, fsync, futimens, openat, unlinkat,
+    AtFlags, FlockOperation, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT, flock, fsync, futimens, openat,
+    unlinkat,
 };
 use rustix::io::{Errno, retry_on_intr, write};
 use rustix::rand::{GetRandomFlags, getrandom};

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cell_notes::{Surroundings, hints};
-use super::python::{Open, ground, has_network, seconds, session, shown};
+use super::python::{Open, absolute, ground, has_network, seconds, session, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::limits::{
@@ -143,7 +143,13 @@ fn reply(
     if cell.unshown > 0 {
         notes.push(format!("{} more values were displayed", cell.unshown));
     }
-    let around = Surroundings { code, stderr: &cell.stderr.text, offline: !has_network(context) };
+    let around = Surroundings {
+        code,
+        stderr: &cell.stderr.text,
+        offline: !has_network(context),
+        directory: &absolute(context, session),
+        policy: &context.services.policy,
+    };
     notes.extend(hints(cell.error.as_ref(), around, |module| owner(context, session, module)));
     let mut error = cell.error.take().map(|raised| {
         let [message, traceback] =

@@ -92,7 +92,8 @@ impl Index {
         }
         if differences.iter().any(|line| is_of_stand_in(line)) {
             differences.push(STAND_IN_HINT.to_owned());
-        } else if let (Content::Wire(_, recorded), Content::Wire(_, said)) = (&entry(nearest).exchange.content, &asked.content)
+        } else if let (Content::Wire(_, recorded), Content::Wire(_, said)) =
+            (&entry(nearest).exchange.content, &asked.content)
             && entry(nearest).exchange.target == asked.target
             && values::differ_alone(protocol, &questions(protocol, recorded), &questions(protocol, said))
         {

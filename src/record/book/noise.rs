@@ -182,9 +182,7 @@ fn normal(name: &str) -> String {
 /// What was said to databases, without logins.
 fn questions(exchanges: &[Exchange]) -> impl Iterator<Item = (&Target, Vec<u8>)> {
     exchanges.iter().filter_map(|exchange| match &exchange.content {
-        Content::Wire(protocol, wire)
-            if *protocol != Protocol::Generic && !wire.session && !is_no_call(exchange) =>
-        {
+        Content::Wire(protocol, wire) if *protocol != Protocol::Generic && !wire.session && !is_no_call(exchange) => {
             Some((&exchange.target, canonical(*protocol, wire)))
         }
         _ => None,

@@ -58,7 +58,11 @@ mod tests {
         };
         let cases = [
             ("INSERT INTO t VALUES ('a', 1)", "INSERT INTO t VALUES ('it''s', 22)", true),
-            ("SELECT * FROM t WHERE at > 2026-07-28T12:00:00Z", "SELECT * FROM t WHERE at > 2026-07-29T09:00:00Z", true),
+            (
+                "SELECT * FROM t WHERE at > 2026-07-28T12:00:00Z",
+                "SELECT * FROM t WHERE at > 2026-07-29T09:00:00Z",
+                true,
+            ),
             ("SELECT \"a\" FROM t", "SELECT \"b\" FROM t", false),
             ("SELECT a FROM t", "SELECT b FROM t", false),
             ("SELECT 1", "SELECT 1", false),
