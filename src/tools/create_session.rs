@@ -25,7 +25,7 @@ pub struct Params {
     session_id: String,
     /// What it is for
     description: Option<String>,
-    /// Interpreter: a name, a path, or a virtual environment's directory (default python3)
+    /// Interpreter: a name, a path, or the directory of a virtual environment (default python3)
     python: Option<String>,
     /// Where it runs (default: the first writable allowed directory)
     #[schemars(extend("x-aliases" = ["cwd", "workingDirectory", "workdir"]))]
