@@ -101,6 +101,14 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
             ));
         }
     }
+    let apart = Noise::unlike(&ours, &theirs);
+    if apart > 0 {
+        unlike.push(format!(
+            "nothing is learned of {} of {name} that {other} has otherwise or not: noise is of calls over HTTP alone, so \
+             their values must be the same in each run (a fixed clock, seed or id)",
+            counted(apart as u64, "call to databases", "calls to databases")
+        ));
+    }
     print(&text)?;
     let said = if noise.is_empty() {
         "no field of the calls is another each time".to_owned()

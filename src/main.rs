@@ -190,6 +190,11 @@ fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
         log.start(&audit::Started { serves: "stdio".to_owned(), servers: vec![("stdio", &*server)], config })?;
     }
     announce(&[("stdio", &*server)], &own_walls(&server));
+    if server.services().policy.roots().is_empty() {
+        tracing::warn!(
+            "no directory is allowed, so the tools can open nothing; add --allow DIR, or --allow DIR:rw to write"
+        );
+    }
     let door = Door::new(Session::new(service), stdin()?, Writer::to_descriptor(stdout()?)?, config.client_limits)?;
     let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
     let ended = server.services().commands.end_all();

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::limits::{MAX_AUDIT_PATH_BYTES, MAX_KEPT_NAME_BYTES};
+use crate::limits::{MAX_AUDIT_PATH_BYTES, MAX_AUDIT_REASON_BYTES, MAX_KEPT_NAME_BYTES};
 use crate::policy::TouchedPath;
-use crate::protocol::{Body, Outcome, ToolReply};
+use crate::protocol::{Body, Content, Outcome};
 use crate::server::{Begun, Entry, hex};
 use crate::text::escape::show_path;
 
@@ -70,8 +70,8 @@ pub fn begin(call: &Begun) -> serde_json::Result<String> {
     members(&Beginning { opening: Opening::of(call, "begin"), tool: &call.tool, arguments: &call.arguments })
 }
 
-/// What became of what a call ran, in a few words: how a test run ended, the exit code of a command. The call itself went
-/// well, whatever that is.
+/// What became of what a call ran, in a few words: how a test run ended, the exit code of a command, or why nothing came of
+/// it, as the caller was told.
 pub fn detail(reply: &Outcome) -> Option<String> {
     #[derive(Default, Deserialize)]
     #[serde(default, rename_all = "camelCase")]
@@ -80,15 +80,29 @@ pub fn detail(reply: &Outcome) -> Option<String> {
         exit_code: Option<i64>,
         timed_out: Option<bool>,
     }
-    let Ok(Body::Tool(ToolReply { structured: Some(structured), .. })) = reply else { return None };
-    let ended: Ended = serde_json::from_str(structured).ok()?;
+    let reply = match reply {
+        Ok(Body::Tool(reply)) => reply,
+        Ok(_) => return None,
+        Err(error) => return reason(&error.message),
+    };
+    let ended: Ended = reply.structured.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     let status = ended.status.as_ref().and_then(Value::as_str);
     match (status, ended.timed_out, ended.exit_code) {
         (Some(status), ..) => Some(status[..status.floor_char_boundary(MAX_KEPT_NAME_BYTES)].to_owned()),
         (None, Some(true), _) => Some("timed out".to_owned()),
         (None, _, Some(code)) => Some(format!("exit code {code}")),
+        (None, _, None) if reply.is_error => match reply.content.first() {
+            Some(Content::Text(text)) => reason(text),
+            _ => None,
+        },
         (None, _, None) => None,
     }
+}
+
+/// The beginning of the first line of an error.
+fn reason(message: &str) -> Option<String> {
+    let line = message.lines().next()?;
+    Some(line[..line.floor_char_boundary(MAX_AUDIT_REASON_BYTES)].to_owned())
 }
 
 /// The members of the line of a call. Fails for nothing that a call can bring about.

@@ -150,7 +150,7 @@ fn at(line: u64, message: String) -> Problem {
 }
 
 /// Adds noise to the file of a set, at the calls that it was learned of; the path of the file. `recordings` are those of the
-/// set. Whatever else the file holds stays. Fails when its last document is broken: it would be gone.
+/// set. Whatever else the file holds stays, and the set is as old as it was. Fails when its last document is broken: it would be gone.
 pub fn add_noise(
     policy: &Policy,
     writer: &Writer,
@@ -179,7 +179,7 @@ pub fn add_noise(
     }
     let written = files::write_of(&file, CommandMark::read(&bytes).as_ref(), &calls.documents)?;
     let base = path.file_name().and_then(|name| name.to_str()).unwrap_or(sets::MOCK_FILES[0]);
-    sets::write(policy, writer, directory, name, base, (&written, false))
+    sets::amend(policy, writer, directory, name, base, &written)
 }
 
 /// The calls of a set, with what its file declares as noise.

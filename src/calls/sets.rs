@@ -106,6 +106,23 @@ pub fn write(
     Ok(path)
 }
 
+/// Writes a file of a set anew, with the directories above it, as [`write()`] does. The time of its last change stays: the set
+/// is the latest one only if it was before.
+pub fn amend(
+    policy: &Policy,
+    writer: &Writer,
+    directory: &str,
+    name: &str,
+    file: &str,
+    bytes: &[u8],
+) -> Result<PathBuf, CallsError> {
+    let path = Path::new(directory).join(name).join(file);
+    let target = policy.write(&path)?;
+    let _locked = writer.lock(&target);
+    writer.replace_undated(&target, [bytes])?;
+    Ok(path)
+}
+
 /// The sets that may be meant where none is named: those that hold anything, or all if none does, the latest first.
 pub fn candidates(sets: Vec<Set>) -> Vec<Set> {
     // The time, and a number behind it if the name was taken.

@@ -42,7 +42,7 @@ pub enum AuditAction {
         #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         files: Vec<PathBuf>,
         /// The key of --audit-key
-        #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+        #[arg(long, alias = "audit-key", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         key: Option<PathBuf>,
         /// A hash that was once the last one: the log must still hold the line that it belongs to
         #[arg(long, value_name = "HASH")]

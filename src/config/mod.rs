@@ -224,6 +224,7 @@ impl Config {
             options.network = Some(NetworkArg::Host);
         }
         let mut config = Self::resolve_for(&options, Meant { own: run.is_some(), is_whole: true })?;
+        here_first(&mut config.grants)?;
         if run.is_none() {
             config.toolsets.clear();
         }
@@ -250,6 +251,17 @@ impl Config {
         }
         self
     }
+}
+
+/// Relative paths are those of whoever types them, where the working directory may be written to: they are taken below the first
+/// directory.
+fn here_first(grants: &mut [Grant]) -> Result<()> {
+    let here = std::env::current_dir().context("the working directory cannot be read")?;
+    let is_here = |path: &Path| path == here || std::fs::canonicalize(path).is_ok_and(|path| path == here);
+    if let Some(at) = grants.iter().position(|grant| grant.access == Access::ReadWrite && is_here(&grant.path)) {
+        grants[..=at].rotate_right(1);
+    }
+    Ok(())
 }
 
 /// Whether `replay calls` may write to the working directory: where no directory may be written to, and none that it lies in

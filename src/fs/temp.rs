@@ -7,7 +7,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, fsync, openat, unlinkat};
+use rustix::fs::{
+    AtFlags, FlockOperation, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT, flock, fsync, futimens, openat,
+    unlinkat,
+};
 use rustix::io::{Errno, retry_on_intr, write};
 use rustix::rand::{GetRandomFlags, getrandom};
 
@@ -99,6 +102,14 @@ impl Temp {
             bytes = &bytes[written..];
         }
         Ok(())
+    }
+
+    /// Gives it the time of the last change of the file that it replaces.
+    pub(super) fn set_modified(&self, old: &Stat, shown: &Path) -> Result<(), FsError> {
+        let keep = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+        let tv_nsec = old.st_mtime_nsec.try_into().unwrap_or(0);
+        let times = Timestamps { last_access: keep, last_modification: Timespec { tv_sec: old.st_mtime, tv_nsec } };
+        futimens(&self.file, &times).map_err(|errno| FsError::of(shown, "write", errno))
     }
 
     pub(super) fn sync(&self, shown: &Path) -> Result<(), FsError> {

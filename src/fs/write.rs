@@ -119,6 +119,22 @@ impl Writer {
         Ok(is_new)
     }
 
+    /// As [`replace`](Self::replace), and an existing file keeps the time of its last change: who goes by it takes the file for
+    /// what it was.
+    pub fn replace_undated<'a>(
+        &self,
+        target: &Checked<Write>,
+        content: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<(), FsError> {
+        let prepared = self.prepare(target, content, None)?;
+        let Some(old) = &prepared.old else {
+            prepared.commit()?.finish();
+            return Ok(());
+        };
+        prepared.temp.set_modified(&old.stat, target.shown())?;
+        prepared.overwrite()
+    }
+
     /// The first half of a change to several files: everything that can fail for want of space or rights happens here.
     pub fn prepare<'a>(
         &self,

@@ -12,6 +12,8 @@ pub const MAX_KEPT_ARGUMENTS_BYTES: usize = 32 * 1024;
 pub const MAX_KEPT_NAME_BYTES: usize = 128;
 /// Longest path that is kept as it is, in bytes as it is shown; of a longer one its hash and length are.
 pub const MAX_AUDIT_PATH_BYTES: usize = 1024;
+/// What is kept of the words in which a call failed, in bytes.
+pub const MAX_AUDIT_REASON_BYTES: usize = 256;
 /// Longest line of an audit log, in bytes: [`MAX_TOUCHED_PATHS`] of that length, each with where it leads, and the arguments.
 pub const MAX_AUDIT_LINE_BYTES: usize = 1024 * 1024;
 /// Allowed directories that the line about a start names; further ones are counted.

@@ -79,3 +79,5 @@ pub const MAX_INSTALL_SECS: u64 = 1800;
 pub const MAX_PACKAGES: usize = 100;
 /// Entries that `list_files` lists.
 pub const MAX_LISTED_FILES: usize = 1000;
+/// Directories below that of a session in which a module that was not found is looked for.
+pub const MAX_MODULE_PLACES: usize = 64;

@@ -127,6 +127,12 @@ impl PythonError {
             Self::TooMany { .. } => "end one with delete_session; its variables are lost".into(),
             Self::TooLong { asked: true, .. } => "send only the lines around the cursor".into(),
             Self::TooLong { .. } => "write the code to a file with write_file, and use run_script".into(),
+            Self::NoInterpreter { python, .. } if python.contains('/') => {
+                "it may not be there, or lie outside what commands see, as what it is a link to may: name one in an allowed \
+                 directory or of the system with `python` of create_session, or ask the operator to show it to commands \
+                 (--system DIR)"
+                    .into()
+            }
             Self::NoInterpreter { .. } => {
                 "name another one with `python` of create_session; the other tools work on".into()
             }

@@ -67,7 +67,7 @@ pub fn check(
     let facts = Facts { checker, project: &project, targets: &targets, request };
     let (argv, version) = match checker_program(ground, checker, &project) {
         Program::Found(argv, version) => (argv, version),
-        Program::Missing(missing) => return Ok(missing_tool(&facts, notes, &missing)),
+        Program::Missing(missing) => return Ok(missing_tool(ground, &facts, notes, &missing)),
     };
     let (_lent, place) = ground.lend()?;
     let mut plan = check_plan::check_plan(ground, checker, argv, &project, &targets, &place)?;
@@ -114,7 +114,7 @@ pub fn check(
     let shown: Vec<String> = plan.argv.iter().map(|word| quoted(word)).collect();
     let log = ground.kept.keep("type_check", &shown.join(" "), &outcome.stdout, &outcome.stderr);
     let tool = ToolInfo { name: checker, version, command: plan.argv, cwd: root };
-    Ok(told(&facts, parsed, listed.as_ref(), &outcome, took, tool, log, notes))
+    Ok(told(ground, &facts, parsed, listed.as_ref(), &outcome, took, tool, log, notes))
 }
 
 /// The source files of what `cargo check` has compiled, or had before: each artifact has a file beside it that names them
@@ -275,6 +275,7 @@ fn split(stdout: &[u8]) -> (Vec<u8>, Option<BTreeSet<String>>) {
 
 #[expect(clippy::too_many_arguments, reason = "all that is known of a check")]
 fn told(
+    ground: &Ground<'_>,
     facts: &Facts<'_>,
     mut parsed: reports::Checked,
     listed: Option<&BTreeSet<String>>,
@@ -307,7 +308,7 @@ fn told(
     let mut report = verdict::diagnostics(tool, facts.scope(), parsed, ending, |file| facts.holds(file));
     report.log_uri = Some(log.uri.clone());
     match report.status {
-        CheckStatus::MissingTool => report.hint = Some(how_to_get(facts.checker).to_owned()),
+        CheckStatus::MissingTool => report.hint = Some(how_to_get(ground, facts.checker, &report.tool.command)),
         CheckStatus::TimedOut => {
             report.hint = Some(format!("ended after {} s; give a longer `timeout`", facts.request.timeout.as_secs()));
         }
@@ -342,23 +343,27 @@ fn not_checked(facts: &Facts<'_>, listed: &BTreeSet<String>) -> Vec<String> {
     asked.filter(|target| !is_listed(target)).map(|target| target.below(facts.project.shown())).collect()
 }
 
-fn how_to_get(checker: Checker) -> &'static str {
-    match checker {
-        Checker::Tsc => "commands find no `node`; the operator can show it to them with --system",
-        Checker::CargoCheck => "commands find no `cargo`; the operator can show it to them with --system",
-        Checker::GoVet => "commands find no `go`; the operator can show it to them with --system",
-        Checker::Mypy => "install it where this Python looks: `python3 -m venv .venv && .venv/bin/pip install mypy`",
-        Checker::Pyright => "install it: `npm install -D pyright`, or `pip install pyright` in the project's .venv",
-    }
+/// The next step where the checker is not there; `argv` is what was run.
+fn how_to_get(ground: &Ground<'_>, checker: Checker, argv: &[String]) -> String {
+    let program = match checker {
+        Checker::Tsc => "node",
+        Checker::CargoCheck => "cargo",
+        Checker::GoVet => "go",
+        Checker::Mypy => return ground.how_to_install(argv, "mypy"),
+        Checker::Pyright => {
+            return ground
+                .install_hint("npm install -D pyright", ", or with `pip install pyright` in the project's .venv");
+        }
+    };
+    format!("commands find no `{program}`; the operator can show it to them with --system")
 }
 
-fn missing_tool(facts: &Facts<'_>, mut notes: Vec<String>, missing: &Missing) -> CheckRan {
+fn missing_tool(ground: &Ground<'_>, facts: &Facts<'_>, mut notes: Vec<String>, missing: &Missing) -> CheckRan {
     notes.push(missing.what.clone());
     let cwd = facts.project.shown().to_string_lossy().into_owned();
     let tool = ToolInfo { name: facts.checker, version: None, command: Vec::new(), cwd };
     let ending = Ending { missing: true, ..Ending::default() };
     let mut report = verdict::diagnostics(tool, facts.scope(), reports::Checked::default(), ending, |_| true);
-    report.hint =
-        Some(format!("install it with `{}` (commands may have no network: then the operator has to)", missing.install));
+    report.hint = Some(ground.install_hint(&missing.install, ""));
     CheckRan { report, notes, denied: Vec::new(), log: None }
 }

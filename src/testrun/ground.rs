@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::error::TestrunError;
 use super::kept::Kept;
+use super::plan::quoted;
 use super::project::Disk;
 use crate::cancel::CancelToken;
 use crate::exec::{self, Bounds, Command, Launcher, Outcome, Running, Stage, place_of};
@@ -29,6 +30,8 @@ pub struct Ground<'a> {
     pub scratch: &'a Scratch,
     /// The commands' path of their TMPDIR.
     pub tmp: &'a Path,
+    /// Commands reach no other machine.
+    pub offline: bool,
     /// Logs and failures of runs before.
     pub kept: &'a Kept,
     /// Ends the run.
@@ -73,6 +76,21 @@ impl<'a> Ground<'a> {
         let bounds = Bounds { timeout, grace, output_cap_bytes: TESTS_OUTPUT_BYTES };
         let outcome = exec::run(self.launcher, &command, bounds, self.running, self.cancel, on_progress)?;
         if outcome.cancelled { Err(exec::ExecError::Cancelled.into()) } else { Ok(outcome) }
+    }
+
+    /// How a package of Python is installed where the interpreter that was run looks for it; `argv` is what was run.
+    pub(super) fn how_to_install(&self, argv: &[String], package: &str) -> String {
+        let command = match argv.iter().find_map(|word| word.strip_suffix("/bin/python")) {
+            Some(venv) => format!("{}/bin/pip install {package}", quoted(venv)),
+            None => format!("python3 -m venv .venv && .venv/bin/pip install {package}"),
+        };
+        self.install_hint(&command, ", or as the project says")
+    }
+
+    /// The next step for who lacks a program that this command installs. `others` stands behind the command.
+    pub(super) fn install_hint(&self, command: &str, others: &str) -> String {
+        let who = if self.offline { "; commands have no network here, so the operator has to" } else { "" };
+        format!("install it with `{command}`{others}{who}")
     }
 
     /// The first writable allowed directory, else the first: where relative paths and commands begin.

@@ -89,7 +89,7 @@ pub fn run(
     let program = choose::program(ground, &mut chosen, &project, exactly)?;
     let (argv, version) = match program {
         Program::Found(argv, version) => (argv, version),
-        Program::Missing(missing) => return Ok(missing_tool(&chosen, &project, &missing, request)),
+        Program::Missing(missing) => return Ok(missing_tool(ground, &chosen, &project, &missing, request)),
     };
     let by_cargo = matches!(chosen.runner, TestRunner::CargoTest | TestRunner::Nextest);
     if let Some(filter) = request.filter.filter(|filter| by_cargo && filter.starts_with('-')) {
@@ -233,7 +233,7 @@ fn told(
         ground.kept.remember(root.as_ref(), chosen.runner, failed, cut);
     }
     report.log_uri = Some(log.uri.clone());
-    if let Some(hint) = hint(&report, request, which, has_own_harness) {
+    if let Some(hint) = hint(ground, &report, request, which, has_own_harness) {
         report.hint = Some(hint);
     }
     if cut_before.is_some() && report.status == TestStatus::Incomplete {
@@ -300,9 +300,14 @@ fn check_junit(ground: &Ground<'_>, request: &Request<'_>, cwd: &Checked<Read>) 
     }
 }
 
-fn missing_tool(chosen: &Chosen, project: &Checked<Read>, missing: &Missing, request: &Request<'_>) -> Ran {
-    let hint =
-        format!("install it with `{}` (commands may have no network: then the operator has to)", missing.install);
+fn missing_tool(
+    ground: &Ground<'_>,
+    chosen: &Chosen,
+    project: &Checked<Read>,
+    missing: &Missing,
+    request: &Request<'_>,
+) -> Ran {
+    let hint = ground.install_hint(&missing.install, "");
     let ending = Ending { missing: true, ..Ending::default() };
     empty(chosen, project, ending, &missing.what, Some(hint), request)
 }

@@ -1,6 +1,11 @@
 //! What is said about a cell beside what came of it: what the agent can do about why it failed.
 
+use std::path::Path;
+
+use super::python_places::{environment_with, holder_of, literal};
+use crate::policy::Policy;
 use crate::python::{Raised, named};
+use crate::text::escape::show_path;
 
 /// What surrounds a cell.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +16,28 @@ pub(super) struct Surroundings<'a> {
     pub stderr: &'a str,
     /// Programs reach no other machine.
     pub offline: bool,
+    /// The directory it ran in.
+    pub directory: &'a Path,
+    /// What may be looked at.
+    pub policy: &'a Policy,
+}
+
+impl Surroundings<'_> {
+    /// Where a module that was not found lies in the project.
+    fn in_the_project(&self, module: &str) -> Option<String> {
+        if let Some(place) = holder_of(self.policy, self.directory, module) {
+            let place = literal(&place);
+            return Some(format!(
+                "`{module}` is a module of the project, in a directory that Python does not look in: `import sys; \
+                 sys.path.insert(0, {place})`"
+            ));
+        }
+        let environment = environment_with(self.policy, self.directory, module)?;
+        let environment = show_path(&environment).into_owned();
+        Some(format!(
+            "`{environment}` has `{module}`: make a session with it (create_session with `python: \"{environment}\"`)"
+        ))
+    }
 }
 
 /// How the system, Python and the usual programs say that there is no way to another machine.
@@ -44,8 +71,10 @@ pub(super) fn hints(
         }
         if let Some(module) = missing_module(raised) {
             let owner = owner(module);
+            let own = if owner.is_none() { around.in_the_project(module) } else { None };
             let module = named(module);
             hints.push(match owner {
+                None if let Some(own) = own => own,
                 Some(session) => {
                     format!("session `{session}` has `{module}`; install_packages gives it to this one too")
                 }
@@ -78,15 +107,23 @@ fn missing_module(raised: &Raised) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::{Access, Grant};
     use pretty_assertions::assert_eq;
 
     fn said(name: &str, value: &str, stderr: &str, offline: bool) -> Vec<String> {
+        said_in(&Policy::open(&[], &[]).unwrap(), Path::new("/"), (name, value, stderr, offline))
+    }
+
+    fn said_in(
+        policy: &Policy,
+        directory: &Path,
+        (name, value, stderr, offline): (&str, &str, &str, bool),
+    ) -> Vec<String> {
         let traceback = format!("Traceback (most recent call last):\n{name}: {value}");
         let raised = Raised { name: name.to_owned(), value: value.to_owned(), traceback };
         let raised = Some(&raised).filter(|_| !name.is_empty());
-        hints(raised, Surroundings { code: "1", stderr, offline }, |module| {
-            (module == "tiny").then(|| "other".to_owned())
-        })
+        let around = Surroundings { code: "1", stderr, offline, directory, policy };
+        hints(raised, around, |module| (module == "tiny").then(|| "other".to_owned()))
     }
 
     #[test]
@@ -107,6 +144,46 @@ mod tests {
         );
         assert_eq!(said(error, "No module named 'numpy.nothing'", "", true), [""; 0]);
         assert_eq!(said("ImportError", "No module named 'numpy'", "", true), [""; 0]);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test lays out a tree")]
+    fn a_module_of_the_project_is_told_and_so_is_its_environment() {
+        let root = tempfile::tempdir().unwrap();
+        let base = std::fs::canonicalize(root.path()).unwrap();
+        for file in [
+            "src/own.py",
+            "src/pack/__init__.py",
+            "a/b/c",
+            ".venv/bin/python",
+            ".venv/lib/python3.12/site-packages/numpy/x",
+        ] {
+            std::fs::create_dir_all(base.join(file).parent().unwrap()).unwrap();
+            std::fs::write(base.join(file), "").unwrap();
+        }
+        let grant = Grant { path: base.clone(), access: Access::ReadOnly };
+        let policy = Policy::open(&[grant], &[]).unwrap();
+        let told = |directory: &str, module: &str| {
+            let value = format!("No module named '{module}'");
+            said_in(&policy, &base.join(directory), ("ModuleNotFoundError", &value, "", false))
+        };
+        let shown = base.display();
+        let own = |module: &str| {
+            format!(
+                "`{module}` is a module of the project, in a directory that Python does not look in: `import sys; \
+                 sys.path.insert(0, \"{shown}/src\")`"
+            )
+        };
+        let venv = format!(
+            "`{shown}/.venv` has `numpy`: make a session with it (create_session with `python: \"{shown}/.venv\"`)"
+        );
+        let usual = "`b` is not there: install_packages installs it for this session".to_owned();
+        assert_eq!(told("", "own"), [own("own")]);
+        assert_eq!(told("", "pack"), [own("pack")]);
+        assert_eq!(told("", "numpy"), [venv.clone()]);
+        assert_eq!(told("a/b", "numpy"), [venv]);
+        // A directory without modules is no package, and what is not in the environment is not promised.
+        assert_eq!(told("", "b"), [usual]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::python::{Open, absolute, ground};
+use super::python_places::of_environment;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::limits::{DEFAULT_PYTHON, MAX_SESSION_DESCRIPTION_CHARS};
@@ -24,7 +25,7 @@ pub struct Params {
     session_id: String,
     /// What it is for
     description: Option<String>,
-    /// Interpreter, a name or a path (default python3)
+    /// Interpreter: a name, a path, or the directory of a virtual environment (default python3)
     python: Option<String>,
     /// Where it runs (default: the first writable allowed directory)
     #[schemars(extend("x-aliases" = ["cwd", "workingDirectory", "workdir"]))]
@@ -68,6 +69,12 @@ impl Tool for CreateSession {
         if python.is_empty() || python.contains('\0') || python.starts_with('-') {
             return Err(Error::params("`python` of create_session is no name and no path of an interpreter"));
         }
+        let policy = &context.services.policy;
+        let place = policy.absolute(&directory).ok();
+        let python = match place.and_then(|place| of_environment(policy, &place, &python)) {
+            Some(interpreter) => interpreter.to_string_lossy().into_owned(),
+            None => python,
+        };
         let environment = environment(params.environment.unwrap_or_default())?;
         let description = params.description;
         let chars = description.as_deref().map_or(0, |text| text.chars().count());

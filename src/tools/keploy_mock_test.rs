@@ -191,8 +191,17 @@ fn told(context: &Context<'_>, configuration: Configuration, ran: &Ran, more: Ve
         isolation: Some(ran.isolation),
         misses: misses(&report),
         last_words: last_words(ran),
-        notes: notes(context.services, ran).into_iter().chain(more).collect(),
+        notes: notes(context.services, ran).into_iter().chain(elsewhere(&report)).chain(more).collect(),
     }
+}
+
+/// What may be the matter where nothing was asked where the recordings went.
+fn elsewhere(report: &Report) -> Option<String> {
+    report.went_elsewhere().then(|| {
+        "every call went to another server than those that were recorded: commands get no variables of the operator's, such as \
+         DATABASE_URL, but those passed with --env NAME; set what the command needs in the command itself, or ask the operator"
+            .to_owned()
+    })
 }
 
 fn misses(report: &Report) -> Vec<String> {

@@ -15,6 +15,7 @@ mod one_or_many;
 mod page;
 mod parallel;
 mod python;
+mod python_places;
 mod registry;
 mod schema;
 mod selection;

@@ -1,6 +1,7 @@
 //! `run_python_code`: one cell in a Python session.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -9,12 +10,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cell_notes::{Surroundings, hints};
-use super::python::{Open, ground, has_network, seconds, session, shown};
+use super::python::{Open, absolute, ground, has_network, seconds, session, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::limits::{
     CELL_GRACE_MS, DEFAULT_CELL_SECS, MAX_CELL_SECS, PYTHON_OUTPUT_CAP_BYTES, PYTHON_RESULT_CAP_BYTES,
 };
+use crate::policy::{Touch, note};
 use crate::protocol::Content;
 use crate::python::{Bounds, News, Ran, Session, Shown, beginning_and_end, named};
 
@@ -131,6 +133,9 @@ fn reply(
     let outputs = shown(context, session, shown_files);
     let new_files = shown(context, session, changes.new.iter().map(|path| &**path));
     let modified_files = shown(context, session, changes.modified.iter().map(|path| &**path));
+    for path in new_files.iter().chain(&modified_files) {
+        note(Path::new(path), None, Touch::Write);
+    }
     let images: Vec<Content> = cell.shown.iter_mut().flat_map(pictures).collect();
     if let Some(partial) = changes.partial {
         notes.push(format!("new and modified files are not all told: {partial}"));
@@ -138,7 +143,13 @@ fn reply(
     if cell.unshown > 0 {
         notes.push(format!("{} more values were displayed", cell.unshown));
     }
-    let around = Surroundings { code, stderr: &cell.stderr.text, offline: !has_network(context) };
+    let around = Surroundings {
+        code,
+        stderr: &cell.stderr.text,
+        offline: !has_network(context),
+        directory: &absolute(context, session),
+        policy: &context.services.policy,
+    };
     notes.extend(hints(cell.error.as_ref(), around, |module| owner(context, session, module)));
     let mut error = cell.error.take().map(|raised| {
         let [message, traceback] =

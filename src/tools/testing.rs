@@ -8,6 +8,7 @@ use super::command_notes::{Notes, refused};
 use crate::error::Error;
 use crate::exec::{Denied, ExecError};
 use crate::protocol::Content;
+use crate::sandbox::Network;
 use crate::testrun::{Ground, Log};
 
 /// Does `work` with what runs need. `tool` is told in the refusal.
@@ -32,6 +33,7 @@ pub fn with_ground<T>(
         running: &rules.running,
         scratch,
         tmp: &tmp,
+        offline: rules.standing.effective_network() != Network::Host,
         kept: &services.tests,
         cancel: context.cancel,
     })

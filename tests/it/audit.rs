@@ -165,11 +165,25 @@ fn a_key_keeps_others_from_writing_the_log_anew() {
     assert!(refused(&["--audit-key", &key]).contains("others may use the key"));
     owners_only(&tree, "logs/key");
     drop(open(&tree, NEWEST_HANDSHAKE, &["--audit-key", &key]));
-    assert_eq!(audit(&tree, &["verify", "logs/audit.jsonl", "--key", "logs/key"]).0, 0);
+    for flag in ["--key", "--audit-key"] {
+        assert_eq!(audit(&tree, &["verify", "logs/audit.jsonl", flag, "logs/key"]).0, 0, "{flag}");
+    }
     let (status, said) = audit(&tree, &["verify", "logs/audit.jsonl"]);
     let hint = "line 1: its hash is not that of its content (a log that was written with --audit-key is verified with --key)\n";
     assert_eq!((status, &*said), (1, hint));
     assert!(refused(&[]).contains("its last line cannot be gone on with"));
+}
+
+#[test]
+fn a_change_that_came_to_nothing_has_its_reason() {
+    let tree = tree();
+    let mut server = open(&tree, STATELESS, &[]);
+    let path = tree.text("work/f");
+    let edit = json!({"path": path, "edits": [{"oldText": "two", "newText": "three"}]});
+    let told = server.call("edit_file", edit).failure().unwrap().message;
+    let last = lines(&tree).pop().unwrap();
+    let first = told.lines().next().unwrap();
+    assert_eq!((&last["outcome"], last["detail"].as_str()), (&json!("failed"), Some(first)));
 }
 
 #[test]

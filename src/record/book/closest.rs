@@ -8,6 +8,7 @@ use super::fields::plain;
 use super::json::Json;
 use super::key::{Place, header_fields, path_only, place, virtual_host};
 use super::noise::{Fields, Noise};
+use super::values;
 use crate::limits::{
     MAX_CLOSEST_COMPARED, MAX_CLOSEST_HEAD_BYTES, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES,
     MIN_BODY_APART_BYTES,
@@ -84,7 +85,7 @@ impl Index {
             let score = i64::try_from(differences.len()).unwrap_or(i64::MAX) - common(recorded, asked);
             ((rank, score, used, index), name, differences)
         });
-        let (_, name, mut differences) = compared.min_by_key(|(order, ..)| *order)?;
+        let ((.., nearest), name, mut differences) = compared.min_by_key(|(order, ..)| *order)?;
         if differences.len() > MAX_DIFFERENCES {
             let more = differences.len() - MAX_DIFFERENCES;
             differences.truncate(MAX_DIFFERENCES);
@@ -92,6 +93,12 @@ impl Index {
         }
         if differences.iter().any(|line| is_of_stand_in(line)) {
             differences.push(STAND_IN_HINT.to_owned());
+        } else if let (Content::Wire(_, recorded), Content::Wire(_, said)) =
+            (&entry(nearest).exchange.content, &asked.content)
+            && entry(nearest).exchange.target == asked.target
+            && values::differ_alone(protocol, &questions(protocol, recorded), &questions(protocol, said))
+        {
+            differences.push(values::HINT.to_owned());
         }
         Some(Closest { name: name.to_owned(), differences })
     }
@@ -413,13 +420,15 @@ fn bytes(name: &str, a: &[u8], b: &[u8], lines: &mut Vec<String>) {
     ));
 }
 
+/// What the program said, without secrets.
+fn questions(protocol: Protocol, wire: &Wire) -> Vec<Message> {
+    let mut wire = wire.clone();
+    redact::wire(protocol, &mut wire);
+    wire.messages.into_iter().filter(|message| message.from == Side::Client).collect()
+}
+
 fn wires(protocol: Protocol, a: &Wire, b: &Wire, lines: &mut Vec<String>) {
-    let said = |wire: &Wire| -> Vec<Message> {
-        let mut wire = wire.clone();
-        redact::wire(protocol, &mut wire);
-        wire.messages.into_iter().filter(|message| message.from == Side::Client).collect()
-    };
-    let (a, b) = (said(a), said(b));
+    let (a, b) = (questions(protocol, a), questions(protocol, b));
     for (index, (one, other)) in a.iter().zip(&b).enumerate().filter(|(_, (one, other))| one.bytes != other.bytes) {
         let number = index + 1;
         let (recorded, asked) = (summary::text(protocol, &one.bytes), summary::text(protocol, &other.bytes));

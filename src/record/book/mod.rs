@@ -10,6 +10,7 @@ mod json;
 mod key;
 mod noise;
 mod shelf;
+mod values;
 
 #[cfg(test)]
 mod tests;
@@ -159,6 +160,16 @@ impl Report {
     /// Whether every call was answered, and at least one was made.
     pub fn is_isolated(&self) -> bool {
         self.replayed > 0 && self.missed_count == 0
+    }
+
+    /// Whether no call was answered, and none that was missed went where a recording did.
+    pub fn went_elsewhere(&self) -> bool {
+        let is_elsewhere = |miss: &Miss| match (miss.why, &miss.closest) {
+            (Why::NothingRecorded | Why::Forwarded, _) => true,
+            (Why::Differs, Some(closest)) => closest.differences.iter().any(|line| line.starts_with("target: ")),
+            _ => false,
+        };
+        self.replayed == 0 && self.missed_count > 0 && self.missed.iter().all(is_elsewhere)
     }
 }
 

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use super::body::{Body, Leaf};
 use super::closest::short;
 use super::fields;
-use super::key::{Place, header_fields, place};
+use super::key::{Place, canonical, header_fields, place};
 use crate::pattern::{Options, Pattern};
-use crate::record::exchange::{Content, Exchange, Http};
+use crate::record::exchange::{Content, Exchange, Http, Protocol, Target};
 use crate::record::files::DeclaredNoise;
+use crate::record::outline::is_no_call;
 use crate::record::redact::without_secrets;
 
 /// The noise of one place.
@@ -109,6 +110,22 @@ impl Noise {
         (noise, lessons)
     }
 
+    /// How many calls to databases one recording has that the other has not: of those nothing is learned.
+    pub fn unlike(a: &[Exchange], b: &[Exchange]) -> usize {
+        let mut theirs: HashMap<(&Target, Vec<u8>), usize> = HashMap::new();
+        for question in questions(b) {
+            *theirs.entry(question).or_default() += 1;
+        }
+        let mut left = 0;
+        for question in questions(a) {
+            match theirs.get_mut(&question) {
+                Some(count @ 1..) => *count -= 1,
+                _ => left += 1,
+            }
+        }
+        left
+    }
+
     /// What is left out at the place of a call, to be written beside it. Patterns are not in it: only who declared them
     /// has their text.
     pub fn learned(&self, exchange: &Exchange) -> Option<DeclaredNoise> {
@@ -162,6 +179,16 @@ fn normal(name: &str) -> String {
         "header" => format!("header.{}", rest.to_ascii_lowercase()),
         _ => format!("body.{name}"),
     }
+}
+
+/// What was said to databases, without logins.
+fn questions(exchanges: &[Exchange]) -> impl Iterator<Item = (&Target, Vec<u8>)> {
+    exchanges.iter().filter_map(|exchange| match &exchange.content {
+        Content::Wire(protocol, wire) if *protocol != Protocol::Generic && !wire.session && !is_no_call(exchange) => {
+            Some((&exchange.target, canonical(*protocol, wire)))
+        }
+        _ => None,
+    })
 }
 
 fn by_place(exchanges: &[Exchange]) -> BTreeMap<Place, Vec<&Http>> {

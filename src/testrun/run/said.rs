@@ -4,19 +4,24 @@ use std::time::Duration;
 
 use super::Request;
 use crate::exec::Stage;
+use crate::testrun::ground::Ground;
 use crate::testrun::model::{Scope, TestReport, TestRunner, TestStatus};
 use crate::testrun::plan::{Plan, Which, quoted};
 use crate::testrun::reports::{Parsed, Progress};
 
 /// The next step, where the report alone does not tell it.
-pub(super) fn hint(report: &TestReport, request: &Request<'_>, which: &Which, has_own_harness: bool) -> Option<String> {
+pub(super) fn hint(
+    ground: &Ground<'_>,
+    report: &TestReport,
+    request: &Request<'_>,
+    which: &Which,
+    has_own_harness: bool,
+) -> Option<String> {
     let seconds = request.timeout.as_secs();
     Some(match report.status {
         TestStatus::MissingTool => match report.runner.name {
             TestRunner::Pytest => {
-                "install it where this Python looks: `python3 -m venv .venv && .venv/bin/pip install pytest`, \
-                 or as the project says"
-                    .to_owned()
+                ground.how_to_install(&report.runner.command, "pytest")
             }
             runner => format!("commands find no `{}`; the operator can show it to them with --system", needed(runner)),
         },

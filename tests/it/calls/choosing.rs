@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use super::tools::{open, said};
-use super::{Upstream, client, replay};
+use super::{REPLAY, Upstream, client, replay, run};
 use crate::tree::Tree;
 
 #[test]
@@ -55,6 +55,23 @@ fn noise_that_is_added_leaves_a_set_that_of_its_command() {
     let line = |file: &str| file.lines().nth(1).filter(|line| line.starts_with("# Command: ")).map(str::to_owned);
     assert!(file() != before && line(&before).is_some(), "{before}");
     assert_eq!(line(&file()), line(&before));
+    // The second one was recorded last, whatever was added to the first.
+    let listed = replay(&tree, &["calls", "list"]).out;
+    let names: Vec<&str> = listed.lines().filter_map(|line| line.split('\t').next()).collect();
+    assert_eq!(names, ["shop-http-2", "shop-http"]);
+}
+
+#[test]
+fn sets_are_kept_where_the_recorder_was_started() {
+    let (tree, upstream) = (Tree::new(), Upstream::start());
+    tree.dir("below");
+    tree.file("below/shop.py", client(&[format!("{}/a", upstream.url())]));
+    let command = format!(
+        "cd below && exec {REPLAY} calls record --allow {}:ro --allow .:rw -- python3 shop.py",
+        tree.path(".").display()
+    );
+    let recorded = run(&tree, &["sh", "-c", &command], |_| {});
+    assert_eq!((recorded.status, tree.path("below/keploy/shop-http/mocks.yaml").exists()), (0, true), "{recorded:?}");
 }
 
 #[test]

@@ -32,3 +32,34 @@ fn what_is_outside_is_denied_and_not_failed() {
         );
     }
 }
+
+#[test]
+fn the_log_names_the_files_that_a_cell_made() {
+    let tree = Tree::new();
+    tree.dir("logs");
+    tree.file("work/old.txt", "one");
+    let mut server = open_as(&tree, STATELESS, &["--audit", &tree.text("logs/audit.jsonl")]);
+    server.call("run_python_code", json!({"code": "1"}));
+    let code = "_ = open('new.txt', 'w').write('x'), open('old.txt', 'w').write('longer')";
+    server.call("run_python_code", json!({"code": code}));
+    let last = lines(&tree).pop().unwrap();
+    let written: Vec<&Value> = last["paths"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|touched| touched["access"] == "write")
+        .map(|touched| &touched["path"])
+        .collect();
+    assert_eq!(written, [&json!(tree.text("work/new.txt")), &json!(tree.text("work/old.txt"))]);
+}
+
+#[test]
+fn a_session_takes_an_environment_by_its_directory() {
+    let tree = Tree::new();
+    let mut server = open_as(&tree, STATELESS, &[]);
+    let made = server.call("run_python_code", json!({"code": "import venv; venv.create('.venv')"}));
+    assert_eq!(made.result()["isError"].as_bool().unwrap_or(false), false, "{made:?}");
+    let created = server.call("create_session", json!({"session_id": "own", "python": ".venv"}));
+    let told = &created.result()["structuredContent"];
+    assert_eq!(told["python"], tree.text("work/.venv/bin/python"), "{told}");
+}

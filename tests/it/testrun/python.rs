@@ -258,6 +258,17 @@ fn a_checker_that_python_does_not_have_is_missing() {
     let reply = server.call("type_check", json!({"checker": "pyright"}));
     assert_eq!(structured(&reply)["status"], "missing_tool");
     assert!(reply.failure().unwrap().message.contains("pip install pyright"));
+    // Where the interpreter is known, it is the one to install for; and commands of tests have no network.
+    fake_python(&tree, "echo \"$0: No module named mypy\" >&2\nexit 1");
+    let reply = server.call("type_check", json!({"checker": "mypy"}));
+    let venv = tree.text("work/.venv");
+    assert_eq!(
+        structured(&reply)["hint"],
+        format!(
+            "install it with `{venv}/bin/pip install mypy`, or as the project says; commands have no network here, so the \
+             operator has to"
+        )
+    );
 }
 
 #[test]
