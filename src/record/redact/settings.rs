@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::names::{is_password, is_secret_value};
-use super::plain::addresses;
+use super::plain::{addresses, prose};
 use super::walk::{Edit, Form, Replace, Secret};
 
 /// Lines `key: value` and `key = value`, with other values where the key says that they are secrets.
@@ -68,7 +68,7 @@ pub(super) fn environment(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>>
             Some(((name, _), value)) if is_secret_value(&name, &bytes[value.clone()]) => {
                 put(&mut edit, bytes, &name, value, replace);
             }
-            _ => edit.put(start..start + text.len(), addresses(text, replace)),
+            _ => edit.put(start..start + text.len(), prose(text, replace)),
         }
     }
     edit.end()
