@@ -98,7 +98,7 @@ impl<'a> Open<'a> {
             Some((key, _)) => Some(key.clone()),
             None => self.under.clone(),
         };
-        let tells = self.tells || self.key.as_ref().is_some_and(|(key, _)| tells_of_fields(key));
+        let tells = self.key.as_ref().is_some_and(|(key, _)| is_list && self.tells || tells_of_fields(key));
         let place = self.found(Cow::default(), 0..0, false).place();
         Self { secret, under, place, before, tells, ..Self::default() }
     }

@@ -34,7 +34,8 @@ use std::borrow::Cow;
 
 pub use fields::is_secret_header;
 pub use names::is_secret_parameter;
-pub use placeholder::{MARKED, REDACTED, STAND_IN};
+use placeholder::STAND_IN;
+pub use placeholder::{MARKED, REDACTED};
 pub(in crate::record) use redis::command;
 pub use wires::{said, wire};
 
@@ -346,6 +347,12 @@ fn hidden(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
 
 fn is_redacted(secret: &Secret<'_>) -> bool {
     known(secret.value).is_some()
+}
+
+/// Whether a text has the stand-in of a token in it.
+pub fn holds_stand_in(text: &str) -> bool {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-+/=".contains(letter);
+    text.contains(STAND_IN) || text.split(|letter| !is_part(letter)).any(|part| guise::known(part.as_bytes()).is_some())
 }
 
 /// What stands for any secret where they are not told apart.

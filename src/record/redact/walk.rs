@@ -377,11 +377,9 @@ fn elements(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     edit.end()
 }
 
-/// What a text of JSON may hold: numbers of cards too.
+/// What a text of JSON may hold: what any value may, and numbers of cards.
 fn said(value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
-    let other = within(value, replace);
-    let rest = prose(other.as_deref().unwrap_or(value), replace).filter(|_| !holds_json(value));
-    rest.or(other)
+    held(value, prose, replace)
 }
 
 fn holds_json(value: &[u8]) -> bool {
@@ -390,6 +388,10 @@ fn holds_json(value: &[u8]) -> bool {
 
 /// What a value under any name may hold: JSON, or an address.
 pub(super) fn within(value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    held(value, addresses, replace)
+}
+
+fn held(value: &[u8], plain: fn(&[u8], Replace<'_>) -> Option<Vec<u8>>, replace: Replace<'_>) -> Option<Vec<u8>> {
     if settings::is_query(value)
         && let Some(other) = settings::arguments(value, replace)
     {
@@ -398,7 +400,7 @@ pub(super) fn within(value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     if holds_json(value) {
         return texts(value, replace, false);
     }
-    if is_link(value) { linked(value, replace) } else { addresses(value, replace) }
+    if is_link(value) { linked(value, replace) } else { plain(value, replace) }
 }
 
 /// Whether this is the address of a page, and nothing else.
