@@ -15,12 +15,12 @@ use crate::limits::{
 };
 use crate::record::exchange::{Content, Exchange, Http, HttpRequest, Message, Protocol, Side, Target, Wire};
 use crate::record::outline::Refusal;
-use crate::record::redact::{self, STAND_IN, Shown, is_secret_parameter, without_secrets};
+use crate::record::redact::{self, Shown, is_secret_parameter, without_secrets};
 use crate::record::silence::Silence;
 use crate::record::summary;
 
 /// What to do where a program was given a stand-in and made something of it that the recording has otherwise.
-const STAND_IN_HINT: &str = "`redacted-` stands for a secret that the recording has otherwise: record again with `--keep-secrets`, or, over HTTP, declare what differs as `noise`";
+const STAND_IN_HINT: &str = "`redacted...` and `edac7...` stand for secrets that the recording has otherwise: record again with `--keep-secrets`, or, over HTTP, declare what differs as `noise`";
 
 /// Recordings by how near they can be to a call.
 #[derive(Default)]
@@ -237,7 +237,7 @@ fn differences(recorded: &Exchange, asked: &Exchange, noise: &Fields, choosing: 
 /// Whether one side of a difference has the stand-in of a token, and the other has none.
 fn is_of_stand_in(line: &str) -> bool {
     let (recorded, asked) = line.split_once(", asked ").unwrap_or((line, ""));
-    recorded.contains(STAND_IN) != asked.contains(STAND_IN)
+    redact::holds_stand_in(recorded) != redact::holds_stand_in(asked)
 }
 
 /// What is told of two texts that are not the same: where they are too long, from a little before the first difference on.

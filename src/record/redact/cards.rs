@@ -1,5 +1,5 @@
 //! Numbers of payment cards (ISO/IEC 7812-1): they have no shape but their length, how they begin and a check digit, so one
-//! number in ten of such a length looks like one. They count only where they stand alone.
+//! number in ten of such a length looks like one. They count where the name says it, and in texts in groups of four.
 
 use std::ops::Range;
 
@@ -56,14 +56,18 @@ fn is_stand_in(text: &[u8]) -> bool {
     digits > 0 && rest.len() > digits && rest[digits..].iter().all(|byte| *byte == b'-')
 }
 
-/// Where such numbers, and what stands for them, stand alone in a text that is more than one.
+/// Four groups of four digits.
+fn is_in_fours(text: &[u8]) -> bool {
+    text.len() == 19 && [4, 9, 14].iter().all(|at| !text[*at].is_ascii_digit()) && is_number(text)
+}
+
+/// Where numbers in groups of four, and what stands for them, stand alone in a text.
 pub(super) fn places(text: &[u8]) -> Vec<Range<usize>> {
     let is_part = |byte: &&u8| byte.is_ascii_hexdigit() || **byte == b'-';
     let ends =
         |start: usize| start + STAND_IN.len() + text[start + STAND_IN.len()..].iter().take_while(is_part).count();
     let known = memmem::find_iter(text, STAND_IN).map(|start| start..ends(start));
-    let mut found: Vec<Range<usize>> =
-        known.filter(|at| at.len() < text.len() && is_number(&text[at.clone()])).collect();
+    let mut found: Vec<Range<usize>> = known.filter(|at| at.len() == 19 && is_number(&text[at.clone()])).collect();
     let is_joined =
         |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"_-./#%+$".contains(byte));
     let mut at = 0;
@@ -75,7 +79,7 @@ pub(super) fn places(text: &[u8]) -> Vec<Range<usize>> {
         let before = start.checked_sub(1).and_then(|before| text.get(before));
         let after =
             text.get(end).filter(|byte| **byte != b'.' || text.get(end + 1).is_some_and(u8::is_ascii_alphanumeric));
-        if !is_joined(before) && !is_joined(after) && end - start < text.len() && is_number(&text[start..end]) {
+        if !is_joined(before) && !is_joined(after) && is_in_fours(&text[start..end]) {
             found.push(start..end);
         }
         at = end;

@@ -2,7 +2,18 @@
 //! parameters in `names`.
 
 /// Fields of HTTP that no word gives away, in lower case.
-const HEADERS: [&str; 5] = ["cookie2", "set-cookie2", "authentication", "x-jfrog-art-api", "x-wp-nonce"];
+const HEADERS: [&str; 10] = [
+    "cookie2",
+    "set-cookie2",
+    "authentication",
+    "x-jfrog-art-api",
+    "x-wp-nonce",
+    "pass",
+    "bearer",
+    "mfa_code",
+    "mfa-code",
+    "x-mfa-code",
+];
 /// Ends of words of names of secret fields.
 const HEADER_WORD_ENDS: [&str; 15] = [
     "token",
@@ -22,14 +33,15 @@ const HEADER_WORD_ENDS: [&str; 15] = [
     "credentials",
 ];
 /// Words of such names.
-const HEADER_WORDS: [&str; 7] = ["otp", "pin", "hmac", "cookie", "csrftoken", "xsrftoken", "authorization"];
+const HEADER_WORDS: [&str; 9] =
+    ["totp", "pwd", "otp", "pin", "hmac", "cookie", "csrftoken", "xsrftoken", "authorization"];
 /// Ends of the last word of such names.
 const HEADER_LAST: [&str; 3] = ["auth", "authorization", "authentication"];
 /// Their beginning.
 const HEADER_BEGIN: &str = "x-auth-";
 /// Words of names that are none, whatever the others are: places in lists that are read in pages, and what is said of tokens. And
 /// the names of fields stand in `Access-Control-*`.
-const HEADER_NOT: [&str; 16] = [
+const HEADER_NOT: [&str; 30] = [
     "continuation",
     "next",
     "page",
@@ -46,6 +58,20 @@ const HEADER_NOT: [&str; 16] = [
     "scope",
     "scopes",
     "policy",
+    "status",
+    "count",
+    "region",
+    "state",
+    "mode",
+    "method",
+    "provider",
+    "level",
+    "result",
+    "enabled",
+    "required",
+    "error",
+    "length",
+    "ttl",
 ];
 /// Words of names of fields whose key names what is kept, found or sent once.
 const HEADER_NOT_KEYS: [&str; 16] = [

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::cards;
+use super::meaning::{self, holds, is_text, tells_of_fields};
 use super::names::{
-    Kind, is_description, is_doubtful, is_secret_below, is_secret_key, is_secret_number, is_secret_value, kind,
+    Kind, is_description, is_doubtful, is_secret_below, is_secret_key, is_secret_number, is_secret_value, kind, word_of,
 };
 use super::plain::may_hold;
 use super::walk::below;
@@ -67,19 +68,24 @@ struct Open<'a> {
     /// How many values were found before it, and whether those under `token` are parts of a text.
     before: usize,
     is_speech: bool,
+    /// Whether texts in it are about fields.
+    tells: bool,
 }
 
 impl<'a> Open<'a> {
     /// The key that makes the next value a secret.
     fn secret_key(&self, value: &[u8]) -> Option<&Cow<'a, str>> {
-        let Some((key, kind)) = &self.key else { return self.secret.as_ref() };
+        if self.tells && is_text(value) {
+            return None;
+        }
+        let Some((key, kind)) = &self.key else { return self.secret.as_ref().filter(|key| !word_of(key, value)) };
         let is_below = || self.under.as_ref().is_some_and(|under| is_secret_below(under, key, value));
         match kind {
-            Kind::Secret => Some(key),
+            Kind::Secret => Some(key).filter(|key| !word_of(key, value)),
             Kind::Doubtful if is_secret_value(key, value) || is_below() => Some(key),
             Kind::Doubtful if is_description(key) => None,
             Kind::Description => None,
-            Kind::Doubtful | Kind::Other => self.secret.as_ref(),
+            Kind::Doubtful | Kind::Other => self.secret.as_ref().filter(|outer| holds(outer, key)),
         }
     }
 
@@ -92,12 +98,18 @@ impl<'a> Open<'a> {
             Some((key, _)) => Some(key.clone()),
             None => self.under.clone(),
         };
-        Self { secret, under, place: self.found(Cow::default(), 0..0, false).place(), before, ..Self::default() }
+        let tells = self.key.as_ref().is_some_and(|(key, _)| is_list && self.tells || tells_of_fields(key));
+        let place = self.found(Cow::default(), 0..0, false).place();
+        Self { secret, under, place, before, tells, ..Self::default() }
     }
 
-    /// Whether the next value tells one thing from others.
-    fn is_identifier(&self) -> bool {
-        self.key.as_ref().is_some_and(|(key, _)| is_description(key))
+    /// Whether the next value is the number of a card: its key says so, or that of what it stands in.
+    fn is_card(&self, value: &[u8]) -> bool {
+        let is_named = || {
+            let own = self.key.as_ref().map(|(key, _)| &**key);
+            own.or(self.under.as_deref()).is_some_and(|key| meaning::is_card(self.under.as_deref(), key))
+        };
+        cards::is_number(value) && is_named()
     }
 
     /// The next value, with the key that makes it a secret.
@@ -111,11 +123,11 @@ impl<'a> Open<'a> {
 
     fn text(&mut self, bytes: &'a [u8], at: Range<usize>, found: &mut Vec<Found<'a>>) {
         let value = &bytes[at.clone()];
-        let is_card = || !self.is_identifier() && cards::is_number(value);
+        let is_card = || self.is_card(value);
         let secret = self.secret_key(value).cloned().or_else(|| is_card().then_some(Cow::Borrowed(cards::NAME)));
-        let key = self.key.as_ref().map(|(key, _)| &**key);
-        let is_value = key == Some("value");
-        match key {
+        let key = self.key.as_ref().map(|(key, _)| key.to_ascii_lowercase());
+        let is_value = key.as_deref() == Some("value");
+        match key.as_deref() {
             Some("value") if secret.is_none() => self.value = Some(at.clone()),
             Some(key) if NAMES.contains(&key) => self.name = Some(unescaped(&bytes[at.clone()])),
             _ => {}
@@ -187,7 +199,7 @@ pub(super) fn values(bytes: &[u8]) -> Vec<Found<'_>> {
                 let value = &bytes[at..end];
                 if let Some(key) = here.secret_key(value).filter(|key| is_number && is_secret_number(key)) {
                     found.push(here.found(key.clone(), at..end, true));
-                } else if is_number && cards::is_number(value) && !here.is_identifier() {
+                } else if is_number && here.is_card(value) {
                     found.push(here.found(Cow::Borrowed(cards::NAME), at..end, true));
                 }
             }

@@ -10,7 +10,9 @@ mod cards;
 mod cookies;
 mod echo;
 mod fields;
+mod guise;
 mod json;
+mod meaning;
 mod mongo;
 mod multipart;
 mod mysql;
@@ -32,14 +34,15 @@ use std::borrow::Cow;
 
 pub use fields::is_secret_header;
 pub use names::is_secret_parameter;
-pub use placeholder::{MARKED, REDACTED, STAND_IN};
+use placeholder::STAND_IN;
+pub use placeholder::{MARKED, REDACTED};
 pub(in crate::record) use redis::command;
 pub use wires::{said, wire};
 
 use echo::Repeated;
 use fields::{passes, tells_who};
-use names::{decoded, is_password};
-use placeholder::{Marks, digits, known};
+use names::{decoded, is_identifier, is_password};
+use placeholder::{Marks, digits, known, short};
 use walk::{Form, Replace, Secret};
 
 use super::book::describe;
@@ -320,6 +323,7 @@ fn given(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
     match secret.form {
         Form::Number => b"0".to_vec(),
         Form::Setting => secret.value.to_vec(),
+        Form::Text if meaning::is_message(secret.name, secret.value) => secret.value.to_vec(),
         Form::Text if is_password(secret.name) => hidden(secret, marks),
         Form::Text | Form::Field | Form::Signature if is_redacted(secret) => secret.value.to_vec(),
         Form::Text | Form::Field | Form::Signature => marks.stand_in(secret.value, secret.guessable),
@@ -333,7 +337,7 @@ fn hidden(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
         // What stands for the number of a card is known for it wherever it stands.
         Form::Number if secret.name == cards::NAME => [b"\"", &marks.stand_in(secret.value, true)[..], b"\""].concat(),
         Form::Number => [b"\"", &marks.marked(secret.value, secret.guessable)[..], b"\""].concat(),
-        Form::Address | Form::Cookie | Form::Token if known(secret.value) != Some("") => {
+        Form::Address | Form::Cookie | Form::Token if known(secret.value).as_deref() != Some("") => {
             marks.stand_in(secret.value, secret.guessable)
         }
         Form::Address | Form::Cookie | Form::Token | Form::Setting => secret.value.to_vec(),
@@ -343,6 +347,12 @@ fn hidden(secret: &Secret<'_>, marks: &Marks) -> Vec<u8> {
 
 fn is_redacted(secret: &Secret<'_>) -> bool {
     known(secret.value).is_some()
+}
+
+/// Whether a text has the stand-in of a token in it.
+pub fn holds_stand_in(text: &str) -> bool {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-+/=".contains(letter);
+    text.contains(STAND_IN) || text.split(|letter| !is_part(letter)).any(|part| guise::known(part.as_bytes()).is_some())
 }
 
 /// What stands for any secret where they are not told apart.
@@ -357,7 +367,9 @@ fn blank(secret: &Secret<'_>) -> Option<Vec<u8>> {
         return Some(other);
     }
     let quote = if secret.form == Form::Number { "\"" } else { "" };
-    Some(format!("{quote}{REDACTED}{quote}").into_bytes())
+    // What is a name as well stands for itself alone: another one has another answer.
+    let mark = if is_identifier(secret.name) { short(secret.value) } else { REDACTED.to_owned() };
+    Some(format!("{quote}{mark}{quote}").into_bytes())
 }
 
 #[cfg(test)]

@@ -7,10 +7,12 @@
 
 use std::borrow::Cow;
 
+use super::cards;
+use super::meaning::is_only_word;
 use super::placeholder::known;
 
 /// What names of secrets end in, in lower case and without marks between words.
-const ENDS: [&str; 16] = [
+const ENDS: [&str; 28] = [
     "password",
     "passwords",
     "passwd",
@@ -21,6 +23,18 @@ const ENDS: [&str; 16] = [
     "passwordconfirmation",
     "secret",
     "secretstring",
+    "secretbinary",
+    "secrettext",
+    "secretvalue",
+    "secrets",
+    "apikeys",
+    "tokenvalue",
+    "passwordhash",
+    "mnemonic",
+    "seedphrase",
+    "kubeconfig",
+    "backupcodes",
+    "recoverycodes",
     "secretkeybase",
     "sessionid",
     "sessid",
@@ -29,10 +43,28 @@ const ENDS: [&str; 16] = [
     "clientassertion",
 ];
 /// Last words of such names: short ones, which may end other words.
-const SHORT: [&str; 11] =
-    ["pw", "pwd", "otp", "totp", "cvv", "cvc", "jwt", "psk", "bearer", "credential", "credentials"];
+const SHORT: [&str; 16] = [
+    "pw",
+    "pwd",
+    "otp",
+    "totp",
+    "cvv",
+    "cvc",
+    "jwt",
+    "psk",
+    "bearer",
+    "credential",
+    "credentials",
+    "creds",
+    "csrf",
+    "xsrf",
+    "ssn",
+    "iban",
+];
+/// Secrets that name somebody or something as well.
+const IDENTIFIERS: [&str; 2] = ["ssn", "iban"];
 /// Before `key`.
-const KEYS: [&str; 24] = [
+const KEYS: [&str; 28] = [
     "api",
     "access",
     "secret",
@@ -56,6 +88,10 @@ const KEYS: [&str; 24] = [
     "webhook",
     "admin",
     "servicerole",
+    "stripe",
+    "ssh",
+    "consumer",
+    "storage",
     "secretapi",
 ];
 /// Before `code`.
@@ -180,12 +216,19 @@ pub fn is_secret_key(name: &str) -> bool {
 
 /// Whether this value of a key is a secret.
 pub(super) fn is_secret_value(name: &str, value: &[u8]) -> bool {
-    plain(name).is_some_and(|name| is_key(&name) || doubt(&name).is_some_and(|doubt| doubt.is_secret(value)))
+    plain(name).is_some_and(|name| {
+        !is_only_word(&name, value) && (is_key(&name) || doubt(&name).is_some_and(|doubt| doubt.is_secret(value)))
+    })
+}
+
+/// Whether a value is a word, and not what it would be by this name.
+pub(super) fn word_of(name: &str, value: &[u8]) -> bool {
+    !value.is_empty() && plain(name).is_some_and(|name| is_only_word(&name, value))
 }
 
 fn doubt(key: &Name) -> Option<Doubt> {
     match key.joined.as_str() {
-        "code" => Some(Doubt::Code),
+        "code" | "assertion" | "samlresponse" => Some(Doubt::Code),
         "session" => Some(Doubt::Session),
         "auth" => Some(Doubt::Auth),
         "pin" => Some(Doubt::Pin),
@@ -206,8 +249,9 @@ pub(super) fn is_secret_argument(name: &str, value: &[u8]) -> bool {
         "auth" => Some(Doubt::Auth),
         _ => None,
     };
-    plain(&decoded(name))
-        .is_some_and(|name| is_parameter(&name) || doubt(&name).is_some_and(|doubt| doubt.is_secret(value)))
+    plain(&decoded(name)).is_some_and(|name| {
+        !is_only_word(&name, value) && (is_parameter(&name) || doubt(&name).is_some_and(|doubt| doubt.is_secret(value)))
+    })
 }
 
 fn is_parameter(name: &Name) -> bool {
@@ -224,7 +268,7 @@ pub(super) fn is_secret_below(outer: &str, name: &str, value: &[u8]) -> bool {
 /// Whether a number under a key that holds secrets is one. Tokens and sessions have numbers, there are tests that pass, and widths.
 pub(super) fn is_secret_number(key: &str) -> bool {
     plain(key).is_some_and(|key| {
-        let is_count = ["token", "session"].iter().any(|word| key.joined.contains(word));
+        let is_count = ["token", "session", "secrets"].iter().any(|word| key.joined.contains(word));
         !is_count && !key.is("pass") && !key.is("pw")
     })
 }
@@ -253,6 +297,11 @@ pub(super) fn is_password(name: &str) -> bool {
     })
 }
 
+/// Whether a secret of this name is a name itself, so that one does not stand for any other.
+pub(super) fn is_identifier(name: &str) -> bool {
+    name == cards::NAME || plain(&decoded(name)).is_some_and(|name| IDENTIFIERS.contains(&name.last()))
+}
+
 fn is_key(name: &Name) -> bool {
     let joined = name.joined.as_str();
     let kinds = |last: &str, kinds: &[&str]| {
@@ -265,24 +314,26 @@ fn is_key(name: &Name) -> bool {
         || name.is("pass")
         || name.is("tokens")
         || kinds("key", &KEYS)
-        || kinds("code", &CODES)
+        // `pincode` is a code of places, `pin_code` a secret.
+        || !name.is("pincode") && kinds("code", &CODES)
+        || name.is("pincode") && name.last > 0
         || kinds("pass", &PASSES)
         || is_token()
 }
 
 /// A name in lower case and without marks between its words. Of `user[password]` and `user.password` the last part.
-struct Name {
-    joined: String,
+pub(super) struct Name {
+    pub(super) joined: String,
     /// Where the last word begins.
     last: usize,
 }
 
 impl Name {
-    fn last(&self) -> &str {
+    pub(super) fn last(&self) -> &str {
         &self.joined[self.last..]
     }
 
-    fn is(&self, name: &str) -> bool {
+    pub(super) fn is(&self, name: &str) -> bool {
         self.joined == name
     }
 
@@ -292,7 +343,8 @@ impl Name {
     }
 }
 
-fn plain(name: &str) -> Option<Name> {
+/// The last part of a name; `None` where it is too long, or nothing.
+pub(super) fn plain(name: &str) -> Option<Name> {
     if name.len() > LONGEST_BYTES {
         return None;
     }

@@ -1,10 +1,11 @@
 //! What stands in place of a secret.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use sha2::{Digest as _, Sha256};
 
-use super::{plain, shapes};
+use super::{guise, plain, shapes};
 
 /// Where secrets are not told apart. Legal in fields, queries and cookies.
 pub const REDACTED: &str = "[redacted]";
@@ -54,7 +55,7 @@ impl Marks {
 
     fn mark(&self, secret: &[u8], guessable: bool) -> String {
         if let Some(known) = known(secret) {
-            return known.to_owned();
+            return known.into_owned();
         }
         let mut all = digits(secret);
         let count = self.digits.get(&all).copied().unwrap_or_default().max(usual(secret, guessable));
@@ -70,15 +71,22 @@ impl Marks {
         }
     }
 
-    /// What stands for a token that a program is given: as long as it was, unless that was shorter than 13 bytes. Of a JSON web
+    /// What stands for a token that a program is given: as long as it was, unless that was shorter than 13 bytes, and of the
+    /// form that it had where that is one ([`guise`]), unless it could be guessed by so many digits. Of a JSON web
     /// token only the signature is replaced (RFC 7519, 3.1): without it nobody is let in, and programs read the rest; of others
     /// that are known by their beginning it stays.
     pub(super) fn stand_in(&self, token: &[u8], guessable: bool) -> Vec<u8> {
         if known(token).is_some() {
             return token.to_vec();
         }
-        let mut mark = self.mark(token, guessable);
         let replaced = part(token);
+        if !guessable
+            && replaced.len() == token.len()
+            && let Some(other) = guise::of(token, &hashed(token))
+        {
+            return other;
+        }
+        let mut mark = self.mark(token, guessable);
         if replaced.len() >= SHORTEST_RANDOM_BYTES {
             mark.truncate(replaced.len() - STAND_IN.len());
         }
@@ -94,10 +102,21 @@ impl Marks {
 /// Empty where it was not told apart.
 pub(super) fn digits(secret: &[u8]) -> String {
     if let Some(known) = known(secret) {
-        return known.to_owned();
+        return known.into_owned();
     }
-    let nibbles = Sha256::digest(secret).into_iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    hashed(secret)
+}
+
+/// All digits of the hash of a text.
+pub(super) fn hashed(text: &[u8]) -> String {
+    let nibbles = Sha256::digest(text).into_iter().flat_map(|byte| [byte >> 4, byte & 15]);
     nibbles.map(|nibble| char::from(HEXADECIMAL[usize::from(nibble)])).collect()
+}
+
+/// What stands for a secret that is told from others wherever it is compared, by the fewest digits that any stand-in has.
+pub(super) fn short(secret: &[u8]) -> String {
+    let digits = digits(secret);
+    digits.get(..FEWEST_DIGITS).map_or_else(|| REDACTED.to_owned(), |digits| format!("{MARKED}{digits}]"))
 }
 
 /// How many digits a secret has, unless it is like another one.
@@ -110,11 +129,14 @@ fn usual(secret: &[u8], guessable: bool) -> usize {
 }
 
 /// The digits of what stands for a secret.
-pub(super) fn known(text: &[u8]) -> Option<&str> {
+pub(super) fn known(text: &[u8]) -> Option<Cow<'_, str>> {
+    if let Some(digits) = guise::known(text) {
+        return Some(Cow::Owned(digits));
+    }
     // Most are none, which is seen at once.
     memchr::memmem::find(text, &STAND_IN.as_bytes()[..STAND_IN.len() - 1])?;
     if text == REDACTED.as_bytes() {
-        return Some("");
+        return Some(Cow::Borrowed(""));
     }
     let marked = text.strip_prefix(MARKED.as_bytes()).and_then(|rest| rest.strip_suffix(b"]"));
     let digits = marked.or_else(|| {
@@ -123,7 +145,7 @@ pub(super) fn known(text: &[u8]) -> Option<&str> {
         rest[end..].iter().all(|byte| *byte == b'-').then_some(&rest[..end])
     })?;
     let good = digits.len() >= FEWEST_DIGITS && digits.iter().all(u8::is_ascii_hexdigit);
-    std::str::from_utf8(digits).ok().filter(|_| good)
+    std::str::from_utf8(digits).ok().filter(|_| good).map(Cow::Borrowed)
 }
 
 /// The part of a token that is replaced.

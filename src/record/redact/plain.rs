@@ -89,9 +89,17 @@ pub(super) fn may_hold(text: &[u8]) -> bool {
     text.len() >= SHORTEST_BYTES && (marks.has(COLON | EQUALS | OTHER) || marks.may_be_card())
 }
 
-/// Passwords in addresses: `scheme://user:password@host` (RFC 3986, 3.2.1), `host=h password=p` as databases have it; and numbers
-/// of cards beside other text.
+/// Passwords in addresses: `scheme://user:password@host` (RFC 3986, 3.2.1), `host=h password=p` as databases have it.
 pub(super) fn addresses(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    within(bytes, false, replace)
+}
+
+/// The same in a text that somebody may have written, and numbers of cards in groups.
+pub(super) fn prose(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    within(bytes, true, replace)
+}
+
+fn within(bytes: &[u8], has_cards: bool, replace: Replace<'_>) -> Option<Vec<u8>> {
     if bytes.len() < SHORTEST_BYTES {
         return None;
     }
@@ -105,13 +113,14 @@ pub(super) fn addresses(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
         found.extend(pairs(bytes));
     }
     // What stands for the number of a card has a dash in it, and fewer digits.
-    if marks.may_be_card() {
-        found.extend(cards::places(bytes));
-    }
-    found.sort_by_key(|at| at.start);
-    for at in found.into_iter().filter(|at| !at.is_empty()) {
+    let cards = if has_cards && marks.may_be_card() { cards::places(bytes) } else { Vec::new() };
+    let mut found: Vec<(Range<usize>, &str)> = found.into_iter().map(|at| (at, "password")).collect();
+    found.extend(cards.into_iter().map(|at| (at, cards::NAME)));
+    found.sort_by_key(|(at, _)| at.start);
+    for (at, name) in found.into_iter().filter(|(at, _)| !at.is_empty()) {
         if at.start >= edit.kept() {
-            edit.put(at.clone(), replace(&Secret::password(&bytes[at], Form::Address)));
+            let secret = Secret { name, ..Secret::password(&bytes[at.clone()], Form::Address) };
+            edit.put(at, replace(&secret));
         }
     }
     edit.end()

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use super::cards;
 use super::names::{is_password, is_secret_value};
-use super::plain::addresses;
-use super::walk::{Edit, Form, Replace, Secret};
+use super::plain::{addresses, prose};
+use super::walk::{Edit, Form, Replace, Secret, is_card, text as named};
 
 /// Lines `key: value` and `key = value`, with other values where the key says that they are secrets.
 pub(super) fn lines(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
@@ -31,7 +32,9 @@ pub(super) fn lines(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
             continue;
         };
         let value = start + value.start..start + value.end;
-        if !is_secret_value(&key, &bytes[value.clone()]) {
+        if is_card(&key, &bytes[value.clone()]) {
+            edit.put(value.clone(), replace(&named(cards::NAME, &bytes[value])));
+        } else if !is_secret_value(&key, &bytes[value.clone()]) {
             match addresses(&bytes[value.clone()], replace) {
                 Some(other) => edit.put(value, Some(other)),
                 None => edit.put(start..start + text.len(), addresses(text, replace)),
@@ -65,10 +68,13 @@ pub(super) fn environment(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>>
         let pair = if is_setting { pair(text) } else { None };
         let value = pair.as_ref().map(|(_, value)| start + value.start..start + value.end);
         match pair.zip(value) {
+            Some(((name, _), value)) if is_card(&name, &bytes[value.clone()]) => {
+                edit.put(value.clone(), replace(&named(cards::NAME, &bytes[value])));
+            }
             Some(((name, _), value)) if is_secret_value(&name, &bytes[value.clone()]) => {
                 put(&mut edit, bytes, &name, value, replace);
             }
-            _ => edit.put(start..start + text.len(), addresses(text, replace)),
+            _ => edit.put(start..start + text.len(), prose(text, replace)),
         }
     }
     edit.end()

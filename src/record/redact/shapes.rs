@@ -16,8 +16,8 @@ use super::walk::{Edit, Form, Replace, Secret};
 
 /// How tokens of a service begin, and fewest bytes that follow (documentation of GitHub, GitLab, Stripe, Slack, AWS, Google,
 /// `SendGrid`, npm, `PyPI`, `RubyGems`, Docker Hub, `DigitalOcean`, Vault, Shopify, Anthropic, `OpenAI`, Hugging Face, Groq,
-/// Databricks, Atlassian, Linear, Figma, Notion, Postman, New Relic, Grafana, Sentry, Square, Supabase, Twilio).
-const BEGINNINGS: [(&str, usize); 57] = [
+/// xAI, Replicate, Doppler, `PlanetScale`, age, Databricks, Atlassian, Linear, Figma, Notion, Postman, New Relic, Grafana, Sentry, Square, Supabase, Twilio).
+const BEGINNINGS: [(&str, usize); 62] = [
     ("ghp_", 36),
     ("gho_", 36),
     ("ghu_", 36),
@@ -58,6 +58,11 @@ const BEGINNINGS: [(&str, usize); 57] = [
     ("sk-svcacct-", 24),
     ("sk-", 40),
     ("hf_", 30),
+    ("xai-", 40),
+    ("r8_", 32),
+    ("dp.pt.", 40),
+    ("pscale_pw_", 32),
+    ("AGE-SECRET-KEY-1", 50),
     ("gsk_", 40),
     ("dapi", 32),
     ("ATATT3x", 40),
@@ -79,7 +84,7 @@ const BEGINNINGS: [(&str, usize); 57] = [
 /// Those of them whose tokens are hexadecimal: what follows has no other letters, and no more digits.
 const HEXADECIMAL: [&str; 4] = ["SK", "dapi", "shpat_", "sbp_"];
 /// Those that words may begin with: they count where they stand alone and are followed by what nobody chose.
-const LIKE_WORDS: [&str; 6] = ["sk-", "hf_", "gsk_", "ntn_", "secret_", "EAAA"];
+const LIKE_WORDS: [&str; 8] = ["xai-", "r8_", "sk-", "hf_", "gsk_", "ntn_", "secret_", "EAAA"];
 /// Keys of AWS: so many letters in upper case and digits follow, and nothing more.
 const AWS: [&str; 2] = ["AKIA", "ASIA"];
 const AWS_BYTES: usize = 16;

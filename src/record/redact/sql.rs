@@ -9,6 +9,7 @@ mod lexer;
 use std::collections::HashMap;
 
 use super::cards;
+use super::meaning;
 use super::names::{is_secret_key, is_uuid};
 use super::placeholder::MARKED;
 use super::plain::addresses;
@@ -105,7 +106,8 @@ pub(super) fn statement(text: &[u8], protocol: Protocol, replace: Replace<'_>) -
 pub(super) fn parameters(text: &[u8], protocol: Protocol) -> (Vec<usize>, usize) {
     let sql = Sql { text, is_mysql: protocol == Protocol::MySql };
     let tokens = sql.tokens();
-    let found = secrets(&sql, &tokens).into_keys().filter_map(|at| tokens[at].parameter()).collect();
+    let found = secrets(&sql, &tokens).into_iter().filter(|(_, name)| *name != cards::NAME);
+    let found = found.filter_map(|(at, _)| tokens[at].parameter()).collect();
     (found, tokens.iter().filter_map(Token::parameter).map(|number| number + 1).max().unwrap_or(0))
 }
 
@@ -128,7 +130,8 @@ fn within(text: &[u8], protocol: Protocol, replace: Replace<'_>, depth: usize) -
     for (at, token) in tokens.iter().enumerate() {
         let Token::Text { inside, start } = token else { continue };
         let value = &text[inside.clone()];
-        let other = if let Some(name) = found.get(&at).copied().or_else(|| known(value)) {
+        let named = found.get(&at).copied().filter(|name| *name != cards::NAME || cards::is_number(value));
+        let other = if let Some(name) = named.or_else(|| known(value)) {
             let form = if name == cards::NAME { Form::Address } else { Form::Text };
             replace(&Secret { name, ..Secret::password(value, form) })
         } else {
@@ -150,8 +153,7 @@ fn within(text: &[u8], protocol: Protocol, replace: Replace<'_>, depth: usize) -
 
 /// What a text is called that is known for what it is, wherever it stands.
 fn known(text: &[u8]) -> Option<&'static str> {
-    let is_marked = || text.starts_with(MARKED.as_bytes()).then_some("secret");
-    if cards::is_number(text) { Some(cards::NAME) } else { is_marked() }
+    text.starts_with(MARKED.as_bytes()).then_some("secret")
 }
 
 /// The places of the values that are secrets, with what they are called.
@@ -162,13 +164,17 @@ fn secrets(sql: &Sql<'_>, tokens: &[Token]) -> HashMap<usize, &'static str> {
     for (at, token) in tokens.iter().enumerate() {
         let Token::Word(place) = token else { continue };
         let spelt = &sql.text[place.clone()];
-        let name = *names.entry(spelt).or_insert_with(|| called(&String::from_utf8_lossy(spelt)));
+        let name = *names.entry(spelt).or_insert_with(|| column(&String::from_utf8_lossy(spelt)));
         let is = |word: &str| spelt.eq_ignore_ascii_case(word.as_bytes());
         let before = at.checked_sub(1);
         let follows_password = || before.is_some_and(|before| found.get(&before) == Some(&"password"));
         let follows_list = || before.is_some_and(|before| tokens[before] == Token::Mark(b')'));
         if let Some(name) = name {
             found.extend(sql.values(tokens, at + 1).into_iter().map(|value| (value, name)));
+            // `'...' = password`
+            let compared =
+                before.filter(|before| tokens[*before] == Token::Mark(b'=')).and_then(|equals| equals.checked_sub(1));
+            found.extend(compared.filter(|value| tokens[*value].is_value()).map(|value| (value, name)));
         } else if (is("by") || is("as") || is("using")) && follows_identified(&sql.text[..place.start])
             || is("replace") && follows_password()
         {
@@ -192,6 +198,11 @@ fn called(word: &str) -> Option<&'static str> {
     let is_secret = is_secret_key(word) && !word.eq_ignore_ascii_case("authorization");
     let is_password = word.to_ascii_lowercase().contains("pass");
     is_secret.then_some(if is_password { "password" } else { "secret" })
+}
+
+/// The same of a column, which may be of numbers of cards.
+fn column(word: &str) -> Option<&'static str> {
+    called(word).or_else(|| meaning::is_card(None, word).then_some(cards::NAME))
 }
 
 /// Whether rows of a table of this name have secrets in them.
@@ -222,7 +233,10 @@ fn follows_identified(before: &[u8]) -> bool {
 impl Sql<'_> {
     /// The places of the values that a name is followed by, after operators, an account and the like: several in a list.
     fn values(&self, tokens: &[Token], from: usize) -> Vec<usize> {
-        let (mut found, mut at, mut is_list) = (Vec::new(), from, false);
+        // `lower(password) = lower('...')`
+        let ends_function =
+            tokens.get(from) == Some(&Token::Mark(b')')) && tokens.get(from + 1) == Some(&Token::Mark(b'='));
+        let (mut found, mut at, mut is_list) = (Vec::new(), from + usize::from(ends_function), false);
         while let Some(token) = tokens.get(at) {
             match token {
                 Token::Mark(b'=' | b':' | b'(' | b'[' | b'<' | b'>' | b'!' | b'~' | b'&' | b'*') => {}
@@ -271,7 +285,7 @@ impl Sql<'_> {
         let mut start = keyword - 1;
         for (at, token) in tokens[..keyword - 1].iter().enumerate().rev() {
             match token {
-                Token::Word(place) => columns.push(called(&String::from_utf8_lossy(&self.text[place.clone()]))),
+                Token::Word(place) => columns.push(column(&String::from_utf8_lossy(&self.text[place.clone()]))),
                 Token::Mark(b',') => {}
                 _ => break,
             }

@@ -377,11 +377,11 @@ fn values_of_secrets_in_json_in_all_their_forms() {
         (r#"{"pass\u0077ord":"abc"}"#, r#"{"pass\u0077ord":"[redacted ba78]"}"#),
         (
             r#"{"password":{"value":"abc","type":"x","n":7}}"#,
-            r#"{"password":{"value":"[redacted ba78]","type":"x","n":"[redacted 7902]"}}"#,
+            r#"{"password":{"value":"[redacted ba78]","type":"x","n":7}}"#,
         ),
         (
-            r#"{"tokens":{"a":["abc"]},"max":{"tokens":7}}"#,
-            r#"{"tokens":{"a":["[redacted ba78]"]},"max":{"tokens":7}}"#,
+            r#"{"tokens":{"a":["abc"]},"secrets":{"a":["abc"]},"max":{"tokens":7}}"#,
+            r#"{"tokens":{"a":["abc"]},"secrets":{"a":["[redacted ba78]"]},"max":{"tokens":7}}"#,
         ),
         (r#"{"token":{"user":"abc"}}"#, r#"{"token":{"user":"abc"}}"#),
         (r#"{"name":"password","value":"abc"}"#, r#"{"name":"password","value":"[redacted ba78]"}"#),

@@ -4,10 +4,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
 use super::fields::{callers, is_secret_header};
-use super::names::{decoded, is_description, is_password, is_secret_argument};
+use super::names::{decoded, is_password, is_secret_argument};
 use super::placeholder::MARKED;
-use super::plain::addresses;
-use super::{blank, cards, cookies, json, multipart, paths, settings, shapes, xml};
+use super::plain::{addresses, prose};
+use super::{blank, cards, cookies, json, meaning, multipart, paths, settings, shapes, xml};
 
 /// A secret where it stands.
 #[derive(Clone, Copy, Debug)]
@@ -356,10 +356,10 @@ fn texts(bytes: &[u8], replace: Replace<'_>, outermost: bool) -> Option<Vec<u8>>
             replace(&Secret { form, place: found.place(), ..secret })
         } else if outermost {
             let inner = json::unescaped(value);
-            let inner = within(inner.as_bytes(), &mut beneath(found.place(), replace));
+            let inner = said(inner.as_bytes(), &mut beneath(found.place(), replace));
             inner.map(|inner| json::escaped(&String::from_utf8_lossy(&inner)))
         } else {
-            addresses(value, &mut beneath(found.place(), replace))
+            prose(value, &mut beneath(found.place(), replace))
         };
         edit.put(found.at, other);
     }
@@ -371,23 +371,43 @@ fn elements(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     let mut edit = Edit::new(bytes);
     for found in xml::values(bytes) {
         let value = &bytes[found.at.clone()];
-        let other = if found.name.is_empty() { addresses(value, replace) } else { replace(&text(&found.name, value)) };
+        let other = if found.name.is_empty() { prose(value, replace) } else { replace(&text(&found.name, value)) };
         edit.put(found.at, other);
     }
     edit.end()
 }
 
+/// What a text of JSON may hold: what any value may, and numbers of cards.
+fn said(value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    held(value, prose, replace)
+}
+
+fn holds_json(value: &[u8]) -> bool {
+    matches!(value.trim_ascii_start().first(), Some(b'{' | b'['))
+}
+
 /// What a value under any name may hold: JSON, or an address.
 pub(super) fn within(value: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
+    held(value, addresses, replace)
+}
+
+fn held(value: &[u8], plain: fn(&[u8], Replace<'_>) -> Option<Vec<u8>>, replace: Replace<'_>) -> Option<Vec<u8>> {
     if settings::is_query(value)
         && let Some(other) = settings::arguments(value, replace)
     {
         return Some(other);
     }
-    match value.trim_ascii_start().first() {
-        Some(b'{' | b'[') => texts(value, replace, false),
-        _ => addresses(value, replace),
+    if holds_json(value) {
+        return texts(value, replace, false);
     }
+    if is_link(value) { linked(value, replace) } else { plain(value, replace) }
+}
+
+/// Whether this is the address of a page, and nothing else.
+fn is_link(value: &[u8]) -> bool {
+    [&b"http://"[..], b"https://", b"/"].iter().any(|begin| value.starts_with(begin))
+        && value.contains(&b'=')
+        && !value.iter().any(u8::is_ascii_whitespace)
 }
 
 /// Pairs of a query or a form (`;` is as good as `&`: HTML 4, B.2.2).
@@ -423,7 +443,7 @@ fn parameters(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
 pub(super) fn is_card(name: &str, value: &[u8]) -> bool {
     value.first().is_some_and(|first| first.is_ascii_digit() || *first == b'r')
         && cards::is_number(decoded(&String::from_utf8_lossy(value).replace('+', " ")).as_bytes())
-        && !is_description(&decoded(name))
+        && meaning::is_card(None, &decoded(name))
 }
 
 /// Percent-encodes what is not unreserved (RFC 3986, 2.3), but `+`, which was not decoded.

@@ -5,9 +5,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::cards;
 use super::names::{is_description, is_doubtful, is_secret_key};
 use super::plain::may_hold;
+use super::{cards, meaning};
 
 /// A value that is a secret or may hold an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +98,9 @@ fn element<'a>(
     let tag = local(&bytes[start + 1..at]);
     let mut secret = if is_secret_key(&tag) {
         tag
-    } else if is_description(&tag) || is_doubtful(&outer) {
+    } else if meaning::is_card((outer == cards::NAME).then_some("card"), &tag) {
+        Cow::Borrowed(cards::NAME)
+    } else if is_description(&tag) || is_doubtful(&outer) || outer == cards::NAME {
         Cow::default()
     } else {
         outer
@@ -129,7 +131,8 @@ fn element<'a>(
             found.push(Found { name: Cow::default(), at: inside });
             continue;
         }
-        let name = if is_secret_key(&name) { name } else { Cow::default() };
+        let is_card = meaning::is_card(None, &name);
+        let name = if is_secret_key(&name) { name } else { Cow::Borrowed(if is_card { cards::NAME } else { "" }) };
         note(bytes, name, inside, found);
     }
     if let Some(value) = value.and_then(|index| found.get_mut(index)) {
@@ -140,7 +143,7 @@ fn element<'a>(
 
 fn note<'a>(bytes: &[u8], name: Cow<'a, str>, at: Range<usize>, found: &mut Vec<Found<'a>>) {
     let value = &bytes[at.clone()];
-    let name = if name.is_empty() && cards::is_number(value) { Cow::Borrowed(cards::NAME) } else { name };
+    let name = if name == cards::NAME && !cards::is_number(value) { Cow::default() } else { name };
     if !value.is_empty() && (!name.is_empty() || may_hold(value)) {
         found.push(Found { name, at });
     }

@@ -43,6 +43,12 @@ fn fields_of_http() {
         "X-WP-Nonce",
         "X-Request-Signature",
         "X-Message-Token",
+        "Pass",
+        "Pwd",
+        "Pin",
+        "Bearer",
+        "TOTP",
+        "mfa_code",
     ];
     assert_eq!(those(&secrets, is_secret_header), secrets);
     let others = [
@@ -65,6 +71,9 @@ fn fields_of_http() {
         "X-Request-Id",
         "x-amz-server-side-encryption-bucket-key-enabled",
         "X-Keyword",
+        "X-Auth-Status",
+        "X-Session-Count",
+        "X-Session-Region",
         "Public-Key",
         "X-Token-Type",
         "Keep-Alive",
@@ -114,6 +123,28 @@ fn keys_and_parameters() {
         "aws.secret",
         "accesstoken",
         "JWT",
+        "stripeKey",
+        "sshKey",
+        "ssh_key",
+        "consumerKey",
+        "storageKey",
+        "_csrf",
+        "xsrf",
+        "creds",
+        "kubeconfig",
+        "mnemonic",
+        "seedPhrase",
+        "backup_codes",
+        "recovery_codes",
+        "secret_text",
+        "token_value",
+        "ssn",
+        "iban",
+        "passwordHash",
+        "secretValue",
+        "SecretBinary",
+        "apiKeys",
+        "pin_code",
     ];
     assert_eq!(those(&secrets, is_secret_key), secrets);
     assert_eq!(those(&secrets, is_secret_parameter), secrets);
@@ -155,6 +186,9 @@ fn keys_and_parameters() {
         "keyboard",
         "secret_id_name",
         "option",
+        "pincode",
+        "image_pull_secret_name",
+        "secretKeyRef",
     ];
     assert_eq!(those(&others, is_secret_key), [""; 0]);
     assert_eq!(those(&others, is_secret_parameter), [""; 0]);
@@ -228,19 +262,106 @@ fn numbers_of_cards() {
         left.starts_with(r#"{"note":"pay with redacted-"#) && left.ends_with(r#", please","id":"4242424242424242"}"#),
         "{left}"
     );
-    let joined = json("id-4242424242424242 /4242424242424242/ x4242424242424242");
+    let joined = json("id-4242424242424242 4242424242424242 x4242424242424242");
     assert_eq!(kept("application/json", &joined), joined);
     let xml = kept("text/xml", "<note>4242 4242 4242 4242</note>");
     assert!(xml.starts_with("<note>redacted-") && kept("text/xml", &xml) == xml, "{xml}");
-    let number = r#"{"number":4242424242424242,"exp":12,"id":4242424242424242}"#;
-    assert!(!kept("application/json", number).starts_with(r#"{"number":4242"#));
-    assert!(kept("application/json", number).ends_with(r#","exp":12,"id":4242424242424242}"#));
-    let form = kept(
-        "application/x-www-form-urlencoded",
-        "card[number]=4242+4242+4242+4242&card[exp]=12&item_id=4242424242424242",
+    let xml = "<card><number>4242424242424242</number><order>4242424242424242</order></card><n>4242424242424242</n>";
+    assert_eq!(kept("text/xml", xml), xml.replacen("4242424242424242", "redacted-477b---", 1));
+    let number = r#"{"number":4242424242424242,"account_number":4242424242424242,"ccNumber":4242424242424242}"#;
+    let left = number.replace(r#"r":4242424242424242}"#, r#"r":"redacted-477b---"}"#);
+    assert_eq!(kept("application/json", number), left);
+    assert_eq!(
+        kept(
+            "application/x-www-form-urlencoded",
+            "card[number]=4242+4242+4242+4242&card[exp]=12&item=4242424242424242",
+        ),
+        format!(
+            "card[number]=redacted-{}------&card[exp]=12&item=4242424242424242",
+            &digits(b"4242+4242+4242+4242")[..4]
+        )
     );
-    assert!(
-        form.starts_with("card[number]=redacted-") && form.ends_with("-&card[exp]=12&item_id=4242424242424242"),
-        "{form}"
-    );
+}
+
+#[test]
+fn another_card_is_another_call() {
+    let asked = |text: &str| call("/", &[("content-type", "application/json")], text, &[], "");
+    for (one, other) in [
+        (r#"{"card":{"number":"4242424242424242"}}"#, r#"{"card":{"number":"5555555555554444"}}"#),
+        (r#"{"note":"4242 4242 4242 4242."}"#, r#"{"note":"5555 5555 5555 4444."}"#),
+        (r#"{"pan":4242424242424242}"#, r#"{"pan":5555555555554444}"#),
+        (r#"{"iban":"DE02120300000000202051"}"#, r#"{"iban":"DE02500105170137075030"}"#),
+        (r#"{"order":"4242424242424242"}"#, r#"{"order":"5555555555554444"}"#),
+        (r#"{"tokens":["the","cat"]}"#, r#"{"tokens":["a","dog"]}"#),
+        (r#"{"otp":"enabled"}"#, r#"{"otp":"disabled"}"#),
+    ] {
+        let bodies = [one, other].map(|text| {
+            let mut kept = asked(text);
+            let Content::Http(live) = asked(text).content else { panic!() };
+            exchange(&mut kept);
+            let Content::Http(kept) = &kept.content else { panic!() };
+            let kept = without_secrets(&kept.request).body.clone();
+            assert_eq!(text_of(&without_secrets(&live.request).body), text_of(&kept));
+            text_of(&kept)
+        });
+        assert_ne!(bodies[0], bodies[1]);
+    }
+}
+
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn what_stands_for_a_token_has_its_form() {
+    let tokens = [
+        "0f8fad5b-d9cb-469f-a165-70867728950e",
+        "0F8FAD5B-D9CB-469F-A165-70867728950E",
+        "da39a3ee5e6b4b0d3255bfef95601890afd80709",
+        "DA39A3EE5E6B4B0D3255BFEF95601890AFD80709",
+        "0x52908400098527886e0f7030069857d2e4169ee7",
+        "12345678901234567890",
+        "98765432109876543210987654321098",
+        "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP",
+        "q1w2e3r4t5y6u7i8o9p0",
+        "c2VjcmV0IG9mIHRoZSBwcm9ncmFtLg==",
+        "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    ];
+    let form = |text: &str| -> String {
+        let is_hex = text.trim_start_matches("0x").bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+        let letter = |letter: char| match letter {
+            '0'..='9' if text.bytes().all(|byte| byte.is_ascii_digit()) => '9',
+            'a'..='f' | '0'..='9' if is_hex && !text.bytes().any(|byte| byte.is_ascii_uppercase()) => 'f',
+            'A'..='F' | '0'..='9' if is_hex => 'F',
+            'A'..='Z' | '0'..='9' if !text.bytes().any(|byte| byte.is_ascii_lowercase()) => 'Z',
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '/' | '+' => 'z',
+            other => other,
+        };
+        text.chars().map(letter).collect()
+    };
+    let marks = Marks::default();
+    for token in tokens {
+        let other = text_of(&marks.stand_in(token.as_bytes(), false));
+        assert_eq!(form(&other), form(token), "{other}");
+        assert!(!other.starts_with('0') || token.starts_with("0x"), "{other}");
+        let known = placeholder::known(other.as_bytes()).map(Cow::into_owned).unwrap_or_default();
+        assert!(known.len() >= 8 && digits(token.as_bytes()).starts_with(&known), "{other}: {known}");
+        assert_eq!(text_of(&marks.stand_in(other.as_bytes(), false)), other);
+        assert!(placeholder::known(token.as_bytes()).is_none());
+        // With any other digit it is none.
+        let last = if token.len() == 36 { 35 } else { 12 };
+        let mut wrong = other.clone().into_bytes();
+        wrong[last] = if wrong[last] == b'1' { b'2' } else { b'1' };
+        assert!(is_letters(&other) || placeholder::known(&wrong).is_none(), "{other}");
+    }
+    let uuid = text_of(&marks.stand_in(tokens[0].as_bytes(), false));
+    assert_eq!((&uuid[..5], &uuid[14..15], &uuid[19..20]), ("edac7", "4", "a"));
+    // Of what could be guessed few digits are shown, and what is short has no room for more than a mark.
+    assert!(marks.stand_in(tokens[0].as_bytes(), true).starts_with(b"redacted-"));
+    assert!(marks.stand_in(b"0123456789abcdef", false).starts_with(b"redacted-"));
+}
+
+/// Whether a stand-in is known by its mark alone.
+fn is_letters(text: &str) -> bool {
+    text.to_ascii_lowercase().starts_with("redacted")
 }
