@@ -64,9 +64,9 @@ pub const HTTP_UNREAD_MS: u64 = 500;
 /// What is read and thrown away, in bytes, of a request that was answered before it was whole, if nobody is known to be behind
 /// it: a client that still sends when the connection is closed may lose the answer (RFC 9112, 9.6).
 pub const HTTP_LINGER_BYTES: u64 = 1024 * 1024;
-/// The same of one that has shown a token, in bytes: a message that is too long, and as much again and again as clients send
-/// before they look whether there is an answer.
-pub const HTTP_TENANT_LINGER_BYTES: u64 = 256 * 1024 * 1024;
+/// The same of one that has shown a token, in bytes: twice what a message may be long unless the operator says
+/// otherwise.
+pub const HTTP_TENANT_LINGER_BYTES: u64 = 128 * 1024 * 1024;
 /// How long that may take, in milliseconds (as long as nginx takes by default, `lingering_time`).
 pub const HTTP_LINGER_MS: u64 = 30_000;
 /// How long nothing of it may come, in milliseconds.

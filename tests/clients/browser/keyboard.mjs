@@ -2,7 +2,8 @@
 
 import { check } from "./checks.mjs";
 
-// Runs inside the page. What has the focus, and how well its ring stands out from what is around it: 0 if there is none.
+// Runs inside the page. What has the focus, how well its ring stands out from what is around it (0 if there is none; WCAG 2.2,
+// 1.4.11, asks for 3), and where it is among all elements.
 function focused() {
   const element = document.activeElement;
   const chosen = element.id === "list" && document.getElementById(element.getAttribute("aria-activedescendant"));
@@ -15,24 +16,26 @@ function focused() {
     const [red, green, blue] = [...canvas.getImageData(0, 0, 1, 1).data].map(part);
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
   };
-  const name = element.id || element.textContent.trim() || element.tagName;
-  if (ring.outlineStyle === "none" || parseFloat(ring.outlineWidth) < 2) return [name, 0];
+  if (element === document.body) return ["the browser", 0, 0];
+  const place = [...document.querySelectorAll("*")].indexOf(element);
+  const name = element.id || element.textContent.trim().slice(0, 20);
+  if (ring.outlineStyle === "none" || parseFloat(ring.outlineWidth) < 2) return [name, 0, place];
   const least = ["--back", "--panel", "--chosen"].map((behind) => {
     const [one, other] = [light(ring.outlineColor), light(getComputedStyle(document.body).getPropertyValue(behind))];
     return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
   });
-  return [name, Math.min(...least)];
+  return [name, Math.min(...least), place];
 }
 
-// All that Tab comes to, from the top, with each one's ring.
+// All that Tab comes to, once around, with each one's ring.
 async function round(page) {
-  await page.evaluate(() => { document.activeElement.blur(); document.getSelection().setPosition(document.body, 0); });
   const found = [];
-  while (found.length < 60) {
+  for (let count = 0; count < 60; count += 1) {
     await page.keyboard.press("Tab");
     const next = await page.evaluate(focused);
-    if (next[0] === "BODY" || (found.length && next[0] === found[0][0])) break;
-    found.push(next);
+    if (found.length && next[2] === found[0][2]) break;
+    // Between the last and the first is the browser's own.
+    if (next[2]) found.push(next);
   }
   return found;
 }
@@ -45,7 +48,7 @@ export async function keyboard(page) {
 
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme });
-    await press("2", "g");
+    await press("Escape", "2", "g");
     await page.waitForFunction(() => document.querySelector("#list .row[aria-selected=true]"));
     const names = (await round(page)).map(([name]) => name);
     const wanted = ["forget", "help-button", "tab-calls", "filter", "list"];

@@ -58,7 +58,7 @@ async fn a_refusal_arrives_whatever_is_still_to_be_sent() {
 }
 
 /// What is sent of a body at once.
-const PIECE: [u8; 64 * 1024] = [b' '; 64 * 1024];
+static PIECE: [u8; 64 * 1024] = [b' '; 64 * 1024];
 /// A token, and one that nobody has.
 const TOKENS: [&str; 2] = ["correct-horse-battery", "incorrect-horse"];
 
