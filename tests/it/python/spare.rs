@@ -125,7 +125,7 @@ fn a_program_that_stands_in_for_the_interpreter_is_asked_each_time() {
 fn add_module(tree: &Tree, name: &str, text: &str) {
     for minor in 8..20 {
         // In place, if it is there already.
-        tree.file(format!("lib/python3.{minor}/site-packages/{name}.py"), text);
+        tree.file(format!("lib/python3.{minor}/site-packages/{name}"), text);
     }
 }
 
@@ -144,16 +144,16 @@ fn one_that_a_start_now_would_not_make_is_ended() {
         }),
         ("a link to the same, nearer", nothing, &|tree| link(tree, "nearer")),
         ("a broken one, nearer", nothing, &|tree| program(tree, "nearer/python3", "#!/nowhere/python\n")),
-        ("what runs at each start", &|tree| add_module(tree, "sitecustomize", "a = 1\n"), &|tree| {
-            add_module(tree, "sitecustomize", "a = 2\n");
+        ("what is read at each start", &|tree| add_module(tree, "own.pth", "/a\n"), &|tree| {
+            add_module(tree, "own.pth", "/b\n");
         }),
         (
             "what that imports",
             &|tree| {
-                add_module(tree, "own", "a = 1\n");
-                add_module(tree, "sitecustomize", "import own\n");
+                add_module(tree, "own.py", "a = 1\n");
+                add_module(tree, "own.pth", "import own\n");
             },
-            &|tree| add_module(tree, "own", "a = 2\n"),
+            &|tree| add_module(tree, "own.py", "a = 2\n"),
         ),
         ("the settings of an environment", nothing, &|tree| {
             let more = format!("{settings}include-system-site-packages = true\n");
