@@ -56,7 +56,7 @@ impl Kept {
     pub fn clear(&self) {
         let mut inner = self.lock();
         inner.logs.clear();
-        inner.failed.clear();
+        inner.runs.clear();
     }
 
     /// Keeps what a command of a tool wrote; older logs give way.
