@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::changed::{self, affected};
 use super::choose::Chosen;
+use super::detect::Tree as _;
 use super::error::TestrunError;
 use super::files::{self, Target};
 use super::ground::Ground;
