@@ -167,6 +167,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_rendered_is_as_long_as_was_said() {
+        for text in ["plain", "\u{1}\u{2}\n\t", "a\"b\\c é \u{7f}"] {
+            let content = vec![Content::text(text.repeat(1000))];
+            let outcome = Ok(Body::Tool(ToolReply { content, ..ToolReply::default() }));
+            let length = rendered_length(&outcome);
+            let mut out = Vec::new();
+            render(&mut out, None, &outcome, Revision::V2024_11_05);
+            assert!((length..length + 200).contains(&out.len()), "{length} {}", out.len());
+        }
+    }
+
+    #[test]
     fn a_revision_gets_only_what_it_has() {
         let reply = Ok(Body::Tool(ToolReply {
             content: vec![

@@ -325,7 +325,8 @@ fn write(tenant: &Tenant, waits: &Handle, ticket: &Ticket, outcome: &Outcome) ->
     let bytes = rendered_length(outcome) + ENVELOPE_BYTES;
     let Some(room) = waits.block_on(room(tenant, bytes)) else { return crowded(Some(&ticket.id), ticket.revision) };
     let code = outcome.as_ref().err().map(|error| error.code);
-    let mut answer = Answer { bytes: Vec::with_capacity(bytes), code, room: Some(room) };
+    // `render` asks for a sixteenth more than a text has; what is not written takes no memory.
+    let mut answer = Answer { bytes: Vec::with_capacity(bytes + bytes / 16), code, room: Some(room) };
     render(&mut answer.bytes, Some(&ticket.id), outcome, ticket.revision);
     answer
 }
@@ -337,7 +338,7 @@ pub mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
-    use crate::protocol::{Body, Outcome, Request};
+    use crate::protocol::{Body, Content, Outcome, Request, ToolReply};
     use crate::server::{Admission, Exchange, Service};
     use crate::transport::http::feed::Nowhere;
     use crate::transport::http::tenant::Usage;
@@ -378,6 +379,42 @@ pub mod tests {
             assert!(exchange.request.called.as_ref().unwrap().name.as_deref() != Some("panic"), "on purpose");
             Some(Ok(Body::Raw("{}".into())))
         }
+    }
+
+    /// A service whose replies are long, and six times as long as JSON.
+    struct Large;
+
+    impl Service for Large {
+        fn weight(&self, _request: &Request<'_>) -> Weight {
+            Weight::Heavy
+        }
+
+        fn serve(&self, _exchange: &Exchange<'_>) -> Option<Outcome> {
+            let content = vec![Content::text("\u{1}".repeat(100_000))];
+            Some(Ok(Body::Tool(ToolReply { content, ..ToolReply::default() })))
+        }
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn room_for_what_a_reply_will_be_is_taken_before_it_is_written() {
+        let tenant = served("alice", 1, Usage::default, Arc::new(Large));
+        let conversation = Conversation::new(Session::new(tenant.service.clone()));
+        let text =
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"large","arguments":{}}}"#.to_owned();
+        let mut message = Message::default();
+        assert!(message.add(&tenant, text.as_bytes()));
+        let Incoming::Request(request) = parse(text.as_bytes()) else { panic!("{text}") };
+        let Admission::Admitted(ticket) = conversation.session.admit(&request) else { panic!("{text}") };
+        let stall = Duration::from_mins(1);
+        let stage = Stage { tenant: tenant.clone(), conversation, outbox: Arc::new(Nowhere), stall };
+        let all = tenant.try_give_out(usize::MAX).unwrap();
+        let pending = stage.start(tenant.queue().unwrap(), Work::Request(ticket, message, Queue::Calls));
+        tokio::task::yield_now().await;
+        drop(all);
+        let answer = pending.await.unwrap();
+        let most = 600_002 + ENVELOPE_BYTES;
+        assert_eq!((answer.code, answer.bytes.capacity()), (None, most + most / 16));
+        assert_eq!(answer.room.unwrap().num_permits(), most.div_ceil(1024));
     }
 
     #[tokio::test(flavor = "current_thread")]
