@@ -79,6 +79,8 @@ pub fn detail(reply: &Outcome) -> Option<String> {
         status: Option<Value>,
         exit_code: Option<i64>,
         timed_out: Option<bool>,
+        edited: Option<u64>,
+        failed: Option<u64>,
     }
     let reply = match reply {
         Ok(Body::Tool(reply)) => reply,
@@ -91,7 +93,11 @@ pub fn detail(reply: &Outcome) -> Option<String> {
         (Some(status), ..) => Some(status[..status.floor_char_boundary(MAX_KEPT_NAME_BYTES)].to_owned()),
         (None, Some(true), _) => Some("timed out".to_owned()),
         (None, _, Some(code)) => Some(format!("exit code {code}")),
-        (None, _, None) if reply.is_error => match reply.content.first() {
+        (None, _, None) if ended.failed.is_some_and(|failed| failed > 0) => {
+            Some(format!("{} edited, {} failed", ended.edited.unwrap_or(0), ended.failed.unwrap_or(0)))
+        }
+        // Where there is a structure, the text repeats it.
+        (None, _, None) if reply.is_error && reply.structured.is_none() => match reply.content.first() {
             Some(Content::Text(text)) => reason(text),
             _ => None,
         },

@@ -233,7 +233,9 @@ fn statements_are_told_in_words() {
     let book = Book::new(vec![wire(Protocol::Postgres, &query("SELECT 1"), b"x", false)], Noise::default());
     let miss = book.find(&wire(Protocol::Postgres, &query("SELECT 2"), b"", false)).unwrap_err();
     let expected = "Postgres db:5432 SELECT 2: no recording of this call; the closest is `mock-1`\n  \
-                    message 1: recorded `SELECT 1`, asked `SELECT 2`";
+                    message 1: recorded `SELECT 1`, asked `SELECT 2`\n  \
+                    only values differ: make them the same in each run (a fixed clock, seed or id, by variables of the \
+                    tests' environment), since `noise` is of calls over HTTP alone";
     assert_eq!(miss.to_string(), expected);
 }
 
