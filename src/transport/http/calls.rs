@@ -408,7 +408,7 @@ pub mod tests {
         let stall = Duration::from_mins(1);
         let stage = Stage { tenant: tenant.clone(), conversation, outbox: Arc::new(Nowhere), stall };
         let all = tenant.try_give_out(usize::MAX).unwrap();
-        let pending = stage.start(tenant.queue().unwrap(), Work::Request(ticket, message, Queue::Calls));
+        let pending = stage.start(tenant.queue(None).unwrap(), Work::Request(ticket, message, Queue::Calls));
         tokio::task::yield_now().await;
         drop(all);
         let answer = pending.await.unwrap();
