@@ -140,7 +140,6 @@ fn keys_and_parameters() {
         "token_value",
         "ssn",
         "iban",
-        "passwordHash",
         "secretValue",
         "SecretBinary",
         "apiKeys",
