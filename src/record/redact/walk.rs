@@ -407,7 +407,7 @@ fn held(value: &[u8], plain: fn(&[u8], Replace<'_>) -> Option<Vec<u8>>, replace:
 fn is_link(value: &[u8]) -> bool {
     [&b"http://"[..], b"https://", b"/"].iter().any(|begin| value.starts_with(begin))
         && value.contains(&b'=')
-        && !value.iter().any(u8::is_ascii_whitespace)
+        && !String::from_utf8_lossy(value).replace(MARKED, "").contains(char::is_whitespace)
 }
 
 /// Pairs of a query or a form (`;` is as good as `&`: HTML 4, B.2.2).

@@ -136,7 +136,7 @@ fn a_difference_is_shown_where_it_is() {
     let insert = |end: &str| vec![query(&format!("INSERT INTO t ({columns}) VALUES ('{end}')"))];
     let token = "s3cr3t-1-abcdef0123456789";
     let stand_in = "redacted-965b42bec7d5b7f0";
-    let hint = "`redacted-` stands for a secret that the recording has otherwise: record again with `--keep-secrets`, or, over \
+    let hint = "`redacted...` and `edac7...` stand for secrets that the recording has otherwise: record again with `--keep-secrets`, or, over \
                 HTTP, declare what differs as `noise`";
     let values = "only values differ: make them the same in each run (a fixed clock, seed or id, by variables of the tests' \
                   environment), since `noise` is of calls over HTTP alone";
