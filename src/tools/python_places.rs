@@ -55,14 +55,18 @@ pub(super) fn literal(path: &Path) -> String {
 
 /// Whether a directory is a package: it has modules in it.
 fn is_package(policy: &Policy, directory: &Path) -> bool {
-    names(policy, directory).is_some_and(|names| names.iter().any(|name| name.ends_with(".py")))
+    names(policy, directory).is_some_and(|names| names.iter().any(|name| has_extension(name, "py")))
 }
 
 /// Whether an entry of a directory is a module of this name: a package, a source file, or one that was compiled
 /// (`NAME.cpython-312-x86_64-linux-gnu.so`).
 fn is_module(entry: &str, module: &str) -> bool {
     let Some(rest) = entry.strip_prefix(module) else { return false };
-    rest.is_empty() || rest == ".py" || rest.starts_with('.') && rest.ends_with(".so")
+    rest.is_empty() || rest == ".py" || rest.starts_with('.') && has_extension(entry, "so")
+}
+
+fn has_extension(name: &str, extension: &str) -> bool {
+    Path::new(name).extension().is_some_and(|own| own == extension)
 }
 
 fn names(policy: &Policy, directory: &Path) -> Option<Vec<String>> {
