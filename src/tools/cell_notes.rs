@@ -180,8 +180,8 @@ mod tests {
         let usual = "`b` is not there: install_packages installs it for this session".to_owned();
         assert_eq!(told("", "own"), [own("own")]);
         assert_eq!(told("", "pack"), [own("pack")]);
-        assert_eq!(told("", "numpy"), [venv.clone()]);
-        assert_eq!(told("a/b", "numpy"), [venv]);
+        assert_eq!(told("", "numpy"), [venv.as_str()]);
+        assert_eq!(told("a/b", "numpy"), [venv.as_str()]);
         // A directory without modules is no package, and what is not in the environment is not promised.
         assert_eq!(told("", "b"), [usual]);
     }
