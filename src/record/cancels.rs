@@ -52,7 +52,7 @@ impl Cancels {
         let listened = self.entries().get(key).map(|entry| entry.count.subscribe());
         let Some(mut count) = listened else { return pending().await };
         if count.wait_for(|count| *count > seen).await.is_err() {
-            pending().await
+            pending::<()>().await;
         }
     }
 }

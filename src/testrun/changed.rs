@@ -124,7 +124,7 @@ mod tests {
                 .map(PathBuf::from);
         let gone = ["/w/p/old.py", "/w/p/tests/test_old.py"].map(PathBuf::from);
         let data = PathBuf::from("/w/p/data.json");
-        let changed = Changed { files: [&files[..], &[data.clone()]].concat(), gone: gone.to_vec() };
+        let changed = Changed { files: [&files[..], std::slice::from_ref(&data)].concat(), gone: gone.to_vec() };
         let found = affected(TestRunner::Pytest, Path::new("/w/p"), &changed);
         let expected = Affected {
             targets: [Target::whole("/w/p/tests".into(), true), Target::whole("/w/p/tests/test_a.py".into(), false)]

@@ -97,9 +97,7 @@ fn words(script: &str) -> Option<Vec<String>> {
     for next in script.trim().chars() {
         match (quote, next) {
             (Some(open), _) if next == open => quote = None,
-            (Some('\''), _) => word.get_or_insert_default().push(next),
-            (_, '$' | '`' | '\\') => return None,
-            (Some(_), _) => word.get_or_insert_default().push(next),
+            (None | Some('"'), '$' | '`' | '\\') => return None,
             (None, '"' | '\'') => {
                 word.get_or_insert_default();
                 quote = Some(next);
@@ -108,7 +106,7 @@ fn words(script: &str) -> Option<Vec<String>> {
             (None, '&' | '|' | ';' | '<' | '>' | '(' | ')' | '{' | '}' | '*' | '?' | '[' | '~' | '#' | '!' | '\n') => {
                 return None;
             }
-            (None, _) => word.get_or_insert_default().push(next),
+            _ => word.get_or_insert_default().push(next),
         }
     }
     words.extend(word);

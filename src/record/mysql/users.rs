@@ -49,12 +49,11 @@ pub(in crate::record) fn asked_by(call: &Exchange, user: &[u8]) -> Exchange {
     if client.next_back().is_none_or(|last| statements::is_of_any_user(packet::payload(&last.bytes))) {
         return call;
     }
-    let before = match client.next().filter(|_| has_state) {
-        Some(state) => std::mem::take(&mut state.bytes),
-        None => {
-            wire.messages.insert(0, Message { from: Side::Client, bytes: Vec::new() });
-            packet::message(0, &[command::INIT_DB])
-        }
+    let before = if let Some(state) = client.next().filter(|_| has_state) {
+        std::mem::take(&mut state.bytes)
+    } else {
+        wire.messages.insert(0, Message { from: Side::Client, bytes: Vec::new() });
+        packet::message(0, &[command::INIT_DB])
     };
     if let Some(state) = wire.messages.iter_mut().find(|message| message.from == Side::Client) {
         state.bytes = packet::message(0, &[packet::payload(&before), USER, user].concat());

@@ -268,7 +268,7 @@ fn a_suite_that_counts_more_failures_than_it_holds_has_failed() {
 #[test]
 fn what_a_case_says_of_itself_is_believed() {
     let states = |attributes: &[&str]| {
-        let cases: String = attributes.iter().map(|said| format!("<testcase name='a' {said}/>")).collect();
+        let cases = attributes.iter().map(|said| format!("<testcase name='a' {said}/>")).collect::<Vec<_>>().concat();
         let xml = format!("<testsuite>{cases}</testsuite>");
         let sources = Sources { report: xml.as_bytes(), ..Sources::default() };
         let parsed = super::tests(TestRunner::Junit, sources, Bound::default());

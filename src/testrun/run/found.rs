@@ -125,7 +125,7 @@ pub(super) fn is_special(ground: &Ground<'_>, chosen: &Chosen, project: &Checked
 
 /// The beginning of words of a project.
 fn shown(words: &str) -> String {
-    show(words[..words.floor_char_boundary(MAX_TEST_NAME_BYTES)].as_bytes()).into_owned()
+    show(&words.as_bytes()[..words.floor_char_boundary(MAX_TEST_NAME_BYTES)]).into_owned()
 }
 
 /// What the test script of a project of Node says of how its tests are run. Adds to the notes what of it is done, and what is

@@ -20,7 +20,9 @@ fn change_to(user: &str) -> Vec<u8> {
 fn asks(connection: u64, user: &str, conversation: &[Said]) -> Vec<Exchange> {
     let login = [server(greeting(u32::MAX)), client(of(user)), server(ok(2, 2))];
     let mut calls = record(Protocol::MySql, &[&login[..], conversation].concat()).calls;
-    calls.iter_mut().for_each(|call| call.connection = connection);
+    for call in &mut calls {
+        call.connection = connection;
+    }
     calls
 }
 
