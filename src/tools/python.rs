@@ -1,6 +1,8 @@
 //! What the tools of the Python set share.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,7 +13,8 @@ use super::command_notes::refused;
 use super::{Context, Services};
 use crate::error::Error;
 use crate::exec::{ExecError, Exit};
-use crate::python::{Ground, Session, shown_path};
+use crate::policy::{Touch, note};
+use crate::python::{Changes, Ground, Session, shown_path};
 use crate::sandbox::Network;
 use crate::text::escape::show_path;
 
@@ -80,6 +83,14 @@ pub(super) fn shown<'a>(
     let directory = absolute(context, session);
     let policy = &context.services.policy;
     paths.into_iter().map(|rel| show_path(&shown_path(policy, &directory, rel)).into_owned()).collect()
+}
+
+/// Notes for whoever looks on which files a program has written in a session's directory.
+pub(super) fn note_written(context: &Context<'_>, session: &Session, changes: &Changes) {
+    let directory = absolute(context, session);
+    for path in changes.new.iter().chain(&changes.modified) {
+        note(&directory.join(OsStr::from_bytes(path)), None, Touch::Write);
+    }
 }
 
 /// A session's directory.

@@ -1,7 +1,6 @@
 //! `run_python_code`: one cell in a Python session.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -10,13 +9,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cell_notes::{Surroundings, hints};
-use super::python::{Open, absolute, ground, has_network, seconds, session, shown};
+use super::python::{Open, absolute, ground, has_network, note_written, seconds, session, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::limits::{
     CELL_GRACE_MS, DEFAULT_CELL_SECS, MAX_CELL_SECS, PYTHON_OUTPUT_CAP_BYTES, PYTHON_RESULT_CAP_BYTES,
 };
-use crate::policy::{Touch, note};
 use crate::protocol::Content;
 use crate::python::{Bounds, News, Ran, Session, Shown, beginning_and_end, named};
 
@@ -133,9 +131,7 @@ fn reply(
     let outputs = shown(context, session, shown_files);
     let new_files = shown(context, session, changes.new.iter().map(|path| &**path));
     let modified_files = shown(context, session, changes.modified.iter().map(|path| &**path));
-    for path in new_files.iter().chain(&modified_files) {
-        note(Path::new(path), None, Touch::Write);
-    }
+    note_written(context, session, &changes);
     let images: Vec<Content> = cell.shown.iter_mut().flat_map(pictures).collect();
     if let Some(partial) = changes.partial {
         notes.push(format!("new and modified files are not all told: {partial}"));

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command_notes::exit_code;
-use super::python::{Open, ground, seconds, shown};
+use super::python::{Open, ground, note_written, seconds, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{self, Bounds, Captured, ExecError, place_of};
@@ -110,6 +110,7 @@ impl Tool for RunScript {
             notes.push(format!("ended after its timeout of {} s", timeout.as_secs()));
         }
         notes.extend(changes.partial.map(|partial| format!("new and modified files are not all told: {partial}")));
+        note_written(context, &session, &changes);
         let exit_code = exit_code(outcome.exit);
         let mut reply = Reply::json(Open(Output {
             stdout: outcome.stdout.text().into_owned(),

@@ -47,7 +47,7 @@ const MESSAGES: [&str; 14] = [
     "locale",
     "locales",
 ];
-/// Last words of names whose value is no secret where it is a word.
+/// Names whose value is no secret where it is a word; one with more words (`access_token`) says that it is one.
 const WORDY: [&str; 6] = ["token", "otp", "totp", "jwt", "bearer", "session"];
 /// Parts of names of secrets that are made of words.
 const PHRASES: [&str; 4] = ["phrase", "mnemonic", "seed", "backup"];
@@ -96,7 +96,7 @@ pub(super) fn is_only_word(name: &Name, value: &[u8]) -> bool {
     match name.joined.as_str() {
         "tokens" => value.len() < LONGEST_PART_BYTES || is_word(value),
         "secrets" | "apikeys" => is_word(value),
-        _ => WORDY.contains(&name.last()) && is_long_word(value),
+        joined => WORDY.contains(&joined) && is_long_word(value),
     }
 }
 

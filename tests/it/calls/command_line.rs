@@ -301,7 +301,7 @@ fn what_changes_from_run_to_run_is_learned_and_left_out() {
     let none = replay(&tree, &["calls", "noise", "shop-http", "shop"]);
     assert_eq!(
         (none.status, none.err.as_str()),
-        (2, "replay: there is no mock set `shop` in ./keploy; there are: shop-http, shop-http-2\n")
+        (2, "replay: there is no mock set `shop` in ./keploy; there are: shop-http-2, shop-http\n")
     );
 }
 

@@ -191,7 +191,9 @@ fn an_interrupt_is_for_the_code_that_ran_when_it_was_asked_for() {
         let next = server.send("tools/call", cell("for i in range(20000): pass"));
         let ran = said(&server.reply_to(&next));
         assert_eq!(ran["error"], Value::Null, "{round}");
-        interrupts.iter().for_each(|interrupt| drop(said(&server.reply_to(interrupt))));
+        for interrupt in &interrupts {
+            said(&server.reply_to(interrupt));
+        }
     }
 }
 

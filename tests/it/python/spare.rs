@@ -129,6 +129,9 @@ fn add_module(tree: &Tree, name: &str, text: &str) {
     }
 }
 
+/// What is done to a tree.
+type Step<'a> = &'a dyn Fn(&Tree);
+
 #[test]
 fn one_that_a_start_now_would_not_make_is_ended() {
     let settings = "home = /usr/bin\n";
@@ -136,7 +139,6 @@ fn one_that_a_start_now_would_not_make_is_ended() {
         tree.dir(name);
         std::os::unix::fs::symlink("/usr/bin/python3", tree.path(name).join("python3")).unwrap();
     };
-    type Step<'a> = &'a dyn Fn(&Tree);
     let nothing: Step<'_> = &|_| ();
     let cases: [(&str, Step<'_>, Step<'_>); 6] = [
         ("a nearer one", nothing, &|tree| {
