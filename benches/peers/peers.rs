@@ -54,6 +54,15 @@ impl Server {
         server
     }
 
+    /// The same with one more flag.
+    #[must_use]
+    pub fn with(mut self, flag: &str) -> Self {
+        self.args.push(flag.to_owned());
+        self.how.push(' ');
+        self.how.push_str(flag);
+        self
+    }
+
     /// This program again, as the bare loop.
     pub fn floor() -> Result<Self, String> {
         let program = env::current_exe().map_err(|error| format!("its own program is not to be found: {error}"))?;

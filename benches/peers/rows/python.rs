@@ -64,8 +64,7 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
 fn contender(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'static> {
     let (mut server, dir) = (Server::python(tier, dir), dir.to_path_buf());
     if name == NO_SPARE {
-        server.args.push("--no-python-spare".to_owned());
-        server.how.push_str(" --no-python-spare");
+        server = server.with("--no-python-spare");
     }
     Contender::new(name, server.how.clone(), move || {
         let mut client = Client::start(&server)?;
