@@ -145,7 +145,8 @@ async def pytest(client: Client, work: pathlib.Path) -> None:
     again = await runs.run(rerunFailed=True)
     runs.says("runs again what failed", counts(again, "passed", "failed", "errored") == [0, 1, 1], again)
     spread = await runs.run(testFiles=["test_thread.py"])
-    runs.says("tells what the runner says of a thread", spread.get("status") == "passed", spread)
+    leaked = [error["type"] for error in spread.get("runErrors", [])]
+    runs.says("fails for what a thread raises", (spread.get("status"), leaked) == ("failed", ["UnhandledThreadException"]), spread)
     left = await runs.run(testFiles=["test_exit.py"])
     runs.says("does not pass what left early", left.get("status") == "crashed" and counts(left, "passed") == [1], left)
     hang = await runs.run(testFiles=["test_hang.py"], timeout=8)
