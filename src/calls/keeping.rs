@@ -172,6 +172,8 @@ pub fn add_noise(
         declared.fields.extend(learned.fields);
         declared.fields.sort_unstable();
         declared.fields.dedup();
+        let known = declared.values.clone();
+        declared.values.extend(learned.values.into_iter().filter(|value| !known.contains(value)));
     }
     // In a file of ours the last key of the last document says that it is whole.
     if let Some(last) = calls.documents.last_mut() {

@@ -78,6 +78,11 @@ pub const MAX_WIRE_STATEMENTS: usize = 65_536;
 pub const MAX_CANCEL_KEY_BYTES: usize = 260;
 /// Deepest nesting of a Redis reply.
 pub const MAX_RESP_DEPTH: usize = 128;
+/// Deepest nesting of documents of `MongoDB` in which values are looked for, as deep as the server takes.
+pub const MAX_BSON_DEPTH: usize = 100;
+/// Shortest value left out as noise of which it is told that an answer repeats it, in bytes: a shorter one may stand there by
+/// chance.
+pub const MIN_NOISE_ECHO_BYTES: usize = 8;
 /// Longest line of a Redis message, in bytes (`PROTO_INLINE_MAX_SIZE` of Redis is 64 KiB).
 pub const MAX_RESP_LINE_BYTES: usize = 64 * 1024;
 /// Longest first message of a `PostgreSQL` connection, in bytes (`MAX_STARTUP_PACKET_LENGTH` of its `libpq/pqcomm.h`).

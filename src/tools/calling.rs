@@ -152,6 +152,10 @@ pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
     for (name, times) in ran.report.iter().flat_map(|report| &report.others) {
         add(*times, "call was", "calls were", &format!(" asked with another `{name}` than when recorded"));
     }
+    let repeated = ran.report.iter().flat_map(|report| &report.repeated);
+    let repeated: Vec<String> = repeated.map(|(name, value)| format!("{name} ({value})")).collect();
+    let given = " a value that is left out as noise: the program was given the recorded one, not its own: ";
+    add(repeated.len() as u64, "answer repeats", "answers repeat", &(given.to_owned() + &some_of(&repeated)));
     let udp = " refused: UDP other than name lookups cannot be recorded";
     add(more.datagrams_refused, "datagram was", "datagrams were", udp);
     let nearness = match services.calls.reach {

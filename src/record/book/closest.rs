@@ -20,7 +20,7 @@ use crate::record::silence::Silence;
 use crate::record::summary;
 
 /// What to do where a program was given a stand-in and made something of it that the recording has otherwise.
-const STAND_IN_HINT: &str = "`redacted...` and `edac7...` stand for secrets that the recording has otherwise: record again with `--keep-secrets`, or, over HTTP, declare what differs as `noise`";
+const STAND_IN_HINT: &str = "`redacted...` and `edac7...` stand for secrets that the recording has otherwise: record again with `--keep-secrets`, or declare what differs as `noise`";
 
 /// Recordings by how near they can be to a call.
 #[derive(Default)]
@@ -64,7 +64,7 @@ impl Index {
         let candidates = self.places.get(&here);
         let candidates = candidates.or_else(|| self.targets.get(&(asked.target.clone(), protocol)));
         let candidates = candidates.or_else(|| self.protocols.get(&protocol))?;
-        let fields = noise.at(&here);
+        let fields = noise.at(asked, &asked.target);
         // Of many, those with the most similar path are compared in full.
         let mut ranked: Vec<(i64, usize)> = candidates
             .iter()
@@ -93,12 +93,17 @@ impl Index {
         }
         if differences.iter().any(|line| is_of_stand_in(line)) {
             differences.push(STAND_IN_HINT.to_owned());
-        } else if let (Content::Wire(_, recorded), Content::Wire(_, said)) =
-            (&entry(nearest).exchange.content, &asked.content)
-            && entry(nearest).exchange.target == asked.target
-            && values::differ_alone(protocol, &questions(protocol, recorded), &questions(protocol, said))
-        {
-            differences.push(values::HINT.to_owned());
+        } else {
+            let hint = match (&entry(nearest).exchange.content, &asked.content) {
+                (Content::Wire(_, recorded), Content::Wire(_, said))
+                    if entry(nearest).exchange.target == asked.target =>
+                {
+                    values::hint(protocol, recorded, said, &fields, name)
+                }
+                (Content::Http(_), Content::Http(_)) => values::hint_of_fields(&differences, name),
+                _ => None,
+            };
+            differences.extend(hint);
         }
         Some(Closest { name: name.to_owned(), differences })
     }

@@ -3,6 +3,7 @@
 //! HTTP: protocol, target, encryption, virtual host, method, path, query by name, the fields that [choose](is_key_header), the media type and what
 //! the body says without its secrets. No other field: most change from run to run, and secrets must not be needed to replay. A name: name and
 //! type. Anything else: the program's bytes without their secrets, with what a protocol numbers anew each time set to zero.
+//! Of calls to databases from which noise is left out, the values that are none, and everything else but lengths.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::body::{Body, media_type};
 use super::noise::Fields;
+use super::parts::Parts;
 use crate::record::exchange::{Content, Exchange, HttpRequest, Protocol, Side, Target, Wire};
 use crate::record::outline::is_no_call;
 use crate::record::redact::{self, without_secrets};
@@ -197,7 +199,14 @@ fn digest(exchange: &Exchange, noise: &Fields) -> Digest {
             parts.add(dns.kind.as_bytes());
         }
         Content::Wire(protocol, wire) => {
-            parts.add(&canonical(*protocol, wire));
+            let reduced = (!noise.is_empty()).then(|| Parts::of(*protocol, wire, noise)?.without(noise)).flatten();
+            match reduced {
+                Some(reduced) => {
+                    parts.add(b"without noise");
+                    parts.add(&reduced);
+                }
+                None => parts.add(&canonical(*protocol, wire)),
+            }
             // It has no question, and must not answer who has none and waits for a server to begin.
             if is_no_call(exchange) {
                 parts.add(b"no call");

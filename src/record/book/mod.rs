@@ -8,7 +8,9 @@ mod closest;
 mod fields;
 mod json;
 mod key;
+mod learning;
 mod noise;
+mod parts;
 mod shelf;
 mod values;
 
@@ -24,6 +26,7 @@ pub use closest::describe;
 pub use key::{Key, Place, canonical, is_key_header};
 use key::{Keys, Said};
 pub use noise::{Change, Lesson, Noise};
+use parts::Parts;
 use shelf::{Fields, Found, Queue, Shelf};
 
 use super::exchange::{Content, Exchange, Protocol, Target};
@@ -148,6 +151,9 @@ pub struct Report {
     /// Fields with a credential that is another one than the only recorded one, in lower case, and in how many of the calls
     /// that were answered.
     pub others: BTreeMap<String, u64>,
+    /// Names of recordings whose answers repeat a value that is left out as noise and was another one in the replay, each with
+    /// the name of the value: the program was given the recorded one.
+    pub repeated: BTreeMap<String, String>,
     /// Calls that were not, in the order of the first of each, up to [`MAX_MISSES_TOLD`] different ones.
     pub missed: Vec<Miss>,
     /// How many there were in all.
@@ -202,6 +208,7 @@ pub struct Book {
     refused: AtomicU64,
     unanswered: AtomicU64,
     others: Mutex<BTreeMap<String, u64>>,
+    repeated: Mutex<BTreeMap<String, String>>,
     /// Whether misses go to the real servers, where they can.
     passes_on: bool,
     missed: Mutex<Missed>,
@@ -243,6 +250,7 @@ impl Book {
             refused: AtomicU64::new(0),
             unanswered: AtomicU64::new(0),
             others: Mutex::default(),
+            repeated: Mutex::default(),
             passes_on: false,
             missed: Mutex::default(),
         };
@@ -259,8 +267,9 @@ impl Book {
         book.users = mysql::tell_apart(recordings.iter_mut().map(|recording| &mut recording.exchange));
         let mut alike: HashMap<Key, BTreeSet<Key>> = HashMap::new();
         for recording in recordings {
-            let keys = book.add(recording);
-            alike.entry(keys.bare).or_default().insert(keys.whole);
+            for keys in book.add(recording) {
+                alike.entry(keys.bare).or_default().insert(keys.whole);
+            }
         }
         for keys in alike.into_values() {
             let fields = Fields::of(&keys.iter().filter_map(|key| book.queues.get(key)).collect::<Vec<_>>());
@@ -280,14 +289,30 @@ impl Book {
         Self { passes_on, ..self }
     }
 
-    fn add(&mut self, recording: Recording) -> Keys {
+    /// The keys of a call, as if it went to this target, with what is left out of each. Where values of a database are left out
+    /// it has one with them as well: a recording of the very same values is the better answer.
+    fn keys(&self, said: &mut Said<'_>, exchange: &Exchange, target: &Target, named: bool) -> Vec<(Keys, noise::Fields)> {
+        let noise = self.noise.at(exchange, target);
+        let reduced = said.keys(target, named, &noise);
+        if noise.is_empty() || !matches!(exchange.content, Content::Wire(..)) {
+            return vec![(reduced, noise)];
+        }
+        let exact = said.keys(target, named, &noise::Fields::default());
+        let mut keys = vec![(exact, noise::Fields::default()), (reduced, noise)];
+        keys.truncate(if exact.whole == reduced.whole { 1 } else { 2 });
+        keys
+    }
+
+    fn add(&mut self, recording: Recording) -> Vec<Keys> {
         let index = self.entries.len();
         let exchange = Arc::new(recording.exchange);
         let protocol = exchange.content.protocol();
         let target = &exchange.target;
-        let noise = self.noise.at(&key::place(&exchange, target));
-        let keys = Said::of(&exchange).keys(target, recording.named, &noise);
-        self.queues.entry(keys.whole).or_default().add(&exchange, &noise, index);
+        let mut keys = Vec::new();
+        for (own, noise) in self.keys(&mut Said::of(&exchange), &exchange, target, recording.named) {
+            self.queues.entry(own.whole).or_default().add(&exchange, &noise, index);
+            keys.push(own);
+        }
         let is_call = !is_no_call(&exchange);
         if protocol != Protocol::Dns && is_call {
             self.protocols.entry(target.clone()).or_insert(protocol);
@@ -339,9 +364,9 @@ impl Book {
     /// The recording that answers a call, or the recordings of it that were all used.
     fn look_up(&self, asked: &Exchange) -> Result<Arc<Exchange>, Unfound<'_>> {
         let (mut used, mut said, mut choosing) = (None, Said::of(asked), BTreeSet::new());
-        for (target, named) in targets(asked) {
-            let noise = self.noise.at(&key::place(asked, &target));
-            let Some(shelf) = self.queues.get(&said.keys(&target, named, &noise).whole) else { continue };
+        let keys = targets(asked).into_iter().flat_map(|(target, named)| self.keys(&mut said, asked, &target, named));
+        for (keys, noise) in keys {
+            let Some(shelf) = self.queues.get(&keys.whole) else { continue };
             let Some(Found { queue, other }) = shelf.of(asked, &noise) else {
                 choosing.extend(shelf.choosing().into_iter().map(str::to_owned));
                 continue;
@@ -352,12 +377,31 @@ impl Book {
                 if let Some(name) = other {
                     *self.others.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
                 }
+                if let Some(name) = self.repeats(asked, &entry.exchange, &noise) {
+                    self.repeated.lock().unwrap_or_else(PoisonError::into_inner).insert(entry.name.clone(), name);
+                }
                 self.replayed.fetch_add(1, Ordering::Relaxed);
                 return Ok(Arc::clone(&entry.exchange));
             }
-            used = used.or(Some(queue));
+            // Those of the very same values are among those without.
+            used = used.filter(|_| noise.is_empty()).or(Some(queue));
         }
         Err(Unfound { used, choosing })
+    }
+
+    /// The name of a value that was left out and is another one in this call, if the answer repeats the recorded one.
+    fn repeats(&self, asked: &Exchange, recorded: &Exchange, noise: &noise::Fields) -> Option<String> {
+        let Content::Wire(_, answer) = &recorded.content else { return None };
+        if noise.is_empty() {
+            return None;
+        }
+        let (asked, recorded) = (Parts::of_call(asked, noise)?, Parts::of_call(recorded, noise)?);
+        recorded.repeated(&asked, noise, answer).map(str::to_owned)
+    }
+
+    /// Whether values are left out of the calls that this recording answers, so that it may have others than were asked.
+    pub fn leaves_values_out(&self, recorded: &Exchange) -> bool {
+        matches!(recorded.content, Content::Wire(..)) && !self.noise.at(recorded, &recorded.target).is_empty()
     }
 
     fn take(&self, queue: &Queue) -> Option<usize> {
@@ -496,6 +540,7 @@ impl Book {
             refused: self.refused.load(Ordering::Relaxed),
             unanswered: self.unanswered.load(Ordering::Relaxed),
             others: self.others.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            repeated: self.repeated.lock().unwrap_or_else(PoisonError::into_inner).clone(),
             missed: missed.told.clone(),
             missed_count: missed.count,
             unused,

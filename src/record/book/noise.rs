@@ -1,31 +1,46 @@
-//! What of a request changes from run to run and is left out of comparisons: declared, or learned from two recordings.
+//! What of a call changes from run to run and is left out of comparisons: declared, or learned from two recordings.
 //!
-//! Noise belongs to a place (protocol, target, method, path) or to all of them. What is recorded at a place and what is
-//! asked there are compared with the same noise, so a key stays a key.
+//! Noise belongs to a place (protocol, target, method, path), of a database to a shape (protocol, target, a statement without its
+//! values, a command of `MongoDB` and its collection), or to all calls. That of a command of Redis belongs to those that are the
+//! same in all that is not left out: their first arguments say what is asked. What is recorded and what is asked are compared with
+//! the same noise, so a key stays a key.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::body::{Body, Leaf};
 use super::closest::short;
 use super::fields;
-use super::key::{Place, canonical, header_fields, place};
+use super::key::{Place, header_fields, place};
+use super::learning;
+use super::parts::Parts;
 use crate::pattern::{Options, Pattern};
 use crate::record::exchange::{Content, Exchange, Http, Protocol, Target};
 use crate::record::files::DeclaredNoise;
-use crate::record::outline::is_no_call;
 use crate::record::redact::without_secrets;
 
 /// The noise of one place.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
-    /// `body.order.id`, `query.t`, `header.range`: arrays do not show in a path, so `items[3].id` is `body.items.id`.
+    /// `body.order.id`, `query.t`, `header.range`: arrays do not show in a path, so `items[3].id` is `body.items.id`. Of databases
+    /// `literal.3`, `param.2`, `arg.2`, `comment.1`.
     names: BTreeSet<String>,
-    /// What values look like.
-    values: Vec<Arc<Pattern>>,
+    /// What values look like, with the text of each pattern.
+    values: Vec<(String, Arc<Pattern>)>,
 }
 
 impl Fields {
+    /// Those of these names, and of values in which one of these patterns is found. Fails when one cannot be used.
+    pub(super) fn new(names: impl IntoIterator<Item = String>, values: &[String]) -> Result<Self, String> {
+        let values = values.iter().map(|source| {
+            let pattern = Pattern::new(source, Options { case_insensitive: false });
+            pattern
+                .map(|pattern| (source.clone(), Arc::new(pattern)))
+                .map_err(|error| format!("the noise `{}` cannot be used: {error}", source.escape_debug()))
+        });
+        Ok(Self { names: names.into_iter().collect(), values: values.collect::<Result<_, _>>()? })
+    }
+
     /// Whether a field is left out.
     pub fn has(&self, name: &str) -> bool {
         !self.names.is_empty() && self.names.contains(name)
@@ -33,19 +48,27 @@ impl Fields {
 
     /// Whether a value is left out. One that cannot be searched in time is not: a miss is better than a wrong answer.
     pub fn has_value(&self, value: &str) -> bool {
-        self.values.iter().any(|pattern| matches!(pattern.find_at(value, 0), Ok(Some(_))))
+        self.values.iter().any(|(_, pattern)| matches!(pattern.find_at(value, 0), Ok(Some(_))))
     }
 
     /// Whether the same is left out.
     pub fn is_same(&self, other: &Self) -> bool {
-        let same_values = self.values.len() == other.values.len()
-            && self.values.iter().zip(&other.values).all(|(one, other)| Arc::ptr_eq(one, other));
-        same_values && self.names == other.names
+        let sources = |fields: &Self| fields.values.iter().map(|(source, _)| source.clone()).collect::<Vec<_>>();
+        self.names == other.names && (self.values.is_empty() && other.values.is_empty() || sources(self) == sources(other))
+    }
+
+    /// Whether nothing is left out.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.values.is_empty()
     }
 
     fn add(&mut self, more: &Self) {
         self.names.extend(more.names.iter().cloned());
-        self.values.extend(more.values.iter().cloned());
+        for (source, pattern) in &more.values {
+            if !self.values.iter().any(|(known, _)| known == source) {
+                self.values.push((source.clone(), Arc::clone(pattern)));
+            }
+        }
     }
 }
 
@@ -54,25 +77,64 @@ impl Fields {
 pub struct Noise {
     everywhere: Fields,
     places: HashMap<Place, Fields>,
+    /// Of calls to databases.
+    shapes: HashMap<Shape, Vec<Rule>>,
+}
+
+/// Calls to databases that the same noise may belong to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Shape {
+    pub(super) protocol: Protocol,
+    pub(super) target: Target,
+    /// In words, without values.
+    pub(super) text: String,
+}
+
+/// What is left out of calls of a shape.
+#[derive(Clone, Debug)]
+struct Rule {
+    fields: Fields,
+    /// What the others are like in all else; `None` if it belongs to all calls of the shape.
+    alike: Option<HashSet<Vec<u8>>>,
 }
 
 impl Noise {
     /// Adds what is declared, for the place of a call, or for all without one. Fails, and adds nothing, when a pattern
     /// cannot be used.
     pub fn declare(&mut self, of: Option<&Exchange>, declared: &DeclaredNoise) -> Result<(), String> {
-        let values = declared.values.iter().map(|source| {
-            let pattern = Pattern::new(source, Options { case_insensitive: false });
-            pattern
-                .map(Arc::new)
-                .map_err(|error| format!("the noise `{}` cannot be used: {error}", source.escape_debug()))
-        });
-        let values = values.collect::<Result<Vec<_>, _>>()?;
-        let fields = Fields { names: declared.fields.iter().map(|name| normal(name)).collect(), values };
+        let is_plain = |exchange: &Exchange| {
+            matches!(exchange.content.protocol(), Protocol::Postgres | Protocol::MySql | Protocol::Redis)
+        };
+        let spelt = if of.is_some_and(is_plain) { str::to_ascii_lowercase } else { normal };
+        let fields = Fields::new(declared.fields.iter().map(|name| spelt(name)), &declared.values)?;
         match of {
-            Some(exchange) => self.places.entry(place(exchange, &exchange.target)).or_default().add(&fields),
+            Some(exchange) => self.put(exchange, &fields),
             None => self.everywhere.add(&fields),
         }
         Ok(())
+    }
+
+    /// Adds noise of a call.
+    pub(super) fn put(&mut self, exchange: &Exchange, fields: &Fields) {
+        let Some((shape, parts)) = shape(exchange, &exchange.target) else {
+            self.places.entry(place(exchange, &exchange.target)).or_default().add(fields);
+            return;
+        };
+        if fields.is_empty() {
+            return;
+        }
+        let rules = self.shapes.entry(shape).or_default();
+        let kept = parts.is_narrow.then(|| parts.kept(fields));
+        // All that is left out of a whole shape is one rule.
+        let known = rules.iter_mut().find(|rule| kept.is_none() || rule.fields.is_same(fields));
+        match (known, kept) {
+            (Some(Rule { alike: Some(alike), .. }), Some(kept)) => drop(alike.insert(kept)),
+            (Some(rule), _) => rule.fields.add(fields),
+            (None, kept) => {
+                let alike = kept.map(|kept| HashSet::from([kept]));
+                rules.push(Rule { fields: fields.clone(), alike });
+            }
+        }
     }
 
     /// Adds another noise.
@@ -81,6 +143,9 @@ impl Noise {
         for (place, fields) in &other.places {
             self.places.entry(place.clone()).or_default().add(fields);
         }
+        for (shape, rules) in &other.shapes {
+            self.shapes.entry(shape.clone()).or_default().extend(rules.iter().cloned());
+        }
     }
 
     /// The fields that changed between two recordings of the same run, and where they did.
@@ -88,7 +153,7 @@ impl Noise {
     /// Calls of one place are paired in their order. A field is noise if it differs in a pair and none of the values that
     /// it had in one recording occurs in the other: an identifier or a time does that, a field that two calls have in
     /// another order does not. Calls of different shape or number teach nothing. Of the fields of the head that are in no key
-    /// those count that would choose between the calls of a place.
+    /// those count that would choose between the calls of a place. Of databases see [`learning`].
     pub fn learn(a: &[Exchange], b: &[Exchange]) -> (Self, Vec<Lesson>) {
         let mut noise = Self::default();
         let mut lessons = Vec::new();
@@ -107,17 +172,27 @@ impl Noise {
         }
         let theirs = theirs.into_iter().map(|(place, theirs)| (place.to_string(), (0, theirs.len())));
         lessons.extend(theirs.map(|(place, calls)| Lesson { place, calls, changes: Vec::new() }));
+        lessons.extend(learning::learn(a, b, &mut noise));
         (noise, lessons)
     }
 
-    /// How many calls to databases one recording has that the other has not: of those nothing is learned.
-    pub fn unlike(a: &[Exchange], b: &[Exchange]) -> usize {
-        let mut theirs: HashMap<(&Target, Vec<u8>), usize> = HashMap::new();
-        for question in questions(b) {
+    /// How many calls to databases one recording has that the other has not, this noise left out: of those nothing is learned.
+    pub fn unlike(&self, a: &[Exchange], b: &[Exchange]) -> usize {
+        let asked = |exchanges: &[Exchange]| {
+            let calls = exchanges.iter().filter(|exchange| learning::counts(exchange)).filter_map(|exchange| {
+                let (shape, parts) = shape(exchange, &exchange.target)?;
+                let noise = self.own(exchange, &exchange.target);
+                let parts = if noise.is_empty() { parts } else { Parts::of_call(exchange, &noise)? };
+                Some((shape, parts.kept(&noise)))
+            });
+            calls.collect::<Vec<_>>()
+        };
+        let mut theirs: HashMap<(Shape, Vec<u8>), usize> = HashMap::new();
+        for question in asked(b) {
             *theirs.entry(question).or_default() += 1;
         }
         let mut left = 0;
-        for question in questions(a) {
+        for question in asked(a) {
             match theirs.get_mut(&question) {
                 Some(count @ 1..) => *count -= 1,
                 _ => left += 1,
@@ -126,34 +201,52 @@ impl Noise {
         left
     }
 
-    /// What is left out at the place of a call, to be written beside it. Patterns are not in it: only who declared them
-    /// has their text.
+    /// What is left out of a call by its place or shape, to be written beside it.
     pub fn learned(&self, exchange: &Exchange) -> Option<DeclaredNoise> {
-        let fields = self.places.get(&place(exchange, &exchange.target))?;
-        let names = fields.names.iter().cloned().collect::<Vec<_>>();
-        (!names.is_empty()).then(|| DeclaredNoise { fields: names, values: Vec::new(), is_list: false })
+        let Fields { names, values } = self.own(exchange, &exchange.target);
+        let values: Vec<String> = values.into_iter().map(|(source, _)| source).collect();
+        let any = !names.is_empty() || !values.is_empty();
+        any.then(|| DeclaredNoise { fields: names.into_iter().collect(), values, is_list: false })
     }
 
-    /// The noise of a place.
-    pub(super) fn at(&self, place: &Place) -> Fields {
+    /// The noise of a call, as if it went to this target.
+    pub(super) fn at(&self, exchange: &Exchange, target: &Target) -> Fields {
         let mut fields = self.everywhere.clone();
-        if let Some(own) = self.places.get(place) {
-            fields.add(own);
+        fields.add(&self.own(exchange, target));
+        fields
+    }
+
+    fn own(&self, exchange: &Exchange, target: &Target) -> Fields {
+        let mut fields = self.places.get(&place(exchange, target)).cloned().unwrap_or_default();
+        // Most sets have none of databases.
+        if !self.shapes.is_empty()
+            && let Some((shape, parts)) = shape(exchange, target)
+        {
+            let fits = |rule: &&Rule| rule.alike.as_ref().is_none_or(|alike| alike.contains(&parts.kept(&rule.fields)));
+            for rule in self.shapes.get(&shape).into_iter().flatten().filter(fits) {
+                fields.add(&rule.fields);
+            }
         }
         fields
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        let none = |fields: &Fields| fields.names.is_empty() && fields.values.is_empty();
-        none(&self.everywhere) && self.places.values().all(none)
+        self.everywhere.is_empty() && self.places.values().all(Fields::is_empty) && self.shapes.is_empty()
     }
+}
+
+/// The shape of a call to a database, as if it went to this target, and its parts.
+pub(super) fn shape(exchange: &Exchange, target: &Target) -> Option<(Shape, Parts)> {
+    let parts = Parts::of_call(exchange, &Fields::default())?;
+    let shape = Shape { protocol: exchange.content.protocol(), target: target.clone(), text: parts.shape() };
+    Some((shape, parts))
 }
 
 /// What two recordings tell of one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lesson {
-    /// As `POST shop:80/orders`.
+    /// As `POST shop:80/orders`, `Postgres db:5432 SELECT * FROM orders WHERE id = ?`.
     pub place: String,
     /// How many calls of it each recording has. If these are not as many, nothing is learned.
     pub calls: (usize, usize),
@@ -179,16 +272,6 @@ fn normal(name: &str) -> String {
         "header" => format!("header.{}", rest.to_ascii_lowercase()),
         _ => format!("body.{name}"),
     }
-}
-
-/// What was said to databases, without logins.
-fn questions(exchanges: &[Exchange]) -> impl Iterator<Item = (&Target, Vec<u8>)> {
-    exchanges.iter().filter_map(|exchange| match &exchange.content {
-        Content::Wire(protocol, wire) if *protocol != Protocol::Generic && !wire.session && !is_no_call(exchange) => {
-            Some((&exchange.target, canonical(*protocol, wire)))
-        }
-        _ => None,
-    })
 }
 
 fn by_place(exchanges: &[Exchange]) -> BTreeMap<Place, Vec<&Http>> {

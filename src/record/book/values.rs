@@ -1,78 +1,54 @@
-//! Whether two calls to a database differ only in their values: in what changes from run to run where a program asks a clock, or
-//! draws an id. Only ever told: it looks at words, not at the grammar of a statement.
+//! What to say of a call that nothing answers where a recording differs from it in nothing but what can be declared as noise. Only
+//! ever told.
 
-use crate::record::exchange::{Message, Protocol};
-use crate::record::summary;
+use super::noise::Fields;
+use super::parts::Parts;
+use crate::limits::MAX_DIFFERENCES;
+use crate::record::exchange::{Protocol, Wire};
 
-/// The next step of who has such a call.
-pub(super) const HINT: &str = "only values differ: make them the same in each run (a fixed clock, seed or id, by variables of the tests' environment), since `noise` is of calls over HTTP alone";
-
-/// Whether what was said to a database is the same but for texts in quotes and words that hold a digit.
-pub(super) fn differ_alone(protocol: Protocol, recorded: &[Message], asked: &[Message]) -> bool {
-    let is_database = !matches!(protocol, Protocol::Generic | Protocol::Http | Protocol::Grpc | Protocol::Dns);
-    let text = |message: &Message| summary::text(protocol, &message.bytes);
-    is_database && recorded.len() == asked.len() && {
-        let texts: Vec<_> = recorded.iter().zip(asked).map(|(one, other)| (text(one), text(other))).collect();
-        texts.iter().any(|(one, other)| one != other)
-            && texts.iter().all(|(one, other)| one == other || shape(protocol, one) == shape(protocol, other))
+/// The next step of who has such a call to a database, if nothing but values differs. `name` is that of the recording.
+pub(super) fn hint(protocol: Protocol, recorded: &Wire, asked: &Wire, noise: &Fields, name: &str) -> Option<String> {
+    let (recorded, asked) = (Parts::of(protocol, recorded, noise)?, Parts::of(protocol, asked, noise)?);
+    if recorded.state() != asked.state() || recorded.bare() != asked.bare() {
+        return None;
     }
+    let values = recorded.values().zip(asked.values());
+    let differing: Vec<_> = values.filter(|(one, other)| one.bytes != other.bytes).collect();
+    // Arguments are names as well.
+    let is_made = |text: &str| text.contains(|letter: char| letter.is_ascii_digit());
+    if protocol == Protocol::Redis && !differing.iter().all(|(one, other)| is_made(&one.text) && is_made(&other.text)) {
+        return None;
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for (value, _) in differing {
+        if !names.contains(&value.name.as_str()) {
+            names.push(&value.name);
+        }
+    }
+    let declare = declare(&names, name)?;
+    Some(format!(
+        "only values differ: if they are others in each run, {declare}; or make them the same (a fixed clock, seed or id, by variables \
+         of the tests' environment)"
+    ))
 }
 
-/// A text with a mark in the place of each value.
-fn shape(protocol: Protocol, text: &str) -> String {
-    // "Names" in PostgreSQL, texts elsewhere.
-    let quotes: &[char] = if protocol == Protocol::Postgres { &['\''] } else { &['\'', '"'] };
-    let mut shape = String::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let is_word = |c: char| c.is_alphanumeric() || "_-:.+$".contains(c);
-        let end = if quotes.contains(&first) {
-            rest[1..].find(first).map_or(rest.len(), |end| end + 2)
-        } else {
-            rest.find(|c| !is_word(c)).unwrap_or(rest.len()).max(first.len_utf8())
-        };
-        let (part, after) = rest.split_at(end);
-        if quotes.contains(&first) || part.contains(|c: char| c.is_ascii_digit()) {
-            // A quote in a text is two of them.
-            if !shape.ends_with('?') {
-                shape.push('?');
-            }
-        } else {
-            shape.push_str(part);
-        }
-        rest = after;
-    }
-    shape
+/// The next step where a request of HTTP differs in nothing but fields of its head.
+pub(super) fn hint_of_fields(differences: &[String], name: &str) -> Option<String> {
+    let names: Option<Vec<&str>> = differences
+        .iter()
+        .map(|line| line.split_once(": ").map(|(name, _)| name).filter(|name| name.starts_with("header.")))
+        .collect();
+    let declare = declare(&names?, name)?;
+    Some(format!("only fields of the head differ: if they are others in each run, {declare}"))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::record::exchange::Side;
-
-    #[test]
-    fn calls_that_differ_only_in_values_are_known() {
-        let message = |text: &str| {
-            let bytes = [b"Q", &(text.len() as u32 + 5).to_be_bytes()[..], text.as_bytes(), b"\0"].concat();
-            [Message { from: Side::Client, bytes }]
-        };
-        let cases = [
-            ("INSERT INTO t VALUES ('a', 1)", "INSERT INTO t VALUES ('it''s', 22)", true),
-            (
-                "SELECT * FROM t WHERE at > 2026-07-28T12:00:00Z",
-                "SELECT * FROM t WHERE at > 2026-07-29T09:00:00Z",
-                true,
-            ),
-            ("SELECT \"a\" FROM t", "SELECT \"b\" FROM t", false),
-            ("SELECT a FROM t", "SELECT b FROM t", false),
-            ("SELECT 1", "SELECT 1", false),
-            ("SELECT 'a", "SELECT 'é", true),
-        ];
-        for (recorded, asked, expected) in cases {
-            let is = differ_alone(Protocol::Postgres, &message(recorded), &message(asked));
-            assert_eq!(is, expected, "{recorded} and {asked}");
-        }
-        let long = [message("SELECT 1"), message("SELECT 1")].concat();
-        assert!(!differ_alone(Protocol::Postgres, &long, &message("SELECT 2")));
-    }
+fn declare(names: &[&str], name: &str) -> Option<String> {
+    let is_told = !names.is_empty() && names.len() <= MAX_DIFFERENCES;
+    is_told.then(|| {
+        format!(
+            "the line `noise: {{req: [{}]}}` below `name: {name}` leaves them out, and `replay calls noise SET OTHER --write` \
+             learns it from two recordings",
+            names.join(", ")
+        )
+    })
 }

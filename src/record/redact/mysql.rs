@@ -34,8 +34,8 @@ pub(super) fn executed(payload: &[u8], secret: &[usize], count: usize, replace: 
     (kept > 0).then_some(out)
 }
 
-/// Passes over the value of this type that begins here; where its text is, if it is one.
-fn value(payload: &[u8], kind: u8, at: &mut usize) -> Option<std::ops::Range<usize>> {
+/// Passes over the value of this type that begins here; where its text is, if it is one, else `0..0`.
+pub(in crate::record) fn value(payload: &[u8], kind: u8, at: &mut usize) -> Option<std::ops::Range<usize>> {
     let fixed = match kind {
         6 => Some(0),
         1 => Some(1),

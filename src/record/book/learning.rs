@@ -1,0 +1,186 @@
+//! What two recordings of the same run tell of calls to databases.
+//!
+//! A value of a shape is noise if none of those that it had in one recording occurs in the other, and if without it both
+//! recordings have the same calls of the shape: so it is learned only where every other part is equal. Of Redis the calls that
+//! one recording has and the other has not are paired, each with the one that differs in the fewest arguments. Where nothing but
+//! the name of a command would be left, names are told by how they begin: `session:` and what follows it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::closest::short;
+use super::noise::{Change, Fields, Lesson, Noise, Shape, shape};
+use super::parts::{Parts, Value};
+use crate::record::exchange::{Content, Exchange, Protocol};
+use crate::record::outline::is_no_call;
+use crate::record::summary::word;
+
+/// The calls of one shape in a recording.
+type Calls<'a> = Vec<(&'a Exchange, Parts)>;
+
+/// Whether it is a call to a database, and no login.
+pub(super) fn counts(exchange: &Exchange) -> bool {
+    let is_called = |protocol: Protocol| {
+        matches!(protocol, Protocol::Postgres | Protocol::MySql | Protocol::Redis | Protocol::Mongo)
+    };
+    matches!(&exchange.content, Content::Wire(protocol, wire) if is_called(*protocol) && !wire.session)
+        && !is_no_call(exchange)
+}
+
+/// Adds what is learned to the noise; what it is.
+pub(super) fn learn(a: &[Exchange], b: &[Exchange], noise: &mut Noise) -> Vec<Lesson> {
+    let (mut lessons, mut theirs) = (Vec::new(), by_shape(b));
+    for (shape, ours) in by_shape(a) {
+        let theirs = theirs.remove(&shape).unwrap_or_default();
+        if shape.protocol == Protocol::Redis {
+            lessons.extend(commands(&shape, &ours, &theirs, noise));
+        } else {
+            lessons.extend(values(&shape, &ours, &theirs, noise));
+        }
+    }
+    lessons
+}
+
+fn by_shape(exchanges: &[Exchange]) -> BTreeMap<Shape, Calls<'_>> {
+    let mut found: BTreeMap<Shape, Calls<'_>> = BTreeMap::new();
+    for exchange in exchanges.iter().filter(|exchange| counts(exchange)) {
+        if let Some((shape, parts)) = shape(exchange, &exchange.target) {
+            found.entry(shape).or_default().push((exchange, parts));
+        }
+    }
+    found
+}
+
+fn lesson(shape: &Shape, text: &str, calls: usize, changes: Vec<Change>) -> Lesson {
+    let place = format!("{} {} {}", word(shape.protocol), shape.target, short(text));
+    Lesson { place, calls: (calls, calls), changes }
+}
+
+fn change(one: &Value, other: &Value) -> Change {
+    Change { field: one.name.clone(), values: (short(&one.text), short(&other.text)) }
+}
+
+/// What all calls of a statement, or of a command of `MongoDB`, have otherwise in each recording.
+fn values(shape: &Shape, ours: &Calls<'_>, theirs: &Calls<'_>, noise: &mut Noise) -> Option<Lesson> {
+    let of = |calls: &Calls<'_>, name: &str| -> BTreeSet<Vec<u8>> {
+        let values = calls.iter().flat_map(|(_, parts)| parts.values()).filter(|value| value.name == name);
+        values.map(|value| value.bytes.clone()).collect()
+    };
+    let first = |calls: &Calls<'_>, name: &str| {
+        calls.iter().flat_map(|(_, parts)| parts.values()).find(|value| value.name == name).cloned()
+    };
+    let names: BTreeSet<String> =
+        ours.iter().flat_map(|(_, parts)| parts.values()).map(|value| value.name.clone()).collect();
+    let mut changes = Vec::new();
+    for name in names {
+        if of(ours, &name).is_disjoint(&of(theirs, &name))
+            && let (Some(one), Some(other)) = (first(ours, &name), first(theirs, &name))
+        {
+            changes.push(change(&one, &other));
+        }
+    }
+    let fields = Fields::new(changes.iter().map(|change| change.field.clone()), &[]).ok()?;
+    if changes.is_empty() || kept(ours, &fields) != kept(theirs, &fields) {
+        return None;
+    }
+    noise.put(ours.first()?.0, &fields);
+    Some(lesson(shape, &shape.text, ours.len(), changes))
+}
+
+/// What is left of these calls, in one order.
+fn kept(calls: &Calls<'_>, noise: &Fields) -> Vec<Vec<u8>> {
+    let mut kept: Vec<_> = calls.iter().map(|(_, parts)| parts.kept(noise)).collect();
+    kept.sort_unstable();
+    kept
+}
+
+/// What commands of Redis have otherwise in each recording that are the same in all else.
+fn commands(shape: &Shape, ours: &Calls<'_>, theirs: &Calls<'_>, noise: &mut Noise) -> Vec<Lesson> {
+    let mut lessons: Vec<Lesson> = Vec::new();
+    let mut others = unmatched(theirs, ours);
+    for (exchange, parts) in unmatched(ours, theirs) {
+        let nearest = (0..others.len()).min_by_key(|at| differing(parts, others[*at].1).len());
+        let Some(partner) = nearest.map(|at| others.remove(at).1) else { break };
+        let pairs = differing(parts, partner);
+        let Some(fields) = left_out(&pairs, pairs.len() == parts.values().count()) else { continue };
+        let kept = parts.kept(&fields);
+        let of = |calls: &Calls<'_>, name: &str| -> BTreeSet<Vec<u8>> {
+            let alike = calls.iter().filter(|(_, parts)| parts.kept(&fields) == kept);
+            let values = alike.flat_map(|(_, parts)| parts.values()).filter(|value| value.name == name);
+            values.map(|value| value.bytes.clone()).collect()
+        };
+        let is_new = |(one, _): &(&Value, &Value)| of(ours, &one.name).is_disjoint(&of(theirs, &one.name));
+        if partner.kept(&fields) != kept || !pairs.iter().all(is_new) {
+            continue;
+        }
+        noise.put(exchange, &fields);
+        let changes = pairs.iter().map(|(one, other)| change(one, other)).collect();
+        let learned = lesson(shape, &parts.shown(&fields), 1, changes);
+        let fields = |lesson: &Lesson| lesson.changes.iter().map(|change| change.field.clone()).collect::<Vec<_>>();
+        match lessons.iter_mut().find(|known| known.place == learned.place && fields(known) == fields(&learned)) {
+            Some(known) => known.calls = (known.calls.0 + 1, known.calls.1 + 1),
+            None => lessons.push(learned),
+        }
+    }
+    lessons
+}
+
+/// The calls that the other recording has not, as often.
+fn unmatched<'a>(calls: &'a Calls<'a>, other: &Calls<'_>) -> Vec<(&'a Exchange, &'a Parts)> {
+    let mut known: HashMap<Vec<u8>, usize> = HashMap::new();
+    for (_, parts) in other {
+        *known.entry(parts.kept(&Fields::default())).or_default() += 1;
+    }
+    let mut is_new = |parts: &Parts| match known.get_mut(&parts.kept(&Fields::default())) {
+        Some(count @ 1..) => {
+            *count -= 1;
+            false
+        }
+        _ => true,
+    };
+    calls.iter().filter(|(_, parts)| is_new(parts)).map(|(exchange, parts)| (*exchange, parts)).collect()
+}
+
+/// The values that two calls of one shape have otherwise.
+fn differing<'a>(one: &'a Parts, other: &'a Parts) -> Vec<(&'a Value, &'a Value)> {
+    one.values().zip(other.values()).filter(|(one, other)| one.bytes != other.bytes).collect()
+}
+
+/// What is left out of a command: arguments, but keys (the first argument, and where `all` differ) by how they begin.
+fn left_out(pairs: &[(&Value, &Value)], all: bool) -> Option<Fields> {
+    let (mut names, mut patterns) = (Vec::new(), BTreeSet::new());
+    for (one, other) in pairs {
+        let is_key = all || one.name == "arg.1";
+        match key_prefix(&one.text, &other.text).filter(|_| is_key) {
+            Some(prefix) => drop(patterns.insert(format!("^{}", escaped(prefix)))),
+            None if all => return None,
+            None => names.push(one.name.clone()),
+        }
+    }
+    Fields::new(names, &patterns.into_iter().collect::<Vec<_>>()).ok()
+}
+
+/// What both keys begin with, up to a mark between their parts: words without digits, which programs do not make up.
+fn key_prefix<'a>(one: &'a str, other: &str) -> Option<&'a str> {
+    let is_mark = |letter: char| matches!(letter, ':' | '/' | '|' | '.');
+    let mut end = 0;
+    for part in one.split_inclusive(is_mark) {
+        let is_word = part.ends_with(is_mark) && !part.contains(|letter: char| letter.is_ascii_digit());
+        if !is_word || !other[end..].starts_with(part) {
+            break;
+        }
+        end += part.len();
+    }
+    one.get(..end).filter(|prefix| prefix.starts_with(|letter: char| letter.is_ascii_alphabetic()))
+}
+
+/// A pattern for this text.
+fn escaped(text: &str) -> String {
+    let mut pattern = String::new();
+    for letter in text.chars() {
+        if r"\^$.|?*+()[]{}/".contains(letter) {
+            pattern.push('\\');
+        }
+        pattern.push(letter);
+    }
+    pattern
+}

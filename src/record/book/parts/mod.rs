@@ -1,0 +1,278 @@
+//! What was said to a database, taken apart: the values in it, which may be others in each run, and everything else.
+//!
+//! Everything else is kept byte for byte, but for the lengths that stand beside values. So it matters little that statements are
+//! not read as their server reads them: what is left out is only ever what is named, and two calls are the same only if nothing
+//! else differs. That a value is NULL, and of which type it is, is no part of the value.
+
+mod mongo;
+mod mysql;
+mod postgres;
+mod sql;
+
+#[cfg(test)]
+mod tests;
+
+use super::noise::Fields;
+use crate::limits::MIN_NOISE_ECHO_BYTES;
+use crate::record::exchange::{Exchange, Content, Protocol, Side, Wire};
+use crate::record::{redact, state};
+
+/// What a program said in one call, without its secrets.
+#[derive(Debug)]
+pub(super) struct Parts {
+    /// The message that says in which state the connection was, if there is one.
+    state: Vec<u8>,
+    pieces: Vec<Piece>,
+    /// Whether what is left out belongs to calls that are the same in all else, and not to all of their shape.
+    pub(super) is_narrow: bool,
+}
+
+#[derive(Debug)]
+enum Piece {
+    /// A message begins.
+    Message,
+    /// What is not shown: types, formats, names of fields.
+    Head(Vec<u8>),
+    /// What all calls of its shape have.
+    Text(Vec<u8>),
+    Value(Value),
+}
+
+/// A value that can be left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Value {
+    /// `literal.3`, `param.2`, `arg.2`, `comment.1`, `body.filter.at`; those of the items of a list have one name.
+    pub(super) name: String,
+    pub(super) bytes: Vec<u8>,
+    /// As it is told, and compared with patterns.
+    pub(super) text: String,
+    /// Whether it stands in the text of the call.
+    in_text: bool,
+}
+
+impl Parts {
+    /// The parts of a call. `None` where the protocol is not of a database. Of documents those that are left out as a whole
+    /// are one value.
+    pub(super) fn of(protocol: Protocol, wire: &Wire, noise: &Fields) -> Option<Self> {
+        let is_narrow = match protocol {
+            Protocol::Redis => true,
+            Protocol::Postgres | Protocol::MySql | Protocol::Mongo => false,
+            Protocol::Http | Protocol::Grpc | Protocol::Dns | Protocol::Generic => return None,
+        };
+        let has_state = state::leads_messages(protocol, &wire.messages);
+        let messages = wire.messages.iter().filter(|message| message.from == Side::Client).cloned().collect();
+        let mut wire = Wire { messages, session: wire.session };
+        redact::wire(protocol, &mut wire);
+        let mut messages = wire.messages.into_iter().map(|message| message.bytes);
+        let state = if has_state { messages.next().unwrap_or_default() } else { Vec::new() };
+        let mut taken = Taken::default();
+        for bytes in messages {
+            taken.message(protocol, &bytes, noise);
+        }
+        Some(Self { state, pieces: taken.pieces, is_narrow })
+    }
+
+    /// The same of a call.
+    pub(super) fn of_call(exchange: &Exchange, noise: &Fields) -> Option<Self> {
+        let Content::Wire(protocol, wire) = &exchange.content else { return None };
+        Self::of(*protocol, wire, noise)
+    }
+
+    /// The call with a mark in the place of each value that is left out; `None` if there is none.
+    pub(super) fn without(&self, noise: &Fields) -> Option<Vec<u8>> {
+        let leaves = self.values().any(|value| leaves_out(noise, value));
+        leaves.then(|| {
+            let mut out = Vec::new();
+            put(&mut out, b's', &self.state);
+            out.extend(self.kept(noise));
+            out
+        })
+    }
+
+    /// The same whatever the state of the connection was.
+    pub(super) fn kept(&self, noise: &Fields) -> Vec<u8> {
+        self.marked(|value| leaves_out(noise, value))
+    }
+
+    /// What is the same in all calls that differ in nothing but values.
+    pub(super) fn bare(&self) -> Vec<u8> {
+        self.marked(|_| true)
+    }
+
+    fn marked(&self, leaves_out: impl Fn(&Value) -> bool) -> Vec<u8> {
+        let mut out = Vec::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Message => put(&mut out, b'm', b""),
+                Piece::Head(bytes) | Piece::Text(bytes) => put(&mut out, b'h', bytes),
+                Piece::Value(value) if leaves_out(value) => put(&mut out, b'?', b""),
+                Piece::Value(value) => put(&mut out, b'v', &value.bytes),
+            }
+        }
+        out
+    }
+
+    pub(super) fn state(&self) -> &[u8] {
+        &self.state
+    }
+
+    pub(super) fn values(&self) -> impl Iterator<Item = &Value> {
+        self.pieces.iter().filter_map(|piece| if let Piece::Value(value) = piece { Some(value) } else { None })
+    }
+
+    /// The call in words without its values: what all calls of its shape have in common.
+    pub(super) fn shape(&self) -> String {
+        self.words(|_| true)
+    }
+
+    /// The call in words, with a mark in the place of each value that is left out.
+    pub(super) fn shown(&self, noise: &Fields) -> String {
+        self.words(|value| leaves_out(noise, value))
+    }
+
+    fn words(&self, leaves_out: impl Fn(&Value) -> bool) -> String {
+        let (mut all, mut one) = (String::new(), String::new());
+        let join = |all: &mut String, one: &mut String| {
+            if !all.is_empty() && !one.is_empty() {
+                all.push_str("; ");
+            }
+            all.push_str(&std::mem::take(one));
+        };
+        for piece in &self.pieces {
+            match piece {
+                Piece::Message => join(&mut all, &mut one),
+                Piece::Text(bytes) => one.push_str(&String::from_utf8_lossy(bytes)),
+                Piece::Value(value) if value.in_text => one.push_str(if leaves_out(value) { "?" } else { &value.text }),
+                Piece::Head(_) | Piece::Value(_) => {}
+            }
+        }
+        join(&mut all, &mut one);
+        all
+    }
+
+    /// The name of the first value that is left out, is another one in a call that is the same in all else, and that the answer
+    /// to this call repeats. What is short may stand there by chance.
+    pub(super) fn repeated<'a>(&'a self, asked: &Self, noise: &Fields, answer: &Wire) -> Option<&'a str> {
+        let is_in = |bytes: &[u8]| {
+            let mut said = answer.messages.iter().filter(|message| message.from == Side::Server);
+            bytes.len() >= MIN_NOISE_ECHO_BYTES && said.any(|one| memchr::memmem::find(&one.bytes, bytes).is_some())
+        };
+        let pairs = self.values().zip(asked.values()).filter(|(one, other)| one.bytes != other.bytes);
+        let mut repeated = pairs.filter(|(one, _)| {
+            leaves_out(noise, one) && (is_in(&one.bytes) || is_in(one.text.as_bytes()))
+        });
+        repeated.next().map(|(one, _)| one.name.as_str())
+    }
+}
+
+fn leaves_out(noise: &Fields, value: &Value) -> bool {
+    noise.has(&value.name) || noise.has_value(&value.text)
+}
+
+/// A part of what tells calls apart, with its kind and its length before it.
+fn put(out: &mut Vec<u8>, kind: u8, bytes: &[u8]) {
+    out.push(kind);
+    out.extend((bytes.len() as u64).to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+/// The pieces of the messages so far.
+#[derive(Default)]
+struct Taken {
+    pieces: Vec<Piece>,
+    counts: Counts,
+    /// What a statement of `MySQL` was prepared with, which is carried out later in the same call.
+    prepared: mysql::Prepared,
+}
+
+/// How many values of each kind there were in the call.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    literals: usize,
+    comments: usize,
+    arguments: usize,
+}
+
+impl Taken {
+    fn message(&mut self, protocol: Protocol, bytes: &[u8], noise: &Fields) {
+        self.pieces.push(Piece::Message);
+        let (before, counts) = (self.pieces.len(), self.counts);
+        let taken = match protocol {
+            Protocol::Redis => self.redis(bytes),
+            Protocol::Postgres => self.postgres(bytes),
+            Protocol::MySql => self.mysql(bytes),
+            Protocol::Mongo => self.mongo(bytes, noise),
+            Protocol::Http | Protocol::Grpc | Protocol::Dns | Protocol::Generic => None,
+        };
+        if taken.is_none() {
+            // What cannot be read is the call itself.
+            self.pieces.truncate(before);
+            self.counts = counts;
+            self.head(bytes);
+        }
+    }
+
+    fn head(&mut self, bytes: &[u8]) {
+        self.pieces.push(Piece::Head(bytes.to_vec()));
+    }
+
+    fn text(&mut self, bytes: &[u8]) {
+        self.pieces.push(Piece::Text(bytes.to_vec()));
+    }
+
+    fn value(&mut self, name: String, bytes: &[u8], text: String) {
+        self.pieces.push(Piece::Value(Value { name, bytes: bytes.to_vec(), text, in_text: false }));
+    }
+
+    /// A value in the text of a call.
+    fn value_in_text(&mut self, name: String, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        self.pieces.push(Piece::Value(Value { name, bytes: bytes.to_vec(), text, in_text: true }));
+    }
+
+    /// A command and its arguments, which are counted through all commands of a transaction.
+    fn redis(&mut self, bytes: &[u8]) -> Option<()> {
+        let (words, rest) = redact::command(bytes)?;
+        let (command, arguments) = words.split_first().filter(|_| rest.is_empty())?;
+        // Of a line it is the first letter.
+        self.head(if bytes.first() == Some(&b'*') { b"*" } else { b"" });
+        self.text(command);
+        for argument in arguments {
+            self.counts.arguments += 1;
+            self.text(b" ");
+            self.value_in_text(format!("arg.{}", self.counts.arguments), argument);
+        }
+        Some(())
+    }
+
+    /// A statement: its literals and comments are values.
+    fn statement(&mut self, text: &[u8], is_mysql: bool) {
+        for (range, kind) in sql::cut(text, is_mysql) {
+            let part = &text[range];
+            match kind {
+                sql::Kind::Plain => self.text(part),
+                sql::Kind::Literal => {
+                    self.counts.literals += 1;
+                    self.value_in_text(format!("literal.{}", self.counts.literals), part);
+                }
+                sql::Kind::Comment => {
+                    self.counts.comments += 1;
+                    self.value_in_text(format!("comment.{}", self.counts.comments), part);
+                }
+            }
+        }
+    }
+}
+
+/// Bytes as they are told: a text, or hexadecimal digits; what is as long as a UUID as one.
+fn readable(bytes: &[u8], may_be_uuid: bool) -> String {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    if may_be_uuid && bytes.len() == 16 {
+        let parts = [&bytes[..4], &bytes[4..6], &bytes[6..8], &bytes[8..10], &bytes[10..]];
+        return parts.map(hex).join("-");
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.chars().any(|c| c.is_control() && !c.is_whitespace()) => text.to_owned(),
+        _ => format!("0x{}", hex(bytes)),
+    }
+}
