@@ -81,6 +81,15 @@ impl Prompter {
         }
     }
 
+    /// What was asked, as the recording that answers it has it: where values are left out as noise, a connection holds what the
+    /// recorded ones led to, since the calls after it were recorded so.
+    pub(super) fn as_recorded<'a>(&self, found: &'a Exchange, asked: Vec<&'a [u8]>) -> Vec<&'a [u8]> {
+        if !self.book.leaves_values_out(found) {
+            return asked;
+        }
+        said(found, Side::Client).skip(usize::from(state::leads(found))).collect()
+    }
+
     /// Recordings of this target that belong to connections.
     pub(super) fn sessions(&self) -> Vec<Arc<Exchange>> {
         self.book.sessions(&self.origin.target, self.protocol)

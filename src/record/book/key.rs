@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::body::{Body, media_type};
 use super::noise::Fields;
-use super::parts::Parts;
+use super::parts;
 use crate::record::exchange::{Content, Exchange, HttpRequest, Protocol, Side, Target, Wire};
 use crate::record::outline::is_no_call;
 use crate::record::redact::{self, without_secrets};
@@ -199,7 +199,8 @@ fn digest(exchange: &Exchange, noise: &Fields) -> Digest {
             parts.add(dns.kind.as_bytes());
         }
         Content::Wire(protocol, wire) => {
-            let reduced = (!noise.is_empty()).then(|| Parts::of(*protocol, wire, noise)?.without(noise)).flatten();
+            let reduced =
+                (!noise.is_empty()).then(|| parts::Parts::of(*protocol, wire, noise)?.without(noise)).flatten();
             match reduced {
                 Some(reduced) => {
                     parts.add(b"without noise");

@@ -291,7 +291,13 @@ impl Book {
 
     /// The keys of a call, as if it went to this target, with what is left out of each. Where values of a database are left out
     /// it has one with them as well: a recording of the very same values is the better answer.
-    fn keys(&self, said: &mut Said<'_>, exchange: &Exchange, target: &Target, named: bool) -> Vec<(Keys, noise::Fields)> {
+    fn keys(
+        &self,
+        said: &mut Said<'_>,
+        exchange: &Exchange,
+        target: &Target,
+        named: bool,
+    ) -> Vec<(Keys, noise::Fields)> {
         let noise = self.noise.at(exchange, target);
         let reduced = said.keys(target, named, &noise);
         if noise.is_empty() || !matches!(exchange.content, Content::Wire(..)) {
@@ -384,7 +390,8 @@ impl Book {
                 return Ok(Arc::clone(&entry.exchange));
             }
             // Those of the very same values are among those without.
-            used = used.filter(|_| noise.is_empty()).or(Some(queue));
+            let is_whole = noise.is_empty() || !matches!(asked.content, Content::Wire(..));
+            used = used.filter(|_| is_whole).or(Some(queue));
         }
         Err(Unfound { used, choosing })
     }

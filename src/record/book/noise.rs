@@ -54,7 +54,8 @@ impl Fields {
     /// Whether the same is left out.
     pub fn is_same(&self, other: &Self) -> bool {
         let sources = |fields: &Self| fields.values.iter().map(|(source, _)| source.clone()).collect::<Vec<_>>();
-        self.names == other.names && (self.values.is_empty() && other.values.is_empty() || sources(self) == sources(other))
+        self.names == other.names
+            && (self.values.is_empty() && other.values.is_empty() || sources(self) == sources(other))
     }
 
     /// Whether nothing is left out.

@@ -1,6 +1,7 @@
 mod callers;
 mod choosing;
 mod databases;
+mod noise;
 
 use std::sync::Barrier;
 use std::thread;

@@ -104,11 +104,12 @@ impl Playing {
             return Ok(out);
         }
         if let Some(first) = said(&found, Side::Server).next() {
-            let questions: Vec<&[u8]> = questions.iter().map(Vec::as_slice).collect();
-            self.statements.answered(&questions, first);
-        }
-        if let Some(question) = questions.last() {
-            self.statements.concluded(question, said(&found, Side::Server));
+            let asked = questions.iter().map(Vec::as_slice).collect();
+            let recorded = self.prompter.as_recorded(&found, asked);
+            self.statements.answered(&recorded, first);
+            if let Some(question) = recorded.last() {
+                self.statements.concluded(question, said(&found, Side::Server));
+            }
         }
         let code = |question: &Vec<u8>| packet::payload(question).first().copied();
         if let Some(prepare) = questions.last()

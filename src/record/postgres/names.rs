@@ -246,15 +246,30 @@ impl Names {
             // -1 is NULL, which has no bytes.
             bytes(&mut formats, usize::try_from(length).unwrap_or(0))?;
         }
-        let of = |kind: &str, what: &[u8]| [&statement, format!(" -- {kind} {}", hex(what)).as_bytes()].concat();
-        let portal =
-            Portal { name: of("bound", &Sha256::digest(&bound)[..16]), described: of("results", formats), asked: 0 };
+        let described = [&statement, format!(" -- results {}", hex(formats)).as_bytes()].concat();
+        let portal = Portal { name: portal_name(&statement, &bound), described, asked: 0 };
         self.keep(portal.size(&name))?;
         if let Some(before) = self.portals.insert(name.clone(), portal) {
             self.kept = self.kept.saturating_sub(before.size(&name));
         }
         self.run = Some(name);
         Ok(Part::Bind(bound))
+    }
+
+    /// A `Bind` was answered by a recording of this one: its portal has the name that it has there.
+    pub(super) fn answered_as(&mut self, asked: &[u8], recorded: &[u8]) {
+        let name = |bind: &[u8]| {
+            let mut rest = bind.strip_prefix(b"B")?.get(4..)?;
+            let (_, statement) = (text(&mut rest).ok()?, text(&mut rest).ok()?);
+            Some(portal_name(statement, bind))
+        };
+        if asked == recorded {
+            return;
+        }
+        let (Some(asked), Some(recorded)) = (name(asked), name(recorded)) else { return };
+        for portal in self.portals.values_mut().filter(|portal| portal.name == asked) {
+            portal.name.clone_from(&recorded);
+        }
     }
 
     fn keep(&mut self, size: usize) -> Result<(), Fault> {
@@ -265,6 +280,11 @@ impl Names {
             Err("it has more than 65,536 prepared statements and portals")
         }
     }
+}
+
+/// What a portal is named by: its statement, and all that was bound to it.
+fn portal_name(statement: &[u8], bound: &[u8]) -> Vec<u8> {
+    [statement, format!(" -- bound {}", hex(&Sha256::digest(bound)[..16])).as_bytes()].concat()
 }
 
 /// A statement is ended, unless that fails: it is told from one that is not.

@@ -267,8 +267,12 @@ impl Playing {
         if let Some(question) = questions.first() {
             match &found {
                 Ok(found) => {
-                    let questions = questions.iter().map(Vec::as_slice);
-                    self.setting.follow(questions, said(found, Side::Server));
+                    let asked = questions.iter().map(Vec::as_slice).collect();
+                    let recorded = self.prompter.as_recorded(found, asked);
+                    if let (Some(asked), Some(recorded)) = (questions.first(), recorded.first()) {
+                        self.names.answered_as(asked, recorded);
+                    }
+                    self.setting.follow(recorded, said(found, Side::Server));
                 }
                 Err(_) => self.setting.stray(question),
             }

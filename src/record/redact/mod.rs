@@ -34,10 +34,10 @@ mod xml;
 use std::borrow::Cow;
 
 pub use fields::is_secret_header;
+pub(in crate::record) use mysql::value as mysql_value;
 pub use names::is_secret_parameter;
 use placeholder::STAND_IN;
 pub use placeholder::{MARKED, REDACTED};
-pub(in crate::record) use mysql::value as mysql_value;
 pub(in crate::record) use redis::command;
 pub use wires::{said, wire};
 

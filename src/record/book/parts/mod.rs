@@ -14,7 +14,7 @@ mod tests;
 
 use super::noise::Fields;
 use crate::limits::MIN_NOISE_ECHO_BYTES;
-use crate::record::exchange::{Exchange, Content, Protocol, Side, Wire};
+use crate::record::exchange::{Content, Exchange, Protocol, Side, Wire};
 use crate::record::{redact, state};
 
 /// What a program said in one call, without its secrets.
@@ -158,9 +158,8 @@ impl Parts {
             bytes.len() >= MIN_NOISE_ECHO_BYTES && said.any(|one| memchr::memmem::find(&one.bytes, bytes).is_some())
         };
         let pairs = self.values().zip(asked.values()).filter(|(one, other)| one.bytes != other.bytes);
-        let mut repeated = pairs.filter(|(one, _)| {
-            leaves_out(noise, one) && (is_in(&one.bytes) || is_in(one.text.as_bytes()))
-        });
+        let mut repeated =
+            pairs.filter(|(one, _)| leaves_out(noise, one) && (is_in(&one.bytes) || is_in(one.text.as_bytes())));
         repeated.next().map(|(one, _)| one.name.as_str())
     }
 }

@@ -86,7 +86,8 @@ impl Taken {
 /// no sign.
 fn fixed(kind: &[u8], value: &[u8]) -> String {
     let number = || {
-        let mut bytes = if kind[1] & 0x80 == 0 && value.last().is_some_and(|last| last & 0x80 != 0) { [0xff; 8] } else { [0; 8] };
+        let mut bytes =
+            if kind[1] & 0x80 == 0 && value.last().is_some_and(|last| last & 0x80 != 0) { [0xff; 8] } else { [0; 8] };
         bytes[..value.len()].copy_from_slice(value);
         if kind[1] & 0x80 == 0 { i64::from_le_bytes(bytes).to_string() } else { u64::from_le_bytes(bytes).to_string() }
     };

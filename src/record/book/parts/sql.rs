@@ -83,7 +83,8 @@ impl<'a> Cut<'a> {
 
     /// A literal that ends, with `closing` bytes behind it, where `end` is.
     fn literal(&mut self, from: usize, end: usize, closing: usize) -> usize {
-        let is_closed = closing == 0 || end >= from + closing && self.text[..end].ends_with(&self.text[from - closing..from]);
+        let is_closed =
+            closing == 0 || end >= from + closing && self.text[..end].ends_with(&self.text[from - closing..from]);
         let to = if is_closed { end - closing } else { self.text.len() };
         self.end_plain(from);
         self.found.push((from..to, Kind::Literal));

@@ -4,20 +4,20 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 
-fn postgres(kind: u8, parts: &[&[u8]]) -> Vec<u8> {
+pub(super) fn postgres(kind: u8, parts: &[&[u8]]) -> Vec<u8> {
     let body = parts.concat();
     [&[kind][..], &(body.len() as u32 + 4).to_be_bytes(), &body].concat()
 }
 
-fn query(sql: &str) -> Vec<u8> {
+pub(super) fn query(sql: &str) -> Vec<u8> {
     postgres(b'Q', &[sql.as_bytes(), b"\0"])
 }
 
-fn mysql(command: u8, sql: &str) -> Vec<u8> {
+pub(super) fn mysql(command: u8, sql: &str) -> Vec<u8> {
     [&(sql.len() as u32 + 1).to_le_bytes()[..3], &[0, command], sql.as_bytes()].concat()
 }
 
-fn redis(words: &[&str]) -> Vec<u8> {
+pub(super) fn redis(words: &[&str]) -> Vec<u8> {
     let words: Vec<String> = words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len())).collect();
     format!("*{}\r\n{}", words.len(), words.concat()).into_bytes()
 }
@@ -35,7 +35,7 @@ fn mongo(name: &str, password: &str) -> Vec<u8> {
 }
 
 /// A call that says this, to be answered so.
-fn call(protocol: Protocol, said: Vec<Vec<u8>>, answer: &str) -> Exchange {
+pub(super) fn call(protocol: Protocol, said: Vec<Vec<u8>>, answer: &str) -> Exchange {
     let mut all = wire(protocol, b"", answer.as_bytes(), false);
     let Content::Wire(_, wire) = &mut all.content else { panic!() };
     wire.messages.splice(..1, said.into_iter().map(|bytes| Message { from: Side::Client, bytes }));
@@ -123,7 +123,8 @@ fn what_two_runs_said_to_databases_otherwise_is_counted() {
     };
     let a = run(&[&["GET", "a"], &["GET", "a"], &["SET", "lock", "17"]]);
     let b = run(&[&["SET", "lock", "18"], &["GET", "a"]]);
-    assert_eq!((Noise::unlike(&a, &b), Noise::unlike(&b, &a), Noise::unlike(&a, &a)), (2, 1, 0));
+    let none = Noise::default();
+    assert_eq!((none.unlike(&a, &b), none.unlike(&b, &a), none.unlike(&a, &a)), (2, 1, 0));
 }
 
 #[test]
@@ -136,10 +137,15 @@ fn a_difference_is_shown_where_it_is() {
     let insert = |end: &str| vec![query(&format!("INSERT INTO t ({columns}) VALUES ('{end}')"))];
     let token = "s3cr3t-1-abcdef0123456789";
     let stand_in = "redacted-965b42bec7d5b7f0";
-    let hint = "`redacted...` and `edac7...` stand for secrets that the recording has otherwise: record again with `--keep-secrets`, or, over \
-                HTTP, declare what differs as `noise`";
-    let values = "only values differ: make them the same in each run (a fixed clock, seed or id, by variables of the tests' \
-                  environment), since `noise` is of calls over HTTP alone";
+    let hint = "`redacted...` and `edac7...` stand for secrets that the recording has otherwise: record again with `--keep-secrets`, or \
+                declare what differs as `noise`";
+    let values = |name: &str| {
+        format!(
+            "only values differ: if they are others in each run, the line `noise: {{req: [{name}]}}` below `name: mock-1` leaves them \
+             out, and `replay calls noise SET OTHER --write` learns it from two recordings; or make them the same (a fixed clock, \
+             seed or id, by variables of the tests' environment)"
+        )
+    };
     let secret = |end: &str| vec![query(&format!("UPDATE u SET password = 'x', n = {end}"))];
     let long = "a".repeat(50);
     let told = |recorded: &str, asked: &str| format!("message 1: recorded `{recorded}`, asked `{asked}`");
@@ -147,7 +153,7 @@ fn a_difference_is_shown_where_it_is() {
         (
             insert("one"),
             insert("three"),
-            vec![told("...a, ab, ac) VALUES ('one')", "...a, ab, ac) VALUES ('three')"), values.to_owned()],
+            vec![told("...a, ab, ac) VALUES ('one')", "...a, ab, ac) VALUES ('three')"), values("literal.1")],
         ),
         (bind("SELECT $1", &long), bind("SELECT $1", "b"), vec![told(&format!("SELECT $1 {long}"), "SELECT $1 b")]),
         (
@@ -155,7 +161,7 @@ fn a_difference_is_shown_where_it_is() {
             secret("22"),
             vec![
                 told("UPDATE u SET password = '[redacted]', n = 1", "UPDATE u SET password = '[redacted]', n = 22"),
-                values.to_owned(),
+                values("literal.2"),
             ],
         ),
         (
