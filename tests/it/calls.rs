@@ -9,6 +9,7 @@ mod impatient;
 mod isolation;
 mod keeping;
 mod names;
+mod noise;
 mod refused;
 mod silent;
 mod slow;

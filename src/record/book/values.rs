@@ -27,8 +27,7 @@ pub(super) fn hint(protocol: Protocol, recorded: &Wire, asked: &Wire, noise: &Fi
     }
     let declare = declare(&names, name)?;
     Some(format!(
-        "only values differ: if they are others in each run, {declare}; or make them the same (a fixed clock, seed or id, by variables \
-         of the tests' environment)"
+        "only values differ: if they are others in each run, {declare}, or fix the clock, seed or id that makes them"
     ))
 }
 
@@ -39,16 +38,15 @@ pub(super) fn hint_of_fields(differences: &[String], name: &str) -> Option<Strin
         .map(|line| line.split_once(": ").map(|(name, _)| name).filter(|name| name.starts_with("header.")))
         .collect();
     let declare = declare(&names?, name)?;
-    Some(format!("only fields of the head differ: if they are others in each run, {declare}"))
+    Some(format!("if that is another in each run, {declare}"))
 }
 
 fn declare(names: &[&str], name: &str) -> Option<String> {
     let is_told = !names.is_empty() && names.len() <= MAX_DIFFERENCES;
     is_told.then(|| {
+        let names = names.join(", ");
         format!(
-            "the line `noise: {{req: [{}]}}` below `name: {name}` leaves them out, and `replay calls noise SET OTHER --write` \
-             learns it from two recordings",
-            names.join(", ")
+            "add `noise: {{req: [{names}]}}` below `name: {name}`, learn it with `replay calls noise SET OTHER --write`"
         )
     })
 }

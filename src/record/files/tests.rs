@@ -322,6 +322,12 @@ fn ours() -> Vec<Recording> {
     // Names are reusable whoever asks.
     recordings[4].reusable = true;
     recordings[0].noise = Some(DeclaredNoise { fields: vec!["body.a".to_owned()], ..DeclaredNoise::default() });
+    for (recording, name) in
+        recordings.iter_mut().filter(|it| matches!(it.exchange.content, Content::Wire(..))).zip(1..)
+    {
+        let fields = vec![format!("arg.{name}"), "body.filter.at".to_owned()];
+        recording.noise = Some(DeclaredNoise { fields, values: vec!["^[0-9a-f]{8}-".to_owned()], is_list: false });
+    }
     recordings
 }
 

@@ -141,9 +141,8 @@ fn a_difference_is_shown_where_it_is() {
                 declare what differs as `noise`";
     let values = |name: &str| {
         format!(
-            "only values differ: if they are others in each run, the line `noise: {{req: [{name}]}}` below `name: mock-1` leaves them \
-             out, and `replay calls noise SET OTHER --write` learns it from two recordings; or make them the same (a fixed clock, \
-             seed or id, by variables of the tests' environment)"
+            "only values differ: if they are others in each run, add `noise: {{req: [{name}]}}` below `name: mock-1`, learn it with \
+             `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them"
         )
     };
     let secret = |end: &str| vec![query(&format!("UPDATE u SET password = 'x', n = {end}"))];
@@ -155,7 +154,11 @@ fn a_difference_is_shown_where_it_is() {
             insert("three"),
             vec![told("...a, ab, ac) VALUES ('one')", "...a, ab, ac) VALUES ('three')"), values("literal.1")],
         ),
-        (bind("SELECT $1", &long), bind("SELECT $1", "b"), vec![told(&format!("SELECT $1 {long}"), "SELECT $1 b")]),
+        (
+            bind("SELECT $1", &long),
+            bind("SELECT $1", "b"),
+            vec![told(&format!("SELECT $1 {long}"), "SELECT $1 b"), values("param.1")],
+        ),
         (
             secret("1"),
             secret("22"),

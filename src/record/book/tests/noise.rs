@@ -91,9 +91,8 @@ fn what_is_declared_is_left_out_and_all_else_counts() {
         let miss = Book::new(vec![recorded.clone()], Noise::default()).find(&call(protocol, way(IDS[1], "a"), ""));
         let last = miss.unwrap_err().closest.unwrap().differences.pop().unwrap();
         let expected = format!(
-            "only values differ: if they are others in each run, the line `noise: {{req: [{field}]}}` below `name: mock-1` leaves them \
-             out, and `replay calls noise SET OTHER --write` learns it from two recordings; or make them the same (a fixed clock, \
-             seed or id, by variables of the tests' environment)"
+            "only values differ: if they are others in each run, add `noise: {{req: [{field}]}}` below `name: mock-1`, learn it with \
+             `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them"
         );
         assert_eq!(last, expected, "{protocol:?} {field}");
     }
@@ -228,8 +227,8 @@ fn a_miss_for_a_field_of_the_head_says_how_to_declare_it() {
     };
     let book = Book::new(vec![of("red fox"), of("blue owl")], Noise::default());
     let miss = book.find(&of("green elk")).unwrap_err().closest.unwrap();
-    let expected = "only fields of the head differ: if they are others in each run, the line `noise: {req: [header.x-run]}` below \
-                    `name: mock-1` leaves them out, and `replay calls noise SET OTHER --write` learns it from two recordings";
+    let expected = "if that is another in each run, add `noise: {req: [header.x-run]}` below `name: mock-1`, learn it with \
+                    `replay calls noise SET OTHER --write`";
     assert_eq!(miss.differences, ["header.x-run: recorded `red fox`, asked `green elk`", expected]);
     let noise = noise_of(&of("red fox"), &declared(&["header.x-run"], &[]));
     let book = Book::new(vec![of("red fox"), of("blue owl")], noise);

@@ -183,3 +183,21 @@ fn the_name_of_the_application_counts_where_it_is_read() {
     let book = book(&record(Protocol::Postgres, &named("a", ASKED, "v")).calls);
     assert_eq!(replay(&book, &named("b", ASKED, "")), value("v"));
 }
+
+#[test]
+fn what_is_left_out_as_noise_leads_to_the_recorded_state() {
+    use crate::record::book::{Book, Noise};
+    use crate::record::files::DeclaredNoise;
+
+    let whole = |run: &str| {
+        let set = format!("SELECT set_config('app.run', '{run}', true)");
+        session(&[], &[BEGIN, (&set, "SELECT 1")], ASKED, "a")
+    };
+    let calls = record(Protocol::Postgres, &whole("one")).calls;
+    let declared = DeclaredNoise { fields: vec!["literal.2".to_owned()], ..DeclaredNoise::default() };
+    let mut noise = Noise::default();
+    noise.declare(Some(&calls[2]), &declared).unwrap();
+    let book = Arc::new(Book::new(calls, noise));
+    assert_eq!(replay(&book, &whole("two")), value("a"));
+    assert_eq!(book.report().missed, []);
+}
