@@ -47,7 +47,7 @@ pub enum CallsAction {
         #[expect(missing_docs, reason = "flattened: its fields have their own")]
         sets: SetsPath,
     },
-    /// Compare two recordings of the same run, and show what of the calls over HTTP is another each time: noise, which a
+    /// Compare two recordings of the same run, and show which values of their calls are others each time: noise, which a
     /// replay is not to look at
     #[command(after_help = "Example: replay calls noise orders-http orders-http-2 --write")]
     Noise {

@@ -94,15 +94,7 @@ impl Index {
         if differences.iter().any(|line| is_of_stand_in(line)) {
             differences.push(STAND_IN_HINT.to_owned());
         } else {
-            let hint = match (&entry(nearest).exchange.content, &asked.content) {
-                (Content::Wire(_, recorded), Content::Wire(_, said))
-                    if entry(nearest).exchange.target == asked.target =>
-                {
-                    values::hint(protocol, recorded, said, &fields, name)
-                }
-                (Content::Http(_), Content::Http(_)) => values::hint_of_fields(&differences, name),
-                _ => None,
-            };
+            let hint = values::next_step(entry(nearest).exchange, asked, &differences, &fields, name);
             differences.extend(hint);
         }
         Some(Closest { name: name.to_owned(), differences })

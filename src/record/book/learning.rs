@@ -17,13 +17,13 @@ use crate::record::summary::word;
 /// The calls of one shape in a recording.
 type Calls<'a> = Vec<(&'a Exchange, Parts)>;
 
-/// Whether it is a call to a database, and no login.
+/// Whether it is a call to a database that one run makes as often as another, and none of its connections.
 pub(super) fn counts(exchange: &Exchange) -> bool {
-    let is_called = |protocol: Protocol| {
-        matches!(protocol, Protocol::Postgres | Protocol::MySql | Protocol::Redis | Protocol::Mongo)
-    };
-    matches!(&exchange.content, Content::Wire(protocol, wire) if is_called(*protocol) && !wire.session)
-        && !is_no_call(exchange)
+    !is_of_connection(exchange) && !is_no_call(exchange)
+}
+
+fn is_of_connection(exchange: &Exchange) -> bool {
+    matches!(&exchange.content, Content::Wire(_, wire) if wire.session)
 }
 
 /// Adds what is learned to the noise; what it is.
@@ -42,7 +42,7 @@ pub(super) fn learn(a: &[Exchange], b: &[Exchange], noise: &mut Noise) -> Vec<Le
 
 fn by_shape(exchanges: &[Exchange]) -> BTreeMap<Shape, Calls<'_>> {
     let mut found: BTreeMap<Shape, Calls<'_>> = BTreeMap::new();
-    for exchange in exchanges.iter().filter(|exchange| counts(exchange)) {
+    for exchange in exchanges.iter().filter(|exchange| !is_no_call(exchange)) {
         if let Some((shape, parts)) = shape(exchange, &exchange.target) {
             found.entry(shape).or_default().push((exchange, parts));
         }
@@ -86,10 +86,12 @@ fn values(shape: &Shape, ours: &Calls<'_>, theirs: &Calls<'_>, noise: &mut Noise
     Some(lesson(shape, &shape.text, ours.len(), changes))
 }
 
-/// What is left of these calls, in one order.
-fn kept(calls: &Calls<'_>, noise: &Fields) -> Vec<Vec<u8>> {
-    let mut kept: Vec<_> = calls.iter().map(|(_, parts)| parts.kept(noise)).collect();
+/// What is left of these calls, in one order. What belongs to connections, of which a pool opens any number, once.
+fn kept(calls: &Calls<'_>, noise: &Fields) -> Vec<(bool, Vec<u8>)> {
+    let mut kept: Vec<_> =
+        calls.iter().map(|(exchange, parts)| (is_of_connection(exchange), parts.kept(noise))).collect();
     kept.sort_unstable();
+    kept.dedup_by(|one, other| one.0 && one == other);
     kept
 }
 

@@ -9,6 +9,7 @@ mod fields;
 mod json;
 mod key;
 mod learning;
+mod leaving;
 mod noise;
 mod parts;
 mod shelf;
@@ -26,7 +27,6 @@ pub use closest::describe;
 pub use key::{Key, Place, canonical, is_key_header};
 use key::{Keys, Said};
 pub use noise::{Change, Lesson, Noise};
-use parts::Parts;
 use shelf::{Fields, Found, Queue, Shelf};
 
 use super::exchange::{Content, Exchange, Protocol, Target};
@@ -289,26 +289,6 @@ impl Book {
         Self { passes_on, ..self }
     }
 
-    /// The keys of a call, as if it went to this target, with what is left out of each. Where values of a database are left out
-    /// it has one with them as well: a recording of the very same values is the better answer.
-    fn keys(
-        &self,
-        said: &mut Said<'_>,
-        exchange: &Exchange,
-        target: &Target,
-        named: bool,
-    ) -> Vec<(Keys, noise::Fields)> {
-        let noise = self.noise.at(exchange, target);
-        let reduced = said.keys(target, named, &noise);
-        if noise.is_empty() || !matches!(exchange.content, Content::Wire(..)) {
-            return vec![(reduced, noise)];
-        }
-        let exact = said.keys(target, named, &noise::Fields::default());
-        let mut keys = vec![(exact, noise::Fields::default()), (reduced, noise)];
-        keys.truncate(if exact.whole == reduced.whole { 1 } else { 2 });
-        keys
-    }
-
     fn add(&mut self, recording: Recording) -> Vec<Keys> {
         let index = self.entries.len();
         let exchange = Arc::new(recording.exchange);
@@ -394,21 +374,6 @@ impl Book {
             used = used.filter(|_| is_whole).or(Some(queue));
         }
         Err(Unfound { used, choosing })
-    }
-
-    /// The name of a value that was left out and is another one in this call, if the answer repeats the recorded one.
-    fn repeats(&self, asked: &Exchange, recorded: &Exchange, noise: &noise::Fields) -> Option<String> {
-        let Content::Wire(_, answer) = &recorded.content else { return None };
-        if noise.is_empty() {
-            return None;
-        }
-        let (asked, recorded) = (Parts::of_call(asked, noise)?, Parts::of_call(recorded, noise)?);
-        recorded.repeated(&asked, noise, answer).map(str::to_owned)
-    }
-
-    /// Whether values are left out of the calls that this recording answers, so that it may have others than were asked.
-    pub fn leaves_values_out(&self, recorded: &Exchange) -> bool {
-        matches!(recorded.content, Content::Wire(..)) && !self.noise.at(recorded, &recorded.target).is_empty()
     }
 
     fn take(&self, queue: &Queue) -> Option<usize> {

@@ -4,10 +4,27 @@
 use super::noise::Fields;
 use super::parts::Parts;
 use crate::limits::MAX_DIFFERENCES;
-use crate::record::exchange::{Protocol, Wire};
+use crate::record::exchange::{Content, Exchange, Protocol, Wire};
 
-/// The next step of who has such a call to a database, if nothing but values differs. `name` is that of the recording.
-pub(super) fn hint(protocol: Protocol, recorded: &Wire, asked: &Wire, noise: &Fields, name: &str) -> Option<String> {
+/// The next step of who has such a call. `name` is that of the recording.
+pub(super) fn next_step(
+    recorded: &Exchange,
+    asked: &Exchange,
+    differences: &[String],
+    noise: &Fields,
+    name: &str,
+) -> Option<String> {
+    match (&recorded.content, &asked.content) {
+        (Content::Wire(_, one), Content::Wire(protocol, other)) if recorded.target == asked.target => {
+            of_values(*protocol, one, other, noise, name)
+        }
+        (Content::Http(_), Content::Http(_)) => of_fields(differences, name),
+        _ => None,
+    }
+}
+
+/// Of a call to a database in which nothing but values differs.
+fn of_values(protocol: Protocol, recorded: &Wire, asked: &Wire, noise: &Fields, name: &str) -> Option<String> {
     let (recorded, asked) = (Parts::of(protocol, recorded, noise)?, Parts::of(protocol, asked, noise)?);
     if recorded.state() != asked.state() || recorded.bare() != asked.bare() {
         return None;
@@ -31,8 +48,8 @@ pub(super) fn hint(protocol: Protocol, recorded: &Wire, asked: &Wire, noise: &Fi
     ))
 }
 
-/// The next step where a request of HTTP differs in nothing but fields of its head.
-pub(super) fn hint_of_fields(differences: &[String], name: &str) -> Option<String> {
+/// Of a request of HTTP in which nothing but fields of its head differs.
+fn of_fields(differences: &[String], name: &str) -> Option<String> {
     let names: Option<Vec<&str>> = differences
         .iter()
         .map(|line| line.split_once(": ").map(|(name, _)| name).filter(|name| name.starts_with("header.")))

@@ -20,7 +20,11 @@ impl Taken {
         let end = until(start)?;
         self.head(kind);
         self.head(&body[..start]);
-        self.statement(&body[start..end], false);
+        // The types of its parameters stand behind a statement where it is carried out, but not where it is prepared.
+        let text = &body[start..end];
+        let types = memchr::memmem::rfind(text, b" -- types ").unwrap_or(text.len());
+        self.statement(&text[..types], false);
+        self.head(&text[types..]);
         let rest = &body[end..];
         if kind == b"B" { self.bound(rest) } else { Some(self.head(rest)) }
     }
