@@ -140,8 +140,8 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let signals = catch_signals()?;
             Ok(ExitCode::from(inspect::run(&*start::server(&config)?, &program, signals.as_fd())?))
         }
-        Some(Command::Token { action: TokenAction::New(asked) }) => {
-            std::io::stdout().write_all(web::new_token(&asked)?.as_bytes())?;
+        Some(Command::Token { action }) => {
+            std::io::stdout().write_all(web::act_on_tokens(&action)?.as_bytes())?;
             Ok(ExitCode::SUCCESS)
         }
         Some(Command::Audit(action)) => {

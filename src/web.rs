@@ -2,8 +2,9 @@
 
 mod reload;
 mod token;
+mod token_lines;
 
-pub use token::new_token;
+pub use token::act_on_tokens;
 
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener};
