@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, Result};
@@ -32,7 +32,7 @@ pub struct AuditLog {
     /// What no agent may see: the log, its key where that is a file, and the log before it.
     hidden: Vec<Hidden>,
     /// The tools that run programs or change something.
-    changing: OnceLock<HashSet<String>>,
+    changing: RwLock<HashSet<String>>,
     writing: Mutex<Writing>,
     /// How it was when it was last written to. Never locked while something is waited for.
     seen: Mutex<Seen>,
@@ -79,7 +79,7 @@ impl AuditLog {
             key: key.map(Path::to_owned),
             previous: previous.filter(|_| hidden_previous.is_some()).map(Path::to_owned),
             hidden: std::iter::once(place).chain(hidden_key.flatten()).chain(hidden_previous).collect(),
-            changing: OnceLock::new(),
+            changing: RwLock::default(),
             seen: Mutex::default(),
             writing: Mutex::new(writing),
         };
@@ -109,10 +109,9 @@ impl AuditLog {
         self.seen().standing.clone()
     }
 
-    /// From here on there is a line before the work of calls of these tools.
+    /// From here on there is a line before the work of calls of these tools, too.
     pub fn announce(&self, changing: impl Iterator<Item = String>) {
-        // Whoever starts the server says so once.
-        let _ = self.changing.set(changing.collect());
+        self.changing.write().unwrap_or_else(PoisonError::into_inner).extend(changing);
     }
 
     /// Writes a line that is about no call. `event` holds `at` and `event`.
@@ -138,7 +137,7 @@ impl AuditLog {
 
     /// Whether calls of this tool run a program or change something.
     fn changes(&self, tool: &str) -> bool {
-        self.changing.get().is_some_and(|changing| changing.contains(tool))
+        self.changing.read().unwrap_or_else(PoisonError::into_inner).contains(tool)
     }
 
     /// Writes what waits, and says once if that fails.

@@ -117,15 +117,10 @@ impl BackgroundCommands {
         table.running().map(|command| command.control.kill()).count()
     }
 
-    /// Forgets those that were ended and what they wrote, and lets new ones start again, once none is left. Whether none is.
-    /// No id is used twice.
-    pub fn reopen(&self) -> bool {
-        let mut table = lock(&self.table);
-        if table.starting == 0 && table.running().next().is_none() {
-            table.all.clear();
-            table.ended = false;
-        }
-        !table.ended
+    /// Whether none runs, or is about to.
+    pub fn is_over(&self) -> bool {
+        let table = lock(&self.table);
+        table.starting == 0 && table.running().next().is_none()
     }
 
     fn reserve(&self) -> Result<(Starting, String), ExecError> {
