@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 use std::time::SystemTime;
 
@@ -15,9 +16,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::chain::Hasher;
-use super::entry::{self, members, time};
+use super::entry::{self, BackgroundEnd, members, time};
 use super::opening;
 use super::writing::Writing;
+use crate::exec::Background;
 use crate::policy::Hidden;
 use crate::protocol::{Code, Outcome, RpcError};
 use crate::server::{Begun, Entry, Observer};
@@ -36,6 +38,8 @@ pub struct AuditLog {
     writing: Mutex<Writing>,
     /// How it was when it was last written to. Never locked while something is waited for.
     seen: Mutex<Seen>,
+    /// Whether the last line was said. Changes only while `writing` is locked.
+    is_over: AtomicBool,
 }
 
 #[derive(Default)]
@@ -81,6 +85,7 @@ impl AuditLog {
             hidden: std::iter::once(place).chain(hidden_key.flatten()).chain(hidden_previous).collect(),
             changing: RwLock::default(),
             seen: Mutex::default(),
+            is_over: AtomicBool::new(false),
             writing: Mutex::new(writing),
         };
         log.saw(&log.lock(), &Ok(()));
@@ -117,8 +122,24 @@ impl AuditLog {
     /// Writes a line that is about no call. `event` holds `at` and `event`.
     pub fn write(&self, event: &impl Serialize) -> Result<()> {
         let mut writing = self.lock();
+        self.add_to(&mut writing, event)
+    }
+
+    fn add_to(&self, writing: &mut Writing, event: &impl Serialize) -> Result<()> {
         writing.waiting.push_back(members(event)?);
-        self.flush(&mut writing).with_context(|| format!("the audit log `{}` cannot be written", self.path.display()))
+        self.flush(writing).with_context(|| format!("the audit log `{}` cannot be written", self.path.display()))
+    }
+
+    /// Writes that a background command of this client has ended. One that ends with the server has no line of its own. What
+    /// cannot be written waits with the rest.
+    pub fn background(&self, client: &str, command: &Background) {
+        let mut writing = self.lock();
+        if self.is_over.load(SeqCst) {
+            return;
+        }
+        if let Err(error) = self.add_to(&mut writing, &BackgroundEnd::of(client, command)) {
+            tracing::debug!("{error:#}");
+        }
     }
 
     /// Writes that the server ends. What cannot be written is said in the log of the operator.
@@ -128,9 +149,12 @@ impl AuditLog {
             at: String,
             event: &'static str,
         }
-        if let Err(error) = self.write(&End { at: time(SystemTime::now()), event: "end" }) {
+        let mut writing = self.lock();
+        self.is_over.store(true, SeqCst);
+        if let Err(error) = self.add_to(&mut writing, &End { at: time(SystemTime::now()), event: "end" }) {
             tracing::error!("{error:#}");
         }
+        drop(writing);
         let Standing { lines, head, .. } = self.standing();
         tracing::info!(lines, head, "the audit log ends");
     }

@@ -1,5 +1,6 @@
 //! What the log says about a server that starts: what it is, who started it, what it serves.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::Result;
@@ -78,12 +79,11 @@ impl Shown {
 
 impl AuditLog {
     /// Writes the line about the start. Fails, with the way out, where an agent could reach the log or its key.
-    pub fn start(&self, started: &Started<'_>) -> Result<()> {
+    pub fn start(self: &Arc<Self>, started: &Started<'_>) -> Result<()> {
         let services = started.servers.iter().map(|(_, server)| server.services());
         let reach = Reach::of(services, started.config.sandbox.system.iter().map(|seen| seen.path.clone()));
         self.kept_from(&reach)?;
-        let changing = started.servers.iter().flat_map(|(_, server)| server.names_of_changing());
-        self.announce(changing.map(str::to_owned));
+        started.servers.iter().for_each(|(client, server)| self.attend(client, server));
         self.write(&Line {
             at: time(SystemTime::now()),
             event: "start",
@@ -98,11 +98,20 @@ impl AuditLog {
     }
 
     /// Writes the line about a client that this server serves from now on. Fails as [`AuditLog::start`] does.
-    pub fn add(&self, client: &str, server: &Server, reach: &Reach) -> Result<()> {
+    pub fn add(self: &Arc<Self>, client: &str, server: &Server, reach: &Reach) -> Result<()> {
         self.kept_from(reach)?;
-        self.announce(server.names_of_changing().map(str::to_owned));
+        self.attend(client, server);
         let shown = Shown::of(&[(client, server)]);
         self.write(&Added { at: time(SystemTime::now()), event: "client", client, shown })
+    }
+
+    /// From here on calls of its tools have the lines that they should have, and so have the ends of its background commands.
+    fn attend(self: &Arc<Self>, client: &str, server: &Server) {
+        self.announce(server.names_of_changing().map(str::to_owned));
+        if let Some(background) = &server.services().commands.background {
+            let (log, client) = (Arc::clone(self), client.to_owned());
+            background.on_end(move |command| log.background(&client, command));
+        }
     }
 
     fn kept_from(&self, reach: &Reach) -> Result<()> {
