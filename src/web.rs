@@ -86,7 +86,8 @@ pub fn prepare(
     let mut tenants = Vec::new();
     let mut cores = Vec::new();
     // Who comes later has a share of its own.
-    let search_memory_bytes = config.search_memory_bytes / (tokens.len() + usize::from(cli.http.token_file.is_some())).max(1);
+    let search_memory_bytes =
+        config.search_memory_bytes / (tokens.len() + usize::from(cli.http.token_file.is_some())).max(1);
     if tokens.is_empty() {
         let server = start::server(config)?;
         let offer = offer(&server, &ledger, tracer.as_ref(), None);

@@ -137,7 +137,9 @@ pub fn detail(reply: &Outcome) -> Option<String> {
         (Some(status), ..) => Some(status[..status.floor_char_boundary(MAX_KEPT_NAME_BYTES)].to_owned()),
         (None, Some(true), _) => Some("timed out".to_owned()),
         (None, _, Some(code)) => Some(format!("exit code {code}")),
-        (None, _, None) if ended.command_id.is_some() => ended.command_id.map(|id| format!("in the background as {id}")),
+        (None, _, None) if ended.command_id.is_some() => {
+            ended.command_id.map(|id| format!("in the background as {id}"))
+        }
         (None, _, None) if ended.failed.is_some_and(|failed| failed > 0) => {
             Some(format!("{} edited, {} failed", ended.edited.unwrap_or(0), ended.failed.unwrap_or(0)))
         }

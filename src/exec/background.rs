@@ -105,8 +105,7 @@ impl BackgroundCommands {
         });
         let countdown = Countdown::new(timeout, grace);
         let (followed, listener) = (Arc::clone(&background), Arc::clone(&self.listener));
-        let pump =
-            Pump { background: followed, job, output: Some(output), countdown, timed_out: false, listener };
+        let pump = Pump { background: followed, job, output: Some(output), countdown, timed_out: false, listener };
         let mut table = lock(&self.table);
         if table.ended {
             return Err(ExecError::ShuttingDown);

@@ -108,12 +108,16 @@ impl Newcomers {
             );
         }
         let scratch = services.commands.scratch.as_ref().map(Scratch::path);
-        if let Some(scratch) = scratch.filter(|scratch| self.ground.as_ref().is_none_or(|at| !scratch.starts_with(at))) {
-            bail!("the private directory `{}` of its commands cannot be used by the server: restart it", scratch.display());
+        if let Some(scratch) = scratch.filter(|scratch| self.ground.as_ref().is_none_or(|at| !scratch.starts_with(at)))
+        {
+            bail!(
+                "the private directory `{}` of its commands cannot be used by the server: restart it",
+                scratch.display()
+            );
         }
         let system = config.sandbox.system.iter().map(|seen| seen.path.clone());
         let reach = Reach::of(std::iter::once(services), system);
-        secrets.kept_from(&reach)?;
+        secrets.check_all(&reach)?;
         if let Some(log) = &self.log {
             log.add(&entry.name, server, &reach).context("the audit log")?;
         }

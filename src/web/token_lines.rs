@@ -206,8 +206,7 @@ mod tests {
         let gone = alice.replacen('{', "#", 1);
         assert_eq!(read(), format!("# who\n\n  {gone} \n{bob}\n# end\n{}\n", text(&carol)));
         assert_eq!(known(), before);
-        let names: Vec<String> =
-            TokenLines::read(&path).unwrap().entries().map(|entry| entry.name.clone()).collect();
+        let names: Vec<String> = TokenLines::read(&path).unwrap().entries().map(|entry| entry.name.clone()).collect();
         assert_eq!(names, ["bob", "carol"]);
     }
 
@@ -240,7 +239,10 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), odd);
         // A file of comments has room for tokens.
         std::fs::write(&path, "# who").unwrap();
-        assert_eq!(said(TokenLines::read(&path)), "there is no token in it; `replay token new NAME` makes lines for it");
+        assert_eq!(
+            said(TokenLines::read(&path)),
+            "there is no token in it; `replay token new NAME` makes lines for it"
+        );
         TokenLines::lock_or_make(&path).unwrap().add(&alice).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("# who\n{}\n", text(&alice)));
     }

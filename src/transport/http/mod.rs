@@ -48,8 +48,8 @@ pub use tls::{Encryption, TlsError, server_config};
 
 use super::Limits;
 use crate::limits::{
-    HTTP_END_MS, HTTP_LOOK_MS, MAX_HTTP_CALLS, MAX_HTTP_TENANTS, MAX_HTTP_THREADS, MAX_STUCK_REQUESTS, MAX_WAITING_REQUESTS,
-    MIN_HTTP_THREADS,
+    HTTP_END_MS, HTTP_LOOK_MS, MAX_HTTP_CALLS, MAX_HTTP_TENANTS, MAX_HTTP_THREADS, MAX_STUCK_REQUESTS,
+    MAX_WAITING_REQUESTS, MIN_HTTP_THREADS,
 };
 use crate::server::{Ledger, Recent};
 use crate::telemetry::Tracer;

@@ -64,8 +64,7 @@ impl Service for Large {
 async fn room_for_what_a_reply_will_be_is_taken_before_it_is_written() {
     let tenant = served("alice", 1, Usage::default, Arc::new(Large));
     let conversation = Conversation::new(Session::new(tenant.service.clone()));
-    let text =
-        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"large","arguments":{}}}"#.to_owned();
+    let text = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"large","arguments":{}}}"#.to_owned();
     let mut message = Message::default();
     assert!(message.add(&tenant, text.as_bytes()));
     let Incoming::Request(request) = parse(text.as_bytes()) else { panic!("{text}") };
