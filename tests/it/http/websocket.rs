@@ -163,7 +163,7 @@ fn what_is_no_websocket_is_told_so() {
     let (_tree, server) = stage(&[]);
     let asked = |headers: &[(&str, &str)]| server.ask("GET", "/mcp/ws", headers, b"");
     assert_eq!(asked(&[]).status, 426);
-    assert_eq!(asked(&SWITCH).status, 426);
+    assert_eq!(asked(&[KEY, SWITCH[2]]).status, 426);
     let old = asked(&[SWITCH[0], SWITCH[1], ("Sec-WebSocket-Version", "8"), KEY]);
     assert_eq!((old.status, old.header("sec-websocket-version")), (426, Some("13")));
     let evil = asked(&[&SWITCH[..], &[KEY, ("Origin", "http://evil.example")]].concat());
