@@ -107,7 +107,7 @@ complete -c replay -n "__fish_replay_needs_command" -f -a "bench" -d 'Search a t
 complete -c replay -n "__fish_replay_needs_command" -f -a "mock" -d 'Serve an MCP server that exists only in a manifest, until stdin closes'
 complete -c replay -n "__fish_replay_needs_command" -f -a "calls" -d 'Record what a program calls over the network, and answer it from the recording'
 complete -c replay -n "__fish_replay_needs_command" -f -a "sandbox" -d 'Look at the walls around commands'
-complete -c replay -n "__fish_replay_needs_command" -f -a "token" -d 'Make tokens for a server over HTTP'
+complete -c replay -n "__fish_replay_needs_command" -f -a "token" -d 'Make tokens for a server over HTTP, list them, replace them and take them away'
 complete -c replay -n "__fish_replay_needs_command" -f -a "audit" -d 'Read an audit log (--audit)'
 complete -c replay -n "__fish_replay_needs_command" -f -a "health" -d 'Ask a server over HTTP whether it is well; the exit status is 1 if it is not'
 complete -c replay -n "__fish_replay_needs_command" -f -a "generate" -d 'Print a document that is derived from the declarations'
@@ -1293,63 +1293,66 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from help" -f -a "probe" -d 'Attack the walls on this machine, and print what held; the exit status is 1 if something got through that is promised to hold. Flags such as --sandbox and --network say which walls'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from help" -f -a "run" -d 'Run a program inside the walls, with this terminal or these pipes as its own; the exit status is the program\'s'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
 namespaces\t'A root of its own in namespaces, or no command'
 landlock\t'Landlock on the system\'s own root, or no command'
 off\t'Run commands without a wall'"
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
 loopback\t'A loopback of their own'
 host\t'The system\'s'"
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
 strict\t'A network of the program\'s own'
 env\t'Variables that tell of a proxy, and nothing else'"
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
 read-only\t'The real one; whatever it holds can be read'"
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l git-identity -d 'Author and committer of the commits that commands make' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l limit-open-files -d 'Open files of each process of a command' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l git-identity -d 'Author and committer of the commits that commands make' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
 calls\t'Recording what programs call, and answering it'
 python\t'Python sessions'
 tests\t'Running tests, and checking types'
 all\t'Every set'"
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
 error\t'The server\'s own faults'
 warn\t'What an operator should know'
 info\t'The start-up line'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -f -a "new" -d 'Print a new token, and below it the line for --token-file, which holds no more than its SHA-256'
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -f -a "new" -d 'Print a new token, and below it the line for --token-file, which holds no more than its SHA-256'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -f -a "list" -d 'List who has a token, since when, and what for'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -f -a "revoke" -d 'Take a token away: its line becomes a comment. A server that runs does so at its next SIGHUP'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -f -a "rotate" -d 'Print another token for a name, whose line stays as it is otherwise. A server that runs takes it, and ends what belongs to the one before, at its next SIGHUP'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l file -d 'Append the line to this file, which is made if there is none, and print the token alone' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l own -d 'Directories of its own instead of those of the server, absolute, as with the server\'s --allow' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l own-tools -d 'Sets of tools of its own instead of those of the server' -r -f -a "files\t'Reading, writing, searching and editing'
@@ -1419,7 +1422,178 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l file -d 'The file of --token-file' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
+namespaces\t'A root of its own in namespaces, or no command'
+landlock\t'Landlock on the system\'s own root, or no command'
+off\t'Run commands without a wall'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+loopback\t'A loopback of their own'
+host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
+read-only\t'The real one; whatever it holds can be read'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l git-identity -d 'Author and committer of the commits that commands make' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
+tests\t'Running tests, and checking types'
+all\t'Every set'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+error\t'The server\'s own faults'
+warn\t'What an operator should know'
+info\t'The start-up line'
+debug\t'Every call, and cancellations'
+trace\t'Everything'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l file -d 'The file of --token-file' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
+namespaces\t'A root of its own in namespaces, or no command'
+landlock\t'Landlock on the system\'s own root, or no command'
+off\t'Run commands without a wall'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+loopback\t'A loopback of their own'
+host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
+read-only\t'The real one; whatever it holds can be read'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l git-identity -d 'Author and committer of the commits that commands make' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
+tests\t'Running tests, and checking types'
+all\t'Every set'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+error\t'The server\'s own faults'
+warn\t'What an operator should know'
+info\t'The start-up line'
+debug\t'Every call, and cancellations'
+trace\t'Everything'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l file -d 'The file of --token-file' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l sandbox-profile -d 'Take more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l protect -d 'Keep a path below an allowed directory read-only, whether it exists yet or not; some paths that programs trust, such as .git/hooks, always are. Commands are held to it by `namespaces`; where that cannot be, a path given here refuses them' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l sandbox -d 'The kernel walls around commands. `require` (the default) takes the best that can be built, and refuses commands when there is none; `off` runs them without one' -r -f -a "require\t'The best walls that can be built here, or no command'
+namespaces\t'A root of its own in namespaces, or no command'
+landlock\t'Landlock on the system\'s own root, or no command'
+off\t'Run commands without a wall'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l network -d 'The network of commands: a loopback of their own by default, which only `namespaces` can give; asked for, commands are refused without' -r -f -a "none\t'None at all'
+loopback\t'A loopback of their own'
+host\t'The system\'s'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l isolation -d 'How far a program is held whose calls are recorded or answered. `seccomp` looks at its system calls, and its servers can be reached from outside; `strict` gives it a network of its own as well, out of which nothing leads; `env` only sets `HTTP_PROXY` and its like, so that databases and direct connections are not seen. By default the best that there is, never `env`; asked for, it is that or more, or nothing is run' -r -f -a "seccomp\t'The system\'s network, every connection of the program looked at'
+strict\t'A network of the program\'s own'
+env\t'Variables that tell of a proxy, and nothing else'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l env -d 'Pass a variable of the server\'s environment to commands (a name, or a glob with `*`), or set one. Repeatable; a glob never passes names such as *TOKEN* or *_KEY, an exact name does. Programs of `replay calls` get all of them' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l home -d 'HOME of commands: an empty one that lives as long as the server (the default), or the real one, with all that is in it, for reading' -r -f -a "private\t'Empty at start, writable, removed with the server'
+read-only\t'The real one; whatever it holds can be read'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l git-identity -d 'Author and committer of the commits that commands make' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l system -d 'Show commands one more directory of programs, read-only. Repeatable' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-processes -d 'Processes and threads of all commands together (4096 by default); only `namespaces` can hold it, so that commands are refused without if it is given' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-python-sessions -d 'Python sessions that may run at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l tools -d 'Which sets of tools to serve' -r -f -a "files\t'Reading, writing, searching and editing'
+command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
+tests\t'Running tests, and checking types'
+all\t'Every set'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l errors -d 'How failures of tools reach clients of handshake revisions: as JSON-RPC errors with codes, or as results with isError, for clients that hide protocol errors from their model' -r -f -a "codes\t'JSON-RPC errors'
+results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l command-timeout-secs -d 'Time limit of a command that asks for none, in seconds (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-command-timeout-secs -d 'Largest time limit that a command may ask for, in seconds (60 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l output-cap-bytes -d 'Output kept of a command, in bytes for each of its two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l search-memory-mib -d 'Memory for what searches find out about files, so that the next one reads less, in MiB; 0 remembers nothing' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-line-bytes -d 'Longest message accepted on stdin, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l stall-timeout-secs -d 'A call that makes no step for so many seconds, as on a network filesystem that hangs, is given up and answered with an error' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l log-level -d 'Least severity of the log on stderr' -r -f -a "off\t'Nothing'
+error\t'The server\'s own faults'
+warn\t'What an operator should know'
+info\t'The start-up line'
+debug\t'Every call, and cancellations'
+trace\t'Everything'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-toolchains -d 'Do not show commands the compilers and interpreters below the home that are in PATH, such as those of rustup and pyenv'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-python-spare -d 'Start interpreters of Python sessions only when they are needed, instead of having one wait: 10 to 20 MiB less, and each session begins as late as Python is there'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-fsync -d 'Do not wait for the disk when a file is written, which saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut: for trees that can be made again'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "new" -d 'Print a new token, and below it the line for --token-file, which holds no more than its SHA-256'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "list" -d 'List who has a token, since when, and what for'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "revoke" -d 'Take a token away: its line becomes a comment. A server that runs does so at its next SIGHUP'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "rotate" -d 'Print another token for a name, whose line stays as it is otherwise. A server that runs takes it, and ends what belongs to the one before, at its next SIGHUP'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l allow -d 'Allow a directory: read-only, or with a final `:rw` also for writing. Repeatable; relative paths of calls are taken below the first one' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -1727,7 +1901,7 @@ complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "mock" -d 'Serve an MCP server that exists only in a manifest, until stdin closes'
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "calls" -d 'Record what a program calls over the network, and answer it from the recording'
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "sandbox" -d 'Look at the walls around commands'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "token" -d 'Make tokens for a server over HTTP'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "token" -d 'Make tokens for a server over HTTP, list them, replace them and take them away'
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "audit" -d 'Read an audit log (--audit)'
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "health" -d 'Ask a server over HTTP whether it is well; the exit status is 1 if it is not'
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox token audit health generate help" -f -a "generate" -d 'Print a document that is derived from the declarations'
@@ -1747,5 +1921,8 @@ complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from sandbox" -f -a "probe" -d 'Attack the walls on this machine, and print what held; the exit status is 1 if something got through that is promised to hold. Flags such as --sandbox and --network say which walls'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from sandbox" -f -a "run" -d 'Run a program inside the walls, with this terminal or these pipes as its own; the exit status is the program\'s'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "new" -d 'Print a new token, and below it the line for --token-file, which holds no more than its SHA-256'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "list" -d 'List who has a token, since when, and what for'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "revoke" -d 'Take a token away: its line becomes a comment. A server that runs does so at its next SIGHUP'
+complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "rotate" -d 'Print another token for a name, whose line stays as it is otherwise. A server that runs takes it, and ends what belongs to the one before, at its next SIGHUP'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from audit" -f -a "verify" -d 'Check that no line of a log was changed, left out, put in or moved; the exit status is 1 if one was'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from audit" -f -a "show" -d 'Print the calls of a log as a table'

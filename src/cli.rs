@@ -25,7 +25,7 @@ use crate::tools::TOOLS;
 
 pub use audit::{AuditAction, AuditArgs, UNENDED, Wanted};
 pub use calls::{CallsAction, CallsRun, Isolation, OnMissArg, SetsPath};
-pub use http::{BURST, CALLS, CONNECTIONS, HttpArgs, NewToken, RATE, TokenAction};
+pub use http::{BURST, CALLS, CONNECTIONS, HttpArgs, NamedToken, NewToken, RATE, TokenAction, TokenFile};
 pub use python::PythonArgs;
 pub use telemetry::{HealthArgs, TelemetryArgs};
 
@@ -241,7 +241,7 @@ pub enum Command {
         #[command(subcommand)]
         action: SandboxAction,
     },
-    /// Make tokens for a server over HTTP
+    /// Make tokens for a server over HTTP, list them, replace them and take them away
     Token {
         /// What to do
         #[command(subcommand)]

@@ -15,7 +15,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _};
-use replay::cli::{Cli, Command, MockAction, MockServe, Options, Redact, SandboxAction, TokenAction, help};
+use replay::cli::{Cli, Command, MockAction, MockServe, Options, Redact, SandboxAction, help};
 use replay::config::{self, Config};
 use replay::limits::MAX_OPEN_FILES;
 use replay::mock::{Beside, Observed};
@@ -140,8 +140,8 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let signals = catch_signals()?;
             Ok(ExitCode::from(inspect::run(&*start::server(&config)?, &program, signals.as_fd())?))
         }
-        Some(Command::Token { action: TokenAction::New(asked) }) => {
-            std::io::stdout().write_all(web::new_token(&asked)?.as_bytes())?;
+        Some(Command::Token { action }) => {
+            std::io::stdout().write_all(web::act_on_tokens(&action)?.as_bytes())?;
             Ok(ExitCode::SUCCESS)
         }
         Some(Command::Audit(action)) => {
@@ -234,7 +234,7 @@ fn serve_http(config: Config, cli: &Cli) -> Result<ExitCode> {
     let tracer = tracer(cli)?;
     let log = audit::open(&cli.audit)?.map(Arc::new);
     let mut config = hiding(config, log.as_deref());
-    let servers = web::prepare(cli, &mut config, observers(log.as_ref()), tracer.clone())?;
+    let servers = web::prepare(cli, &mut config, log.as_ref(), tracer.clone())?;
     if let Some(log) = &log {
         log.start(&audit::Started { serves: servers.address()?, servers: servers.named(), config: &config })?;
     }
@@ -300,7 +300,7 @@ fn outlive_file_limit() {
 
 /// The server's own domain, as the start-up line shows it.
 fn own_walls(server: &Server) -> String {
-    match start::wall_in(&[server.services()]) {
+    match start::wall_in(&[server.services()], &[]) {
         Ok(abi) => format!("landlock {abi}"),
         Err(fault) => {
             tracing::warn!("the server itself has no second wall: {fault}");

@@ -1,6 +1,6 @@
 //! Config -> server: opens the allowed directories, builds the walls and puts the parts together.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -95,8 +95,10 @@ fn calls(config: &Config, standing: &Standing) -> Calls {
 /// must open its file, and after the launcher, which must stay outside: what descends from a process in a Landlock domain
 /// can never mount anything.
 ///
+/// `more` are directories that servers will have which come later, each with whether they may write to it.
+///
 /// The version of Landlock, or why there is no domain.
-pub fn wall_in(all: &[&Services]) -> Result<u32, Fault> {
+pub fn wall_in(all: &[&Services], more: &[(BorrowedFd<'_>, bool)]) -> Result<u32, Fault> {
     // Both only make it harder to look into this process: nothing depends on them.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
@@ -106,7 +108,7 @@ pub fn wall_in(all: &[&Services]) -> Result<u32, Fault> {
     let scratches = all.iter().filter_map(|services| services.commands.scratch.as_ref());
     let scratches = scratches.map(|scratch| (scratch.as_fd(), true));
     let resolver = resolver.iter().map(|file| (file.as_fd(), false));
-    let reached: Vec<_> = roots.chain(scratches).chain(resolver).collect();
+    let reached: Vec<_> = roots.chain(scratches).chain(resolver).chain(more.iter().copied()).collect();
     hold_server(&reached)
 }
 
@@ -174,11 +176,11 @@ fn cannot_hide(path: &Path, tier: Tier, tried: &[(Tier, String)]) -> String {
     )
 }
 
-/// The private directory of commands, outside the allowed ones if that can be: it is no business of the file tools, and
+/// A private directory of commands, outside the allowed ones (`roots`) if that can be: it is no business of the file tools, and
 /// commands could remove their own HOME.
-fn private_directory(config: &Config, policy: &Policy) -> Result<Scratch> {
+pub fn private_directory(config: &Config, roots: &[&Path]) -> Result<Scratch> {
     let usual = ["/tmp", "/var/tmp"].map(Path::new);
-    let allowed = |parent: &&Path| policy.roots().iter().any(|root| parent.starts_with(root.path()));
+    let allowed = |parent: &&Path| roots.iter().any(|root| parent.starts_with(root));
     let (inside, apart): (Vec<&Path>, Vec<&Path>) =
         std::iter::once(config.temporary.as_path()).chain(usual).partition(allowed);
     let mut reasons = Vec::new();
@@ -194,7 +196,8 @@ fn private_directory(config: &Config, policy: &Policy) -> Result<Scratch> {
 fn launch(config: &Config, policy: &Policy, tier: Tier) -> Result<(Standing, Launcher, Scratch)> {
     let protected: Vec<&Path> = policy.protected_by_operator().collect();
     let asked = config.sandbox.asked(&protected);
-    let scratch = private_directory(config, policy)?;
+    let roots: Vec<&Path> = policy.roots().iter().map(Root::path).collect();
+    let scratch = private_directory(config, &roots)?;
     scratch.link_in_home(&config.sandbox.home_links)?;
     let plan = plan(config, policy, tier, scratch.path())?;
     if let Some(reason) = refusal(&plan, asked) {

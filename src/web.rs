@@ -1,13 +1,16 @@
 //! A server over HTTP: one server of tools for each token, all of them behind the same walls of this process.
 
+mod newcomers;
 mod reload;
 mod token;
+mod token_lines;
 
-pub use token::new_token;
+pub use token::act_on_tokens;
 
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -18,21 +21,25 @@ use rustix::process::{Resource, getrlimit};
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde_json::Value;
 
+use crate::audit::AuditLog;
 use crate::cli::Cli;
-use crate::config::{Config, HttpConfig};
+use crate::config::{Config, HttpConfig, TokenEntry};
 use crate::exec::BackgroundCommands;
 use crate::limits::{
     HTTP_BACKLOG, HTTP_CLIENT_TIMEOUT_SECS, HTTP_CONNECTIONS_SHARE_PERCENT, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS,
     MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS, RESERVED_OPEN_FILES,
 };
 use crate::notify::Notifier;
+use crate::policy::{Policy, Root};
 use crate::secrets::{Reach, Secrets};
 use crate::server::{Ledger, Observer, Recent, Server, Service, Session, Traced, Way};
 use crate::start;
 use crate::telemetry::Tracer;
 use crate::tools::Services;
-use crate::transport::http::{Leavings, Nothing, Offer, Settings, Tenant, TenantLimits, Usage, serve};
+use crate::transport::http::{Leavings, Nothing, Offer, Roster, Settings, Tenant, TenantLimits, Usage, serve};
 use crate::transport::{Door, Limits, Writer};
+use newcomers::{Newcomers, Yard};
+use reload::{Reload, Reloader};
 
 /// Whoever comes to a server without tokens.
 const ANYONE: &str = "anyone";
@@ -43,22 +50,25 @@ const STDIO: &str = "stdio";
 pub struct Servers {
     listener: TcpListener,
     settings: Settings,
-    tenants: Vec<Arc<Tenant>>,
+    roster: Arc<Roster>,
     recent: Arc<Recent>,
     ledger: Arc<Ledger>,
-    /// Each once. The first is the one for stdin and stdout, where they are served.
-    cores: Vec<Arc<Server>>,
+    /// Each once, with the name of who is served by it. The first is the one for stdin and stdout, where they are served.
+    cores: Vec<(String, Arc<Server>)>,
+    /// Directories for the domain of the process, each with whether they may be written to: what tokens may be served later.
+    more: Vec<(OwnedFd, bool)>,
+    reloader: Option<Reloader>,
     limits: Limits,
     manager: Notifier,
 }
 
 /// Binds the address and starts a server for each token; all that this process could not do any more inside its walls. Calls
-/// are told to these observers, and then to who looks on over HTTP; spans of requests are made by `tracer`. The files with
+/// are told to the audit log, and then to who looks on over HTTP; spans of requests are made by `tracer`. The files with
 /// secrets that the command line names are added to what is hidden.
 pub fn prepare(
     cli: &Cli,
     config: &mut Config,
-    mut observers: Vec<Arc<dyn Observer>>,
+    log: Option<&Arc<AuditLog>>,
     tracer: Option<Arc<Tracer>>,
 ) -> Result<Servers> {
     let address = cli.http.http.context("--http names no address")?;
@@ -70,49 +80,92 @@ pub fn prepare(
     let listener = listen(address)?;
     settings.max_connections = connections(settings.max_connections);
     limits.max_connections = share(settings.max_connections);
-    let mut tenants = Vec::new();
     let recent = Recent::new(random_number()?);
-    observers.push(Arc::clone(&recent) as Arc<dyn Observer>);
-    let ledger = Ledger::new(observers);
-    let offer = |server: &Arc<Server>, name: &str, token: Option<&str>| {
-        let offer = offer(server, &ledger, name);
-        let way = Way::Http(token.map(str::to_owned));
-        Offer { service: Traced::over(offer.service.clone(), tracer.as_ref(), way), ..offer }
-    };
+    let observers = log.cloned().into_iter().map(|log| log as Arc<dyn Observer>);
+    let ledger = Ledger::new(observers.chain([Arc::clone(&recent) as Arc<dyn Observer>]).collect());
+    let mut tenants = Vec::new();
     let mut cores = Vec::new();
+    // Who comes later has a share of its own.
+    let search_memory_bytes =
+        config.search_memory_bytes / (tokens.len() + usize::from(cli.http.token_file.is_some())).max(1);
     if tokens.is_empty() {
         let server = start::server(config)?;
-        tenants.push(Tenant::new(ANYONE.to_owned(), None, true, offer(&server, ANYONE, None), limits));
-        cores.push(server);
+        let offer = offer(&server, &ledger, tracer.as_ref(), None);
+        tenants.push(Tenant::new(ANYONE.to_owned(), None, true, offer, limits));
+        cores.push((ANYONE.to_owned(), server));
     } else {
-        let hidden = &config.hidden;
         for entry in &tokens {
-            let mut config = Config::for_token(&cli.options, entry)?;
-            config.hidden.clone_from(hidden);
+            let mut own = Config::for_token(&cli.options, entry)?;
+            own.hidden.clone_from(&config.hidden);
             // The operator has said what all of it may take.
-            config.search_memory_bytes /= tokens.len();
-            let server = start::server(&config).with_context(|| format!("the token `{}`", entry.name))?;
-            let own = entry.limits(limits);
-            let offer = offer(&server, &entry.name, Some(&entry.name));
-            tenants.push(Tenant::new(entry.name.clone(), entry.digest(), entry.operator, offer, own));
-            cores.push(server);
+            own.search_memory_bytes = search_memory_bytes;
+            let server = start::server(&own).with_context(|| format!("the token `{}`", entry.name))?;
+            tenants.push(tenant_of(entry, &server, &ledger, tracer.as_ref(), limits));
+            cores.push((entry.name.clone(), server));
         }
         if cli.http.stdio {
-            cores.insert(0, start::server(config)?);
+            cores.insert(0, (STDIO.to_owned(), start::server(config)?));
         }
     }
     let manager = Notifier::connect(manager.as_deref()).unwrap_or_else(|error| {
         tracing::warn!("nobody listens at NOTIFY_SOCKET: {error}");
         Notifier::nobody()
     });
-    settings.tracer = tracer;
+    settings.tracer.clone_from(&tracer);
     let system = config.sandbox.system.iter().map(|seen| seen.path.clone());
-    let reach = Reach::of(cores.iter().map(|server| server.services()), system);
+    let reach = Reach::of(cores.iter().map(|(_, server)| server.services()), system);
     secrets.kept_from(&reach)?;
-    let files = reload::Files { args: cli.http.clone(), secrets, reach };
-    settings.again = reload::start(files, tokens, tenants.clone(), settings.tls.clone())?;
+    let roster = Roster::new(tenants);
+    let mut newcomers = Newcomers {
+        options: cli.options.clone(),
+        hidden: config.hidden.clone(),
+        limits,
+        ledger: Arc::clone(&ledger),
+        tracer,
+        log: log.cloned(),
+        domain: Vec::new(),
+        ground: None,
+        search_memory_bytes,
+    };
+    let (mut more, mut yard) = (Vec::new(), None);
+    if cli.http.token_file.is_some() {
+        let offered = Policy::open_hiding(&config.grants, &config.protect, &config.hidden).context("cannot start")?;
+        let roots = cores.iter().flat_map(|(_, server)| server.services().policy.roots()).chain(offered.roots());
+        let roots: Vec<&Root> = roots.collect();
+        newcomers.domain = roots.iter().filter_map(|root| Some((newcomers::id(root)?, root.writable()))).collect();
+        let paths: Vec<&Path> = roots.iter().map(|root| root.path()).collect();
+        // Without one the commands of newcomers are refused, as those of all are then.
+        yard = Yard::make(config, &paths).ok();
+        newcomers.ground = yard.as_ref().map(|yard| yard.scratch().path().to_owned());
+        for root in offered.roots() {
+            more.push((root.as_fd().try_clone_to_owned().context("an allowed directory")?, root.writable()));
+        }
+        if let Some(yard) = &yard {
+            more.push((yard.scratch().as_fd().try_clone_to_owned().context("the private directory")?, true));
+        }
+    }
+    let tls = settings.tls.clone();
+    let reloader = if cli.http.token_file.is_some() || tls.is_some() {
+        let (args, served, roster) = (cli.http.clone(), tokens, Arc::clone(&roster));
+        Some(Reloader::start(Reload { args, secrets, reach, served, roster, newcomers, yard, tls })?)
+    } else {
+        None
+    };
+    settings.again = reloader.as_ref().map(Reloader::sender);
     let limits = config.client_limits;
-    Ok(Servers { listener, settings, tenants, recent, ledger, cores, limits, manager })
+    Ok(Servers { listener, settings, roster, recent, ledger, cores, more, reloader, limits, manager })
+}
+
+/// The tenant of a token, which this server serves.
+fn tenant_of(
+    entry: &TokenEntry,
+    server: &Arc<Server>,
+    ledger: &Arc<Ledger>,
+    tracer: Option<&Arc<Tracer>>,
+    usual: TenantLimits,
+) -> Arc<Tenant> {
+    let offer = offer(server, ledger, tracer, Some(&entry.name));
+    Tenant::new(entry.name.clone(), entry.digest(), entry.operator, offer, entry.limits(usual))
 }
 
 /// A listener with room for a crowd: beyond those that wait the system drops who comes, and a client tries again a second later.
@@ -137,8 +190,11 @@ fn share(all: usize) -> usize {
     (all * HTTP_CONNECTIONS_SHARE_PERCENT / 100).max(1)
 }
 
-fn offer(server: &Arc<Server>, ledger: &Arc<Ledger>, name: &str) -> Offer {
+/// What this server serves to the holder of the token of this name, or to anyone.
+fn offer(server: &Arc<Server>, ledger: &Arc<Ledger>, tracer: Option<&Arc<Tracer>>, token: Option<&str>) -> Offer {
     let tools = server.names().map(str::to_owned).collect();
+    let service = ledger.over(server.clone(), token.unwrap_or(ANYONE));
+    let service = Traced::over(service, tracer, Way::Http(token.map(str::to_owned)));
     let counted = Arc::clone(server);
     let usage = Box::new(move || {
         let Services { commands, python, .. } = counted.services();
@@ -157,7 +213,7 @@ fn offer(server: &Arc<Server>, ledger: &Arc<Ledger>, name: &str) -> Offer {
     let described = Arc::clone(server);
     let place = Box::new(move || described.place());
     let leavings = Box::new(LeftBehind(Arc::clone(server)));
-    Offer { service: ledger.over(server.clone(), name), tools, usage, place, leavings }
+    Offer { service, tools, usage, place, leavings }
 }
 
 /// What the calls of one server have left behind.
@@ -168,8 +224,12 @@ impl Leavings for LeftBehind {
         self.0.end_left_behind();
     }
 
-    fn begin_anew(&self) -> bool {
-        self.0.begin_anew()
+    fn have_ended(&self) -> bool {
+        self.0.has_left_nothing()
+    }
+
+    fn remove(&self) -> usize {
+        self.0.services().commands.end_all()
     }
 }
 
@@ -208,7 +268,7 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
         tracer: None,
     };
     tracing::info!("serving at http://{}/mcp", listener.local_addr().context("the address")?);
-    let served = serve(listener, settings, ledger, vec![tenant], recent, signals, &|| ());
+    let served = serve(listener, settings, ledger, Roster::new(vec![tenant]), recent, signals, &|| ());
     service.ended();
     served.with_context(|| format!("{address} cannot be served"))
 }
@@ -221,15 +281,14 @@ impl Servers {
 
     /// Each server, with the name of who is served by it.
     pub fn named(&self) -> Vec<(&str, &Server)> {
-        let apart = self.cores.len() - self.tenants.len();
-        let names = std::iter::repeat_n("stdio", apart).chain(self.tenants.iter().map(|tenant| tenant.name.as_str()));
-        names.zip(self.cores.iter().map(|server| &**server)).collect()
+        self.cores.iter().map(|(name, server)| (name.as_str(), &**server)).collect()
     }
 
     /// Puts this process behind walls that leave what all servers together may reach; in a word, how.
     pub fn wall_in(&self) -> String {
-        let services: Vec<_> = self.cores.iter().map(|server| server.services()).collect();
-        match start::wall_in(&services) {
+        let services: Vec<_> = self.cores.iter().map(|(_, server)| server.services()).collect();
+        let more: Vec<_> = self.more.iter().map(|(directory, writable)| (directory.as_fd(), *writable)).collect();
+        match start::wall_in(&services, &more) {
             Ok(abi) => format!("landlock {abi}"),
             Err(fault) => {
                 tracing::warn!("the server itself has no second wall: {fault}");
@@ -247,14 +306,14 @@ impl Servers {
         }
         let scheme = if is_encrypted { "https" } else { "http" };
         tracing::info!(
-            tenants = self.tenants.len(),
+            tenants = self.roster.all().len(),
             "serving at {scheme}://{address}/mcp, for a person to look on at {scheme}://{address}/"
         );
         // Its end is what the door hears of: the signal itself is taken by the first who reads it.
         let (ended, end) = pipe_with(PipeFlags::CLOEXEC).context("a pipe")?;
         let door = match stdio {
             Some((input, output)) => {
-                let service = self.ledger.over(self.cores[0].clone(), STDIO);
+                let service = self.ledger.over(self.cores[0].1.clone(), STDIO);
                 let session = Session::new(Traced::over(service, self.settings.tracer.as_ref(), Way::Stdio));
                 let door = Door::new(session, input, Writer::to_descriptor(output)?, self.limits)?;
                 let run = move || door.run(Some(ended.as_fd())).map(drop);
@@ -264,9 +323,14 @@ impl Servers {
         };
         self.manager.ready();
         let ending = || self.manager.stopping();
-        let served = serve(self.listener, self.settings, self.ledger, self.tenants, self.recent, signals, &ending);
+        let roster = Arc::clone(&self.roster);
+        let served = serve(self.listener, self.settings, self.ledger, roster, self.recent, signals, &ending);
         drop(end);
-        let ended: usize = self.cores.iter().map(|server| server.services().commands.end_all()).sum();
+        let ended: usize = self.cores.iter().map(|(_, server)| server.services().commands.end_all()).sum();
+        let ended = ended + self.roster.all().iter().map(|tenant| tenant.remove_leavings()).sum::<usize>();
+        if let Some(reloader) = self.reloader {
+            reloader.end();
+        }
         tracing::debug!(ended, "stopped by a signal");
         if let Some(door) = door
             && let Ok(Err(error)) = door.join()

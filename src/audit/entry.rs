@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use crate::exec::{Background, Exit, State};
 use crate::limits::{MAX_AUDIT_PATH_BYTES, MAX_AUDIT_REASON_BYTES, MAX_KEPT_NAME_BYTES};
 use crate::policy::TouchedPath;
 use crate::protocol::{Body, Content, Outcome};
@@ -60,6 +61,48 @@ struct Beginning<'a> {
     arguments: &'a Value,
 }
 
+/// The line about a background command that has ended.
+#[derive(Serialize)]
+pub struct BackgroundEnd<'a> {
+    at: String,
+    event: &'static str,
+    client: &'a str,
+    /// As the calls name it that started and followed it.
+    id: &'a str,
+    detail: String,
+    /// Whether somebody had asked for its end.
+    asked: bool,
+    duration_us: u64,
+    output_bytes: u64,
+}
+
+impl<'a> BackgroundEnd<'a> {
+    /// Of this one, which has ended.
+    pub fn of(client: &'a str, command: &'a Background) -> Self {
+        let (detail, asked) = match command.state() {
+            State::Running => ("runs".to_owned(), false),
+            State::Lost(reason) => (format!("lost: {reason}"), false),
+            State::Ended(ending) => {
+                let exit = match ending.exit {
+                    Exit::Code(code) => format!("exit code {code}"),
+                    Exit::Signal(signal) => format!("signal {signal}"),
+                };
+                (if ending.timed_out { "timed out".to_owned() } else { exit }, ending.asked)
+            }
+        };
+        Self {
+            at: time(SystemTime::now()),
+            event: "background",
+            client,
+            id: command.id(),
+            detail,
+            asked,
+            duration_us: u64::try_from(command.age().as_micros()).unwrap_or(u64::MAX),
+            output_bytes: command.written(),
+        }
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
@@ -70,7 +113,7 @@ pub fn begin(call: &Begun) -> serde_json::Result<String> {
     members(&Beginning { opening: Opening::of(call, "begin"), tool: &call.tool, arguments: &call.arguments })
 }
 
-/// What became of what a call ran, in a few words: how a test run ended, the exit code of a command, or why nothing came of
+/// What became of what a call ran, in a few words: how a test run ended, the exit code of a command, that it runs on, or why nothing came of
 /// it, as the caller was told.
 pub fn detail(reply: &Outcome) -> Option<String> {
     #[derive(Default, Deserialize)]
@@ -78,6 +121,7 @@ pub fn detail(reply: &Outcome) -> Option<String> {
     struct Ended {
         status: Option<Value>,
         exit_code: Option<i64>,
+        command_id: Option<String>,
         timed_out: Option<bool>,
         edited: Option<u64>,
         failed: Option<u64>,
@@ -93,6 +137,9 @@ pub fn detail(reply: &Outcome) -> Option<String> {
         (Some(status), ..) => Some(status[..status.floor_char_boundary(MAX_KEPT_NAME_BYTES)].to_owned()),
         (None, Some(true), _) => Some("timed out".to_owned()),
         (None, _, Some(code)) => Some(format!("exit code {code}")),
+        (None, _, None) if ended.command_id.is_some() => {
+            ended.command_id.map(|id| format!("in the background as {id}"))
+        }
         (None, _, None) if ended.failed.is_some_and(|failed| failed > 0) => {
             Some(format!("{} edited, {} failed", ended.edited.unwrap_or(0), ended.failed.unwrap_or(0)))
         }

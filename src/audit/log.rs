@@ -7,7 +7,8 @@
 use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, Result};
@@ -15,9 +16,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::chain::Hasher;
-use super::entry::{self, members, time};
+use super::entry::{self, BackgroundEnd, members, time};
 use super::opening;
 use super::writing::Writing;
+use crate::exec::Background;
 use crate::policy::Hidden;
 use crate::protocol::{Code, Outcome, RpcError};
 use crate::server::{Begun, Entry, Observer};
@@ -32,10 +34,12 @@ pub struct AuditLog {
     /// What no agent may see: the log, its key where that is a file, and the log before it.
     hidden: Vec<Hidden>,
     /// The tools that run programs or change something.
-    changing: OnceLock<HashSet<String>>,
+    changing: RwLock<HashSet<String>>,
     writing: Mutex<Writing>,
     /// How it was when it was last written to. Never locked while something is waited for.
     seen: Mutex<Seen>,
+    /// Whether the last line was said. Changes only while `writing` is locked.
+    is_over: AtomicBool,
 }
 
 #[derive(Default)]
@@ -79,8 +83,9 @@ impl AuditLog {
             key: key.map(Path::to_owned),
             previous: previous.filter(|_| hidden_previous.is_some()).map(Path::to_owned),
             hidden: std::iter::once(place).chain(hidden_key.flatten()).chain(hidden_previous).collect(),
-            changing: OnceLock::new(),
+            changing: RwLock::default(),
             seen: Mutex::default(),
+            is_over: AtomicBool::new(false),
             writing: Mutex::new(writing),
         };
         log.saw(&log.lock(), &Ok(()));
@@ -109,17 +114,32 @@ impl AuditLog {
         self.seen().standing.clone()
     }
 
-    /// From here on there is a line before the work of calls of these tools.
+    /// From here on there is a line before the work of calls of these tools, too.
     pub fn announce(&self, changing: impl Iterator<Item = String>) {
-        // Whoever starts the server says so once.
-        let _ = self.changing.set(changing.collect());
+        self.changing.write().unwrap_or_else(PoisonError::into_inner).extend(changing);
     }
 
     /// Writes a line that is about no call. `event` holds `at` and `event`.
     pub fn write(&self, event: &impl Serialize) -> Result<()> {
         let mut writing = self.lock();
+        self.add_to(&mut writing, event)
+    }
+
+    fn add_to(&self, writing: &mut Writing, event: &impl Serialize) -> Result<()> {
         writing.waiting.push_back(members(event)?);
-        self.flush(&mut writing).with_context(|| format!("the audit log `{}` cannot be written", self.path.display()))
+        self.flush(writing).with_context(|| format!("the audit log `{}` cannot be written", self.path.display()))
+    }
+
+    /// Writes that a background command of this client has ended. One that ends with the server has no line of its own. What
+    /// cannot be written waits with the rest.
+    pub fn background(&self, client: &str, command: &Background) {
+        let mut writing = self.lock();
+        if self.is_over.load(SeqCst) {
+            return;
+        }
+        if let Err(error) = self.add_to(&mut writing, &BackgroundEnd::of(client, command)) {
+            tracing::debug!("{error:#}");
+        }
     }
 
     /// Writes that the server ends. What cannot be written is said in the log of the operator.
@@ -129,16 +149,19 @@ impl AuditLog {
             at: String,
             event: &'static str,
         }
-        if let Err(error) = self.write(&End { at: time(SystemTime::now()), event: "end" }) {
+        let mut writing = self.lock();
+        self.is_over.store(true, SeqCst);
+        if let Err(error) = self.add_to(&mut writing, &End { at: time(SystemTime::now()), event: "end" }) {
             tracing::error!("{error:#}");
         }
+        drop(writing);
         let Standing { lines, head, .. } = self.standing();
         tracing::info!(lines, head, "the audit log ends");
     }
 
     /// Whether calls of this tool run a program or change something.
     fn changes(&self, tool: &str) -> bool {
-        self.changing.get().is_some_and(|changing| changing.contains(tool))
+        self.changing.read().unwrap_or_else(PoisonError::into_inner).contains(tool)
     }
 
     /// Writes what waits, and says once if that fails.

@@ -31,6 +31,9 @@ struct Row {
     #[serde(default)]
     outcome: String,
     detail: Option<String>,
+    /// Of a background command.
+    #[serde(default)]
+    id: String,
     #[serde(default)]
     duration_us: u64,
     #[serde(default)]
@@ -93,6 +96,7 @@ pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> 
                 std::mem::take(&mut begun).into_values().try_for_each(|text| printer.print(text))?;
                 projects = first_of_each(&row.grants);
             }
+            "client" => projects.extend(first_of_each(&row.grants)),
             "call" => drop(begun.remove(&row.call)),
             "begin" => UNENDED.clone_into(&mut row.outcome),
             _ => {}
@@ -235,7 +239,9 @@ fn table(row: &Row) -> String {
     let at = row.at.get(..19).unwrap_or(&row.at).replace('T', " ");
     let safe = |text: &str| shown(text.as_bytes()).into_owned();
     if !matches!(row.event.as_str(), "call" | "begin") {
-        return format!("{}  -- {}", safe(&at), safe(&row.event));
+        let about = [&row.client, &row.id].map(|text| safe(text)).join(" ");
+        let detail = row.detail.as_deref().map(|detail| format!(": {}", safe(detail))).unwrap_or_default();
+        return format!("{}  -- {} {}{detail}", safe(&at), safe(&row.event), about.trim()).trim_end().to_owned();
     }
     let arguments = || {
         let arguments = row.arguments.to_string();

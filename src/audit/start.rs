@@ -1,5 +1,6 @@
 //! What the log says about a server that starts: what it is, who started it, what it serves.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::Result;
@@ -33,35 +34,56 @@ struct Line<'a> {
     pid: i32,
     uid: u32,
     host: String,
+    #[serde(flatten)]
+    shown: Shown,
+}
+
+/// A client that is served from now on.
+#[derive(Serialize)]
+struct Added<'a> {
+    at: String,
+    event: &'static str,
+    client: &'a str,
+    #[serde(flatten)]
+    shown: Shown,
+}
+
+/// What the walls of servers are, and what their clients may reach.
+#[derive(Serialize)]
+struct Shown {
     walls: Vec<Value>,
     grants: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     grants_more: Option<usize>,
 }
 
-impl AuditLog {
-    /// Writes the line about the start. Fails, with the way out, where an agent could reach the log or its key.
-    pub fn start(&self, started: &Started<'_>) -> Result<()> {
-        let services = started.servers.iter().map(|(_, server)| server.services());
-        let reach = Reach::of(services, started.config.sandbox.system.iter().map(|seen| seen.path.clone()));
-        for (flag, path) in self.paths() {
-            reach.keeps_out(flag, path)?;
-        }
-        let changing = started.servers.iter().flat_map(|(_, server)| server.names_of_changing());
-        self.announce(changing.map(str::to_owned));
-        let walls = started.servers.iter().map(|(client, server)| {
+impl Shown {
+    fn of(servers: &[(&str, &Server)]) -> Self {
+        let walls = servers.iter().map(|(client, server)| {
             let standing = &server.services().commands.standing;
             json!({"client": client, "commands": standing.word(), "network": standing.effective_network().as_str()})
         });
-        let grants = started.servers.iter().flat_map(|(client, server)| {
+        let grants = servers.iter().flat_map(|(client, server)| {
             let roots = server.services().policy.roots().iter();
             roots.map(move |root| {
                 let access = if root.writable() { "read-write" } else { "read-only" };
                 json!({"client": client, "path": path(root.path()), "access": access})
             })
         });
-        let (walls, grants): (Vec<_>, Vec<_>) = (walls.take(MAX_AUDIT_GRANTS).collect(), grants.collect());
+        let (walls, mut grants): (Vec<_>, Vec<_>) = (walls.take(MAX_AUDIT_GRANTS).collect(), grants.collect());
         let more = grants.len().saturating_sub(MAX_AUDIT_GRANTS);
+        grants.truncate(MAX_AUDIT_GRANTS);
+        Self { walls, grants, grants_more: (more > 0).then_some(more) }
+    }
+}
+
+impl AuditLog {
+    /// Writes the line about the start. Fails, with the way out, where an agent could reach the log or its key.
+    pub fn start(self: &Arc<Self>, started: &Started<'_>) -> Result<()> {
+        let services = started.servers.iter().map(|(_, server)| server.services());
+        let reach = Reach::of(services, started.config.sandbox.system.iter().map(|seen| seen.path.clone()));
+        self.kept_from(&reach)?;
+        started.servers.iter().for_each(|(client, server)| self.attend(client, server));
         self.write(&Line {
             at: time(SystemTime::now()),
             event: "start",
@@ -71,9 +93,28 @@ impl AuditLog {
             pid: rustix::process::getpid().as_raw_nonzero().get(),
             uid: rustix::process::getuid().as_raw(),
             host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
-            walls,
-            grants: grants.into_iter().take(MAX_AUDIT_GRANTS).collect(),
-            grants_more: (more > 0).then_some(more),
+            shown: Shown::of(&started.servers),
         })
+    }
+
+    /// Writes the line about a client that this server serves from now on. Fails as [`AuditLog::start`] does.
+    pub fn add(self: &Arc<Self>, client: &str, server: &Server, reach: &Reach) -> Result<()> {
+        self.kept_from(reach)?;
+        self.attend(client, server);
+        let shown = Shown::of(&[(client, server)]);
+        self.write(&Added { at: time(SystemTime::now()), event: "client", client, shown })
+    }
+
+    /// From here on calls of its tools have the lines that they should have, and so have the ends of its background commands.
+    fn attend(self: &Arc<Self>, client: &str, server: &Server) {
+        self.announce(server.names_of_changing().map(str::to_owned));
+        if let Some(background) = &server.services().commands.background {
+            let (log, client) = (Arc::clone(self), client.to_owned());
+            background.on_end(move |command| log.background(&client, command));
+        }
+    }
+
+    fn kept_from(&self, reach: &Reach) -> Result<()> {
+        self.paths().try_for_each(|(flag, path)| reach.keeps_out(flag, path))
     }
 }

@@ -86,6 +86,32 @@ pub enum TokenAction {
     /// Print a new token, and below it the line for --token-file, which holds no more than its SHA-256
     #[command(after_help = "Example: replay token new alice --own /src/alice:rw --own-tools files")]
     New(NewToken),
+    /// List who has a token, since when, and what for
+    List(TokenFile),
+    /// Take a token away: its line becomes a comment. A server that runs does so at its next SIGHUP
+    #[command(after_help = "Example: replay token revoke alice --file tokens.jsonl && systemctl reload replay")]
+    Revoke(NamedToken),
+    /// Print another token for a name, whose line stays as it is otherwise. A server that runs takes it, and ends what belongs to
+    /// the one before, at its next SIGHUP
+    Rotate(NamedToken),
+}
+
+/// The file that `--token-file` of the server names.
+#[derive(Clone, Debug, Args)]
+pub struct TokenFile {
+    /// The file of --token-file
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub file: PathBuf,
+}
+
+/// One line of it.
+#[derive(Clone, Debug, Args)]
+pub struct NamedToken {
+    /// Who has the token
+    pub name: String,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "flattened: its field has its own")]
+    pub file: TokenFile,
 }
 
 /// `replay token new`.

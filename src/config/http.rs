@@ -52,6 +52,9 @@ pub struct TokenEntry {
     pub name: String,
     /// The token's SHA-256, in hexadecimal.
     pub sha256: String,
+    /// When it was made, in RFC 3339 and UTC with whole seconds; `None` if nobody has said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<String>,
     /// Directories of its own instead of those of the server, each as with `--allow`, absolute.
     #[serde(default, deserialize_with = "stated", skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<PathBuf>>,
@@ -110,7 +113,7 @@ impl TokenEntry {
     /// it sees no more what all tokens do.
     pub fn is_served_as(&self, other: &Self) -> bool {
         let operator = self.operator && other.operator;
-        Self { sha256: other.sha256.clone(), operator, ..self.clone() } == *other
+        Self { sha256: other.sha256.clone(), made: other.made.clone(), operator, ..self.clone() } == *other
     }
 
     /// What it is held to, beside what all are.
@@ -137,6 +140,9 @@ impl TokenEntry {
         }
         if self.digest().is_none() {
             bail!("`sha256` of `{}` must be 64 hexadecimal digits", self.name);
+        }
+        if let Some(made) = self.made.as_ref().filter(|made| humantime::parse_rfc3339(made).is_err()) {
+            bail!("`made` of `{}` is `{made}`; it must be a time such as 2026-07-28T12:00:00Z", self.name);
         }
         for (what, value, range) in [
             ("rate_limit", self.rate_limit, RATE),

@@ -1,10 +1,11 @@
 //! Commands that run on after the call that started them.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,26 @@ pub struct BackgroundCommands {
     most: usize,
     output_bytes: u64,
     table: Arc<Mutex<Table>>,
+    listener: Arc<Listener>,
+}
+
+/// Who hears that a command has ended, or nobody.
+#[derive(Default)]
+pub(super) struct Listener(OnceLock<Box<dyn Fn(&Background) + Send + Sync>>);
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Listener").finish_non_exhaustive()
+    }
+}
+
+impl Listener {
+    /// Tells it of one.
+    pub(super) fn tell(&self, command: &Background) {
+        if let Some(listener) = self.0.get() {
+            listener(command);
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -48,7 +69,13 @@ impl BackgroundCommands {
     /// At most `most` at a time. Of the output of each, the last `output_bytes` are kept in a nameless file below `dir`,
     /// which must be writable to this process and out of the commands' reach.
     pub fn new(dir: OwnedFd, most: usize, output_bytes: u64) -> Self {
-        Self { dir, most, output_bytes, table: Arc::default() }
+        Self { dir, most, output_bytes, table: Arc::default(), listener: Arc::default() }
+    }
+
+    /// Has `listener` hear of each command that has ended, once, on the thread that followed it. The first one stays.
+    pub fn on_end(&self, listener: impl Fn(&Background) + Send + Sync + 'static) {
+        // Whoever starts the server says so once.
+        let _ = self.listener.0.set(Box::new(listener));
     }
 
     /// Starts a command and returns once its program runs. Its standard input stays open, its two output streams are one.
@@ -77,7 +104,8 @@ impl BackgroundCommands {
             shared: Mutex::new(Shared { ring, state: State::Running, seen: 0, watchers: Vec::new() }),
         });
         let countdown = Countdown::new(timeout, grace);
-        let pump = Pump { background: Arc::clone(&background), job, output: Some(output), countdown, timed_out: false };
+        let (followed, listener) = (Arc::clone(&background), Arc::clone(&self.listener));
+        let pump = Pump { background: followed, job, output: Some(output), countdown, timed_out: false, listener };
         let mut table = lock(&self.table);
         if table.ended {
             return Err(ExecError::ShuttingDown);
@@ -117,15 +145,10 @@ impl BackgroundCommands {
         table.running().map(|command| command.control.kill()).count()
     }
 
-    /// Forgets those that were ended and what they wrote, and lets new ones start again, once none is left. Whether none is.
-    /// No id is used twice.
-    pub fn reopen(&self) -> bool {
-        let mut table = lock(&self.table);
-        if table.starting == 0 && table.running().next().is_none() {
-            table.all.clear();
-            table.ended = false;
-        }
-        !table.ended
+    /// Whether none runs, or is about to.
+    pub fn is_over(&self) -> bool {
+        let table = lock(&self.table);
+        table.starting == 0 && table.running().next().is_none()
     }
 
     fn reserve(&self) -> Result<(Starting, String), ExecError> {

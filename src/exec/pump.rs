@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
-use super::background::{Background, Ending, State};
+use super::background::{Background, Ending, Listener, State};
 use super::job::Countdown;
 use super::streams::{Chunk, output_pipe, read_some};
 use super::wait::readable;
@@ -73,6 +73,8 @@ pub(super) struct Pump {
     pub(super) output: Option<OwnedFd>,
     pub(super) countdown: Countdown,
     pub(super) timed_out: bool,
+    /// Hears of its end.
+    pub(super) listener: Arc<Listener>,
 }
 
 impl Pump {
@@ -157,5 +159,6 @@ impl Pump {
 impl Drop for Pump {
     fn drop(&mut self) {
         self.background.settle(State::Lost("the server has a fault here; its log says more".to_owned()));
+        self.listener.tell(&self.background);
     }
 }

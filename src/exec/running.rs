@@ -57,15 +57,6 @@ impl Running {
         table.controls.len()
     }
 
-    /// Lets new ones start again, once none is left of those that were ended. Whether none is.
-    pub fn reopen(&self) -> bool {
-        let mut table = self.lock();
-        if table.taken == 0 {
-            table.ended = false;
-        }
-        !table.ended
-    }
-
     /// How many places are taken.
     pub fn len(&self) -> usize {
         self.lock().taken

@@ -48,7 +48,7 @@ pub use fault::Fault;
 pub use launcher::run as run_launcher;
 pub use lent::Lent;
 pub use plan::{Limits, Network, Place, Plan, PlannedRoot, Tier};
-pub use scratch::Scratch;
+pub use scratch::{Ground, Scratch};
 pub use standing::Standing;
 pub use sys::names::addresses;
 pub use sys::pages::{back_with_pages, unwritten_pages};

@@ -106,7 +106,7 @@ impl AsFd for Scratch {
     }
 }
 
-/// The launcher's hold on the directory: a way to remove it that does not depend on what the launcher sees by then.
+/// A hold on the directory: a way to remove it that does not depend on what this process, such as the launcher, sees by then.
 #[derive(Debug)]
 pub struct Ground {
     parent: OwnedFd,

@@ -61,6 +61,11 @@ impl Secrets {
         Ok(())
     }
 
+    /// The same as [`Secrets::check`] of each of them.
+    pub fn check_all(&self, reach: &Reach) -> Result<()> {
+        self.0.iter().try_for_each(|secret| self.check(secret.flag, reach))
+    }
+
     /// Fails, with the way out, if the file of this flag could be another one than that of the operator, who may have put a
     /// new one in its place. Asked after it was read: what is the same file now was it then.
     pub fn check(&self, flag: &'static str, reach: &Reach) -> Result<()> {

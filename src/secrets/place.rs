@@ -52,6 +52,15 @@ impl Reach {
         reach
     }
 
+    /// Adds what another server may reach.
+    pub fn add(&mut self, other: Self) {
+        self.roots.extend(other.roots);
+        self.system.extend(other.system);
+        self.is_open |= other.is_open;
+        self.runs |= other.runs;
+        self.shows_all |= other.shows_all;
+    }
+
     /// Whether commands run without walls.
     pub fn is_open(&self) -> bool {
         self.is_open

@@ -61,7 +61,7 @@ impl Server {
     }
 
     /// Ends what calls have left behind: Python sessions, background commands, logs of tests, and commands that run now.
-    /// Nothing new starts until [`Server::begin_anew`]. Files stay.
+    /// Nothing new starts. Files stay.
     pub fn end_left_behind(&self) {
         let Services { commands, python, tests, calls, .. } = &self.services;
         commands.pause();
@@ -70,12 +70,11 @@ impl Server {
         calls.forget();
     }
 
-    /// Lets things start again if nothing is left of what was there before, and nothing of that is found then: whether that is
-    /// so. To be asked when no call runs.
-    pub fn begin_anew(&self) -> bool {
+    /// The same once more; whether nothing of it runs any more. To be asked when no call runs.
+    pub fn has_left_nothing(&self) -> bool {
         // Calls that came to their end meanwhile may have left something.
         self.end_left_behind();
-        self.services.commands.reopen()
+        self.services.commands.are_over()
     }
 
     /// The names of the tools, in order.

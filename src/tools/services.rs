@@ -116,20 +116,19 @@ impl Commands {
         matches!(self.standing.tier, Some(Tier::Namespaces | Tier::Landlock))
     }
 
-    /// Ends every command, and lets no new one start until [`Commands::reopen`]. Returns how many commands there were.
+    /// Ends every command, and lets no new one start. Returns how many commands there were.
     pub fn pause(&self) -> usize {
         let background = self.background.as_ref().map_or(0, BackgroundCommands::end_all);
         background + self.running.end_all() + self.residents.end_all()
     }
 
-    /// Lets commands start again, once none is left of those that were ended. Whether none is.
-    pub fn reopen(&self) -> bool {
-        let background = self.background.as_ref().is_none_or(BackgroundCommands::reopen);
-        let residents = self.residents.reopen();
-        self.running.reopen() && residents && background
+    /// Whether no command runs, or is about to.
+    pub fn are_over(&self) -> bool {
+        let background = self.background.as_ref().is_none_or(BackgroundCommands::is_over);
+        background && self.residents.is_empty() && self.running.is_empty()
     }
 
-    /// Ends every command and the launcher, and lets no new one start. Returns how many commands there were.
+    /// Ends every command and the launcher, which removes their private directory, and lets no new one start. Returns how many commands there were.
     pub fn end_all(&self) -> usize {
         let ended = self.pause();
         if let Some(launcher) = &self.launcher {

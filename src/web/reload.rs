@@ -1,64 +1,80 @@
 //! What SIGHUP does: the files of tokens and of the certificate are read again. A file that cannot be used changes nothing.
 //!
-//! The thread is started before the server enters its own walls: it alone stays outside, and opens nothing but these files.
+//! The thread is started before the server enters its own walls: it alone stays outside. It opens these files, and starts what
+//! serves new tokens.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
-use std::thread;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
 
 use anyhow::{Context as _, Result};
 use tokio_rustls::rustls::ServerConfig;
 
+use super::newcomers::{Newcomers, Yard};
 use crate::cli::HttpArgs;
 use crate::config::{TokenEntry, encryption, tokens};
 use crate::secrets::{Reach, Secrets};
-use crate::transport::http::{Encryption, Rekeyed, Tenant};
+use crate::transport::http::{Encryption, Roster};
 
-/// The files that are read again.
-pub struct Files {
-    /// What names them.
+/// What is kept to compare the files with, and to serve what is new in them.
+pub struct Reload {
+    /// What names the files.
     pub args: HttpArgs,
     /// Which they were at the start.
     pub secrets: Secrets,
     /// What agents may reach.
     pub reach: Reach,
+    /// The line of each tenant as it is served.
+    pub served: Vec<TokenEntry>,
+    /// The tenants.
+    pub roster: Arc<Roster>,
+    /// Who comes later.
+    pub newcomers: Newcomers,
+    /// Where newcomers' commands have their private directories.
+    pub yard: Option<Yard>,
+    /// Encryption, if there is any.
+    pub tls: Option<Arc<Encryption>>,
 }
 
-impl Files {
-    fn tokens(&self) -> Result<Vec<TokenEntry>> {
-        let read = tokens(&self.args)?;
-        self.secrets.check("--token-file", &self.reach)?;
-        Ok(read)
+/// The thread.
+pub struct Reloader {
+    tells: Sender<bool>,
+    thread: JoinHandle<()>,
+}
+
+impl Reloader {
+    /// Starts it.
+    pub fn start(reload: Reload) -> Result<Self> {
+        let (tells, told) = channel();
+        let run = move || reload.run(&told);
+        let thread = thread::Builder::new().name("reload".to_owned()).spawn(run).context("no thread to be had")?;
+        Ok(Self { tells, thread })
     }
 
-    fn encryption(&self) -> Result<Option<Arc<ServerConfig>>> {
-        let read = encryption(&self.args)?;
-        self.secrets.check("--tls-key", &self.reach)?;
-        Ok(read)
+    /// What tells it to read the files again, by `true`.
+    pub fn sender(&self) -> Sender<bool> {
+        self.tells.clone()
+    }
+
+    /// Ends it, and removes what only it can remove.
+    pub fn end(self) {
+        // It ends only here.
+        let _ = self.tells.send(false);
+        let _ = self.thread.join();
     }
 }
 
-/// Starts the thread, if there are files to be read again; what tells it to do so.
-pub fn start(
-    files: Files,
-    entries: Vec<TokenEntry>,
-    tenants: Vec<Arc<Tenant>>,
-    tls: Option<Arc<Encryption>>,
-) -> Result<Option<Sender<()>>> {
-    if files.args.token_file.is_none() && tls.is_none() {
-        return Ok(None);
-    }
-    let (sender, receiver) = channel();
-    let run = move || {
-        while receiver.recv().is_ok() {
-            if files.args.token_file.is_some() {
-                match files.tokens() {
-                    Ok(now) => apply(&entries, &now, &tenants),
+impl Reload {
+    fn run(mut self, told: &Receiver<bool>) {
+        while told.recv() == Ok(true) {
+            if self.args.token_file.is_some() {
+                match self.tokens() {
+                    Ok(now) => self.apply(&now),
                     Err(error) => tracing::error!("the tokens stay as they are: {error:#}"),
                 }
             }
-            if let Some(tls) = &tls {
-                match files.encryption() {
+            if let Some(tls) = &self.tls {
+                match self.encryption() {
                     Ok(Some(config)) => {
                         tls.replace(config);
                         tracing::info!(
@@ -70,45 +86,70 @@ pub fn start(
                 }
             }
         }
-    };
-    thread::Builder::new().name("reload".to_owned()).spawn(run).context("no thread to be had")?;
-    Ok(Some(sender))
-}
+        if let Some(yard) = self.yard {
+            yard.remove();
+        }
+    }
 
-/// Gives the tenants the tokens that they have `now`, and takes away that one sees what all do. What else a line says holds from
-/// the next start on: directories and tools are behind walls that stand already.
-fn apply(first: &[TokenEntry], now: &[TokenEntry], tenants: &[Arc<Tenant>]) {
-    for tenant in tenants {
-        let entry = now.iter().find(|entry| entry.name == tenant.name);
-        let now = if entry.is_some() { "another token" } else { "no token any more" };
-        match tenant.rekey(entry.and_then(TokenEntry::digest)) {
-            Rekeyed::Same => {}
-            Rekeyed::Changed => {
-                tracing::info!("`{}` has {now}; what the one before used and left behind has ended", tenant.name);
-            }
-            Rekeyed::Held => tracing::error!(
-                "`{}` is not served: calls of its old token, or what they started, do not end; the next SIGHUP tries again",
-                tenant.name
-            ),
-        }
+    fn tokens(&self) -> Result<Vec<TokenEntry>> {
+        let read = tokens(&self.args)?;
+        self.secrets.check("--token-file", &self.reach)?;
+        Ok(read)
     }
-    for entry in now {
-        let known = first.iter().find(|known| known.name == entry.name);
-        if let Some(tenant) = tenants.iter().find(|tenant| tenant.name == entry.name)
-            && tenant.set_operator(entry.operator && known.is_some_and(|known| known.operator))
-        {
-            tracing::info!("`{}` sees no more what others do; its connections have ended", entry.name);
-        }
-        match known {
-            None => tracing::warn!("`{}` is new, and is served after a restart", entry.name),
-            Some(known) if !known.is_served_as(entry) => {
-                tracing::warn!(
-                    "what the line of `{}` says beside its token holds after a restart; its old directories, tools and limits stay until then",
-                    entry.name
+
+    fn encryption(&self) -> Result<Option<Arc<ServerConfig>>> {
+        let read = encryption(&self.args)?;
+        self.secrets.check("--tls-key", &self.reach)?;
+        Ok(read)
+    }
+
+    /// Ends the tenants whose tokens are gone, and begins those of tokens that are new, be it for a name that there was: nothing of
+    /// whoever had the token before is in what is made anew. What else a line says holds from the next start on.
+    fn apply(&mut self, now: &[TokenEntry]) {
+        for tenant in &*self.roster.all() {
+            let entry = now.iter().find(|entry| entry.name == tenant.name);
+            if entry.and_then(TokenEntry::digest).is_some_and(|digest| tenant.has_token(digest)) {
+                continue;
+            }
+            if !tenant.end() {
+                tracing::error!(
+                    "`{}` is not served: calls of its old token, or what they started, do not end; the next SIGHUP tries again",
+                    tenant.name
                 );
+                continue;
             }
-            Some(_) => {}
+            self.roster.remove(tenant);
+            self.served.retain(|known| known.name != tenant.name);
+            let now = if entry.is_some() { "another token" } else { "no token any more" };
+            tracing::info!("`{}` has {now}; what the one before used and left behind has ended", tenant.name);
         }
+        for entry in now {
+            let all = self.roster.all();
+            match all.iter().find(|tenant| tenant.name == entry.name) {
+                Some(tenant) => {
+                    let Some(known) = self.served.iter().find(|known| known.name == entry.name) else { continue };
+                    if tenant.set_operator(entry.operator && known.operator) {
+                        tracing::info!("`{}` sees no more what others do; its connections have ended", entry.name);
+                    }
+                    if !known.is_served_as(entry) {
+                        tracing::warn!(
+                            "what the line of `{}` says beside its token holds after a restart, or with another token; its old \
+                             directories, tools and limits stay until then",
+                            entry.name
+                        );
+                    }
+                }
+                None => match self.newcomers.admit(entry, &self.secrets) {
+                    Ok((tenant, reach)) => {
+                        self.reach.add(reach);
+                        self.served.push(entry.clone());
+                        self.roster.add(tenant);
+                        tracing::info!("`{}` is served from now on", entry.name);
+                    }
+                    Err(error) => tracing::error!("`{}` is not served: {error:#}", entry.name),
+                },
+            }
+        }
+        tracing::info!("the tokens were read again");
     }
-    tracing::info!("the tokens were read again");
 }

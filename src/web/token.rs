@@ -1,31 +1,63 @@
-//! New tokens, and their lines in the file of tokens.
-#![expect(clippy::disallowed_methods, reason = "the file of tokens is the operator's, named on the command line")]
+//! `replay token`: makes tokens, lists who has one, replaces them and takes them away.
+#![expect(clippy::disallowed_methods, reason = "directories that the operator has named on the command line")]
 
-use std::fs::OpenOptions;
-use std::io::{Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::{Context as _, Result, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::ValueEnum as _;
-use rustix::fs::{FlockOperation, flock};
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use crate::cli::{NewToken, ToolsetArg};
-use crate::config::{TokenEntry, access_of, entries};
+use super::token_lines::TokenLines;
+use crate::cli::{NamedToken, NewToken, TokenAction, TokenFile, ToolsetArg};
+use crate::config::{TokenEntry, access_of};
+use crate::text::escape::show_path;
 
-/// A new token, and the line for the file below it, unless that is in the file already.
-pub fn new_token(asked: &NewToken) -> Result<String> {
+/// Carries out `replay token`; what is to be printed.
+pub fn act_on_tokens(action: &TokenAction) -> Result<String> {
+    match action {
+        TokenAction::New(asked) => new_token(asked),
+        TokenAction::List(TokenFile { file }) => named(file, TokenLines::read(file).map(|lines| list(&lines))),
+        TokenAction::Revoke(NamedToken { name, file: TokenFile { file } }) => {
+            named(file, TokenLines::lock(file).and_then(|lines| lines.revoke(name)))?;
+            Ok(format!("`{name}` has no token any more; a server that runs hears of it by SIGHUP\n"))
+        }
+        TokenAction::Rotate(NamedToken { name, file: TokenFile { file } }) => {
+            let token = random_token()?;
+            let next = TokenEntry { made: Some(now()), ..TokenEntry::of(name, &token) };
+            named(file, TokenLines::lock(file).and_then(|lines| lines.rotate(&next)))?;
+            Ok(format!("{token}\n"))
+        }
+    }
+}
+
+fn named<T>(file: &Path, done: Result<T>) -> Result<T> {
+    done.with_context(|| format!("`{}`", file.display()))
+}
+
+fn random_token() -> Result<String> {
     let mut random = [0; 32];
     let got = getrandom(&mut random, GetRandomFlags::empty()).context("the system has no random numbers")?;
     if got != random.len() {
         bail!("the system has too few random numbers");
     }
-    let token = format!("rpl_{}", URL_SAFE_NO_PAD.encode(random));
+    Ok(format!("rpl_{}", URL_SAFE_NO_PAD.encode(random)))
+}
+
+/// As `made` of a line has it: always as long.
+fn now() -> String {
+    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
+}
+
+/// A new token, and the line for the file below it, unless that is in the file already.
+fn new_token(asked: &NewToken) -> Result<String> {
+    let token = random_token()?;
     let names = asked.own_tools.iter().filter_map(ToolsetArg::to_possible_value);
     let entry = TokenEntry {
+        made: Some(now()),
         allow: Some(asked.own.clone()).filter(|own| !own.is_empty()),
         tools: Some(names.map(|value| value.get_name().to_owned()).collect())
             .filter(|tools: &Vec<_>| !tools.is_empty()),
@@ -50,42 +82,50 @@ pub fn new_token(asked: &NewToken) -> Result<String> {
             );
         }
     }
-    let line = serde_json::to_string(&entry)?;
     match &asked.file {
-        None => Ok(format!("{token}\n{line}\n")),
-        Some(path) => {
-            append(path, &line).with_context(|| format!("`{}`", path.display()))?;
+        None => Ok(format!("{token}\n{}\n", serde_json::to_string(&entry)?)),
+        Some(file) => {
+            named(file, TokenLines::lock_or_make(file).and_then(|lines| lines.add(&entry)))?;
             Ok(format!("{token}\n"))
         }
     }
 }
 
-/// Adds a line, if the file is a good one with it.
-fn append(path: &Path, line: &str) -> Result<()> {
-    // Opening a device may do something already, and a pipe would be waited for.
-    if std::fs::metadata(path).is_ok_and(|known| !known.is_file()) {
-        bail!("it is no regular file; name one, or leave out --file and keep the line that is printed");
-    }
-    let mut options = OpenOptions::new();
-    // Nobody else has to read it, and nobody else may write it.
-    let mut file =
-        options.read(true).append(true).create(true).mode(0o600).open(path).context("it cannot be opened")?;
-    // Two that are added at once may have one name.
-    flock(&file, FlockOperation::LockExclusive).context("it cannot be locked")?;
+/// A table of all entries: never a token, nor what one is known by.
+fn list(lines: &TokenLines) -> String {
+    let head = ["NAME", "MADE", "TOOLS", "DIRECTORIES", "ELSE"].map(str::to_owned);
+    let rows: Vec<[String; 5]> = std::iter::once(head).chain(lines.entries().map(row)).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths = [0, 1, 2, 3].map(width);
     let mut text = String::new();
-    file.read_to_string(&mut text).context("it cannot be read")?;
-    let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    let more = format!("{gap}{line}\n");
-    let others = if text.trim().is_empty() { Vec::new() } else { entries(&text)? };
-    let new: TokenEntry = serde_json::from_str(line)?;
-    if let Some(known) = others.iter().find(|other| other.name == new.name) {
-        let number =
-            text.lines().position(|line| serde_json::from_str::<TokenEntry>(line).is_ok_and(|at| at == *known));
-        let number = number.map(|index| format!("line {} ", index + 1)).unwrap_or_default();
-        bail!("{number}is that of `{}` already; take it away first, or choose another name", new.name);
+    for row in &rows {
+        let cells = row.iter().zip(widths.into_iter().chain([0]));
+        let cells: Vec<String> = cells.map(|(cell, width)| format!("{cell:width$}")).collect();
+        text.push_str(cells.join("  ").trim_end());
+        text.push('\n');
     }
-    entries(&(text + &more))?;
-    file.write_all(more.as_bytes()).context("it cannot be written")
+    text
+}
+
+fn row(entry: &TokenEntry) -> [String; 5] {
+    let of_server = || "the server's".to_owned();
+    let limits = [
+        ("rate_limit", entry.rate_limit),
+        ("rate_burst", entry.rate_burst),
+        ("max_calls", entry.max_calls),
+        ("max_sessions", entry.max_sessions),
+        ("max_connections", entry.max_connections),
+    ];
+    let limits = limits.into_iter().filter_map(|(name, limit)| limit.map(|limit| format!("{name}={limit}")));
+    let more: Vec<String> = entry.operator.then(|| "operator".to_owned()).into_iter().chain(limits).collect();
+    let directories = |own: &Vec<PathBuf>| own.iter().map(|own| show_path(own)).collect::<Vec<_>>().join(" ");
+    [
+        entry.name.clone(),
+        entry.made.clone().unwrap_or_else(|| "-".to_owned()),
+        entry.tools.as_ref().map_or_else(of_server, |tools| tools.join(",")),
+        entry.allow.as_ref().map_or_else(of_server, directories),
+        more.join(" "),
+    ]
 }
 
 #[cfg(test)]
@@ -95,6 +135,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
+    use crate::config::entries;
 
     fn asked(name: &str, path: &Path) -> NewToken {
         NewToken {
@@ -118,21 +159,46 @@ mod tests {
         let first = new_token(&asked("alice", &path)).unwrap();
         std::fs::write(&path, std::fs::read_to_string(&path).unwrap().trim_end()).unwrap();
         let second = new_token(&asked("bob", &path)).unwrap();
-        let of = |name: &str, text: &str| TokenEntry {
+        let of = |name: &str, text: &str, made: Option<String>| TokenEntry {
+            made,
             rate_limit: Some(0),
             max_calls: Some(2),
             max_connections: Some(3),
             ..TokenEntry::of(name, text.trim_end())
         };
-        let text = std::fs::read_to_string(&path).unwrap();
-        assert_eq!(entries(&text).unwrap(), [of("alice", &first), of("bob", &second)]);
+        let read = || entries(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let made = read().into_iter().map(|entry| entry.made).collect::<Vec<_>>();
+        assert_eq!(read(), [of("alice", &first, made[0].clone()), of("bob", &second, made[1].clone())]);
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        let fault = format!("{:#}", new_token(&asked("alice", &path)).unwrap_err());
-        assert!(
-            fault.ends_with("line 1 is that of `alice` already; take it away first, or choose another name"),
-            "{fault}"
-        );
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        let file = || TokenFile { file: path.clone() };
+        let named = |name: &str| NamedToken { name: name.to_owned(), file: file() };
+        let third = act_on_tokens(&TokenAction::Rotate(named("bob"))).unwrap();
+        let after = read();
+        assert_eq!(after, [of("alice", &first, made[0].clone()), of("bob", &third, after[1].made.clone())]);
+        let said = act_on_tokens(&TokenAction::Revoke(named("alice"))).unwrap();
+        assert_eq!(said, "`alice` has no token any more; a server that runs hears of it by SIGHUP\n");
+        assert_eq!(read(), &after[1..]);
+    }
+
+    #[test]
+    fn a_list_says_what_each_token_is_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tokens");
+        let alice = TokenEntry {
+            made: Some("2026-01-02T03:04:05Z".to_owned()),
+            allow: Some(vec!["/src/a:rw".into(), "/src/b".into()]),
+            tools: Some(vec!["files".to_owned(), "command".to_owned()]),
+            operator: true,
+            max_calls: Some(2),
+            ..TokenEntry::of("alice", "a")
+        };
+        let lines = [alice, TokenEntry::of("bob", "b")].map(|entry| serde_json::to_string(&entry).unwrap());
+        std::fs::write(&path, lines.join("\n")).unwrap();
+        let expected = "\
+            NAME   MADE                  TOOLS          DIRECTORIES       ELSE\n\
+            alice  2026-01-02T03:04:05Z  files,command  /src/a:rw /src/b  operator max_calls=2\n\
+            bob    -                     the server's   the server's\n";
+        assert_eq!(act_on_tokens(&TokenAction::List(TokenFile { file: path })).unwrap(), expected);
     }
 
     #[test]

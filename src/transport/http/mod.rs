@@ -18,6 +18,7 @@ mod places;
 mod rate;
 mod refusals;
 mod reply;
+mod roster;
 mod router;
 mod sessions;
 mod strangers;
@@ -41,13 +42,14 @@ use rustix::process::Signal;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{interval, sleep, timeout};
 
-pub use tenant::{Leavings, Nothing, Offer, Rekeyed, Tenant, TenantLimits, Usage};
+pub use roster::Roster;
+pub use tenant::{Leavings, Nothing, Offer, Tenant, TenantLimits, Usage};
 pub use tls::{Encryption, TlsError, server_config};
 
 use super::Limits;
 use crate::limits::{
-    HTTP_END_MS, HTTP_LOOK_MS, MAX_HTTP_CALLS, MAX_HTTP_THREADS, MAX_STUCK_REQUESTS, MAX_WAITING_REQUESTS,
-    MIN_HTTP_THREADS,
+    HTTP_END_MS, HTTP_LOOK_MS, MAX_HTTP_CALLS, MAX_HTTP_TENANTS, MAX_HTTP_THREADS, MAX_STUCK_REQUESTS,
+    MAX_WAITING_REQUESTS, MIN_HTTP_THREADS,
 };
 use crate::server::{Ledger, Recent};
 use crate::telemetry::Tracer;
@@ -77,8 +79,8 @@ pub struct Settings {
     pub client_timeout: Duration,
     /// Encryption, if there is any.
     pub tls: Option<Arc<Encryption>>,
-    /// Who hears of a SIGHUP; nobody if it ends the server.
-    pub again: Option<Sender<()>>,
+    /// Who hears of a SIGHUP, by `true`; nobody if it ends the server.
+    pub again: Option<Sender<bool>>,
     /// Who makes the spans of requests, to be counted.
     pub tracer: Option<Arc<Tracer>>,
 }
@@ -86,7 +88,7 @@ pub struct Settings {
 /// What all connections share.
 struct Shared {
     guard: Guard,
-    tenants: Vec<Arc<Tenant>>,
+    tenants: Arc<Roster>,
     /// Whoever comes, on a server without tokens.
     anyone: Option<Arc<Tenant>>,
     limits: Limits,
@@ -116,14 +118,16 @@ pub fn serve(
     listener: TcpListener,
     settings: Settings,
     ledger: Arc<Ledger>,
-    tenants: Vec<Arc<Tenant>>,
+    tenants: Arc<Roster>,
     recent: Arc<Recent>,
     stop: OwnedFd,
     ending: &dyn Fn(),
 ) -> std::io::Result<()> {
     let bound = listener.local_addr()?;
     listener.set_nonblocking(true)?;
-    let most_threads = tenants.len() * MAX_HTTP_CALLS as usize + MAX_WAITING_REQUESTS + MAX_STUCK_REQUESTS;
+    // Who comes later needs them as well; a thread is made when there is work for it.
+    let most_tenants = if settings.again.is_some() { MAX_HTTP_TENANTS } else { tenants.all().len() };
+    let most_threads = most_tenants * MAX_HTTP_CALLS as usize + MAX_WAITING_REQUESTS + MAX_STUCK_REQUESTS;
     let processors = thread::available_parallelism().map_or(MIN_HTTP_THREADS, NonZero::get);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(processors.clamp(MIN_HTTP_THREADS, MAX_HTTP_THREADS))
@@ -131,7 +135,7 @@ pub fn serve(
         .thread_name("http")
         .enable_all()
         .build()?;
-    let anyone = tenants.iter().find(|tenant| tenant.is_anyone()).cloned();
+    let anyone = tenants.all().iter().find(|tenant| tenant.is_anyone()).cloned();
     let (stopping, stopped) = watch::channel(false);
     let shared = Arc::new(Shared {
         guard: Guard::new(bound, &settings.hosts, &settings.origins),
@@ -151,7 +155,7 @@ pub fn serve(
     });
     let signals = heard(stop, settings.again)?;
     let result = runtime.block_on(run(&shared, listener, settings.max_connections, (&stopping, ending), signals));
-    for tenant in &shared.tenants {
+    for tenant in &*shared.tenants.all() {
         tenant.sessions.cancel_all();
     }
     runtime.shutdown_timeout(LAST_THREADS);
@@ -173,7 +177,7 @@ async fn run(
         tokio::select! {
             _ = signals.recv() => break,
             _ = look.tick() => {
-                shared.tenants.iter().for_each(|tenant| tenant.sessions.sweep());
+                shared.tenants.all().iter().for_each(|tenant| tenant.sessions.sweep());
                 shared.refusals.sweep();
             }
             accepted = accept(&listener, &places, &mut next) => match accepted {
@@ -195,7 +199,7 @@ async fn run(
     tracing::info!("ending: what runs is still answered");
     let _ = stopping.send(true);
     shared.recent.hang_up();
-    for tenant in &shared.tenants {
+    for tenant in &*shared.tenants.all() {
         tenant.sessions.hang_up();
     }
     tokio::select! {
@@ -223,7 +227,7 @@ async fn accept(
 
 /// Waits on a thread of its own until the descriptor is readable, and takes one signal from it, if it is one of signals
 /// (signalfd(2)); says so, to whom it is for, and begins anew.
-fn heard(stop: OwnedFd, again: Option<Sender<()>>) -> std::io::Result<mpsc::Receiver<()>> {
+fn heard(stop: OwnedFd, again: Option<Sender<bool>>) -> std::io::Result<mpsc::Receiver<()>> {
     let (hears, heard) = mpsc::channel(1);
     let listen = move || {
         while !hears.is_closed() {
@@ -238,7 +242,7 @@ fn heard(stop: OwnedFd, again: Option<Sender<()>>) -> std::io::Result<mpsc::Rece
             if number == Signal::HUP.as_raw()
                 && let Some(again) = &again
             {
-                let _ = again.send(());
+                let _ = again.send(true);
                 continue;
             }
             if hears.blocking_send(()).is_err() {

@@ -18,8 +18,8 @@ use crate::server::{Admission, Families, Session};
 const MAX_PAGES: usize = 100;
 
 /// The tenants that this one may hear of.
-pub fn seen<'a>(shared: &'a Shared, tenant: &'a Arc<Tenant>) -> &'a [Arc<Tenant>] {
-    if tenant.is_operator() { &shared.tenants } else { std::slice::from_ref(tenant) }
+pub fn seen(shared: &Shared, tenant: &Arc<Tenant>) -> Arc<[Arc<Tenant>]> {
+    if tenant.is_operator() { shared.tenants.all() } else { [Arc::clone(tenant)].into() }
 }
 
 /// `/health/detailed`, as JSON.
@@ -69,7 +69,7 @@ pub fn metrics(shared: &Shared, tenant: &Arc<Tenant>) -> String {
         unauthorized: shared.unauthorized.load(Relaxed),
         spans: shared.tracer.as_ref().map(|tracer| tracer.counts()),
     });
-    exposition(seen(shared, tenant), whole, shared.began.elapsed())
+    exposition(&seen(shared, tenant), whole, shared.began.elapsed())
 }
 
 fn exposition(tenants: &[Arc<Tenant>], whole: Option<Whole>, uptime: Duration) -> String {

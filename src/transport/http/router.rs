@@ -168,7 +168,8 @@ fn tenant(shared: &Arc<Shared>, headers: &HeaderMap, peer: Peer) -> Result<Known
         let (scheme, token) = value.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
-    let found = token.and_then(|token| by_token(&shared.tenants, token));
+    let tenants = shared.tenants.all();
+    let found = token.and_then(|token| by_token(&tenants, token));
     found.map(|(tenant, shown)| (Arc::clone(tenant), Some(shown))).ok_or_else(|| {
         shared.unauthorized.fetch_add(1, Relaxed);
         if given.is_some() {

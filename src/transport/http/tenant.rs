@@ -68,16 +68,18 @@ pub struct Offer {
     pub usage: Box<dyn Fn() -> Usage + Send + Sync>,
     /// What it may reach, and what goes on there, as `Server::place` has it.
     pub place: Box<dyn Fn() -> Value + Send + Sync>,
-    /// Ends what its calls have left behind.
+    /// What its calls leave behind.
     pub leavings: Box<dyn Leavings>,
 }
 
 /// What calls leave behind for later calls of the same tenant.
 pub trait Leavings: Send + Sync {
-    /// Ends all of it, and has nothing new begin.
+    /// Ends all of it that runs, and has nothing new begin.
     fn end(&self);
-    /// Once no call runs: whether nothing is left, and calls may leave something again.
-    fn begin_anew(&self) -> bool;
+    /// Whether nothing of it runs any more. To be asked when no call runs.
+    fn have_ended(&self) -> bool;
+    /// Removes the rest; how many commands still ran. Nothing can be served after that.
+    fn remove(&self) -> usize;
 }
 
 /// What calls leave behind that leave nothing behind.
@@ -87,20 +89,13 @@ pub struct Nothing;
 impl Leavings for Nothing {
     fn end(&self) {}
 
-    fn begin_anew(&self) -> bool {
+    fn have_ended(&self) -> bool {
         true
     }
-}
 
-/// What a tenant has now that was given another token, or none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rekeyed {
-    /// The token that it had.
-    Same,
-    /// The other one, or none as was said; of what whoever had the one before had left, nothing is there any more.
-    Changed,
-    /// No token, since something of whoever had the one before does not end.
-    Held,
+    fn remove(&self) -> usize {
+        0
+    }
 }
 
 /// One tenant.
@@ -111,8 +106,6 @@ pub struct Tenant {
     is_anyone: bool,
     /// SHA-256 of its token; `None` where there is none, or none any more.
     digest: RwLock<Option<[u8; 32]>>,
-    /// Whether nothing is there of whoever had a token before this one.
-    leavings_are_own: AtomicBool,
     /// Whether it sees what all tenants do.
     sees_all: AtomicBool,
     /// What answers it, counted.
@@ -204,7 +197,6 @@ impl Tenant {
             name,
             is_anyone: digest.is_none(),
             digest: RwLock::new(digest),
-            leavings_are_own: AtomicBool::new(true),
             sees_all: AtomicBool::new(is_operator),
             service,
             usage: offer.usage,
@@ -239,31 +231,33 @@ impl Tenant {
         !self.is_anyone && self.digest.read().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
-    /// Gives it another token, or none. If that is a change, whoever had the one before is hung up on, sessions end, and what
-    /// was left behind does; only then whoever has the new one is served. Waits for that at most `TOKEN_END_MS`.
-    pub fn rekey(&self, digest: Option<[u8; 32]>) -> Rekeyed {
-        {
-            let mut shown = self.digest.write().unwrap_or_else(PoisonError::into_inner);
-            if *shown == digest && self.leavings_are_own.load(SeqCst) {
-                return Rekeyed::Same;
-            }
-            *shown = None;
-        }
-        self.leavings_are_own.store(false, SeqCst);
+    /// Whether the token with this digest is its own.
+    pub fn has_token(&self, digest: [u8; 32]) -> bool {
+        *self.digest.read().unwrap_or_else(PoisonError::into_inner) == Some(digest)
+    }
+
+    /// Takes its token away for good: it is hung up on, its sessions and calls end, and what they have left behind is removed. Waits
+    /// for that at most [`TOKEN_END_MS`]; whether nothing is left. If something is, this may be tried again.
+    pub fn end(&self) -> bool {
+        *self.digest.write().unwrap_or_else(PoisonError::into_inner) = None;
         self.sessions.close_all();
         self.hang_up();
         self.leavings.end();
         let until = Instant::now() + Duration::from_millis(TOKEN_END_MS);
         // Nobody enters any more: that takes the token that is gone.
-        while self.open.load(SeqCst) > 0 || !self.leavings.begin_anew() {
+        while self.open.load(SeqCst) > 0 || !self.leavings.have_ended() {
             if Instant::now() >= until {
-                return Rekeyed::Held;
+                return false;
             }
             thread::sleep(Duration::from_millis(TOKEN_END_LOOK_MS));
         }
-        self.leavings_are_own.store(true, SeqCst);
-        *self.digest.write().unwrap_or_else(PoisonError::into_inner) = digest;
-        Rekeyed::Changed
+        self.leavings.remove();
+        true
+    }
+
+    /// Removes what its calls have left behind, when the server ends; how many commands still ran.
+    pub fn remove_leavings(&self) -> usize {
+        self.leavings.remove()
     }
 
     /// Whether it sees what all tenants do.

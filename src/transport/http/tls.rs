@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use rustls_pki_types::pem::{self, PemObject as _};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use thiserror::Error;
-use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::{self, ServerConfig};
 
 /// Why a certificate cannot be used.
 #[derive(Debug, Error)]
@@ -18,8 +18,33 @@ pub enum TlsError {
     #[error("the key cannot be read: {0}")]
     Key(String),
     /// Both together.
-    #[error("the certificate and the key cannot be used: {0}")]
-    Pair(#[from] tokio_rustls::rustls::Error),
+    #[error("{0}")]
+    Pair(&'static str),
+}
+
+/// What rustls means, where an operator can do something about it.
+fn pair(error: &rustls::Error) -> TlsError {
+    TlsError::Pair(match error {
+        rustls::Error::InconsistentKeys(_) => {
+            "the key does not belong to the first certificate of the chain; give the one that was made with it"
+        }
+        rustls::Error::InvalidCertificate(_) => {
+            "the first certificate of the chain cannot be read, or is of a kind that is not known (X.509, version 3)"
+        }
+        _ => {
+            "the key is of a kind that cannot be used; RSA of at least 2048 bits, ECDSA (P-256, P-384) and Ed25519 can"
+        }
+    })
+}
+
+/// What is wrong with a PEM text.
+fn flaw(error: &pem::Error) -> String {
+    match error {
+        pem::Error::MissingSectionEnd { .. } => "a section has no `-----END ...-----`".to_owned(),
+        pem::Error::IllegalSectionStart { .. } => "a line `-----BEGIN ...-----` is cut off".to_owned(),
+        pem::Error::Base64Decode(_) => "what a section holds is no base64".to_owned(),
+        _ => "it is no PEM text".to_owned(),
+    }
 }
 
 /// The encryption of new connections, which may be replaced at any time.
@@ -47,18 +72,20 @@ impl Encryption {
 pub fn server_config(chain: &[u8], key: &[u8]) -> Result<Arc<ServerConfig>, TlsError> {
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(chain)
         .collect::<Result<_, _>>()
-        .map_err(|error| TlsError::Certificate(error.to_string()))?;
+        .map_err(|error| TlsError::Certificate(flaw(&error)))?;
     if chain.is_empty() {
         return Err(TlsError::Certificate("it holds no `BEGIN CERTIFICATE`".to_owned()));
     }
     let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| match error {
         pem::Error::NoItemsFound => TlsError::Key("it holds no `BEGIN PRIVATE KEY`".to_owned()),
-        error => TlsError::Key(error.to_string()),
+        error => TlsError::Key(flaw(&error)),
     })?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
+        .with_safe_default_protocol_versions()
+        .map_err(|error| pair(&error))?
         .with_no_client_auth()
-        .with_single_cert(chain, key)?;
+        .with_single_cert(chain, key)
+        .map_err(|error| pair(&error))?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }

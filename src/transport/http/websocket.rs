@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use hyper::body::Incoming as Body;
 use hyper::header::{
     CONNECTION, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
@@ -38,6 +40,9 @@ use crate::transport::batch;
 
 type Stream = TokioIo<Upgraded>;
 
+/// Of `Sec-WebSocket-Key` (RFC 6455, 4.1).
+const KEY_BYTES: usize = 16;
+
 /// Switches the connection over. Gives the request back if it stays one of HTTP.
 pub fn upgrade(
     shared: &Arc<Shared>,
@@ -57,19 +62,24 @@ pub fn upgrade(
         && request.version() == Version::HTTP_11
         && says(&CONNECTION, "upgrade")
         && says(&UPGRADE, "websocket");
-    let key = single(headers, &SEC_WEBSOCKET_KEY).filter(|key| !key.is_empty());
-    let (true, Some(key)) = (is_asked, key) else {
+    if !is_asked {
         let text = "only a WebSocket over HTTP/1.1 here";
         let mut reply = refuse(StatusCode::UPGRADE_REQUIRED, Code::InvalidRequest, text);
         reply.headers_mut().insert(UPGRADE, HeaderValue::from_static("websocket"));
         return (reply, Some(open));
-    };
+    }
     if single(headers, &SEC_WEBSOCKET_VERSION) != Some("13") {
         let text = "only version 13 of WebSocket is spoken here";
         let mut reply = refuse(StatusCode::UPGRADE_REQUIRED, Code::InvalidRequest, text);
         reply.headers_mut().insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
         return (reply, Some(open));
     }
+    // RFC 6455, 4.2.1.
+    let key = single(headers, &SEC_WEBSOCKET_KEY);
+    let Some(key) = key.filter(|key| STANDARD.decode(key).is_ok_and(|key| key.len() == KEY_BYTES)) else {
+        let text = "`Sec-WebSocket-Key` must be there once, and be 16 bytes in base64";
+        return (refuse(StatusCode::BAD_REQUEST, Code::InvalidRequest, text), Some(open));
+    };
     let Some(held) = tenant.hold_websocket() else {
         tenant.metrics.turned_away.fetch_add(1, Relaxed);
         let text = format!("this client has {MAX_HTTP_WEBSOCKETS} WebSockets already; use one of those");

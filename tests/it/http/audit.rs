@@ -54,6 +54,35 @@ fn a_line_names_whose_token_it_was() {
 }
 
 #[test]
+fn the_end_of_a_background_command_has_a_line() {
+    let tree = Tree::new();
+    tree.dir("logs");
+    let log = tree.text("logs/audit.jsonl");
+    let pair = pair_on(tree, &["--sandbox", "namespaces", "--audit", &log]);
+    let ask = |tool: &str, arguments: Value| pair.ask(&pair.alice, &call(1, tool, &arguments), &[]).json();
+    ask("execute_command", json!({"command": "read line; echo done; exit 3", "background": true}));
+    let followed = ask("follow_command", json!({"commandId": "c1", "stdin": "go\n", "waitSecs": 10}));
+    assert_eq!(followed["result"]["structuredContent"]["output"], "done\n", "{followed}");
+    // The thread that followed it writes the line behind its end.
+    let until = std::time::Instant::now() + crate::harness::DEADLINE;
+    let lines = loop {
+        let text = std::fs::read_to_string(&log).unwrap();
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        if lines.iter().any(|line| line["event"] == "background") {
+            break lines;
+        }
+        assert!(std::time::Instant::now() < until, "{text}");
+        std::thread::yield_now();
+    };
+    let started = lines.iter().find(|line| line["event"] == "call").unwrap();
+    assert_eq!(started["detail"], "in the background as c1");
+    let ended = lines.iter().find(|line| line["event"] == "background").unwrap();
+    let said = ["client", "id", "detail", "asked", "output_bytes"].map(|name| ended[name].clone());
+    assert_eq!(said, [json!("alice"), json!("c1"), json!("exit code 3"), json!(false), json!(5)]);
+    assert!(ended["duration_us"].as_u64().is_some_and(|duration| duration > 0), "{ended}");
+}
+
+#[test]
 fn a_tool_that_a_token_does_not_have_is_denied() {
     let tree = Tree::new();
     tree.dir("logs");

@@ -73,11 +73,10 @@ fn nothing_of_a_token_is_there_for_the_next_one_of_its_name() {
     assert_eq!(names, ["default"], "{sessions}");
     let looked = two.said(&next, "run_python_code", &json!({"code": "import builtins; hasattr(builtins, 'planted')"}));
     assert_eq!(looked["result"], "False", "{looked}");
-    // Its number is not given again either.
     let follow = two.call(&next, "follow_command", &json!({"commandId": "c1"}));
     assert!(!follow.to_string().contains("kept"), "{follow}");
     let started = two.said(&next, "execute_command", &json!({"command": "true", "background": true}));
-    assert_eq!(started["commandId"], "c2", "{started}");
+    assert_eq!(started["commandId"], "c1", "{started}");
     let ran = two.said(&next, "execute_command", &json!({"command": "echo again"}));
     assert_eq!(ran["stdout"], "again\n", "{ran}");
 }

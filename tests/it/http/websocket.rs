@@ -63,6 +63,21 @@ fn one_client_has_so_many_of_them() {
     assert_eq!(asked(&mut held[255], &ping), json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
 }
 
+#[test]
+fn a_key_that_is_none_is_refused() {
+    let (_tree, server) = stage(&[]);
+    let why = "`Sec-WebSocket-Key` must be there once, and be 16 bytes in base64";
+    for key in ["", "x", "dGhlIHNhbXBsZSBub25jZQ", "dGhlIHNhbXBsZSBub25j", "dGhlIHNhbXBsZSBub25jZQ==!"] {
+        let refused = server.ask("GET", "/mcp/ws", &[&SWITCH[..], &[(KEY.0, key)]].concat(), b"");
+        let message = refused.json()["error"]["message"].clone();
+        assert_eq!((refused.failure(), message), ((400, -32600), json!(why)), "{key}");
+    }
+    let refused = server.ask("GET", "/mcp/ws", &SWITCH, b"");
+    assert_eq!(refused.failure(), (400, -32600));
+    let other = [SWITCH[0], SWITCH[1], ("Sec-WebSocket-Version", "8"), KEY];
+    assert_eq!(server.ask("GET", "/mcp/ws", &other, b"").failure(), (426, -32600));
+}
+
 fn asked(client: &mut Client, message: &Value) -> Value {
     send(client, 0x81, message.to_string().as_bytes());
     let (first, payload) = recv(client);
@@ -148,7 +163,7 @@ fn what_is_no_websocket_is_told_so() {
     let (_tree, server) = stage(&[]);
     let asked = |headers: &[(&str, &str)]| server.ask("GET", "/mcp/ws", headers, b"");
     assert_eq!(asked(&[]).status, 426);
-    assert_eq!(asked(&SWITCH).status, 426);
+    assert_eq!(asked(&[KEY, SWITCH[2]]).status, 426);
     let old = asked(&[SWITCH[0], SWITCH[1], ("Sec-WebSocket-Version", "8"), KEY]);
     assert_eq!((old.status, old.header("sec-websocket-version")), (426, Some("13")));
     let evil = asked(&[&SWITCH[..], &[KEY, ("Origin", "http://evil.example")]].concat());
