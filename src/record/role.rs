@@ -22,6 +22,14 @@ pub(super) trait Role: Send {
     fn message(&mut self, bytes: Vec<u8>) -> Result<Vec<PlayStep>, Fault>;
     /// Bytes that it keeps.
     fn kept(&self) -> usize;
+    /// Whether it has something to say unasked, once the program says nothing.
+    fn waits(&self) -> bool {
+        false
+    }
+    /// What that is.
+    fn pause(&mut self) -> Vec<PlayStep> {
+        Vec::new()
+    }
     /// What it says to something that it cannot read, before it closes the connection.
     fn refuse(&mut self, fault: Fault) -> Vec<u8>;
 }
@@ -182,5 +190,13 @@ impl<R: Role> Player for Play<R> {
             self.inbox.clear();
         }
         steps
+    }
+
+    fn waits(&self) -> bool {
+        !self.closed && !self.held && self.role.waits()
+    }
+
+    fn pause(&mut self) -> Vec<PlayStep> {
+        self.role.pause()
     }
 }

@@ -172,6 +172,12 @@ impl Played {
         let steps = self.player.take(bytes.as_ref());
         self.sent(steps)
     }
+
+    /// Says nothing for a while, if that is waited for.
+    pub(super) fn pause(&mut self) -> Option<Vec<u8>> {
+        let steps = self.player.waits().then(|| self.player.pause());
+        steps.map(|steps| self.sent(steps))
+    }
 }
 
 pub(super) fn book(calls: &[Exchange]) -> Arc<Book> {

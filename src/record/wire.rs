@@ -72,4 +72,8 @@ pub trait Player: Send {
     fn open(&mut self) -> Vec<PlayStep>;
     /// Bytes came from the program.
     fn take(&mut self, bytes: &[u8]) -> Vec<PlayStep>;
+    /// Whether it has something to say that was said unasked when it was recorded.
+    fn waits(&self) -> bool;
+    /// The program says nothing: what is said to it unasked.
+    fn pause(&mut self) -> Vec<PlayStep>;
 }

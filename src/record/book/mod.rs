@@ -34,7 +34,7 @@ use shelf::{Fields, Found, Queue, Shelf};
 use super::exchange::{Content, Exchange, Protocol, Target};
 use super::files::DeclaredNoise;
 use super::outline::{Refusal, is_no_call};
-use super::{mysql, state};
+use super::{mysql, postgres, state};
 
 /// A call with its name in a set.
 #[derive(Clone, Debug, PartialEq)]
@@ -232,32 +232,33 @@ impl Book {
                 choosing.extend(shelf.choosing().into_iter().map(str::to_owned));
                 continue;
             };
-            if let Some(index) = self.take(queue) {
+            if let Some((index, is_again)) = self.take(queue) {
                 let entry = &self.entries[index];
                 entry.used.store(true, Ordering::Relaxed);
                 if let Some(name) = other {
                     *self.others.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
                 }
                 self.replayed.fetch_add(1, Ordering::Relaxed);
-                return Ok(Arc::clone(&entry.exchange));
+                return Ok(if is_again { postgres::again(&entry.exchange) } else { Arc::clone(&entry.exchange) });
             }
             used = used.or(Some(queue));
         }
         Err(Unfound { used, choosing })
     }
 
-    fn take(&self, queue: &Queue) -> Option<usize> {
+    /// The next of a queue, and whether it was given before.
+    fn take(&self, queue: &Queue) -> Option<(usize, bool)> {
         let last = queue.entries.len() - 1;
         let advance = |next: usize| (next <= last).then_some(next + 1);
         loop {
             match queue.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, advance) {
                 // It may have been given from another queue that it stands in.
                 Ok(next) if self.entries[queue.entries[next]].given.swap(true, Ordering::Relaxed) => {}
-                Ok(next) => return Some(queue.entries[next]),
+                Ok(next) => return Some((queue.entries[next], false)),
                 // One that the program did not wait for is asked for no more than that.
                 Err(_) => {
                     let again = queue.entries.iter().rev().find(|index| !self.entries[**index].exchange.abandoned)?;
-                    return self.entries[*again].reusable.then_some(*again);
+                    return self.entries[*again].reusable.then_some((*again, true));
                 }
             }
         }

@@ -208,6 +208,11 @@ pub(super) fn state_after<'a>(state: u8, ends: bool, answer: impl Iterator<Item 
     }
 }
 
+/// What a message says to be complete, if it is a `CommandComplete`.
+pub(super) fn tag_of(message: &[u8]) -> Option<&[u8]> {
+    (message.first() == Some(&b'C')).then(|| tag(message))
+}
+
 /// The tag of a `CommandComplete`.
 pub(super) fn tag(message: &[u8]) -> &[u8] {
     let body = message.get(5..).unwrap_or_default();

@@ -16,6 +16,8 @@ mod state;
 mod statement;
 #[cfg(test)]
 mod tests;
+mod unasked;
 
 pub(super) use playing::Playing;
 pub(super) use recording::Recording;
+pub(super) use unasked::again;

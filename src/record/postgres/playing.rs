@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::message::{self, Opening};
 use super::names::{Names, Part};
 use super::state::{Exit, State, exit};
+use super::unasked;
 use crate::record::book::describe;
 use crate::record::cancels::Listening;
 use crate::record::dialogue::Fault;
@@ -53,6 +54,10 @@ pub(crate) struct Playing {
     cancels_seen: u64,
     /// What is answered next was cancelled.
     cancelled: Option<Cancellable>,
+    /// What came after a call unasked, up to the next `ReadyForQuery`.
+    after: Vec<u8>,
+    /// What is to be said unasked before anything else is.
+    unasked: Vec<u8>,
 }
 
 impl Playing {
@@ -71,6 +76,8 @@ impl Playing {
             cancels: None,
             cancels_seen: 0,
             cancelled: None,
+            after: Vec::new(),
+            unasked: Vec::new(),
         }
     }
 
@@ -229,6 +236,7 @@ impl Playing {
         self.names.synchronised();
         self.setting.synchronise();
         out.extend(message::ready(self.state));
+        self.unasked.append(&mut self.after);
         out
     }
 
@@ -305,7 +313,9 @@ impl Playing {
                 let state = message::state_after(self.state, commits(questions), said(&found, Side::Server));
                 self.enter(state);
                 let mut out = Vec::new();
-                for answer in said(&found, Side::Server) {
+                let [answers, after] = unasked::parts(&found);
+                self.after.extend(after.concat());
+                for answer in answers {
                     match answer.first() {
                         Some(b'Z') => continue,
                         Some(b'E') => self.skip(),
@@ -354,7 +364,9 @@ impl Playing {
         self.enter(state);
         let mut out = Vec::new();
         let mut waits = false;
-        for answer in said(found, Side::Server).filter(|answer| answer.first() != Some(&b'Z')) {
+        let [answers, after] = unasked::parts(found);
+        self.unasked.extend(after.concat());
+        for answer in answers.into_iter().filter(|answer| answer.first() != Some(&b'Z')) {
             if answer.first() == Some(&b'G') {
                 self.expect_data(questions, true);
                 waits = true;
@@ -441,9 +453,12 @@ impl Role for Playing {
         if !self.started {
             return self.opening(&bytes);
         }
+        let mut before = std::mem::take(&mut self.unasked);
         // What gives names a meaning comes after what was asked before it.
         let defines = matches!(bytes[0], b'P' | b'C');
-        let before = if defines { self.end_run() } else { Vec::new() };
+        if defines {
+            before.extend(self.end_run());
+        }
         if defines && self.skipping {
             return Ok(self.sent(before));
         }
@@ -460,7 +475,15 @@ impl Role for Playing {
     fn kept(&self) -> usize {
         let copy = self.copy.as_ref().map_or(0, |copy| copy.data.len());
         let run = self.run.as_ref().map_or(0, |run| run.bind.len());
-        self.names.kept() + self.setting.size() + copy + run
+        self.names.kept() + self.setting.size() + copy + run + self.after.len() + self.unasked.len()
+    }
+
+    fn waits(&self) -> bool {
+        !self.unasked.is_empty()
+    }
+
+    fn pause(&mut self) -> Vec<PlayStep> {
+        vec![PlayStep::Send(std::mem::take(&mut self.unasked))]
     }
 
     fn refuse(&mut self, fault: Fault) -> Vec<u8> {

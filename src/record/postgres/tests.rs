@@ -3,6 +3,7 @@
 mod attacks;
 mod cancelled;
 mod left;
+mod notified;
 mod session;
 
 use std::sync::Arc;

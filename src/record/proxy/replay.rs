@@ -14,7 +14,7 @@ use super::record::{Nested, beyond};
 use super::shared::Context;
 use super::stream::Stream;
 use super::{Replay, cancelled, h2_play, miss, record, speakers, tls};
-use crate::limits::{HANG_UP_SETTLED_MS, MAX_SILENCE_PLAYED_MS, RELAY_BUFFER_BYTES, SERVER_FIRST_MS};
+use crate::limits::{HANG_UP_SETTLED_MS, MAX_SILENCE_PLAYED_MS, RELAY_BUFFER_BYTES, SERVER_FIRST_MS, UNASKED_AFTER_MS};
 use crate::record::exchange::{Exchange, HttpResponse, Protocol};
 use crate::record::generic::GenericPlayer;
 use crate::record::http1::{self, Next, Questions, field};
@@ -406,15 +406,17 @@ async fn play(context: &Context, quiet: Duration, client: Stream, mut actor: Act
             return client.shutdown().await;
         }
         let mut bytes = std::mem::take(&mut later);
-        let waits = matches!(&actor, Actor::Generic(player) if player.waits());
+        let patience = match &actor {
+            Actor::Generic(player) => player.waits().then_some(quiet),
+            Actor::Wire(player) => player.waits().then_some(Duration::from_millis(UNASKED_AFTER_MS)),
+        };
         let read = if bytes.is_empty() {
             let reading = client.more(&mut bytes, RELAY_BUFFER_BYTES);
             tokio::select! {
                 read = async {
-                    if waits {
-                        timeout(quiet, reading).await.ok()
-                    } else {
-                        Some(reading.await)
+                    match patience {
+                        Some(patience) => timeout(patience, reading).await.ok(),
+                        None => Some(reading.await),
                     }
                 } => read,
                 () = context.stopped() => {
@@ -438,7 +440,7 @@ async fn play(context: &Context, quiet: Duration, client: Stream, mut actor: Act
             (Some(Ok(_)), Actor::Generic(player)) => player.take(&bytes),
             (Some(Ok(_)), Actor::Wire(player)) => player.take(&bytes),
             (None, Actor::Generic(player)) => player.pause(),
-            (None, Actor::Wire(_)) => Vec::new(),
+            (None, Actor::Wire(player)) => player.pause(),
         };
     }
 }
