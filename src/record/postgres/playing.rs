@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::application::nameless;
 use super::message::{self, Opening};
 use super::names::{Names, Part};
 use super::state::{Exit, State, exit};
@@ -146,7 +147,8 @@ impl Playing {
             message::parameter(recorded, b"user") == message::parameter(asked, b"user")
                 && database(recorded) == database(asked)
         };
-        let exact: Vec<_> = startups.iter().filter(|found| startup(found) == Some(asked)).collect();
+        let is_exact = |recorded| nameless(recorded) == nameless(asked);
+        let exact: Vec<_> = startups.iter().filter(|found| startup(found).is_some_and(is_exact)).collect();
         // Where the same was refused and let in, each has its turn.
         let refused = exact.iter().filter(|found| is_refusal(found)).count();
         let in_turn = if refused == 0 || refused == exact.len() { None } else { self.prompter.ask([asked]).ok() };
