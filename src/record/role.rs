@@ -145,6 +145,7 @@ impl<R: Role> Play<R> {
                 }
                 self.held = step == PlayStep::Hold;
                 match (step, steps.last_mut()) {
+                    (PlayStep::UntilMore(_), _) if !self.inbox.rest().is_empty() => {}
                     (PlayStep::Send(more), _) if more.is_empty() => {}
                     (PlayStep::Send(more), Some(PlayStep::Send(bytes))) => bytes.extend(more),
                     (PlayStep::StartTls { .. }, _) => {

@@ -48,6 +48,9 @@ pub enum PlayStep {
     /// Say nothing, and look at nothing that comes, until another connection asks to cancel what this one asks: when this was
     /// recorded, one did.
     UntilCancelled(Cancellable),
+    /// Say nothing until the program says something more, for so long at most: when this was recorded, it had gone on before it
+    /// was answered.
+    UntilMore(Duration),
     /// Close the connection after what was sent.
     Close,
 }

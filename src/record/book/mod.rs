@@ -9,6 +9,7 @@ mod fields;
 mod json;
 mod key;
 mod noise;
+mod overtaken;
 mod places;
 mod report;
 mod shelf;
@@ -21,11 +22,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use tokio::sync::watch;
 
 pub use closest::describe;
 pub use key::{Key, Place, canonical, is_key_header};
 use key::{Keys, Said};
 pub use noise::{Change, Lesson, Noise};
+pub use overtaken::Overtaken;
 use places::{places, targets, usual_protocol};
 use report::Missed;
 pub use report::{Closest, Miss, Report, Unused, Why};
@@ -90,6 +95,10 @@ pub struct Book {
     /// Where the states say all settings.
     full: HashSet<(Target, Protocol)>,
     index: closest::Index,
+    /// The calls by when they were asked.
+    asked: Vec<(SystemTime, usize)>,
+    /// Tells that a recording was used.
+    turns: watch::Sender<()>,
     replayed: AtomicU64,
     refused: AtomicU64,
     unanswered: AtomicU64,
@@ -125,6 +134,8 @@ impl Book {
             users: HashSet::new(),
             full: HashSet::new(),
             index: closest::Index::default(),
+            asked: Vec::new(),
+            turns: watch::Sender::default(),
             replayed: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             unanswered: AtomicU64::new(0),
@@ -156,6 +167,7 @@ impl Book {
                 }
             }
         }
+        book.asked = book.in_order();
         book
     }
 
@@ -235,6 +247,7 @@ impl Book {
             if let Some((index, is_again)) = self.take(queue) {
                 let entry = &self.entries[index];
                 entry.used.store(true, Ordering::Relaxed);
+                self.turns.send_replace(());
                 if let Some(name) = other {
                     *self.others.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
                 }

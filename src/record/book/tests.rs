@@ -9,6 +9,7 @@ use std::thread;
 use pretty_assertions::assert_eq;
 
 use super::*;
+use crate::limits::MAX_MISSES_TOLD;
 use crate::record::exchange::Dns;
 use crate::record::redact;
 use making::{JSON, answered, ask, exchange, get, http, kept, learned, me, post, request, wire};

@@ -13,7 +13,7 @@ use super::held::Held;
 use super::record::{Nested, beyond};
 use super::shared::Context;
 use super::stream::Stream;
-use super::{Replay, cancelled, h2_play, miss, record, speakers, tls};
+use super::{Replay, h2_play, miss, record, speakers, tls, waits};
 use crate::limits::{HANG_UP_SETTLED_MS, MAX_SILENCE_PLAYED_MS, RELAY_BUFFER_BYTES, SERVER_FIRST_MS, UNASKED_AFTER_MS};
 use crate::record::exchange::{Exchange, HttpResponse, Protocol};
 use crate::record::generic::GenericPlayer;
@@ -391,7 +391,13 @@ async fn play(context: &Context, quiet: Duration, client: Stream, mut actor: Act
                 PlayStep::Hold => {}
                 PlayStep::UntilCancelled(call) => {
                     client.flush().await?;
-                    if !cancelled::wait(context, &mut client, call, &mut later).await? {
+                    if !waits::until_cancelled(context, &mut client, call, &mut later).await? {
+                        return Ok(());
+                    }
+                }
+                PlayStep::UntilMore(patience) => {
+                    client.flush().await?;
+                    if !waits::until_more(context, &mut client, patience, &mut later).await? {
                         return Ok(());
                     }
                 }

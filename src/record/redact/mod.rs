@@ -9,6 +9,7 @@
 
 mod cards;
 mod cookies;
+mod credentials;
 mod echo;
 mod fields;
 mod guise;

@@ -40,8 +40,11 @@ fn what_functions_of_cryptography_are_given() {
         let expected = text.replace("abc", "[redacted ba78]");
         assert_eq!(String::from_utf8(wired(Protocol::MySql, com_query(text))), String::from_utf8(com_query(&expected)));
     }
-    assert_eq!(sql::parameters(b"SELECT 1 FROM u WHERE h = crypt($1, h) AND n = $2", Protocol::Postgres), (vec![0], 2));
-    assert_eq!(sql::parameters(b"SELECT AES_DECRYPT(?, ?)", Protocol::MySql), (vec![1], 2));
+    assert_eq!(
+        sql::parameters(b"SELECT 1 FROM u WHERE h = crypt($1, h) AND n = $2", Protocol::Postgres),
+        ([(0, "password")].into(), 2)
+    );
+    assert_eq!(sql::parameters(b"SELECT AES_DECRYPT(?, ?)", Protocol::MySql), ([(1, "password")].into(), 2));
 }
 
 #[test]
