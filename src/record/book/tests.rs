@@ -2,6 +2,7 @@ mod callers;
 mod choosing;
 mod databases;
 mod making;
+mod overtaken;
 
 use std::sync::Barrier;
 use std::thread;

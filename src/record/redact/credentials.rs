@@ -10,6 +10,16 @@ const NPM: [&str; 3] = ["_authToken", "_auth", "_password"];
 /// Words of `.netrc` that are followed by another one (GNU Inetutils, "The .netrc file").
 const NETRC: [&str; 5] = ["login", "user", "password", "account", "port"];
 
+/// Whether a text begins with the name of a section, `[default]`, and no list of JSON.
+pub(super) fn begins_section(text: &[u8]) -> bool {
+    let mut lines = text.trim_ascii_start().splitn(2, |byte| *byte == b'\n');
+    let (first, rest) = (lines.next().unwrap_or_default().trim_ascii_end(), lines.next().unwrap_or_default());
+    let name = first.strip_prefix(b"[").and_then(|name| name.strip_suffix(b"]")).unwrap_or_default();
+    let is_name = name.first().is_some_and(u8::is_ascii_alphabetic)
+        && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b" _.-".contains(byte));
+    is_name && rest.contains(&b'=')
+}
+
 /// The secret of a line, and what it is called.
 pub(super) fn of_line(line: &[u8]) -> Option<(&str, Range<usize>)> {
     let equals = memchr::memchr(b'=', line)?;

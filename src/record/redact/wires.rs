@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::walk::{Form, Replace, Secret};
+use super::walk::{Replace, Secret};
 use super::{REDACTED, Shown, blank, mongo, mysql, redis, shapes, sql};
 use crate::record::exchange::{Message, Protocol, Side, Wire};
 

@@ -153,3 +153,25 @@ fn data_that_is_copied() {
         assert_eq!(copied(statement, &[whole.as_bytes()]), whole.as_bytes());
     }
 }
+
+#[test]
+fn numbers_of_cards_that_are_bound_and_copied() {
+    let number = "4012888888881881";
+    let hidden = format!("redacted-{}---", &super::digits(number.as_bytes())[..4]);
+    let bind = |pan: &str, order: &str| {
+        let value = |text: &str| [&(text.len() as u32).to_be_bytes()[..], text.as_bytes()].concat();
+        let text = b"\0INSERT INTO payments (pan, order_number) VALUES ($1, $2)\0";
+        let body = [&text[..], b"\0\0\0\x02", &value(pan), &value(order), b"\0\0"].concat();
+        [b"B", &(body.len() as u32 + 4).to_be_bytes()[..], &body].concat()
+    };
+    let escaped = |bytes: Vec<u8>| bytes.escape_ascii().to_string();
+    assert_eq!(escaped(wired(Protocol::Postgres, bind(number, number))), escaped(bind(&hidden, number)));
+    // No number of a card.
+    assert_eq!(
+        escaped(wired(Protocol::Postgres, bind("4111111111111112", number))),
+        escaped(bind("4111111111111112", number))
+    );
+    let rows = |pan: &str| format!("1\t{pan}\t{number}\n2\t4111111111111112\tx\n");
+    let statement = "COPY payments (id, card_number, order_number) FROM STDIN";
+    assert_eq!(String::from_utf8(copied(statement, &[rows(number).as_bytes()])).unwrap(), rows(&hidden));
+}
