@@ -1,5 +1,7 @@
 //! A connection to `PostgreSQL`, as it is recorded.
 
+mod copied;
+
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
@@ -12,6 +14,7 @@ use crate::record::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
 use crate::record::exchange::{Message, Protocol, Side};
 use crate::record::spoken::Origin;
 use crate::record::wire::RecordStep;
+use copied::{copy_of, has_ended};
 
 /// How far the connection is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -179,43 +182,6 @@ impl Recording {
             Part::Flush | Part::Terminate => return,
         };
         self.slots.push_back(slot);
-    }
-
-    fn copying(&self) -> bool {
-        matches!(self.slots.front(), Some(Slot::Copied(draft, _)) if !has_ended(draft))
-    }
-
-    /// An answer to data that was copied in. Without all of the data it would be taken for the answer to the question.
-    fn copied(&mut self, draft: Draft, made: &mut Vec<RecordStep>) {
-        if has_ended(&draft) {
-            self.done.push(draft);
-        } else {
-            self.kept = self.kept.saturating_sub(draft.size());
-            made.push(unanswered(&self.origin));
-        }
-    }
-
-    /// The server asks for data, which may have come already.
-    fn copies(&mut self, mut draft: Draft, simple: bool) {
-        if let Some(Slot::Data(data, end)) = self.slots.front_mut() {
-            draft.push(Side::Client, message::message(b'd', &[data]));
-            draft.push(Side::Client, std::mem::take(end));
-            self.slots.pop_front();
-        }
-        self.slots.push_front(Slot::Copied(draft, simple));
-    }
-
-    /// The client has sent all data, or gave up.
-    fn copied_in(&mut self, end: Vec<u8>) {
-        let data = std::mem::take(&mut self.data);
-        self.kept += end.len() + 2 * size_of::<Message>();
-        match self.slots.front_mut() {
-            Some(Slot::Copied(draft, _)) => {
-                draft.push(Side::Client, message::message(b'd', &[&data]));
-                draft.push(Side::Client, end);
-            }
-            _ => self.slots.push_back(Slot::Data(data, end)),
-        }
     }
 
     fn answered(&mut self, bytes: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) -> Result<(), Fault> {
@@ -454,20 +420,6 @@ impl Recording {
             made.extend(self.startup.take().map(|draft| draft.finish(&self.origin, Protocol::Postgres, at)));
         }
     }
-}
-
-/// Whether the client has sent all the data that was asked for, or gave up.
-fn has_ended(draft: &Draft) -> bool {
-    draft.said(Side::Client).next_back().is_some_and(|last| matches!(last.first(), Some(b'c' | b'f')))
-}
-
-/// A call that begins with the same questions.
-fn copy_of(draft: &Draft) -> Draft {
-    let mut copy = draft.successor();
-    for question in draft.said(Side::Client) {
-        copy.push(Side::Client, question.clone());
-    }
-    copy
 }
 
 impl Dialogue for Recording {

@@ -9,7 +9,7 @@
 
 mod cards;
 mod cookies;
-mod credentials;
+mod credential_files;
 mod echo;
 mod fields;
 mod guise;

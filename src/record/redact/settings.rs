@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::cards;
-use super::credentials;
+use super::credential_files;
 use super::names::{is_password, is_secret_key, is_secret_value};
 use super::plain::{addresses, prose};
 use super::walk::{Edit, Form, Replace, Secret, is_card, text as named};
@@ -57,7 +57,7 @@ pub(super) fn lines(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
 /// searched for passwords in addresses.
 pub(super) fn environment(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     let mut edit = Edit::new(bytes);
-    let mut passwords = credentials::of_netrc(bytes).into_iter().peekable();
+    let mut passwords = credential_files::of_netrc(bytes).into_iter().peekable();
     let mut at = 0;
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         let start = at;
@@ -69,7 +69,7 @@ pub(super) fn environment(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>>
             }
             continue;
         }
-        if let Some((name, value)) = credentials::of_line(text) {
+        if let Some((name, value)) = credential_files::of_line(text) {
             put(&mut edit, bytes, name, start + value.start..start + value.end, replace);
             continue;
         }

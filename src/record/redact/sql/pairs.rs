@@ -11,7 +11,7 @@ use crate::record::redact::meaning::is_message;
 const NAMES: [&str; 10] =
     ["key", "k", "name", "setting", "option", "param", "parameter", "property", "variable", "field"];
 /// What the column of values is called, or ends in behind `_`.
-const VALUES: [&str; 5] = ["value", "val", "v", "content", "data"];
+const VALUES: [&str; 3] = ["value", "val", "v"];
 /// Parts of names of tables in which the values are shown to people.
 const SHOWN: [&str; 6] = ["translation", "i18n", "locale", "label", "message", "string"];
 
