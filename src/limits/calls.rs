@@ -142,6 +142,12 @@ pub const HANG_UP_SETTLED_MS: u64 = 500;
 pub const CUT_OFF_HELD_MS: u64 = 2000;
 /// How long what may be the beginning of a longer recorded message waits for the rest, in milliseconds.
 pub const TURN_QUIET_MS: u64 = 300;
+/// A call that was asked so long after another one, and before that was answered, may have been asked because the program did not
+/// wait for the answer, in milliseconds: what is asked at the same time comes sooner.
+pub const OVERTAKEN_MS: u64 = 100;
+/// How long a program has to say something before it is told what came unasked after a call when it was recorded, in
+/// milliseconds: some drop a notification that comes together with an answer.
+pub const UNASKED_AFTER_MS: u64 = 50;
 /// How long a played HTTP/2 server waits for more of a request before it takes it for one that waits for an answer first,
 /// in milliseconds.
 pub const PLAYED_BODY_MS: u64 = 10_000;

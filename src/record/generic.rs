@@ -188,19 +188,6 @@ impl GenericPlayer {
         }
     }
 
-    /// Whether more may come that decides what is meant: the caller waits a little and then calls [`Self::pause`].
-    pub fn waits(&self) -> bool {
-        !self.pending.is_empty() && !self.is_held && !self.ended
-    }
-
-    /// Nothing more came for a while: a message that has come is all that was meant, and the beginning of one is not, however
-    /// long its program takes.
-    pub fn pause(&mut self) -> Vec<PlayStep> {
-        let mut steps = Vec::new();
-        self.answer(More::Paused, &mut steps);
-        steps
-    }
-
     /// Nothing more will come: what has come is all that was meant.
     pub fn finish(&mut self) -> Vec<PlayStep> {
         let mut steps = Vec::new();
@@ -325,6 +312,17 @@ impl Player for GenericPlayer {
         if self.pending.len() > MAX_RECORDED_BODY_BYTES {
             self.answer(More::Never, &mut steps);
         }
+        steps
+    }
+    /// What may be the beginning of a longer message is one.
+    fn waits(&self) -> bool {
+        !self.pending.is_empty() && !self.is_held && !self.ended
+    }
+
+    /// A message that has come is all that was meant, and the beginning of one is not, however long its program takes.
+    fn pause(&mut self) -> Vec<PlayStep> {
+        let mut steps = Vec::new();
+        self.answer(More::Paused, &mut steps);
         steps
     }
 }

@@ -22,6 +22,14 @@ pub(super) trait Role: Send {
     fn message(&mut self, bytes: Vec<u8>) -> Result<Vec<PlayStep>, Fault>;
     /// Bytes that it keeps.
     fn kept(&self) -> usize;
+    /// Whether it has something to say unasked, once the program says nothing.
+    fn waits(&self) -> bool {
+        false
+    }
+    /// What that is.
+    fn pause(&mut self) -> Vec<PlayStep> {
+        Vec::new()
+    }
     /// What it says to something that it cannot read, before it closes the connection.
     fn refuse(&mut self, fault: Fault) -> Vec<u8>;
 }
@@ -146,6 +154,7 @@ impl<R: Role> Play<R> {
                 }
                 self.held = step == PlayStep::Hold;
                 match (step, steps.last_mut()) {
+                    (PlayStep::UntilMore(_), _) if !self.inbox.rest().is_empty() => {}
                     (PlayStep::Send(more), _) if more.is_empty() => {}
                     (PlayStep::Send(more), Some(PlayStep::Send(bytes))) => bytes.extend(more),
                     (PlayStep::StartTls { .. }, _) => {
@@ -191,5 +200,13 @@ impl<R: Role> Player for Play<R> {
             self.inbox.clear();
         }
         steps
+    }
+
+    fn waits(&self) -> bool {
+        !self.closed && !self.held && self.role.waits()
+    }
+
+    fn pause(&mut self) -> Vec<PlayStep> {
+        self.role.pause()
     }
 }

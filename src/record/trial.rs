@@ -126,6 +126,9 @@ pub(super) fn record_left(protocol: Protocol, conversation: &[Said], by: Side) -
 /// What stands in what a played server sends where it waits until another connection asks it to cancel.
 pub(super) const UNTIL_CANCELLED: &[u8] = b"<until cancelled>";
 
+/// The same where it waits until the program says more.
+pub(super) const UNTIL_MORE: &[u8] = b"<until more>";
+
 /// One connection to a played server.
 pub(super) struct Played {
     player: Box<dyn Player>,
@@ -156,6 +159,7 @@ impl Played {
                 PlayStep::StartTls { .. } => self.encrypted += 1,
                 PlayStep::Hold => self.held = true,
                 PlayStep::UntilCancelled(_) => sent.extend(UNTIL_CANCELLED),
+                PlayStep::UntilMore(_) => sent.extend(UNTIL_MORE),
                 PlayStep::Close => self.closed = true,
             }
         }
@@ -171,6 +175,12 @@ impl Played {
     pub(super) fn ask(&mut self, bytes: impl AsRef<[u8]>) -> Vec<u8> {
         let steps = self.player.take(bytes.as_ref());
         self.sent(steps)
+    }
+
+    /// Says nothing for a while, if that is waited for.
+    pub(super) fn pause(&mut self) -> Option<Vec<u8>> {
+        let steps = self.player.waits().then(|| self.player.pause());
+        steps.map(|steps| self.sent(steps))
     }
 }
 

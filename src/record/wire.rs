@@ -48,6 +48,9 @@ pub enum PlayStep {
     /// Say nothing, and look at nothing that comes, until another connection asks to cancel what this one asks: when this was
     /// recorded, one did.
     UntilCancelled(Cancellable),
+    /// Say nothing until the program says something more, for so long at most: when this was recorded, it had gone on before it
+    /// was answered.
+    UntilMore(Duration),
     /// Close the connection after what was sent.
     Close,
 }
@@ -72,4 +75,8 @@ pub trait Player: Send {
     fn open(&mut self) -> Vec<PlayStep>;
     /// Bytes came from the program.
     fn take(&mut self, bytes: &[u8]) -> Vec<PlayStep>;
+    /// Whether it has something to say that was said unasked when it was recorded.
+    fn waits(&self) -> bool;
+    /// The program says nothing: what is said to it unasked.
+    fn pause(&mut self) -> Vec<PlayStep>;
 }

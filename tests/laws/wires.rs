@@ -76,7 +76,7 @@ fn play(protocol: Protocol, calls: &[Exchange], said: &[(Side, &[u8])], size: us
             assert!(!closed, "nothing is said on a closed connection");
             match step {
                 PlayStep::Send(bytes) => sent.extend(bytes),
-                PlayStep::Hold | PlayStep::UntilCancelled(_) => {}
+                PlayStep::Hold | PlayStep::UntilCancelled(_) | PlayStep::UntilMore(_) => {}
                 PlayStep::StartTls { .. } => return true,
                 PlayStep::Close => closed = true,
             }

@@ -15,6 +15,7 @@ use super::noise::Fields;
 use super::parts;
 use crate::record::exchange::{Content, Exchange, HttpRequest, Protocol, Side, Target, Wire};
 use crate::record::outline::is_no_call;
+use crate::record::postgres;
 use crate::record::redact::{self, without_secrets};
 
 /// Fields that choose what is answered, where path and body do not: a form of it (RFC 9110, 12.5; RFC 7240), a part of a
@@ -243,7 +244,8 @@ fn request(request: &HttpRequest, noise: &Fields) -> Digest {
     Digest { whole: parts.0.finalize().into(), bare }
 }
 
-/// What the program said, with what is different each time set to zero: numbers of messages and secrets.
+/// What the program said, with what is different each time set to zero: numbers of messages and secrets. The name that it gives
+/// itself is left out.
 pub fn canonical(protocol: Protocol, wire: &Wire) -> Vec<u8> {
     let mut all = Vec::new();
     let messages = wire.messages.iter().filter(|message| message.from == Side::Client).cloned().collect();
@@ -251,7 +253,10 @@ pub fn canonical(protocol: Protocol, wire: &Wire) -> Vec<u8> {
     redact::wire(protocol, &mut wire);
     for message in &wire.messages {
         let start = all.len();
-        all.extend_from_slice(&message.bytes);
+        match protocol {
+            Protocol::Postgres => all.extend_from_slice(&postgres::nameless(&message.bytes)),
+            _ => all.extend_from_slice(&message.bytes),
+        }
         // Request id and what it answers ("MongoDB Wire Protocol", "Standard Message Header").
         if protocol == Protocol::Mongo
             && let Some(numbers) = all.get_mut(start + 4..start + 12)

@@ -11,7 +11,10 @@ mod key;
 mod learning;
 mod leaving;
 mod noise;
+mod overtaken;
 mod parts;
+mod places;
+mod report;
 mod shelf;
 mod values;
 
@@ -22,18 +25,24 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use tokio::sync::watch;
 
 pub use closest::describe;
 pub use key::{Key, Place, canonical, is_key_header};
 use key::{Keys, Said};
 pub use noise::{Change, Lesson, Noise};
+pub use overtaken::Overtaken;
+use places::{places, targets, usual_protocol};
+use report::Missed;
+pub use report::{Closest, Miss, Report, Unused, Why};
 use shelf::{Fields, Found, Queue, Shelf};
 
 use super::exchange::{Content, Exchange, Protocol, Target};
 use super::files::DeclaredNoise;
 use super::outline::{Refusal, is_no_call};
-use super::{mysql, state};
-use crate::limits::MAX_MISSES_TOLD;
+use super::{mysql, postgres, state};
 
 /// A call with its name in a set.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,121 +73,6 @@ impl Recording {
     }
 }
 
-/// A call that no recording answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Miss {
-    /// The call in a line, without secrets.
-    pub asked: String,
-    /// Why it is not answered.
-    pub why: Why,
-    /// What is most like it, if there is anything of its protocol.
-    pub closest: Option<Closest>,
-    /// Whether it would have gone to the real server, were its connection not answered from recordings since its login.
-    pub bound: bool,
-    /// How often it was asked, at least 1.
-    pub times: u64,
-}
-
-/// Why a call is not answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// Nothing of its protocol was recorded.
-    NothingRecorded,
-    /// Nothing was recorded of where it goes, and it went to the real server.
-    Forwarded,
-    /// What is said of the call says it.
-    Said,
-    /// Recordings differ from it.
-    Differs,
-    /// All of so many recordings of this call were used.
-    Used(usize),
-}
-
-/// The recording that is most like a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Closest {
-    /// Its name.
-    pub name: String,
-    /// A line each: `body.items[0].qty: recorded 2, asked 3`.
-    pub differences: Vec<String>,
-}
-
-impl fmt::Display for Miss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.asked)?;
-        match self.why {
-            Why::NothingRecorded => f.write_str(": nothing of this kind was recorded")?,
-            Why::Forwarded => f.write_str(": nothing was recorded of this target; it went to the real server")?,
-            Why::Said => {}
-            Why::Differs => f.write_str(": no recording of this call")?,
-            Why::Used(1) => f.write_str(": the one recording of this call was used")?,
-            Why::Used(count) => write!(f, ": all {count} recordings of this call were used")?,
-        }
-        if self.times > 1 {
-            write!(f, " ({} times)", self.times)?;
-        }
-        if self.bound {
-            f.write_str("; its connection is answered from the recording, so it did not go to the real server")?;
-        }
-        if let (Why::Differs, Some(closest)) = (self.why, &self.closest) {
-            write!(f, "; the closest is `{}`", closest.name)?;
-            for difference in &closest.differences {
-                write!(f, "\n  {difference}")?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// A recording that no call asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unused {
-    /// Its name.
-    pub name: String,
-    /// The call in a line, without secrets.
-    pub call: String,
-}
-
-/// How a replay has gone so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
-    /// Calls that were answered, logins and refused connections among them.
-    pub replayed: u64,
-    /// Connections that were refused as they were in their recording.
-    pub refused: u64,
-    /// Connections that nothing answered, as in their recording.
-    pub unanswered: u64,
-    /// Fields with a credential that is another one than the only recorded one, in lower case, and in how many of the calls
-    /// that were answered.
-    pub others: BTreeMap<String, u64>,
-    /// Names of recordings whose answers repeat a value that is left out as noise and was another one in the replay, each with
-    /// the name of the value: the program was given the recorded one.
-    pub repeated: BTreeMap<String, String>,
-    /// Calls that were not, in the order of the first of each, up to [`MAX_MISSES_TOLD`] different ones.
-    pub missed: Vec<Miss>,
-    /// How many there were in all.
-    pub missed_count: u64,
-    /// Recordings of no use, without those that belong to connections, and without names that were looked up.
-    pub unused: Vec<Unused>,
-}
-
-impl Report {
-    /// Whether every call was answered, and at least one was made.
-    pub fn is_isolated(&self) -> bool {
-        self.replayed > 0 && self.missed_count == 0
-    }
-
-    /// Whether no call was answered, and none that was missed went where a recording did.
-    pub fn went_elsewhere(&self) -> bool {
-        let is_elsewhere = |miss: &Miss| match (miss.why, &miss.closest) {
-            (Why::NothingRecorded | Why::Forwarded, _) => true,
-            (Why::Differs, Some(closest)) => closest.differences.iter().any(|line| line.starts_with("target: ")),
-            _ => false,
-        };
-        self.replayed == 0 && self.missed_count > 0 && self.missed.iter().all(is_elsewhere)
-    }
-}
-
 struct Entry {
     name: String,
     exchange: Arc<Exchange>,
@@ -204,6 +98,10 @@ pub struct Book {
     /// Where the states say all settings.
     full: HashSet<(Target, Protocol)>,
     index: closest::Index,
+    /// The calls by when they were asked.
+    asked: Vec<(SystemTime, usize)>,
+    /// Tells that a recording was used.
+    turns: watch::Sender<()>,
     replayed: AtomicU64,
     refused: AtomicU64,
     unanswered: AtomicU64,
@@ -220,12 +118,6 @@ struct Unfound<'a> {
     used: Option<&'a Queue>,
     /// Fields that choose between recordings that are the same in all else.
     choosing: BTreeSet<String>,
-}
-
-#[derive(Default)]
-struct Missed {
-    told: Vec<Miss>,
-    count: u64,
 }
 
 impl Book {
@@ -246,6 +138,8 @@ impl Book {
             users: HashSet::new(),
             full: HashSet::new(),
             index: closest::Index::default(),
+            asked: Vec::new(),
+            turns: watch::Sender::default(),
             replayed: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             unanswered: AtomicU64::new(0),
@@ -279,6 +173,7 @@ impl Book {
                 }
             }
         }
+        book.asked = book.in_order();
         book
     }
 
@@ -357,9 +252,10 @@ impl Book {
                 choosing.extend(shelf.choosing().into_iter().map(str::to_owned));
                 continue;
             };
-            if let Some(index) = self.take(queue) {
+            if let Some((index, is_again)) = self.take(queue) {
                 let entry = &self.entries[index];
                 entry.used.store(true, Ordering::Relaxed);
+                self.turns.send_replace(());
                 if let Some(name) = other {
                     *self.others.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
                 }
@@ -367,7 +263,7 @@ impl Book {
                     self.repeated.lock().unwrap_or_else(PoisonError::into_inner).insert(entry.name.clone(), name);
                 }
                 self.replayed.fetch_add(1, Ordering::Relaxed);
-                return Ok(Arc::clone(&entry.exchange));
+                return Ok(if is_again { postgres::again(&entry.exchange) } else { Arc::clone(&entry.exchange) });
             }
             // Those of the very same values are among those without.
             let is_whole = noise.is_empty() || !matches!(asked.content, Content::Wire(..));
@@ -376,18 +272,19 @@ impl Book {
         Err(Unfound { used, choosing })
     }
 
-    fn take(&self, queue: &Queue) -> Option<usize> {
+    /// The next of a queue, and whether it was given before.
+    fn take(&self, queue: &Queue) -> Option<(usize, bool)> {
         let last = queue.entries.len() - 1;
         let advance = |next: usize| (next <= last).then_some(next + 1);
         loop {
             match queue.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, advance) {
                 // It may have been given from another queue that it stands in.
                 Ok(next) if self.entries[queue.entries[next]].given.swap(true, Ordering::Relaxed) => {}
-                Ok(next) => return Some(queue.entries[next]),
+                Ok(next) => return Some((queue.entries[next], false)),
                 // One that the program did not wait for is asked for no more than that.
                 Err(_) => {
                     let again = queue.entries.iter().rev().find(|index| !self.entries[**index].exchange.abandoned)?;
-                    return self.entries[*again].reusable.then_some(*again);
+                    return self.entries[*again].reusable.then_some((*again, true));
                 }
             }
         }
@@ -410,19 +307,7 @@ impl Book {
     }
 
     fn count(&self, miss: Miss) {
-        let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
-        missed.count += 1;
-        // Who asks for the same again most often does so at once.
-        let alike = |told: &&mut Miss| {
-            (told.why, told.bound, &told.asked, &told.closest) == (miss.why, miss.bound, &miss.asked, &miss.closest)
-        };
-        if let Some(told) = missed.told.iter_mut().rev().find(alike) {
-            told.times += 1;
-            return;
-        }
-        if missed.told.len() < MAX_MISSES_TOLD {
-            missed.told.push(miss);
-        }
+        self.missed.lock().unwrap_or_else(PoisonError::into_inner).add(miss);
     }
 
     /// What is spoken at a target, if anything was recorded there: who speaks first follows from it.
@@ -531,40 +416,4 @@ impl fmt::Debug for Book {
 
 fn is_session(exchange: &Exchange) -> bool {
     matches!(&exchange.content, Content::Wire(_, wire) if wire.session)
-}
-
-/// The targets under which the recordings of a call may stand, from the most exact one, and whether they are only named:
-/// where it goes; there without a port; the host that it names; nowhere.
-fn targets(asked: &Exchange) -> Vec<(Target, bool)> {
-    let mut targets: Vec<(Target, bool)> = places(&asked.target).into_iter().map(|target| (target, false)).collect();
-    if let Content::Http(http) | Content::Grpc(http) = &asked.content {
-        targets.extend(places(&asked.target).into_iter().map(|target| (target, true)));
-        let mut named = Target::of_authority(&http.request.authority);
-        if named.host != asked.target.host && !named.host.is_empty() {
-            named.port = if named.port == 0 { asked.target.port } else { named.port };
-            targets.extend(places(&named).into_iter().map(|target| (target, true)));
-        }
-        targets.push((Target { host: String::new(), port: 0 }, true));
-    }
-    targets.push((Target { host: String::new(), port: 0 }, false));
-    targets
-}
-
-fn places(target: &Target) -> Vec<Target> {
-    let mut places = vec![target.clone()];
-    if target.port != 0 {
-        places.push(Target { host: target.host.clone(), port: 0 });
-    }
-    places
-}
-
-/// The protocol that a port is registered for (IANA service names; 27017 by `MongoDB`).
-fn usual_protocol(port: u16) -> Option<Protocol> {
-    match port {
-        3306 => Some(Protocol::MySql),
-        5432 => Some(Protocol::Postgres),
-        6379 => Some(Protocol::Redis),
-        27017 => Some(Protocol::Mongo),
-        _ => None,
-    }
 }

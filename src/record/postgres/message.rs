@@ -35,8 +35,13 @@ pub(super) fn length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
     }
 }
 
+/// What an opening message asks for: a version of the protocol, or a code in its place.
+pub(super) fn opening_of(message: &[u8]) -> Option<u32> {
+    be32(message, 4).map(|code| code as u32)
+}
+
 pub(super) fn opening(message: &[u8]) -> Result<Opening, Fault> {
-    match be32(message, 4) {
+    match opening_of(message) {
         Some(80_877_103) => Ok(Opening::Encryption),
         Some(80_877_104) => Ok(Opening::Gss),
         Some(80_877_102) => Ok(Opening::Cancel),
@@ -206,6 +211,11 @@ pub(super) fn state_after<'a>(state: u8, ends: bool, answer: impl Iterator<Item 
         (None, true, b'T' | b'E') => b'E',
         _ => state,
     }
+}
+
+/// What a message says to be complete, if it is a `CommandComplete`.
+pub(super) fn tag_of(message: &[u8]) -> Option<&[u8]> {
+    (message.first() == Some(&b'C')).then(|| tag(message))
 }
 
 /// The tag of a `CommandComplete`.

@@ -6,6 +6,7 @@
 //! that each call stands for itself. It begins with a startup message of the state that its connection was in: database,
 //! user, where names are looked for. Authentication is left out: a replayed server trusts everybody.
 
+mod application;
 mod message;
 mod names;
 mod playing;
@@ -16,6 +17,9 @@ mod state;
 mod statement;
 #[cfg(test)]
 mod tests;
+mod unasked;
 
+pub(super) use application::nameless;
 pub(super) use playing::Playing;
 pub(super) use recording::Recording;
+pub(super) use unasked::again;

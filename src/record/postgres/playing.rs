@@ -1,16 +1,18 @@
 //! `PostgreSQL`, as it is played.
 
+mod login;
+
 use std::sync::Arc;
 
-use super::message::{self, Opening};
+use super::message;
 use super::names::{Names, Part};
 use super::state::{Exit, State, exit};
+use super::unasked;
 use crate::record::book::describe;
 use crate::record::cancels::Listening;
 use crate::record::dialogue::Fault;
 use crate::record::exchange::{Exchange, Side};
 use crate::record::role::{Prompter, Role, said};
-use crate::record::state::leads;
 use crate::record::wire::{Cancellable, PlayStep};
 
 /// A `Bind` and what came after it, before it is known whether more belongs to it.
@@ -53,6 +55,10 @@ pub(crate) struct Playing {
     cancels_seen: u64,
     /// What is answered next was cancelled.
     cancelled: Option<Cancellable>,
+    /// What came after a call unasked, up to the next `ReadyForQuery`.
+    after: Vec<u8>,
+    /// What is to be said unasked before anything else is.
+    unasked: Vec<u8>,
 }
 
 impl Playing {
@@ -71,44 +77,8 @@ impl Playing {
             cancels: None,
             cancels_seen: 0,
             cancelled: None,
-        }
-    }
-
-    fn opening(&mut self, bytes: &[u8]) -> Result<Vec<PlayStep>, Fault> {
-        let startups: Vec<_> = self.prompter.sessions().into_iter().filter(|found| startup(found).is_some()).collect();
-        match message::opening(bytes)? {
-            Opening::Cancel => {
-                self.prompter.origin.cancels.ask(bytes.get(8..).unwrap_or_default());
-                Ok(vec![PlayStep::Close])
-            }
-            Opening::Encryption if !self.prompter.origin.tls && startups.iter().any(|found| found.tls) => {
-                self.prompter.origin.tls = true;
-                Ok(vec![PlayStep::Send(b"S".to_vec()), PlayStep::StartTls { early: Vec::new() }])
-            }
-            Opening::Encryption | Opening::Gss => Ok(vec![PlayStep::Send(b"N".to_vec())]),
-            Opening::Startup => {
-                self.started = true;
-                self.setting = State::of_startup(bytes);
-                let mut steps = self.welcome(bytes, &startups);
-                if let Some(PlayStep::Send(said)) = steps.first_mut() {
-                    self.tell_key(said);
-                }
-                Ok(steps)
-            }
-        }
-    }
-
-    /// Puts a key into the answer to a login that no other connection has, and listens to it.
-    fn tell_key(&mut self, said: &mut [u8]) {
-        let mut at = 0;
-        while let Ok(Some(length)) = message::length(&said[at..]) {
-            let Some(message) = said.get_mut(at..at + length) else { return };
-            if message.first() == Some(&b'K') {
-                message.copy_from_slice(&message::with_own_key(message, self.prompter.origin.connection));
-                let key = message::cancel_key(message).unwrap_or_default();
-                self.cancels = self.prompter.origin.cancels.listen(key);
-            }
-            at += length;
+            after: Vec::new(),
+            unasked: Vec::new(),
         }
     }
 
@@ -131,45 +101,6 @@ impl Playing {
         let Some((cancelled, at)) = cancelled else { return vec![PlayStep::Send(out)] };
         let rest = out.split_off(at);
         vec![PlayStep::Send(out), PlayStep::UntilCancelled(cancelled), PlayStep::Send(rest)]
-    }
-
-    /// What answers a startup message: the same, or else one of the same user to the same database.
-    fn welcome(&self, asked: &[u8], startups: &[Arc<Exchange>]) -> Vec<PlayStep> {
-        let same = |recorded: &[u8]| {
-            message::parameter(recorded, b"user") == message::parameter(asked, b"user")
-                && database(recorded) == database(asked)
-        };
-        let exact: Vec<_> = startups.iter().filter(|found| startup(found) == Some(asked)).collect();
-        // Where the same was refused and let in, each has its turn.
-        let refused = exact.iter().filter(|found| is_refusal(found)).count();
-        let in_turn = if refused == 0 || refused == exact.len() { None } else { self.prompter.ask([asked]).ok() };
-        let alike = || startups.iter().find(|found| startup(found).is_some_and(same));
-        let first = || {
-            let found = exact.first().copied().or_else(alike).map(Arc::clone);
-            found.inspect(|_| self.prompter.book.logged_in())
-        };
-        let Some(found) = in_turn.or_else(first) else {
-            let target = &self.prompter.origin.target;
-            if startups.is_empty() && self.prompter.book.protocol(target) == Some(self.prompter.protocol) {
-                return vec![PlayStep::Send(message::welcome())];
-            }
-            let name = String::from_utf8_lossy(database(asked).unwrap_or_default()).into_owned();
-            let text = format!("no recording has a connection to the database `{name}` with this user");
-            self.prompter.book.missed_login(target, &text);
-            return vec![PlayStep::Send(message::error("FATAL", &text)), PlayStep::Close];
-        };
-        let answers = || said(&found, Side::Server).filter(|message| !message::is_challenge(message));
-        let mut bytes = answers().collect::<Vec<_>>().concat();
-        if is_refusal(&found) {
-            return vec![PlayStep::Send(bytes), PlayStep::Close];
-        }
-        if bytes.first() != Some(&b'R') {
-            bytes.splice(0..0, message::authenticated());
-        }
-        if !answers().any(|message| message.first() == Some(&b'Z')) {
-            bytes.extend(message::ready(b'I'));
-        }
-        vec![PlayStep::Send(bytes)]
     }
 
     fn part(&mut self, part: Part) -> Vec<u8> {
@@ -229,6 +160,7 @@ impl Playing {
         self.names.synchronised();
         self.setting.synchronise();
         out.extend(message::ready(self.state));
+        self.unasked.append(&mut self.after);
         out
     }
 
@@ -309,7 +241,9 @@ impl Playing {
                 let state = message::state_after(self.state, commits(questions), said(&found, Side::Server));
                 self.enter(state);
                 let mut out = Vec::new();
-                for answer in said(&found, Side::Server) {
+                let [answers, after] = unasked::parts(&found);
+                self.after.extend(after.concat());
+                for answer in answers {
                     match answer.first() {
                         Some(b'Z') => continue,
                         Some(b'E') => self.skip(),
@@ -358,7 +292,9 @@ impl Playing {
         self.enter(state);
         let mut out = Vec::new();
         let mut waits = false;
-        for answer in said(found, Side::Server).filter(|answer| answer.first() != Some(&b'Z')) {
+        let [answers, after] = unasked::parts(found);
+        self.unasked.extend(after.concat());
+        for answer in answers.into_iter().filter(|answer| answer.first() != Some(&b'Z')) {
             if answer.first() == Some(&b'G') {
                 self.expect_data(questions, true);
                 waits = true;
@@ -403,23 +339,6 @@ impl Playing {
     }
 }
 
-/// Whether a login was refused.
-fn is_refusal(found: &Exchange) -> bool {
-    said(found, Side::Server).any(|message| message.first() == Some(&b'E'))
-}
-
-/// The startup message that a recording answers, if it is one of that kind.
-fn startup(found: &Exchange) -> Option<&[u8]> {
-    // Calls may begin with one, too.
-    let asked = said(found, Side::Client).next().filter(|_| !leads(found));
-    asked.filter(|first| first.first() == Some(&0) && message::opening(first).is_ok())
-}
-
-/// The database of a startup message: the user's, if it names none.
-fn database(startup: &[u8]) -> Option<&[u8]> {
-    message::parameter(startup, b"database").or_else(|| message::parameter(startup, b"user"))
-}
-
 /// Whether a query is nothing but the end of a transaction, which rolls one back that failed.
 fn is_exit(query: &[u8]) -> bool {
     let text = query.get(5..).unwrap_or_default();
@@ -445,9 +364,12 @@ impl Role for Playing {
         if !self.started {
             return self.opening(&bytes);
         }
+        let mut before = std::mem::take(&mut self.unasked);
         // What gives names a meaning comes after what was asked before it.
         let defines = matches!(bytes[0], b'P' | b'C');
-        let before = if defines { self.end_run() } else { Vec::new() };
+        if defines {
+            before.extend(self.end_run());
+        }
         if defines && self.skipping {
             return Ok(self.sent(before));
         }
@@ -464,7 +386,15 @@ impl Role for Playing {
     fn kept(&self) -> usize {
         let copy = self.copy.as_ref().map_or(0, |copy| copy.data.len());
         let run = self.run.as_ref().map_or(0, |run| run.bind.len());
-        self.names.kept() + self.setting.size() + copy + run
+        self.names.kept() + self.setting.size() + copy + run + self.after.len() + self.unasked.len()
+    }
+
+    fn waits(&self) -> bool {
+        !self.unasked.is_empty()
+    }
+
+    fn pause(&mut self) -> Vec<PlayStep> {
+        vec![PlayStep::Send(std::mem::take(&mut self.unasked))]
     }
 
     fn refuse(&mut self, fault: Fault) -> Vec<u8> {

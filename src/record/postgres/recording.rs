@@ -1,16 +1,20 @@
 //! A connection to `PostgreSQL`, as it is recorded.
 
+mod copied;
+
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
 use super::message::{self, Opening};
 use super::names::{Names, Part};
 use super::state::State;
+use super::unasked::{Last, NOTIFICATION};
 use crate::record::cancels::Listening;
 use crate::record::dialogue::{Dialogue, Draft, Fault, Way, unanswered};
 use crate::record::exchange::{Message, Protocol, Side};
 use crate::record::spoken::Origin;
 use crate::record::wire::RecordStep;
+use copied::{copy_of, has_ended};
 
 /// How far the connection is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,6 +74,10 @@ pub(crate) struct Recording {
     failed_bind: bool,
     /// What came without a question: it goes with the next call.
     unasked: Vec<Vec<u8>>,
+    /// Whether it listens to channels.
+    listens: bool,
+    /// Its last call, if it does.
+    last: Option<Last>,
     kept: usize,
     /// Requests to cancel what is asked here.
     cancels: Option<Listening>,
@@ -92,6 +100,8 @@ impl Recording {
             skipping: false,
             failed_bind: false,
             unasked: Vec::new(),
+            listens: false,
+            last: None,
             kept: 0,
             cancels: None,
             cancels_seen: 0,
@@ -174,43 +184,6 @@ impl Recording {
         self.slots.push_back(slot);
     }
 
-    fn copying(&self) -> bool {
-        matches!(self.slots.front(), Some(Slot::Copied(draft, _)) if !has_ended(draft))
-    }
-
-    /// An answer to data that was copied in. Without all of the data it would be taken for the answer to the question.
-    fn copied(&mut self, draft: Draft, made: &mut Vec<RecordStep>) {
-        if has_ended(&draft) {
-            self.done.push(draft);
-        } else {
-            self.kept = self.kept.saturating_sub(draft.size());
-            made.push(unanswered(&self.origin));
-        }
-    }
-
-    /// The server asks for data, which may have come already.
-    fn copies(&mut self, mut draft: Draft, simple: bool) {
-        if let Some(Slot::Data(data, end)) = self.slots.front_mut() {
-            draft.push(Side::Client, message::message(b'd', &[data]));
-            draft.push(Side::Client, std::mem::take(end));
-            self.slots.pop_front();
-        }
-        self.slots.push_front(Slot::Copied(draft, simple));
-    }
-
-    /// The client has sent all data, or gave up.
-    fn copied_in(&mut self, end: Vec<u8>) {
-        let data = std::mem::take(&mut self.data);
-        self.kept += end.len() + 2 * size_of::<Message>();
-        match self.slots.front_mut() {
-            Some(Slot::Copied(draft, _)) => {
-                draft.push(Side::Client, message::message(b'd', &[&data]));
-                draft.push(Side::Client, end);
-            }
-            _ => self.slots.push_back(Slot::Data(data, end)),
-        }
-    }
-
     fn answered(&mut self, bytes: Vec<u8>, at: SystemTime, made: &mut Vec<RecordStep>) -> Result<(), Fault> {
         let kind = bytes[0];
         self.kept += bytes.len() + size_of::<Message>();
@@ -236,7 +209,7 @@ impl Recording {
             if !asynchronous && kind != b'E' {
                 return Err("PostgreSQL answered something that was not asked");
             }
-            self.unasked.push(bytes);
+            self.came_unasked(bytes);
             return Ok(());
         };
         if asynchronous && matches!(slot, Slot::Prepare(_) | Slot::Bind(_) | Slot::Close | Slot::Sync) {
@@ -297,6 +270,19 @@ impl Recording {
             self.skip();
         }
         Ok(())
+    }
+
+    /// A notification belongs to the call before it, and all else to the one that comes next.
+    fn came_unasked(&mut self, bytes: Vec<u8>) {
+        let size = bytes.len() + size_of::<Message>();
+        let left = match &mut self.last {
+            Some(last) if bytes.first() == Some(&NOTIFICATION) => last.add(bytes),
+            _ => Err(bytes),
+        };
+        match left {
+            Ok(()) => self.kept = self.kept.saturating_sub(size),
+            Err(bytes) => self.unasked.push(bytes),
+        }
     }
 
     /// A `Bind` that failed: looked up together with its `Execute`.
@@ -390,6 +376,7 @@ impl Recording {
         for mut draft in std::mem::take(&mut self.done) {
             self.kept = self.kept.saturating_sub(draft.size());
             draft.session |= message::only_sets(draft.said(Side::Server).map(Vec::as_slice));
+            self.listens |= draft.said(Side::Server).any(|message| message::tag_of(message) == Some(b"LISTEN"));
             let before = draft.said(Side::Client).next().and_then(|question| self.state.message(question));
             let (questions, answers) = (draft.said(Side::Client), draft.said(Side::Server));
             self.state.follow(questions.map(Vec::as_slice), answers.map(Vec::as_slice));
@@ -403,6 +390,7 @@ impl Recording {
         self.state.synchronise();
         if self.slots.is_empty() {
             self.kept = self.data.len();
+            self.last = if self.listens { Last::of(made) } else { None };
         }
     }
 
@@ -432,20 +420,6 @@ impl Recording {
             made.extend(self.startup.take().map(|draft| draft.finish(&self.origin, Protocol::Postgres, at)));
         }
     }
-}
-
-/// Whether the client has sent all the data that was asked for, or gave up.
-fn has_ended(draft: &Draft) -> bool {
-    draft.said(Side::Client).next_back().is_some_and(|last| matches!(last.first(), Some(b'c' | b'f')))
-}
-
-/// A call that begins with the same questions.
-fn copy_of(draft: &Draft) -> Draft {
-    let mut copy = draft.successor();
-    for question in draft.said(Side::Client) {
-        copy.push(Side::Client, question.clone());
-    }
-    copy
 }
 
 impl Dialogue for Recording {
@@ -486,19 +460,33 @@ impl Dialogue for Recording {
             // The server ignores them.
             (Phase::Calls, Side::Client) if self.skipping && matches!(bytes[0], b'P' | b'C') => {}
             (Phase::Calls, Side::Client) => {
+                made.extend(self.last.take().map(Last::finish));
                 let part = self.names.read(&bytes)?;
                 self.asked(part, at);
             }
-            (Phase::Calls, Side::Server) => self.answered(bytes, at, made)?,
+            (Phase::Calls, Side::Server) => {
+                let answered = self.answered(bytes, at, made);
+                if answered.is_err() {
+                    made.extend(self.last.take().map(Last::finish));
+                }
+                answered?;
+            }
         }
         Ok(Way::On)
     }
 
     fn kept(&self) -> usize {
-        self.kept + self.names.kept() + self.state.size() + self.slots.len() * size_of::<Slot>()
+        let last = self.last.as_ref().map_or(0, Last::size);
+        self.kept + self.names.kept() + self.state.size() + self.slots.len() * size_of::<Slot>() + last
     }
 
     fn end(&mut self, by: Side, at: SystemTime, made: &mut Vec<RecordStep>) {
+        made.extend(self.last.take().map(Last::finish));
+        self.listens = false;
+        if self.slots.is_empty() && self.unasked.iter().any(|message| message.first() == Some(&NOTIFICATION)) {
+            let target = &self.origin.target;
+            made.push(RecordStep::Lost(format!("a notification of `{target}`: nothing was asked after it")));
+        }
         let mut slots = std::mem::take(&mut self.slots).into_iter().peekable();
         let mut bound = self.bound.take();
         if !matches!(slots.peek(), Some(Slot::Joined(_) | Slot::Prepare(_))) {

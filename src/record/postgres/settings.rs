@@ -4,18 +4,22 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
+use super::application;
 use crate::limits::MAX_POSTGRES_STATE_BYTES;
 
 /// Settings that change no answer but of what reads them (manual, "Server Configuration").
 const QUIET: [&str; 5] = [
-    "application_name",
+    application::NAME,
     "client_min_messages",
     "statement_timeout",
     "lock_timeout",
     "idle_in_transaction_session_timeout",
 ];
-/// What reads settings of any name (manual, "System Administration Functions", "System Views", "Monitoring Database Activity").
-const READERS: [&str; 5] = ["show all", "current_setting", "pg_settings", "pg_show_all_settings", "pg_stat_"];
+/// What reads settings of any name (manual, "SHOW", "System Views").
+const READERS: [&str; 3] = ["show all", "pg_settings", "pg_show_all_settings"];
+/// What tells the names of applications (manual, "Monitoring Database Activity").
+const TELLERS: [&str; 4] =
+    ["pg_stat_activity", "pg_stat_get_activity", "pg_stat_replication", "pg_stat_get_wal_senders"];
 /// Longest value that stands as it was written, in bytes.
 const MAX_PLAIN_BYTES: usize = 256;
 
@@ -78,10 +82,12 @@ impl Settings {
     pub(super) fn read_by(&self, question: &[u8]) -> impl Iterator<Item = (String, &[u8])> {
         let text = question.to_ascii_lowercase();
         let says = move |word: &str| memchr::memmem::find(&text, word.as_bytes()).is_some();
-        let any = READERS.iter().any(|word| says(word));
+        let any = READERS.iter().any(|word| says(word)) || computes_a_setting(question);
+        let tells = TELLERS.iter().any(|word| says(word));
         // What only sets one does not read it.
         let sets = ["set ", "reset "].iter().any(|word| question.get(5..).is_some_and(|text| begins(text, word)));
-        let read = self.quiet.iter().filter(move |(name, _)| !sets && (any || says(name)));
+        let is_read = move |name: &str| any || tells && name == application::NAME || says(name);
+        let read = self.quiet.iter().filter(move |(name, _)| !sets && is_read(name));
         read.map(|(name, value)| (name.clone(), value.as_slice()))
     }
 
@@ -176,6 +182,25 @@ impl Settings {
         self.held.clear();
         self.held.insert((Kind::Folded, String::new()), digest("", &whole));
     }
+}
+
+/// Whether a question asks for a setting whose name does not stand in it: neither as a text nor as a parameter.
+fn computes_a_setting(question: &[u8]) -> bool {
+    const CALL: &str = "current_setting";
+    let text = question.to_ascii_lowercase();
+    memchr::memmem::find_iter(&text, CALL).any(|at| {
+        let rest = text[at + CALL.len()..].trim_ascii_start();
+        let rest = rest.strip_prefix(b"\"").unwrap_or(rest).trim_ascii_start();
+        let given = rest.strip_prefix(b"(").unwrap_or_default().trim_ascii_start();
+        let length = match given.first() {
+            Some(b'\'') => given[1..].iter().position(|byte| *byte == b'\'').map(|end| end + 2),
+            Some(b'$') => Some(1 + given[1..].iter().take_while(|byte| byte.is_ascii_digit()).count()),
+            _ => None,
+        };
+        let after = length.map_or(&b""[..], |length| given[length..].trim_ascii_start());
+        // A type may follow.
+        !matches!(after.first(), Some(b',' | b')')) && !after.starts_with(b"::")
+    })
 }
 
 fn begins(text: &[u8], word: &str) -> bool {

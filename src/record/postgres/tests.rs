@@ -3,6 +3,7 @@
 mod attacks;
 mod cancelled;
 mod left;
+mod notified;
 mod session;
 
 use std::sync::Arc;
@@ -284,7 +285,7 @@ fn notices_and_notifications_go_with_calls() {
         server([notice(), columns(), row("1"), complete("SELECT 1"), ready(b'I')].concat()),
     ];
     let (_, outcome) = recorded(&conversation);
-    assert_eq!(shapes(&outcome)[1..], [(1, 2, true), (1, 6, false)]);
+    assert_eq!(shapes(&outcome)[1..], [(1, 3, true), (1, 5, false)]);
     plays(&conversation, &outcome.calls);
 }
 

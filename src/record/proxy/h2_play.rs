@@ -72,6 +72,9 @@ async fn stream(
     let asked = exchange(&context, asked, None, now);
     let missed = match replay.book.find(&asked) {
         Ok(found) => {
+            if !comes_to(&context, &replay, &found, &mut respond).await {
+                return;
+            }
             match Held::of(&asked, &found) {
                 (Some(response), Some(held)) => answer_cut_off(&context, &mut respond, response, held).await,
                 (Some(response), None) => answer(&mut respond, response).await,
@@ -93,6 +96,18 @@ async fn stream(
             answer(&mut respond, response).await;
         }
         Err(error) => answer(&mut respond, refused(&parts.headers, &miss::unreachable(target, &error))).await,
+    }
+}
+
+/// Waits until the program has asked what it asked before it was answered when this was recorded. False if it takes its request
+/// back, or all is to end.
+async fn comes_to(context: &Context, replay: &Replay, found: &Exchange, respond: &mut SendResponse<Bytes>) -> bool {
+    let Some(overtaken) = replay.book.overtaken(found) else { return true };
+    tokio::select! {
+        () = replay.book.has_gone_on(overtaken) => true,
+        () = tokio::time::sleep(overtaken.stayed) => true,
+        _ = poll_fn(|context| respond.poll_reset(context)) => false,
+        () = context.stopped() => false,
     }
 }
 

@@ -4,7 +4,6 @@
 //! that fails, also by a panic, ends alone.
 
 mod bulk;
-mod cancelled;
 mod first;
 mod forward;
 mod h2;
@@ -22,6 +21,7 @@ mod tap;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod waits;
 mod wishes;
 
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};

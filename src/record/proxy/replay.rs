@@ -13,8 +13,8 @@ use super::held::Held;
 use super::record::{Nested, beyond};
 use super::shared::Context;
 use super::stream::Stream;
-use super::{Replay, cancelled, h2_play, miss, record, speakers, tls};
-use crate::limits::{HANG_UP_SETTLED_MS, MAX_SILENCE_PLAYED_MS, RELAY_BUFFER_BYTES, SERVER_FIRST_MS};
+use super::{Replay, h2_play, miss, record, speakers, tls, waits};
+use crate::limits::{HANG_UP_SETTLED_MS, MAX_SILENCE_PLAYED_MS, RELAY_BUFFER_BYTES, SERVER_FIRST_MS, UNASKED_AFTER_MS};
 use crate::record::exchange::{Exchange, HttpResponse, Protocol};
 use crate::record::generic::GenericPlayer;
 use crate::record::http1::{self, Next, Questions, field};
@@ -391,7 +391,13 @@ async fn play(context: &Context, quiet: Duration, client: Stream, mut actor: Act
                 PlayStep::Hold => {}
                 PlayStep::UntilCancelled(call) => {
                     client.flush().await?;
-                    if !cancelled::wait(context, &mut client, call, &mut later).await? {
+                    if !waits::until_cancelled(context, &mut client, call, &mut later).await? {
+                        return Ok(());
+                    }
+                }
+                PlayStep::UntilMore(patience) => {
+                    client.flush().await?;
+                    if !waits::until_more(context, &mut client, patience, &mut later).await? {
                         return Ok(());
                     }
                 }
@@ -406,15 +412,17 @@ async fn play(context: &Context, quiet: Duration, client: Stream, mut actor: Act
             return client.shutdown().await;
         }
         let mut bytes = std::mem::take(&mut later);
-        let waits = matches!(&actor, Actor::Generic(player) if player.waits());
+        let patience = match &actor {
+            Actor::Generic(player) => player.waits().then_some(quiet),
+            Actor::Wire(player) => player.waits().then_some(Duration::from_millis(UNASKED_AFTER_MS)),
+        };
         let read = if bytes.is_empty() {
             let reading = client.more(&mut bytes, RELAY_BUFFER_BYTES);
             tokio::select! {
                 read = async {
-                    if waits {
-                        timeout(quiet, reading).await.ok()
-                    } else {
-                        Some(reading.await)
+                    match patience {
+                        Some(patience) => timeout(patience, reading).await.ok(),
+                        None => Some(reading.await),
                     }
                 } => read,
                 () = context.stopped() => {
@@ -438,7 +446,7 @@ async fn play(context: &Context, quiet: Duration, client: Stream, mut actor: Act
             (Some(Ok(_)), Actor::Generic(player)) => player.take(&bytes),
             (Some(Ok(_)), Actor::Wire(player)) => player.take(&bytes),
             (None, Actor::Generic(player)) => player.pause(),
-            (None, Actor::Wire(_)) => Vec::new(),
+            (None, Actor::Wire(player)) => player.pause(),
         };
     }
 }

@@ -10,6 +10,7 @@ use super::names::{
     Kind, is_description, is_doubtful, is_secret_below, is_secret_key, is_secret_number, is_secret_value, kind, word_of,
 };
 use super::plain::may_hold;
+use super::settings;
 use super::walk::below;
 
 /// A value that is a secret or may hold one.
@@ -155,6 +156,19 @@ impl<'a> Open<'a> {
 
 /// Texts and numbers that are secret, and texts that may hold something that is, in their order.
 pub(super) fn values(bytes: &[u8]) -> Vec<Found<'_>> {
+    let found = values_with(bytes, &[]);
+    if memchr::memmem::find(bytes, b"\"variables\"").is_none() {
+        return found;
+    }
+    // Which variables of a query of GraphQL are secrets is said in the query.
+    let texts = found.iter().filter(|found| found.key.is_empty()).map(|found| unescaped(&bytes[found.at.clone()]));
+    let queries: Vec<_> = texts.filter(|text| settings::is_query(text.as_bytes())).collect();
+    let secret: Vec<_> = queries.iter().flat_map(|query| settings::variables(query)).collect();
+    if secret.is_empty() { found } else { values_with(bytes, &secret) }
+}
+
+/// The same, with variables that are secrets, and what these are called.
+fn values_with<'a>(bytes: &'a [u8], variables: &[(&str, &str)]) -> Vec<Found<'a>> {
     let mut found = Vec::new();
     let mut outer: Vec<Open<'_>> = Vec::new();
     let mut here = Open::default();
@@ -172,7 +186,12 @@ pub(super) fn values(bytes: &[u8]) -> Vec<Found<'_>> {
                     let key = unescaped(&bytes[at + 1..quote]);
                     let kind = *kinds.entry(&bytes[at + 1..quote]).or_insert_with(|| kind(&key));
                     here.is_speech |= SPEECH.contains(&&*key);
-                    here.key = Some((key, kind));
+                    let is_variable = !variables.is_empty() && here.under.as_deref() == Some("variables");
+                    let secret = variables.iter().find(|(variable, _)| is_variable && *variable == key);
+                    here.key = Some(match secret {
+                        Some((_, called)) => (Cow::Owned((*called).to_owned()), Kind::Secret),
+                        None => (key, kind),
+                    });
                     end = after + 1;
                 } else {
                     here.text(bytes, at + 1..quote, &mut found);

@@ -48,7 +48,7 @@ const MESSAGES: [&str; 14] = [
     "locales",
 ];
 /// Names whose value is no secret where it is a word; one with more words (`access_token`) says that it is one.
-const WORDY: [&str; 6] = ["token", "otp", "totp", "jwt", "bearer", "session"];
+const WORDY: [&str; 7] = ["token", "otp", "totp", "jwt", "bearer", "session", "passwordhash"];
 /// Parts of names of secrets that are made of words.
 const PHRASES: [&str; 4] = ["phrase", "mnemonic", "seed", "backup"];
 /// What is said before a secret (RFC 9110, 11.4).

@@ -9,6 +9,7 @@
 
 mod cards;
 mod cookies;
+mod credential_files;
 mod echo;
 mod fields;
 mod guise;

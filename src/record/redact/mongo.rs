@@ -3,6 +3,7 @@
 use super::names::{is_password, is_secret_key, is_secret_value};
 use super::plain::addresses;
 use super::walk::{Form, Replace, Secret};
+use super::{cards, meaning};
 use crate::record::mongo::bson::{self, Element, kind};
 
 const HEAD_BYTES: usize = 16;
@@ -39,7 +40,7 @@ fn sections(message: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
         out.push(kind);
         if kind == 0 {
             let (one, after) = after.split_at_checked(bson::length(after).ok()?)?;
-            out.extend(document(one, None, replace, 0)?);
+            out.extend(document(one, Outer::default(), replace, 0)?);
             rest = after;
         } else {
             let length = usize::try_from(i32::from_le_bytes(*after.first_chunk()?)).ok()?;
@@ -48,7 +49,7 @@ fn sections(message: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
             let (mut one, mut others) = (&list[start..], list[4..start].to_vec());
             while !one.is_empty() {
                 let (first, more) = one.split_at_checked(bson::length(one).ok()?)?;
-                others.extend(document(first, None, replace, 0)?);
+                others.extend(document(first, Outer::default(), replace, 0)?);
                 one = more;
             }
             out.extend((others.len() as u32 + 4).to_le_bytes());
@@ -61,19 +62,32 @@ fn sections(message: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// A document with other secrets. `outer` is the name that makes secrets of all in it: of a list, or of a condition (`$in`).
-fn document(bytes: &[u8], outer: Option<&str>, replace: Replace<'_>, depth: usize) -> Option<Vec<u8>> {
+/// What a document stands in.
+#[derive(Clone, Copy, Default)]
+struct Outer<'a> {
+    /// The name that makes secrets of all in it: of a list, or of a condition (`$in`).
+    secret: Option<&'a str>,
+    /// The name that it stands under, or that of what it is a list or a condition of.
+    under: Option<&'a str>,
+}
+
+/// A document with other secrets.
+fn document(bytes: &[u8], outer: Outer<'_>, replace: Replace<'_>, depth: usize) -> Option<Vec<u8>> {
     let mut elements = bson::elements(bytes).ok()?;
     let mut values: Vec<Option<Vec<u8>>> = Vec::with_capacity(elements.len());
     for element in &elements {
         let name = String::from_utf8_lossy(element.name);
         let is_condition = name.starts_with('$') || name.bytes().all(|byte| byte.is_ascii_digit());
         let own = is_secret_key(&name).then_some(&*name);
-        let secret = own.or(outer.filter(|_| is_condition));
+        let secret = own.or(outer.secret.filter(|_| is_condition));
+        let under = outer.under.filter(|_| is_condition).or(Some(&name));
         values.push(match element.kind {
+            kind::STRING if meaning::is_card(outer.under, under.unwrap_or(&name)) && is_number(element) => {
+                card(element, replace)
+            }
             kind::STRING => text(element, &name, secret, replace),
             kind::DOCUMENT | kind::ARRAY if depth < MAX_DEPTH => {
-                Some(document(element.value, secret, replace, depth + 1)?)
+                Some(document(element.value, Outer { secret, under }, replace, depth + 1)?)
             }
             _ => None,
         });
@@ -84,9 +98,27 @@ fn document(bytes: &[u8], outer: Option<&str>, replace: Replace<'_>, depth: usiz
     Some(bson::document(&elements))
 }
 
-/// A text, which has its length before it and a zero behind it.
+/// Whether a text is the number of a card.
+fn is_number(element: &Element<'_>) -> bool {
+    said(element).is_some_and(cards::is_number)
+}
+
+fn card(element: &Element<'_>, replace: Replace<'_>) -> Option<Vec<u8>> {
+    let secret = Secret { name: cards::NAME, ..Secret::password(said(element)?, Form::Address) };
+    Some(counted(&replace(&secret)?))
+}
+
+/// What a text says, which has its length before it and a zero behind it.
+fn said<'a>(element: &Element<'a>) -> Option<&'a [u8]> {
+    element.value.get(4..)?.strip_suffix(b"\0").filter(|value| !value.is_empty())
+}
+
+fn counted(text: &[u8]) -> Vec<u8> {
+    [&(text.len() as u32 + 1).to_le_bytes()[..], text, b"\0"].concat()
+}
+
 fn text(element: &Element<'_>, name: &str, secret: Option<&str>, replace: Replace<'_>) -> Option<Vec<u8>> {
-    let value = element.value.get(4..)?.strip_suffix(b"\0").filter(|value| !value.is_empty())?;
+    let value = said(element)?;
     let secret = secret.or_else(|| is_secret_value(name, value).then_some(name));
     let other = match secret {
         // Passwords are called the same in all databases.
@@ -94,7 +126,7 @@ fn text(element: &Element<'_>, name: &str, secret: Option<&str>, replace: Replac
         Some(name) => replace(&Secret { name, ..Secret::password(value, Form::Text) }),
         None => addresses(value, replace),
     }?;
-    Some([&(other.len() as u32 + 1).to_le_bytes()[..], &other, b"\0"].concat())
+    Some(counted(&other))
 }
 
 /// The same with nothing in place of secrets, as long as they were.

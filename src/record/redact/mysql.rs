@@ -1,12 +1,18 @@
 //! Values of prepared statements of `MySQL` ("Client/Server Protocol", `COM_STMT_EXECUTE`, "Binary Protocol Value").
 
-use super::walk::{Form, Replace, Secret};
+use super::sql;
+use super::walk::Replace;
 
 /// Command, number of the statement, flags, count of iterations.
 const HEAD_BYTES: usize = 10;
 
 /// `COM_STMT_EXECUTE` of a statement with so many parameters, with others of these values. Types are given with it.
-pub(super) fn executed(payload: &[u8], secret: &[usize], count: usize, replace: Replace<'_>) -> Option<Vec<u8>> {
+pub(super) fn executed(
+    payload: &[u8],
+    secret: &sql::Parameters,
+    count: usize,
+    replace: Replace<'_>,
+) -> Option<Vec<u8>> {
     if secret.is_empty() {
         return None;
     }
@@ -22,8 +28,9 @@ pub(super) fn executed(payload: &[u8], secret: &[usize], count: usize, replace: 
         }
         let start = at;
         let inside = value(payload, payload.get(types + 2 * number).copied()?, &mut at)?;
-        let text = payload.get(inside.clone()).filter(|text| secret.contains(&number) && !text.is_empty());
-        if let Some(other) = text.and_then(|text| replace(&Secret::password(text, Form::Text))) {
+        let text = payload.get(inside.clone()).filter(|text| !text.is_empty());
+        let one = secret.get(&number).zip(text).and_then(|(name, text)| sql::secret(name, text));
+        if let Some(other) = one.and_then(|one| replace(&one)) {
             out.extend_from_slice(&payload[kept..start]);
             out.extend(counted(other.len()));
             out.extend_from_slice(&other);

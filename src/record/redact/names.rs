@@ -12,10 +12,17 @@ use super::meaning::is_only_word;
 use super::placeholder::known;
 
 /// What names of secrets end in, in lower case and without marks between words.
-const ENDS: [&str; 27] = [
+const ENDS: [&str; 34] = [
     "password",
     "passwords",
     "passwd",
+    "passwordhash",
+    "passworddigest",
+    "passwdhash",
+    "pwdhash",
+    "passhash",
+    "secrethash",
+    "tokenhash",
     "passphrase",
     "passphrases",
     "passcode",

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::cards;
-use super::names::{is_password, is_secret_value};
+use super::credential_files;
+use super::names::{is_password, is_secret_key, is_secret_value};
 use super::plain::{addresses, prose};
 use super::walk::{Edit, Form, Replace, Secret, is_card, text as named};
 
@@ -56,11 +57,22 @@ pub(super) fn lines(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
 /// searched for passwords in addresses.
 pub(super) fn environment(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     let mut edit = Edit::new(bytes);
+    let mut passwords = credential_files::of_netrc(bytes).into_iter().peekable();
     let mut at = 0;
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         let start = at;
         at += line.len();
         let text = line.trim_ascii_end();
+        if passwords.peek().is_some_and(|password| password.start < at) {
+            while let Some(password) = passwords.next_if(|password| password.start < at) {
+                put(&mut edit, bytes, "password", password, replace);
+            }
+            continue;
+        }
+        if let Some((name, value)) = credential_files::of_line(text) {
+            put(&mut edit, bytes, name, start + value.start..start + value.end, replace);
+            continue;
+        }
         let is_name = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
         let name = memchr::memchr(b'=', text).map(|at| text[..at].trim_ascii());
         let name = name.map(|name| name.strip_prefix(b"export ").unwrap_or(name));
@@ -100,6 +112,18 @@ pub(super) fn arguments(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
         at = (end + 1).min(bytes.len());
     }
     edit.end()
+}
+
+/// The variables of a query that are given to arguments whose names say that they are secrets, with the names of these.
+pub(super) fn variables(query: &str) -> Vec<(&str, &str)> {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let given = query.match_indices('$').filter_map(|(at, _)| {
+        let variable = query[at + 1..].split(|letter| !is_part(letter)).next()?;
+        let before = query[..at].trim_end().strip_suffix(':')?.trim_end();
+        let argument = before.rsplit(|letter| !is_part(letter)).next()?;
+        is_secret_key(argument).then_some((variable, argument))
+    });
+    given.collect()
 }
 
 /// Whether a text is a query of GraphQL (specification, section 2.3).

@@ -1,12 +1,13 @@
 //! Secrets in statements: `PASSWORD '...'`, `IDENTIFIED BY '...'`, `IDENTIFIED WITH ... AS '...'`, and what replaces one
 //! (`BY '...' REPLACE '...'`); what is compared with, or given to, a column of such a name; what is inserted into one, by
-//! `VALUES`, `SELECT` or `COPY`; what functions of cryptography are given. Where an `INSERT` names no columns, the name of the
+//! `VALUES`, `SELECT` or `COPY`; what stands beside such a name in a table of settings; what functions of cryptography are given. Where an `INSERT` names no columns, the name of the
 //! table tells which texts are looked at. A value may be a text or a parameter, whose value stands elsewhere.
 
 mod copy;
 mod lexer;
+mod pairs;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::cards;
 use super::meaning;
@@ -15,6 +16,9 @@ use super::placeholder::MARKED;
 use super::plain::addresses;
 use super::walk::{Form, Replace, Secret};
 use crate::record::exchange::Protocol;
+
+/// Parameters by number, counted from 0, with what they are called.
+pub(super) type Parameters = BTreeMap<usize, &'static str>;
 
 pub(super) use copy::Copied;
 use lexer::{Sql, Token, is_word};
@@ -102,13 +106,22 @@ pub(super) fn statement(text: &[u8], protocol: Protocol, replace: Replace<'_>) -
     within(text, protocol, replace, 0)
 }
 
-/// The parameters of a statement whose values are secrets, counted from 0, and how many it has.
-pub(super) fn parameters(text: &[u8], protocol: Protocol) -> (Vec<usize>, usize) {
+/// The parameters of a statement whose values are secrets, counted from 0, with what they are called, and how many it has.
+pub(super) fn parameters(text: &[u8], protocol: Protocol) -> (Parameters, usize) {
     let sql = Sql { text, is_mysql: protocol == Protocol::MySql };
     let tokens = sql.tokens();
-    let found = secrets(&sql, &tokens).into_iter().filter(|(_, name)| *name != cards::NAME);
-    let found = found.filter_map(|(at, _)| tokens[at].parameter()).collect();
+    let found = secrets(&sql, &tokens).into_iter();
+    let found = found.filter_map(|(at, name)| Some((tokens[at].parameter()?, name))).collect();
     (found, tokens.iter().filter_map(Token::parameter).map(|number| number + 1).max().unwrap_or(0))
+}
+
+/// What the value of a parameter, or of a column, is that is called so. Numbers of cards are known by what they are as well.
+pub(super) fn secret<'a>(name: &'static str, value: &'a [u8]) -> Option<Secret<'a>> {
+    match name {
+        cards::NAME if !cards::is_number(value) => None,
+        cards::NAME => Some(Secret { name, ..Secret::password(value, Form::Address) }),
+        _ => Some(Secret::password(value, Form::Text)),
+    }
 }
 
 /// What is to be known of the data behind a `COPY ... FROM STDIN`; `None` if it is no such statement.
@@ -183,6 +196,8 @@ fn secrets(sql: &Sql<'_>, tokens: &[Token]) -> HashMap<usize, &'static str> {
             found.extend(sql.values(tokens, at + 1).into_iter().map(|value| (value, "password")));
         } else if (is("values") || is("value") || is("select")) && follows_list() {
             sql.inserted(tokens, at, &mut found);
+        } else if is("set_config") {
+            sql.configured(tokens, at, &mut found);
         } else if is("into") || is("insert") || is("replace") {
             sql.inserted_unnamed(tokens, at, &mut found);
         } else if tokens.get(at + 1) == Some(&Token::Mark(b'('))
@@ -191,6 +206,7 @@ fn secrets(sql: &Sql<'_>, tokens: &[Token]) -> HashMap<usize, &'static str> {
             given(tokens, at + 1, secret, &mut found);
         }
     }
+    sql.paired(tokens, &mut found);
     found
 }
 

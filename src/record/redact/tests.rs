@@ -159,7 +159,7 @@ fn passwords_in_statements() {
             "UPDATE u SET \"password\" = 'a', b='c' WHERE n='d'",
             "UPDATE u SET \"password\" = '[redacted]', b='c' WHERE n='d'",
         ),
-        ("SELECT 'password' , 'x' -- don't\n , password_hash = 'y'", ""),
+        ("SELECT 'password' , 'x' -- don't\n , password_hint = 'y'", ""),
         ("SELECT 1 /* password 'a' */, password FROM t WHERE a = 'b'", ""),
         ("SELECT password", ""),
         ("ALTER ROLE a PASSWORD 'cut", ""),
@@ -211,7 +211,7 @@ fn names_of_secrets() {
     assert_eq!(none.map(is_secret_header), [false; 4]);
     let keys = ["client_secret", "clientSecret", "access-token", "DB_PASSWORD", "refreshToken", "token", "api_key"];
     assert_eq!(keys.map(is_secret_key), [true; 7]);
-    let none = ["next_page_token", "password_hash", "key", "secretary", "sig", "expires_in", "max_tokens"];
+    let none = ["next_page_token", "password_hint", "key", "secretary", "sig", "expires_in", "max_tokens"];
     assert_eq!(none.map(is_secret_key), [false; 7]);
     assert_eq!(["sig", "X-Amz-Signature", "token", "page"].map(is_secret_parameter), [true, true, true, false]);
 }
@@ -474,7 +474,7 @@ fn an_answer_is_changed_only_where_it_repeats_a_secret_and_that_is_told() {
     let stays = [
         ("test", "this is a test, test"),
         ("1", "1"),
-        ("password", r#"{"password_hash":"x","kind":"password"}"#),
+        ("password", r#"{"password_hint":"x","kind":"password"}"#),
         ("20250101", "on 20250101"),
         ("administrator", "the administrator"),
         ("aaaaaaaaaaaaaaaaaaaa1", "aaaaaaaaaaaaaaaaaaaa1"),

@@ -7,7 +7,7 @@ use super::fields::{callers, is_secret_header};
 use super::names::{decoded, is_password, is_secret_argument};
 use super::placeholder::MARKED;
 use super::plain::{addresses, prose};
-use super::{blank, cards, cookies, json, meaning, multipart, paths, settings, shapes, xml};
+use super::{blank, cards, cookies, credential_files, json, meaning, multipart, paths, settings, shapes, xml};
 
 /// A secret where it stands.
 #[derive(Clone, Copy, Debug)]
@@ -306,7 +306,7 @@ pub(super) fn text_body(headers: &[(String, Vec<u8>)], body: &[u8], replace: Rep
     let kind = field.to_ascii_lowercase();
     // Programs say it is a form where nobody told them what it is.
     let first = body.trim_ascii_start().first();
-    let looks_so = matches!(first, Some(b'{' | b'['));
+    let looks_so = matches!(first, Some(b'{' | b'[')) && !credential_files::begins_section(body);
     let is_form = kind.starts_with("application/x-www-form-urlencoded");
     let is_vague = is_form || kind.is_empty() || kind.starts_with("text/plain");
     if is_vague && first == Some(&b'<') {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::walk::{Form, Replace, Secret};
+use super::walk::{Replace, Secret};
 use super::{REDACTED, Shown, blank, mongo, mysql, redis, shapes, sql};
 use crate::record::exchange::{Message, Protocol, Side, Wire};
 
@@ -78,7 +78,7 @@ fn named(protocol: Protocol, wire: &Wire, replace: Replace<'_>) -> Vec<(usize, V
             each(messages, |bytes| postgres(bytes, &mut copied, replace))
         }
         Protocol::MySql => {
-            let mut login = Login { is_session: wire.session, answered: false, prepared: (Vec::new(), 0) };
+            let mut login = Login { is_session: wire.session, answered: false, prepared: (sql::Parameters::new(), 0) };
             each(messages, |bytes| login.message(bytes, replace))
         }
         Protocol::Mongo => each(messages, |bytes| mongo::message(bytes, replace)),
@@ -116,10 +116,7 @@ fn postgres(message: &[u8], copied: &mut Option<sql::Copied>, replace: Replace<'
             if head[0] == b'B'
                 && let [_, text, values] = body.splitn(3, |byte| *byte == 0).collect::<Vec<_>>()[..]
                 && let (secret, _) = sql::parameters(text, Protocol::Postgres)
-                && let Some(values) = bound(values, |number, value| {
-                    let is_secret = secret.contains(&number);
-                    is_secret.then(|| replace(&Secret::password(value, Form::Text))).flatten()
-                })
+                && let Some(values) = bound(values, |number, value| replace(&sql::secret(secret.get(&number)?, value)?))
             {
                 parts[2] = Cow::Owned(values);
                 changed = true;
@@ -220,7 +217,7 @@ struct Login {
     /// Whether the greeting was answered.
     answered: bool,
     /// Which parameters of the statement that was prepared last are secrets, and how many it has.
-    prepared: (Vec<usize>, usize),
+    prepared: (sql::Parameters, usize),
 }
 
 impl Login {
@@ -234,8 +231,8 @@ impl Login {
                 COM_STMT_EXECUTE => mysql::executed(body, secret, count, replace),
                 COM_STMT_SEND_LONG_DATA => {
                     let (head, data) = body.split_at_checked(MYSQL_LONG_DATA_HEAD_BYTES)?;
-                    let is_secret = secret.contains(&usize::from(u16::from_le_bytes([head[5], head[6]])));
-                    let other = is_secret.then(|| replace(&Secret::password(data, Form::Text))).flatten();
+                    let name = secret.get(&usize::from(u16::from_le_bytes([head[5], head[6]])));
+                    let other = name.and_then(|name| replace(&sql::secret(name, data)?));
                     other.map(|other| [head, &other].concat())
                 }
                 _ => {

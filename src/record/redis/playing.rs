@@ -117,7 +117,12 @@ impl Role for Playing {
         }
         Ok(match found {
             Ok(found) => {
-                let mut steps = send(&said(&found, Side::Server).collect::<Vec<_>>().concat());
+                // What is published comes whatever else is asked.
+                let is_stream = matches!(manner, Manner::Subscription(_));
+                let overtaken = self.prompter.book.overtaken_here(&found).filter(|_| !is_stream);
+                let mut steps: Vec<_> =
+                    overtaken.map(|overtaken| PlayStep::UntilMore(overtaken.stayed)).into_iter().collect();
+                steps.extend(send(&said(&found, Side::Server).collect::<Vec<_>>().concat()));
                 if found.abandoned {
                     steps.push(PlayStep::Hold);
                 }

@@ -2,7 +2,7 @@
 
 use crate::record::exchange::{Protocol, Side};
 use crate::record::redact;
-use crate::record::trial::{Outcome, Played, Said, book, client, record, record_left, replays, server};
+use crate::record::trial::{Outcome, Played, Said, UNTIL_MORE, book, client, record, record_left, replays, server};
 
 fn recorded(conversation: &[Said]) -> Outcome {
     let outcome = record(Protocol::Redis, conversation);
@@ -126,6 +126,23 @@ fn a_subscription_is_answered_with_what_was_published() {
             [&conversation[1], &conversation[2], &conversation[5]].map(|(_, bytes)| bytes.clone()).concat();
         assert_eq!(played.ask(&conversation[0].1), everything);
     }
+}
+
+#[test]
+fn a_reply_that_the_program_did_not_wait_for_waits_until_it_goes_on() {
+    let (slow, next) = (command(&["BLPOP", "a", "9"]), command(&["GET", "b"]));
+    // A second each.
+    let conversation = [client(&slow), client(&next), server(b"*-1\r\n"), server(b"$1\r\n1\r\n"), client(&next)];
+    let conversation = [&conversation[..], &[server(b"$1\r\n2\r\n")]].concat();
+    let book = book(&recorded(&conversation).calls);
+    let mut played = Played::new(Protocol::Redis, &book);
+    assert_eq!(played.ask(&slow), [UNTIL_MORE, b"*-1\r\n"].concat());
+    assert_eq!(played.ask(&next), b"$1\r\n1\r\n");
+    assert_eq!(played.ask(&next), b"$1\r\n2\r\n");
+    // It has said more already.
+    let book = crate::record::trial::book(&recorded(&conversation).calls);
+    let mut played = Played::new(Protocol::Redis, &book);
+    assert_eq!(played.ask([slow, next].concat()), b"*-1\r\n$1\r\n1\r\n");
 }
 
 #[test]

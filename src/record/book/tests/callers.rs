@@ -4,20 +4,6 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 
-/// `GET /me` with these fields.
-fn me(fields: &[(&str, &str)], answer: &str) -> Exchange {
-    let mut call = answered(get("/me"), answer);
-    let fields = fields.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()));
-    http(&mut call).request.headers.extend(fields);
-    call
-}
-
-/// A book of these calls as they are written.
-fn kept(mut calls: Vec<Exchange>) -> Book {
-    redact::exchanges(&mut calls);
-    Book::new(calls, Noise::default())
-}
-
 #[test]
 fn sessions_in_fields_choose_the_answer() {
     for name in ["X-Session-Token", "X-Session-Id", "Session", "X-Cookie-Token"] {

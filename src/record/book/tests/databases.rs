@@ -3,6 +3,7 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
+use crate::record::exchange::{Message, Side};
 
 pub(super) fn postgres(kind: u8, parts: &[&[u8]]) -> Vec<u8> {
     let body = parts.concat();

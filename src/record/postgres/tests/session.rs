@@ -201,3 +201,55 @@ fn what_is_left_out_as_noise_leads_to_the_recorded_state() {
     assert_eq!(replay(&book, &whole("two")), value("a"));
     assert_eq!(book.report().missed, []);
 }
+
+#[test]
+fn the_name_of_the_application_does_not_count_where_another_setting_is_read() {
+    let named = |name: &str, asked: &str, answer: &str| session(&[("application_name", name)], &[], asked, answer);
+    for asked in [
+        "SELECT v FROM t WHERE tenant = current_setting('my.tenant')",
+        "SELECT current_setting( 'my.tenant'::text, true)",
+        "SELECT calls FROM pg_stat_statements",
+    ] {
+        let book = book(&record(Protocol::Postgres, &named("worker-17", asked, "v")).calls);
+        assert_eq!(replay(&book, &named("worker-18", asked, "")), value("v"), "{asked}");
+    }
+    for asked in [
+        "SELECT current_setting(n) FROM names",
+        "SELECT current_setting('application' || '_name')",
+        "SELECT pid FROM pg_stat_activity",
+        "TABLE pg_settings",
+    ] {
+        are_told_apart(&named("a", asked, "a"), &named("b", asked, "b"));
+    }
+}
+
+#[test]
+fn a_name_that_is_set_is_set_whatever_it_is() {
+    let set = |text: &str| session(&[], &[(text, "SET")], ASKED, "v");
+    for [one, other] in [
+        ["SET application_name = 'worker-17'", "SET application_name = 'worker-18'"],
+        ["set session application_name TO worker17;", "set session application_name TO worker18;"],
+    ] {
+        let book = book(&record(Protocol::Postgres, &set(one)).calls);
+        assert_eq!(replay(&book, &set(other)), value("v"), "{one}");
+        assert_eq!(book.report().missed, [], "{one}");
+    }
+    for other in ["SET LOCAL application_name = 'a'", "SET application_name = 'a'; SET a.b = 1", "SET a.b = 'a'"] {
+        let book = book(&record(Protocol::Postgres, &set("SET application_name = 'a'")).calls);
+        replay(&book, &set(other));
+        assert_ne!(book.report().missed_count, 0, "{other}");
+    }
+}
+
+#[test]
+fn a_login_is_the_same_whatever_the_name_of_the_application_is() {
+    let named = |name: &str| session(&[("application_name", name)], &[], ASKED, "v");
+    let starting = message(b'E', &[b"SFATAL\0VFATAL\0C57P03\0Mstarting up\0\0"]);
+    let mut refused = record(Protocol::Postgres, &[named("worker-17")[0].clone(), server(&starting)]).calls;
+    refused.extend(record(Protocol::Postgres, &named("worker-18")).calls);
+    let book = book(&refused);
+    // Each has its turn, under other names.
+    assert_eq!(Played::new(Protocol::Postgres, &book).ask(&named("worker-19")[0].1), starting);
+    assert_eq!(replay(&book, &named("worker-20")), value("v"));
+    assert_eq!(book.report().missed, []);
+}

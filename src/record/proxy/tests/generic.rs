@@ -274,3 +274,32 @@ fn a_program_may_pause_within_a_message() {
     assert_eq!((half.take(b"one"), half.pause(), half.finish()), (vec![], vec![], vec![PlayStep::Close]));
     assert_eq!(book.report().missed[0].asked, "TCP 127.0.0.1:9 one");
 }
+
+#[test]
+fn a_notification_comes_to_a_program_that_says_nothing() {
+    const LOGIN: &[u8] = b"\0\0\0\x10\0\x03\0\0user\0u\0\0";
+    const LISTEN: &[u8] = b"Q\0\0\0\x10LISTEN news\0";
+    const READY: &[u8] = b"Z\0\0\0\x05I";
+    let server = Server::start(|mut stream| {
+        let mut asked = vec![0; LOGIN.len()];
+        stream.read_exact(&mut asked).unwrap();
+        stream.write_all(&[b"R\0\0\0\x08\0\0\0\0", READY].concat()).unwrap();
+        let mut asked = vec![0; LISTEN.len()];
+        stream.read_exact(&mut asked).unwrap();
+        stream.write_all(&[b"C\0\0\0\x0bLISTEN\0", READY].concat()).unwrap();
+        stream.write_all(b"A\0\0\0\x10\0\0\0\x07news\0hi\0").unwrap();
+        let _ = stream.read(&mut asked);
+    });
+    let (got, _) = both(server, b"", |setup| {
+        let mut stream = connect(setup.address);
+        stream.write_all(LOGIN).unwrap();
+        until(&mut stream, READY);
+        stream.write_all(LISTEN).unwrap();
+        until(&mut stream, READY);
+        text(&until(&mut stream, b"hi\0"))
+    });
+    assert_eq!(
+        got.escape_default().to_string(),
+        "A\\u{0}\\u{0}\\u{0}\\u{10}\\u{0}\\u{0}\\u{0}\\u{7}news\\u{0}hi\\u{0}"
+    );
+}

@@ -5,6 +5,7 @@ use tokio::sync::oneshot;
 
 use super::tls::{acceptor, async_server, block_on, connector};
 use super::*;
+use crate::limits::OVERTAKEN_MS;
 use crate::record::exchange::{Content, HttpVersion};
 
 /// Reads a whole body.
@@ -220,4 +221,49 @@ fn a_stream_that_the_program_takes_back_is_taken_back_from_the_server() {
     let response = http.response.as_ref().unwrap();
     assert_eq!(response.body, b"first");
     assert_eq!(response.headers.last().unwrap(), &("X-Replay-Body".to_owned(), b"cut off by the client".to_vec()));
+}
+
+/// What a server says of `/slow` once it was asked for `/next`; all in one piece.
+fn slow() -> Server {
+    let next = Arc::new(tokio::sync::Notify::new());
+    async_server(move |stream| {
+        let next = Arc::clone(&next);
+        async move {
+            let mut connection = h2_crate::server::handshake(stream).await.unwrap();
+            while let Some(Ok((request, mut respond))) = connection.accept().await {
+                let next = Arc::clone(&next);
+                tokio::spawn(async move {
+                    match request.uri().path() {
+                        "/slow" => next.notified().await,
+                        _ => next.notify_one(),
+                    }
+                    let mut head = Response::new(());
+                    head.headers_mut().insert("content-length", "4".parse().unwrap());
+                    let mut down = respond.send_response(head, false).unwrap();
+                    let _ = down.send_data(Bytes::from_static(b"late"), true);
+                });
+            }
+        }
+    })
+}
+
+#[test]
+fn an_answer_that_the_program_gave_up_without_a_word_comes_once_it_has_gone_on() {
+    let limit = Duration::from_millis(2 * OVERTAKEN_MS);
+    let (got, recorded) = both(slow(), b"", |setup| {
+        block_on(async {
+            let send = open_grpc(setup).await;
+            let ask = async |path: &str| {
+                let request = Request::get(format!("http://api.example{path}")).body(()).unwrap();
+                send.clone().ready().await.unwrap().send_request(request, true).unwrap().0
+            };
+            let mut first = ask("/slow").await;
+            let in_time = tokio::time::timeout(limit, &mut first).await.is_ok();
+            // Its stream is not taken back.
+            let next = ask("/next").await.await.unwrap().into_body();
+            (in_time, body(next).await.0, body(first.await.unwrap().into_body()).await.0)
+        })
+    });
+    assert_eq!(got, (false, b"late".to_vec(), b"late".to_vec()));
+    assert_eq!(recorded.exchanges.iter().filter(|call| call.abandoned).count(), 0);
 }

@@ -2,9 +2,9 @@
 //! columns whose names say that they are secrets. Messages may end anywhere in a row, so what is left of one is remembered.
 
 use super::lexer::{Sql, Token};
-use super::{called, holds_secrets, may_be_secret};
+use super::{column, holds_secrets, may_be_secret, secret};
 use crate::record::redact::placeholder::MARKED;
-use crate::record::redact::walk::{Edit, Form, Replace, Secret};
+use crate::record::redact::walk::{Edit, Replace, Secret};
 
 /// What a file in binary format begins with (`COPY`, "Binary Format"), and the bytes of its head with no extension.
 const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
@@ -38,7 +38,7 @@ impl Copied {
         let from = (1..tokens.len()).find(|at| word(*at) == "from").filter(|at| word(at + 1) == "stdin")?;
         let open = tokens[..from].iter().position(|token| *token == Token::Mark(b'('));
         let columns = open.map_or(Vec::new(), |open| {
-            (open + 1..from).map(word).filter(|word| !word.is_empty()).map(|word| called(&word)).collect()
+            (open + 1..from).map(word).filter(|word| !word.is_empty()).map(|word| column(&word)).collect()
         });
         let options: Vec<String> = (from + 2..tokens.len()).map(word).collect();
         let has = |option: &str| options.iter().any(|word| word == option);
@@ -88,14 +88,15 @@ impl Copied {
         let at = if is_quoted { start + 1..end - 1 } else { start..end };
         let value = &data[at.clone()];
         let is_end = matches!(value, b"" | br"\N" | br"\.");
-        if let Some(name) = self.called(value).filter(|_| !is_end) {
-            edit.put(at, replace(&Secret { name, ..Secret::password(value, Form::Text) }));
+        if let Some(one) = self.secret(value).filter(|_| !is_end) {
+            edit.put(at, replace(&one));
         }
     }
 
-    fn called(&self, value: &[u8]) -> Option<&'static str> {
+    fn secret<'a>(&self, value: &'a [u8]) -> Option<Secret<'a>> {
         let is_one = || self.holds_secrets && (may_be_secret(value) || value.starts_with(MARKED.as_bytes()));
-        self.columns.get(self.column).copied().flatten().or_else(|| is_one().then_some("secret"))
+        let name = self.columns.get(self.column).copied().flatten().or_else(|| is_one().then_some("secret"))?;
+        secret(name, value).map(|secret| Secret { name, ..secret })
     }
 
     /// Whole rows in binary format: how many values, and each with its length before it.
@@ -112,8 +113,8 @@ impl Copied {
                 let Ok(length) = usize::try_from(length) else { continue };
                 let value = data.get(at..at.checked_add(length)?)?;
                 self.column = column;
-                if let Some(name) = self.called(value).filter(|_| !value.is_empty())
-                    && let Some(other) = replace(&Secret { name, ..Secret::password(value, Form::Text) })
+                if let Some(one) = self.secret(value).filter(|_| !value.is_empty())
+                    && let Some(other) = replace(&one)
                 {
                     let counted = [&(other.len() as u32).to_be_bytes()[..], &other].concat();
                     edit.put(at - 4..at + length, Some(counted));

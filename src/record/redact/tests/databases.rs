@@ -90,6 +90,20 @@ fn documents_of_mongo() {
         let list = [b"documents\0", &rows[..]].concat();
         message(&[b"\0", &command[..], b"\x01", &(list.len() as u32 + 4).to_le_bytes(), &list].concat())
     };
+    let card = |number: &str, alone: &str| {
+        let inner = nested(3, "card", &[text("number", number), text("holder", "A. Bee")].concat());
+        let many = nested(4, "ccNumber", &text("0", number));
+        let rest =
+            [text("cardNumber", "4111111111111112"), text("order_number", alone), text("number", alone)].concat();
+        let command = [text("insert", "payments"), text("pan", number), inner, many, rest, text("$db", "d")].concat();
+        message(&[b"\0", &document(&command)[..]].concat())
+    };
+    let number = "4012888888881881";
+    let hidden = format!("redacted-{}---", &super::digits(number.as_bytes())[..4]);
+    assert_eq!(
+        wired(Protocol::Mongo, card(number, number)).escape_ascii().to_string(),
+        card(&hidden, number).escape_ascii().to_string()
+    );
     assert_eq!(wired(Protocol::Mongo, insert("abc", "abc")), insert("[redacted ba78]", "redacted-ba78"));
     let find = |hidden: &str| {
         let several = nested(4, "$in", &[text("0", hidden), text("1", hidden)].concat());

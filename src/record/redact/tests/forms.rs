@@ -487,7 +487,7 @@ fn settings_in_lines_and_arguments_of_queries() {
     let yaml = |password: &str, address: &str| {
         format!(
             "db:\n  password: {password} # mine\n  'api_key': \"{password}\"\n  url: redis://u:{address}@h\n- secret: |\n    \
-             {password}\n  n: 1\npassword_hash: abc\nsecret:\n  a: b\n"
+             {password}\n  n: 1\npassword_hint: abc\nsecret:\n  a: b\n"
         )
     };
     assert_eq!(kept("application/yaml", &yaml("abc", "abc")), yaml("[redacted ba78]", "redacted-ba78"));

@@ -40,8 +40,11 @@ fn what_functions_of_cryptography_are_given() {
         let expected = text.replace("abc", "[redacted ba78]");
         assert_eq!(String::from_utf8(wired(Protocol::MySql, com_query(text))), String::from_utf8(com_query(&expected)));
     }
-    assert_eq!(sql::parameters(b"SELECT 1 FROM u WHERE h = crypt($1, h) AND n = $2", Protocol::Postgres), (vec![0], 2));
-    assert_eq!(sql::parameters(b"SELECT AES_DECRYPT(?, ?)", Protocol::MySql), (vec![1], 2));
+    assert_eq!(
+        sql::parameters(b"SELECT 1 FROM u WHERE h = crypt($1, h) AND n = $2", Protocol::Postgres),
+        ([(0, "password")].into(), 2)
+    );
+    assert_eq!(sql::parameters(b"SELECT AES_DECRYPT(?, ?)", Protocol::MySql), ([(1, "password")].into(), 2));
 }
 
 #[test]
@@ -149,4 +152,26 @@ fn data_that_is_copied() {
     for statement in ["COPY prices (id, name, n) FROM STDIN", "COPY (SELECT password FROM users) TO STDOUT"] {
         assert_eq!(copied(statement, &[whole.as_bytes()]), whole.as_bytes());
     }
+}
+
+#[test]
+fn numbers_of_cards_that_are_bound_and_copied() {
+    let number = "4012888888881881";
+    let hidden = format!("redacted-{}---", &super::digits(number.as_bytes())[..4]);
+    let bind = |pan: &str, order: &str| {
+        let value = |text: &str| [&(text.len() as u32).to_be_bytes()[..], text.as_bytes()].concat();
+        let text = b"\0INSERT INTO payments (pan, order_number) VALUES ($1, $2)\0";
+        let body = [&text[..], b"\0\0\0\x02", &value(pan), &value(order), b"\0\0"].concat();
+        [b"B", &(body.len() as u32 + 4).to_be_bytes()[..], &body].concat()
+    };
+    let escaped = |bytes: Vec<u8>| bytes.escape_ascii().to_string();
+    assert_eq!(escaped(wired(Protocol::Postgres, bind(number, number))), escaped(bind(&hidden, number)));
+    // No number of a card.
+    assert_eq!(
+        escaped(wired(Protocol::Postgres, bind("4111111111111112", number))),
+        escaped(bind("4111111111111112", number))
+    );
+    let rows = |pan: &str| format!("1\t{pan}\t{number}\n2\t4111111111111112\tx\n");
+    let statement = "COPY payments (id, card_number, order_number) FROM STDIN";
+    assert_eq!(String::from_utf8(copied(statement, &[rows(number).as_bytes()])).unwrap(), rows(&hidden));
 }

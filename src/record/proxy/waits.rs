@@ -1,4 +1,4 @@
-//! Calls that the program had cancelled over another connection when they were recorded.
+//! What a played database waits for before it answers: that the program does what it did when that was recorded.
 
 use std::io;
 use std::time::Duration;
@@ -11,7 +11,12 @@ use crate::record::wire::Cancellable;
 
 /// Says nothing until another connection asks to cancel this call; what comes meanwhile is appended to `later`. False if the
 /// program leaves instead, or all is to end. That the program waits longer than when it was recorded is told.
-pub async fn wait(context: &Context, client: &mut Stream, call: Cancellable, later: &mut Vec<u8>) -> io::Result<bool> {
+pub async fn until_cancelled(
+    context: &Context,
+    client: &mut Stream,
+    call: Cancellable,
+    later: &mut Vec<u8>,
+) -> io::Result<bool> {
     let asked = context.shared.cancels.asked(&call.key, call.seen);
     let patience = tokio::time::sleep(call.stayed + Duration::from_millis(CUT_OFF_HELD_MS));
     tokio::pin!(asked, patience);
@@ -31,5 +36,23 @@ pub async fn wait(context: &Context, client: &mut Stream, call: Cancellable, lat
             }
             () = context.stopped() => return Ok(false),
         }
+    }
+}
+
+/// Waits until the program says more, which is appended to `later`, or as long as that may take. False if it leaves, or all is
+/// to end.
+pub async fn until_more(
+    context: &Context,
+    client: &mut Stream,
+    patience: Duration,
+    later: &mut Vec<u8>,
+) -> io::Result<bool> {
+    if !later.is_empty() {
+        return Ok(true);
+    }
+    tokio::select! {
+        read = client.more(later, RELAY_BUFFER_BYTES) => read.map(|count| count > 0),
+        () = tokio::time::sleep(patience) => Ok(true),
+        () = context.stopped() => Ok(false),
     }
 }
