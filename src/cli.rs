@@ -133,7 +133,7 @@ pub struct Options {
     /// looked at ten times a second
     #[arg(long, global = true, value_name = "BYTES", value_parser = MEMORY_BYTES.parser())]
     pub limit_memory_bytes: Option<u64>,
-    /// Open files of each process of a command
+    /// Open files of each process of a command (16384 by default)
     #[arg(long, global = true, value_name = "COUNT", value_parser = OPEN_FILES.parser())]
     pub limit_open_files: Option<u64>,
     /// Commands that may run at the same time (16 by default)

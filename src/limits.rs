@@ -20,8 +20,16 @@ pub const MAX_RUNNING_REQUESTS: usize = 64;
 pub const MAX_WAITING_REQUESTS: usize = 1024;
 /// Requests that may wait for a free place before stdin is no longer read.
 pub const MAX_QUEUED_REQUESTS: usize = 4096;
-/// Open files that the server asks for: the largest `edit_files` call with room to spare.
-pub const MAX_OPEN_FILES: u64 = 16_384;
+/// Open files of each process of a command where nothing else is said. Some programs close every descriptor that they might have.
+pub const COMMAND_OPEN_FILES: u64 = 16_384;
+/// Of the open files that this user may have, one in so many is out of a command's reach. The kernel lets nobody send a descriptor
+/// while more of the user's are on their way in sockets than the sender may have open (`too_many_unix_fds`, net/core/scm.c), so
+/// that a command which may have as many as the server could end every start of a command.
+pub const OPEN_FILES_KEPT_SHARE: u64 = 4;
+/// Of what the system lets a user watch (`/proc/sys/user/max_inotify_*`), the commands of one server have one part in so many.
+pub const WATCHES_SHARE: u64 = 3;
+/// Terminals that the commands of one server have at a time; the system has 3,072 for all that are no system of their own.
+pub const MAX_TERMINALS: u32 = 256;
 /// Bytes of requests that may wait or run at the same time before stdin is no longer read.
 pub const MAX_OPEN_BYTES: usize = 256 * 1024 * 1024;
 /// What the reply to one batch may come to before its other members are refused, in bytes: it is held until it is whole.

@@ -17,7 +17,6 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _};
 use replay::cli::{Cli, Command, MockAction, MockServe, Options, Redact, SandboxAction, help};
 use replay::config::{self, Config};
-use replay::limits::MAX_OPEN_FILES;
 use replay::mock::{Beside, Observed};
 use replay::protocol::Revision;
 use replay::sandbox::{Tier, attack};
@@ -309,13 +308,12 @@ fn own_walls(server: &Server) -> String {
     }
 }
 
-/// An atomic edit of many files holds each of them open; the soft limit of most systems is 1024.
+/// An atomic edit of many files holds each of them open, and the soft limit of most systems is 1024. Commands have their own, below
+/// this one (`OPEN_FILES_KEPT_SHARE`).
 fn raise_open_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    // Commands inherit it, and some programs try to close every descriptor that they might have.
-    let wanted = maximum.unwrap_or(u64::MAX).min(MAX_OPEN_FILES).max(current.unwrap_or(u64::MAX));
-    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum }) {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
         tracing::warn!("the limit of open files cannot be raised: {error}");
     }
 }

@@ -8,7 +8,7 @@ use super::plan::{Network, Plan, PlannedRoot, Tier};
 use super::standing::Standing;
 use super::toolchains::{Visible, is_export};
 use super::wire::{MemoryHold, RawString};
-use crate::limits::MEMORY_WATCH_MS;
+use crate::limits::{COMMAND_OPEN_FILES, MEMORY_WATCH_MS};
 
 /// What the operator asked for in so many words: if a tier cannot hold it, commands are refused there. What is so by
 /// default is a gap instead, which [`gaps`] names.
@@ -280,7 +280,7 @@ fn limits(text: &mut String, plan: &Plan, memory: Option<&MemoryHold>) {
         None => String::new(),
     };
     limit("memory", limits.memory_bytes, &format!("bytes for all processes of a command{by}"));
-    limit("open files", limits.open_files, "for each process");
+    limit("open files", Some(limits.open_files.unwrap_or(COMMAND_OPEN_FILES)), "for each process");
     limit("core dumps", Some(0), "bytes");
     limit("oom_score_adj", Some(limits.oom_score_adj.into()), "of 1000");
 }

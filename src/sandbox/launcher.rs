@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
+use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 
 use super::cell::{Cells, Handed};
 use super::children::{Reaped, reap_one};
@@ -37,6 +37,9 @@ pub fn run() -> Result<(), Fault> {
     // The server gave /dev/null as standard output.
     rustix::stdio::dup2_stdin(rustix::stdio::stdout()).step("stdin")?;
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }).step("limit Core")?;
+    // Descriptors go through this process and its copies; commands have less (`OPEN_FILES_KEPT_SHARE`).
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).step("limit Nofile")?;
     let mut child = SigSet::empty();
     child.add(Signal::SIGCHLD);
     child.thread_block().step("block SIGCHLD")?;

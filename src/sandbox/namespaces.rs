@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 
 use nix::sys::wait::{WaitStatus, waitpid};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, socketpair};
@@ -11,17 +12,26 @@ use rustix::thread::{CapabilitySet, UnshareFlags};
 use super::fault::{Fault, Step};
 use super::plan::Network;
 use super::sys::{self, SingleThread};
+use crate::limits::WATCHES_SHARE;
 
+/// What each user of a user namespace may have (`namespaces(7)`, "The /proc/sys/user directory").
+const OF_USERS: &str = "/proc/sys/user";
+const WATCHES: [&str; 2] = ["max_inotify_instances", "max_inotify_watches"];
 /// `PID_MAX_LIMIT` of `linux/threads.h`.
 const MOST_PIDS: u64 = 4 * 1024 * 1024;
 
 /// Enters the namespaces. From here on this process has all powers inside them and none outside.
 pub fn enter(alone: &SingleThread, network: Network) -> Result<(), Fault> {
+    let watches = WATCHES.map(|name| (name, share(name)));
     let powers = rustix::thread::capabilities(None).step("capget")?.effective;
     if powers.contains(CapabilitySet::SETUID | CapabilitySet::SETGID) {
         enter_with_all_ids(alone)?;
     } else {
         enter_with_own_id()?;
+    }
+    // No wall: where the system's settings cannot be written, as in most containers, commands share what their user has.
+    for (name, share) in watches {
+        let _ = share.map(|share| set(name, &share.to_string()));
     }
     let mut rest = UnshareFlags::NEWNS | UnshareFlags::NEWIPC;
     if network != Network::Host {
@@ -106,6 +116,19 @@ pub fn bound_root(processes: u64) -> Result<(), Fault> {
             result => return result.step(step),
         }
     }
+}
+
+/// The part of a server's commands in what the user may have of this now.
+fn share(name: &str) -> Option<u64> {
+    #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
+    let text = std::fs::read_to_string(Path::new(OF_USERS).join(name)).ok()?;
+    text.trim().parse::<u64>().ok().map(|most| (most / WATCHES_SHARE).max(1))
+}
+
+/// In this user namespace, for each user of it (`namespaces(7)`): what is taken here counts outside as well.
+fn set(name: &str, text: &str) -> std::io::Result<()> {
+    #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
+    std::fs::File::options().write(true).open(Path::new(OF_USERS).join(name))?.write_all(text.as_bytes())
 }
 
 fn await_turn(socket: &OwnedFd) -> bool {

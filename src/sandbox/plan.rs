@@ -82,7 +82,7 @@ pub struct Limits {
     pub cpu_secs: Option<u64>,
     /// Memory that the processes of one command may hold together, in bytes; watched, ended when passed.
     pub memory_bytes: Option<u64>,
-    /// Open files of each process (`RLIMIT_NOFILE`, soft).
+    /// Open files of each process (`RLIMIT_NOFILE`, soft); `None`: [`crate::limits::COMMAND_OPEN_FILES`].
     pub open_files: Option<u64>,
     /// Added to the likelihood of being ended when the system is out of memory (`oom_score_adj`, proc(5)), 0 to 1000.
     pub oom_score_adj: u16,

@@ -20,6 +20,7 @@ use super::sys;
 use super::view;
 use super::walls::{Walls, intercept_only, seal};
 use super::wire::{Event, RawString, Request, send_event, send_listener};
+use crate::limits::{COMMAND_OPEN_FILES, OPEN_FILES_KEPT_SHARE};
 
 /// The three streams of a program.
 #[derive(Debug)]
@@ -137,9 +138,10 @@ fn limit(limits: &Limits, tier: Tier) -> Result<(), Fault> {
     let mut wanted = vec![(Resource::Core, Some(hard(0)))];
     wanted.push((Resource::Fsize, limits.file_bytes.map(hard)));
     wanted.push((Resource::Cpu, limits.cpu_secs.map(hard)));
-    let nofile = getrlimit(Resource::Nofile).maximum;
-    let soft = |value: u64| Rlimit { current: Some(value.min(nofile.unwrap_or(value))), maximum: nofile };
-    wanted.push((Resource::Nofile, limits.open_files.map(soft)));
+    let most = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    let most = most - most / OPEN_FILES_KEPT_SHARE;
+    let soft = limits.open_files.unwrap_or(COMMAND_OPEN_FILES).min(most);
+    wanted.push((Resource::Nofile, Some(Rlimit { current: Some(soft), maximum: Some(most) })));
     if tier == Tier::Namespaces {
         wanted.push((Resource::Nproc, limits.processes.map(hard)));
     }

@@ -25,7 +25,7 @@ use super::fault::{Fault, Step};
 use super::hidden;
 use super::plan::{Network, Place, Plan};
 use super::sys::{self, MountAttributes, SingleThread};
-use crate::limits::{CERTIFICATES_BYTES, SHARED_MEMORY_BYTES, VIEW_ROOT_BYTES};
+use crate::limits::{CERTIFICATES_BYTES, MAX_TERMINALS, SHARED_MEMORY_BYTES, VIEW_ROOT_BYTES};
 
 /// Where HOME of commands can be.
 const HOMES: [&str; 3] = ["/home/replay", "/replay/home", "/run/replay/home"];
@@ -393,7 +393,8 @@ fn terminals_and_memory(root: &OwnedFd, plan: &Plan) -> Result<(), Fault> {
     // It belongs to all commands, so no count of the memory of one sees what nobody has mapped. A size of 0 would mean
     // that there is no bound.
     let memory = plan.limits.memory_bytes.unwrap_or(u64::MAX).clamp(1, SHARED_MEMORY_BYTES).to_string();
-    let pts = file_system("devpts", &[("ptmxmode", "0666"), ("mode", "0620")], no_set_uid)?;
+    let most = MAX_TERMINALS.to_string();
+    let pts = file_system("devpts", &[("ptmxmode", "0666"), ("mode", "0620"), ("max", &most)], no_set_uid)?;
     let shm = file_system("tmpfs", &[("mode", "1777"), ("size", &memory), ("nr_inodes", "65536")], no_devices())?;
     for (tree, at) in [(pts, "dev/pts"), (shm, "dev/shm")] {
         directory(root, Path::new(at))?;

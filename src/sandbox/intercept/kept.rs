@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use rustix::fs::fstat;
 use rustix::io::Errno;
 use rustix::net::getpeername;
-use rustix::process::{PidfdFlags, PidfdGetfdFlags, Resource, getpid, getrlimit, pidfd_getfd, pidfd_open, setrlimit};
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
 use super::address::Given;
 use super::call::Network;
@@ -231,14 +231,6 @@ impl Interceptor {
             _ => Ok(Answer::GoOn),
         }
     }
-}
-
-/// Lets this process open as many files as it may: a command has its own limit.
-pub(super) fn open_many() {
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    // With fewer the command has fewer sockets at a time.
-    let _ = setrlimit(Resource::Nofile, limit);
 }
 
 fn inode_of(socket: &OwnedFd) -> Option<u64> {

@@ -183,9 +183,6 @@ impl Interceptor {
 
     /// Waits for the calls of this listener too.
     pub(super) fn listen_to(&self, listener: &OwnedFd) -> io::Result<()> {
-        if self.kept.is_some() {
-            kept::open_many();
-        }
         Ok(epoll::add(&self.epoll, listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?)
     }
 

@@ -100,6 +100,44 @@ fn e88_files_without_end() {
 }
 
 #[test]
+fn e88_descriptors_on_their_way() {
+    everywhere(|setting| {
+        if !installed("python3") {
+            return;
+        }
+        // Nobody takes them up: they count for the user, whoever else's they are, as long as the sockets live.
+        const QUEUE: &str = "import array, resource, socket, sys, time\n\
+            most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n\
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))\n\
+            gift = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [0] * 250))]\n\
+            pairs, sent = [], 0\n\
+            try:\n    \
+                while len(pairs) < most // 4:\n        \
+                    pairs.append(socket.socketpair())\n        \
+                    pairs[-1][0].setblocking(False)\n        \
+                    try:\n            \
+                        while True: pairs[-1][0].sendmsg([b'x'], gift); sent += 250\n        \
+                    except BlockingIOError: pass\n\
+            except OSError as error: print(error.errno, sent > 0, flush=True)\n\
+            time.sleep(600)\n";
+        let mut walls = Walls::start(setting, &[], &[]);
+        fs::write(walls.tree.path("work/queue.py"), QUEUE).unwrap();
+        walls.works("test $(ulimit -Hn) -gt $(ulimit -Sn) || test $(ulimit -Hn) -eq $(ulimit -Sn)");
+        let arguments = json!({"command": "python3 queue.py", "background": true});
+        let started = walls.server.call("execute_command", arguments);
+        let id = started.result()["structuredContent"]["commandId"].clone();
+        let said = walls.server.call("follow_command", json!({"commandId": id, "waitSecs": 20}));
+        // ETOOMANYREFS, but for who may exceed it.
+        let stdout = said.result()["structuredContent"]["stdout"].clone();
+        if setting.tier != replay::sandbox::Tier::Off && !setting.root() || stdout != "" {
+            assert_eq!(stdout, "109 True\n", "{setting:?}");
+        }
+        walls.works("true");
+        walls.end();
+    });
+}
+
+#[test]
 fn e88_memory_without_end() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &["--limit-memory-bytes", "200000000"], &[]);
