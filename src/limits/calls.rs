@@ -80,6 +80,8 @@ pub const MAX_CANCEL_KEY_BYTES: usize = 260;
 pub const MAX_RESP_DEPTH: usize = 128;
 /// Deepest nesting of documents of `MongoDB` in which values are looked for, as deep as the server takes.
 pub const MAX_BSON_DEPTH: usize = 100;
+/// Calls of another recording that one command is compared with to learn which of its arguments are noise.
+pub const MAX_NOISE_COMPARED: usize = 200;
 /// Shortest value left out as noise of which it is told that an answer repeats it, in bytes: a shorter one may stand there by
 /// chance.
 pub const MIN_NOISE_ECHO_BYTES: usize = 8;

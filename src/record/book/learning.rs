@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::closest::short;
 use super::noise::{Change, Fields, Lesson, Noise, Shape, shape};
 use super::parts::{Parts, Value};
+use crate::limits::MAX_NOISE_COMPARED;
 use crate::record::exchange::{Content, Exchange, Protocol};
 use crate::record::outline::is_no_call;
 use crate::record::summary::word;
@@ -61,29 +62,31 @@ fn change(one: &Value, other: &Value) -> Change {
 
 /// What all calls of a statement, or of a command of `MongoDB`, have otherwise in each recording.
 fn values(shape: &Shape, ours: &Calls<'_>, theirs: &Calls<'_>, noise: &mut Noise) -> Option<Lesson> {
-    let of = |calls: &Calls<'_>, name: &str| -> BTreeSet<Vec<u8>> {
-        let values = calls.iter().flat_map(|(_, parts)| parts.values()).filter(|value| value.name == name);
-        values.map(|value| value.bytes.clone()).collect()
-    };
-    let first = |calls: &Calls<'_>, name: &str| {
-        calls.iter().flat_map(|(_, parts)| parts.values()).find(|value| value.name == name).cloned()
-    };
-    let names: BTreeSet<String> =
-        ours.iter().flat_map(|(_, parts)| parts.values()).map(|value| value.name.clone()).collect();
-    let mut changes = Vec::new();
-    for name in names {
-        if of(ours, &name).is_disjoint(&of(theirs, &name))
-            && let (Some(one), Some(other)) = (first(ours, &name), first(theirs, &name))
-        {
-            changes.push(change(&one, &other));
-        }
-    }
+    let (here, there) = (by_name(ours), by_name(theirs));
+    let both = here.iter().filter_map(|(name, one)| Some((one, there.get(name)?)));
+    let others = both.filter(|(one, other)| one.values.is_disjoint(&other.values));
+    let changes: Vec<_> = others.map(|(one, other)| change(one.first, other.first)).collect();
     let fields = Fields::new(changes.iter().map(|change| change.field.clone()), &[]).ok()?;
     if changes.is_empty() || kept(ours, &fields) != kept(theirs, &fields) {
         return None;
     }
     noise.put(ours.first()?.0, &fields);
     Some(lesson(shape, &shape.text, ours.len(), changes))
+}
+
+/// What calls have under one name.
+struct Named<'a> {
+    values: BTreeSet<&'a [u8]>,
+    first: &'a Value,
+}
+
+fn by_name<'a>(calls: &'a Calls<'_>) -> BTreeMap<&'a str, Named<'a>> {
+    let mut found: BTreeMap<&str, Named<'_>> = BTreeMap::new();
+    for value in calls.iter().flat_map(|(_, parts)| parts.values()) {
+        let named = found.entry(&value.name).or_insert_with(|| Named { values: BTreeSet::new(), first: value });
+        named.values.insert(&value.bytes);
+    }
+    found
 }
 
 /// What is left of these calls, in one order. What belongs to connections, of which a pool opens any number, once.
@@ -99,19 +102,18 @@ fn kept(calls: &Calls<'_>, noise: &Fields) -> Vec<(bool, Vec<u8>)> {
 fn commands(shape: &Shape, ours: &Calls<'_>, theirs: &Calls<'_>, noise: &mut Noise) -> Vec<Lesson> {
     let mut lessons: Vec<Lesson> = Vec::new();
     let mut others = unmatched(theirs, ours);
+    let mut seen: Vec<Seen<'_>> = Vec::new();
     for (exchange, parts) in unmatched(ours, theirs) {
-        let nearest = (0..others.len()).min_by_key(|at| differing(parts, others[*at].1).len());
+        let nearest = (0..others.len().min(MAX_NOISE_COMPARED)).min_by_key(|at| differing(parts, others[*at].1).len());
         let Some(partner) = nearest.map(|at| others.remove(at).1) else { break };
         let pairs = differing(parts, partner);
         let Some(fields) = left_out(&pairs, pairs.len() == parts.values().count()) else { continue };
         let kept = parts.kept(&fields);
-        let of = |calls: &Calls<'_>, name: &str| -> BTreeSet<Vec<u8>> {
-            let alike = calls.iter().filter(|(_, parts)| parts.kept(&fields) == kept);
-            let values = alike.flat_map(|(_, parts)| parts.values()).filter(|value| value.name == name);
-            values.map(|value| value.bytes.clone()).collect()
-        };
-        let is_new = |(one, _): &(&Value, &Value)| of(ours, &one.name).is_disjoint(&of(theirs, &one.name));
-        if partner.kept(&fields) != kept || !pairs.iter().all(is_new) {
+        let known = seen.iter().position(|seen| seen.fields.is_same(&fields)).unwrap_or_else(|| {
+            seen.push(Seen::of(&fields, ours, theirs));
+            seen.len() - 1
+        });
+        if partner.kept(&fields) != kept || !pairs.iter().all(|(one, _)| seen[known].is_new(&kept, &one.name)) {
             continue;
         }
         noise.put(exchange, &fields);
@@ -124,6 +126,33 @@ fn commands(shape: &Shape, ours: &Calls<'_>, theirs: &Calls<'_>, noise: &mut Noi
         }
     }
     lessons
+}
+
+/// The values of the arguments of all commands, by what is the same in all but what is left out, in each recording.
+struct Seen<'a> {
+    fields: Fields,
+    values: HashMap<Vec<u8>, HashMap<&'a str, [BTreeSet<&'a [u8]>; 2]>>,
+}
+
+impl<'a> Seen<'a> {
+    fn of(fields: &Fields, ours: &'a Calls<'_>, theirs: &'a Calls<'_>) -> Self {
+        let mut values: HashMap<Vec<u8>, HashMap<&str, [BTreeSet<&[u8]>; 2]>> = HashMap::new();
+        for (recording, calls) in [ours, theirs].into_iter().enumerate() {
+            for (_, parts) in calls {
+                let alike = values.entry(parts.kept(fields)).or_default();
+                for value in parts.values() {
+                    alike.entry(&value.name).or_default()[recording].insert(&value.bytes);
+                }
+            }
+        }
+        Self { fields: fields.clone(), values }
+    }
+
+    /// Whether no value of this name is in both recordings.
+    fn is_new(&self, kept: &[u8], name: &str) -> bool {
+        let named = self.values.get(kept).and_then(|alike| alike.get(name));
+        named.is_none_or(|[ours, theirs]| ours.is_disjoint(theirs))
+    }
 }
 
 /// The calls that the other recording has not, as often.

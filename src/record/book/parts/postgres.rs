@@ -26,7 +26,11 @@ impl Taken {
         self.statement(&text[..types], false);
         self.head(&text[types..]);
         let rest = &body[end..];
-        if kind == b"B" { self.bound(rest) } else { Some(self.head(rest)) }
+        if kind == b"B" {
+            return self.bound(rest);
+        }
+        self.head(rest);
+        Some(())
     }
 
     /// The end of the name of the statement, the formats of the parameters, the parameters, and the formats of what comes back.

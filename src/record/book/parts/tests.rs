@@ -11,8 +11,8 @@ fn marked(text: &str, is_mysql: bool) -> String {
         let part = &text[range];
         match kind {
             sql::Kind::Plain => out.push_str(part),
-            sql::Kind::Literal => out.push_str(&format!("<{part}>")),
-            sql::Kind::Comment => out.push_str(&format!("({part})")),
+            sql::Kind::Literal => out.extend(["<", part, ">"]),
+            sql::Kind::Comment => out.extend(["(", part, ")"]),
         }
     }
     out

@@ -253,3 +253,30 @@ fn a_login_is_the_same_whatever_the_name_of_the_application_is() {
     assert_eq!(replay(&book, &named("worker-20")), value("v"));
     assert_eq!(book.report().missed, []);
 }
+
+#[test]
+fn rows_are_fetched_on_from_a_portal_whose_values_are_left_out_as_noise() {
+    use crate::record::book::{Book, Noise};
+    use crate::record::files::DeclaredNoise;
+
+    let conversation = |id: &str| {
+        let first = [parse("s", "SELECT v FROM t WHERE id = $1"), bind("p", "s", id), execute("p", 1), only(b'H')];
+        let whole = [
+            client(first.concat()),
+            server([only(b'1'), only(b'2'), row("a"), only(b's')].concat()),
+            client([execute("p", 1), only(b'S')].concat()),
+            server([row("b"), complete("SELECT 1"), ready(b'I')].concat()),
+        ];
+        login().into_iter().chain(whole).collect::<Vec<_>>()
+    };
+    let calls = record(Protocol::Postgres, &conversation("one")).calls;
+    let declared = DeclaredNoise { fields: vec!["param.1".to_owned()], ..DeclaredNoise::default() };
+    let mut noise = Noise::default();
+    for call in &calls {
+        noise.declare(Some(call), &declared).unwrap();
+    }
+    let book = Arc::new(Book::new(calls, noise));
+    let expected = [row("b"), complete("SELECT 1"), ready(b'I')].concat();
+    assert_eq!(replay(&book, &conversation("another")), expected);
+    assert_eq!(book.report().missed, []);
+}
