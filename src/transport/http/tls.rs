@@ -32,7 +32,7 @@ fn pair(error: &rustls::Error) -> TlsError {
             "the first certificate of the chain cannot be read, or is of a kind that is not known (X.509, version 3)"
         }
         _ => {
-            "the key is of a kind that cannot be used; RSA of at least 2048 bits, ECDSA (P-256, P-384) and Ed25519 can"
+            "the key cannot be read, or is of a kind that cannot be used; RSA of at least 2048 bits, ECDSA and Ed25519 can"
         }
     })
 }

@@ -124,6 +124,11 @@ fn a_certificate_is_replaced() {
     // Of the same name, and not of the same key.
     let wrong = format!("replay: the certificate of `localhost:{port}` is not trusted: its signature is wrong\n");
     assert_eq!(trusted(&first), (Some(1), wrong));
+    // A key that belongs to another certificate is said once, and in words.
+    make("other.pem", "key.pem");
+    let why = "the key does not belong to the first certificate of the chain; give the one that was made with it\n";
+    reload(&server, &format!("the certificate stays as it is: `{cert}` and `{key}`: {why}"));
+    assert_eq!(trusted(&cert), (Some(0), String::new()));
 }
 
 /// A named pipe that nobody writes to, a directory and a device, in the place of each file that is read again.
