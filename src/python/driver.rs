@@ -22,6 +22,8 @@ use crate::limits::{
 };
 use crate::sandbox::{Place, RawString};
 
+/// What says that an interpreter is there, and reads the source then, with builtins that no cell can change.
+const BEGIN: &str = include_str!("driver/door.py");
 /// One text, in this order: what it stands on, what it answers, how it comes to a session, what it runs.
 const SOURCE: &str = concat!(
     include_str!("driver/ground.py"),
@@ -29,15 +31,10 @@ const SOURCE: &str = concat!(
     include_str!("driver/adoption.py"),
     include_str!("driver/session.py")
 );
-/// Runs the source under the name that it takes its own frames out of tracebacks by, with builtins that no cell can change.
-/// An older one, which could not read it, says so in one line.
-const BEGIN: &str = "import sys; sys.version_info < (3, 8) and sys.exit('it is Python ' + sys.version.split()[0] + ', and \
-                     3.8 or newer is needed'); import builtins; exec(compile(sys.argv[1], \"<replay>\", \"exec\"), \
-                     {\"__name__\": \"<replay>\", \"__builtins__\": dict(vars(builtins))})";
 /// Looks the interpreter up in PATH, as execve(2) does not.
 const SHELL: [&str; 3] = ["/bin/sh", "-c", "exec \"$0\" \"$@\""];
-/// The same for one that waits for a session, which has to know in which PATH it was looked up.
-const SHELL_OF_SPARE: [&str; 3] = ["/bin/sh", "-c", "exec \"$0\" \"$@\" \"$PATH\" spare"];
+/// The same for one that waits for a session, which has to know in which PATH it was looked up, and what pyenv was told.
+const SHELL_OF_SPARE: [&str; 3] = ["/bin/sh", "-c", "exec \"$0\" \"$@\" \"$PATH\" \"${PYENV_VERSION-}\" spare"];
 
 /// What is started.
 #[derive(Debug)]
@@ -164,8 +161,10 @@ impl Driver {
         }
         let directory = interpreter.dir.path.as_path().to_str()?;
         let (dev, ino) = (interpreter.dir.dev, interpreter.dir.ino);
+        let begun = Instant::now();
         self.await_ready(PYTHON_SPARE_MS, cancel).ok()??.ok()?;
-        let timeout = Duration::from_millis(PYTHON_PING_MS);
+        // One that was only just started has to read its driver first.
+        let timeout = Duration::from_millis(PYTHON_SPARE_MS).saturating_sub(begun.elapsed());
         let adopt = |id| Request::Adopt { id, directory, dev, ino }.line();
         let Answer::Adopted { cpu_seconds } = self.ask(adopt, timeout, cancel).ok()? else {
             return Some(Adoption::Never);

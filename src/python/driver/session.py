@@ -290,8 +290,6 @@ class Session(Questions):
     def serve(self):
         for loop in (self.listen, self.think):
             threading.Thread(target=loop, name="replay", daemon=True).start()
-        version = ".".join(map(str, sys.version_info[:3]))
-        self.channel.send("ready", version=version, executable=sys.executable, prefix=sys.prefix, pid=os.getpid())
         while True:
             request = None
             try:
