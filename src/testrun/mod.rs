@@ -24,6 +24,7 @@ mod script;
 mod silenced;
 pub mod text;
 pub mod verdict;
+mod untaken;
 mod which;
 
 pub use check::{CheckRan, CheckRequest, check};

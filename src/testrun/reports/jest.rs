@@ -118,6 +118,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
                 }
             }
             "left_out" => collector.left_out("the project's configuration", &event.options),
+            "takes" => collector.takes(&event.options),
             "end" => {
                 collector.parsed.ended = true;
                 collector.parsed.passed = Some(event.success);
