@@ -1,4 +1,4 @@
-
+"""How an interpreter that waits for a session becomes its own: only that one reads this."""
 
 # Longest tick of a kernel's clock, twice.
 LATE_NS = 20_000_000
@@ -132,13 +132,12 @@ class Footing:
         return self.is_sound and (self.is_rooted or is_same_directory) and self.look() == self.state
 
 
-# Only one that waits for a session has it.
-FOOTING = Footing(int(sys.argv[2]), *sys.argv[3:5]) if sys.argv[5:] == ["spare"] else None
+FOOTING = Footing(int(sys.argv[4]), *sys.argv[5:7])
 
 
 def adopt(session, directory, device, inode):
     """Has the interpreter be what one that started now in this directory would be, or says that it cannot."""
-    if FOOTING is None or not FOOTING.is_direct:
+    if not FOOTING.is_direct:
         return {"is_stand_in": True}
     os.chdir(directory)
     here = os.stat(os.curdir)

@@ -30,5 +30,7 @@ TEXTS = [(name, (text or "").encode("utf-8", "backslashreplace").decode()) for n
 LINE = "{%s,\"pid\":%d}\n" % (",".join("%s:%s" % (QUOTE(name), QUOTE(text)) for name, text in TEXTS), os.getpid())
 os.write(0, LINE.encode())
 # The name is the one that the driver takes its own frames out of tracebacks by.
-exec(compile(sys.argv[1], "<replay>", "exec"),
-     {"__name__": "<replay>", "__builtins__": dict(vars(builtins)), "FIRST": FIRST, "QUOTE": QUOTE})
+SOURCE, QUESTIONS, ADOPTION = sys.argv[1:4]
+exec(compile(SOURCE, "<replay>", "exec"),
+     {"__name__": "<replay>", "__builtins__": dict(vars(builtins)), "FIRST": FIRST, "QUOTE": QUOTE,
+      "QUESTIONS": QUESTIONS, "ADOPTION": ADOPTION})

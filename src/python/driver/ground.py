@@ -14,8 +14,8 @@ An interrupt (SIGINT) between `begun` and `done` is meant for the cell; at any o
 
 Cells may put anything in the place of anything: `builtins.len`, `json.dumps`, `os.write`, the `__str__` of an exception.
 What runs between cells therefore stands on what it took at the start: this text has builtins of its own, and what it needs
-of modules is bound to names below, compiled code where there is some (`FIRST` and `QUOTE` by `door.py`, which has said
-`ready`). Nothing of a value is asked without a net.
+of modules is bound to names below, compiled code where there is some (`door.py` has said `ready` and bound `FIRST`, `QUOTE`,
+`QUESTIONS` and `ADOPTION`). Nothing of a value is asked without a net.
 """
 
 import sys
