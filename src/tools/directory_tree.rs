@@ -27,13 +27,13 @@ pub struct Params {
     /// Root directory
     #[schemars(extend("x-aliases" = ["directory", "dir"]))]
     path: String,
-    /// Levels below the root (default: all; 0: the root alone)
+    /// Levels below it (default: all; 0: none)
     #[schemars(range(min = 0), extend("x-aliases" = ["max_depth", "maxDepth"]))]
     depth: Option<usize>,
     /// Left out; a bare name at any depth
     #[schemars(extend("x-aliases" = ["excludePatterns", "exclude", "exclude_globs"]))]
     exclude_globs: Option<Vec<String>>,
-    /// Leave out what .gitignore names
+    /// Obey .gitignore
     respect_gitignore: Option<bool>,
 }
 
@@ -46,7 +46,7 @@ struct Node {
     name: String,
     #[schemars(rename = "type")]
     kind: ItemKind,
-    /// Directories only, unless they were not gone into.
+    /// Of directories that were gone into.
     #[schemars(skip_serializing_if = "Vec::is_empty")]
     children: Vec<Node>,
 }
@@ -70,8 +70,8 @@ impl Tool for DirectoryTree {
     type Output = Output;
     const NAME: &'static str = "directory_tree";
     const TITLE: &'static str = "List a tree";
-    const DESCRIPTION: &'static str = "List a directory recursively as JSON {name, type, children}. On large \
-        trees limit depth or leave parts out (100,000 entries at most); to find files use glob_search. Links are shown, not followed.";
+    const DESCRIPTION: &'static str = "List a directory recursively as JSON {name, type, children}, 100,000 \
+        entries at most; leave out what is large. To find files use glob_search. Links are shown, not followed.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Heavy;

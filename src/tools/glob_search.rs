@@ -32,7 +32,7 @@ pub struct Params {
     /// Most results (default 1000; 0: all)
     #[schemars(range(min = 0), extend("x-aliases" = ["limit", "maxResults"]))]
     max: Option<u64>,
-    /// Leave out what .gitignore names
+    /// Obey .gitignore
     respect_gitignore: Option<bool>,
 }
 

@@ -35,7 +35,7 @@ pub struct Params {
     /// Most paths (default: all)
     #[schemars(range(min = 1), extend("x-aliases" = ["maxResults", "limit"]))]
     max: Option<usize>,
-    /// Leave out what .gitignore names
+    /// Obey .gitignore
     respect_gitignore: Option<bool>,
 }
 
