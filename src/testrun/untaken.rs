@@ -1,5 +1,7 @@
 //! Files of tests that the project's configuration does not take for such: a runner says nothing of them.
 
+mod cargo;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -30,23 +32,32 @@ pub struct Run<'a> {
 
 /// One sentence on what was named, or else on what has a name of a test, and is none to the configuration.
 pub fn told(ground: &Ground<'_>, run: &Run<'_>, parsed: &Parsed) -> Option<String> {
+    if matches!(run.runner, TestRunner::CargoTest | TestRunner::Nextest) {
+        let off = cargo::switched_off(ground, run);
+        return listed(off).map(|off| format!("not run, as Cargo.toml says: {off}"));
+    }
     let globs = globs(run.runner)?;
-    let (what, mut files) = match run.which {
-        // pytest takes whatever is named.
-        Which::Targets(_) if run.runner != TestRunner::Pytest && !parsed.takes.is_empty() => {
+    let (what, files) = match run.which {
+        // pytest takes whatever is named. Where Jest finds nothing, its reporter is not asked.
+        Which::Targets(_) if run.runner != TestRunner::Pytest && (parsed.begun || run.status == TestStatus::NoTests) => {
             ("named", run.missed.to_vec())
         }
-        Which::All if !run.is_filtered && is_through(run.status, parsed) => ("named like tests", unseen(ground, run, parsed, globs)?),
+        Which::All if !run.is_filtered && is_through(run.status, parsed) => {
+            ("named like tests", unseen(ground, run, parsed, globs)?)
+        }
         _ => return None,
     };
-    if files.is_empty() {
-        return None;
-    }
+    let files = listed(files)?;
+    let takes = if parsed.takes.is_empty() { String::new() } else { format!(" ({})", parsed.takes.join(", ")) };
+    Some(format!("{what}, and not taken by the configuration{takes}: {files}"))
+}
+
+/// The first of them, and how many more there are; `None` if there is none.
+fn listed(mut files: Vec<String>) -> Option<String> {
     let more = files.len().saturating_sub(MAX_NAMED_UNTAKEN);
     files.truncate(MAX_NAMED_UNTAKEN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let takes = if parsed.takes.is_empty() { String::new() } else { format!(" ({})", parsed.takes.join(", ")) };
-    Some(format!("{what}, and not taken by the configuration{takes}: {}{more}", files.join(", ")))
+    (!files.is_empty()).then(|| format!("{}{more}", files.join(", ")))
 }
 
 /// What files of tests are called, where the runner tells which files it took up.
