@@ -65,8 +65,8 @@ pub fn holder(disk: Disk<'_>, cwd: &Path, given: &str) -> Option<PathBuf> {
 /// Not the project's own files, or none that a person wrote.
 const LEFT_OUT: [&str; 4] = ["node_modules", ".git", "target", "__pycache__"];
 
-/// Environments, and what tools have put together.
-const MADE: [&str; 7] = [".venv", "venv", "site-packages", ".tox", ".nox", "dist", "build"];
+/// Environments of Python.
+const ENVIRONMENTS: [&str; 5] = [".venv", "venv", "site-packages", ".tox", ".nox"];
 
 /// The files that `given` stands for, each once and in order: relative to the first of `bases` in which there are any. A
 /// path that is nowhere is looked for at any depth below them.
@@ -136,9 +136,14 @@ pub fn matching(call: Call<'_>, base: &Checked<Read>, glob: &str) -> Result<Vec<
 }
 
 /// Files that somebody may have written and whose names one of these globs matches: none of an environment, and none that
-/// git is to ignore.
-pub fn written(call: Call<'_>, base: &Checked<Read>, globs: &[&str]) -> Result<Vec<PathBuf>, TestrunError> {
-    found(call, base, globs, &[&LEFT_OUT[..], &MADE].concat(), true)
+/// git is to ignore, or that lies in a directory of one of the names in `made`.
+pub fn written(
+    call: Call<'_>,
+    base: &Checked<Read>,
+    globs: &[&str],
+    made: &[&str],
+) -> Result<Vec<PathBuf>, TestrunError> {
+    found(call, base, globs, &[&LEFT_OUT[..], &ENVIRONMENTS, made].concat(), true)
 }
 
 fn found(

@@ -134,15 +134,14 @@ fn package_name(manifest: &str) -> Option<String> {
     Some(value.trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
 }
 
-/// The targets of a manifest of Cargo that have `harness = false`.
+/// The targets of a manifest of Cargo that have `harness = false`: of each its name and its source file, as far as they are
+/// told. `tables` are the kinds of targets, such as `[[test]]`.
 pub fn own_harness(manifest: &str, tables: &[&str]) -> Vec<Vec<String>> {
-    switched_off(manifest, tables, "harness")
-}
-
-/// The tables of a manifest of Cargo in which this key is `false`: of each its name and its source file, as far as they are
-/// told. `tables` are their kinds, such as `[[test]]`.
-pub fn switched_off(manifest: &str, tables: &[&str], key: &str) -> Vec<Vec<String>> {
-    tables_of(manifest, tables).into_iter().filter(|table| table.off.contains(&key)).map(|table| table.named).collect()
+    tables_of(manifest, tables)
+        .into_iter()
+        .filter(|table| table.off.contains(&"harness"))
+        .map(|table| table.named)
+        .collect()
 }
 
 /// A table of a manifest of Cargo.
@@ -187,8 +186,9 @@ mod tests {
         assert_eq!(own_harness(manifest, &["[[test]]", "[[bench]]"]), [["own"], ["benches/b.rs"]]);
         assert_eq!(own_harness(manifest, &["[[test]]"]), [["own"]]);
         let manifest = "[package]\nautotests = false\n[lib]\ntest = false\n[[test]]\nname = 'it'\n";
-        assert_eq!(switched_off(manifest, &["[lib]", "[[test]]"], "test"), [[""; 0]]);
-        assert_eq!(tables_of(manifest, &["[package]"]).iter().map(|table| &table.off).collect::<Vec<_>>(), [&["autotests"]]);
+        let off = |kinds: &[&str]| tables_of(manifest, kinds).into_iter().map(|table| table.off).collect::<Vec<_>>();
+        assert_eq!(off(&["[package]", "[[test]]"]), [vec!["autotests"], vec![]]);
+        assert_eq!(off(&["[lib]"]), [["test"]]);
     }
 
     #[test]

@@ -36,19 +36,20 @@ pub fn told(ground: &Ground<'_>, run: &Run<'_>, parsed: &Parsed) -> Option<Strin
         let off = cargo::switched_off(ground, run);
         return listed(off).map(|off| format!("not run, as Cargo.toml says: {off}"));
     }
-    let globs = globs(run.runner)?;
+    let is_known = !parsed.takes.is_empty();
+    let names = names(run.runner)?;
     let (what, files) = match run.which {
         // pytest takes whatever is named. Where Jest finds nothing, its reporter is not asked.
-        Which::Targets(_) if run.runner != TestRunner::Pytest && (parsed.begun || run.status == TestStatus::NoTests) => {
+        Which::Targets(_) if run.runner != TestRunner::Pytest && (is_known || run.status == TestStatus::NoTests) => {
             ("named", run.missed.to_vec())
         }
         Which::All if !run.is_filtered && is_through(run.status, parsed) => {
-            ("named like tests", unseen(ground, run, parsed, globs)?)
+            ("named like tests", unseen(ground, run, parsed, &names)?)
         }
         _ => return None,
     };
     let files = listed(files)?;
-    let takes = if parsed.takes.is_empty() { String::new() } else { format!(" ({})", parsed.takes.join(", ")) };
+    let takes = if is_known { format!(" ({})", parsed.takes.join(", ")) } else { String::new() };
     Some(format!("{what}, and not taken by the configuration{takes}: {files}"))
 }
 
@@ -60,11 +61,19 @@ fn listed(mut files: Vec<String>) -> Option<String> {
     (!files.is_empty()).then(|| format!("{}{more}", files.join(", ")))
 }
 
-/// What files of tests are called, where the runner tells which files it took up.
-fn globs(runner: TestRunner) -> Option<&'static [&'static str]> {
+/// What files of tests are called, and directories in which they are copies.
+struct Names {
+    globs: &'static [&'static str],
+    made: &'static [&'static str],
+}
+
+/// Where the runner tells which files it took up.
+fn names(runner: TestRunner) -> Option<Names> {
     match runner {
-        TestRunner::Vitest | TestRunner::Jest => Some(&["**/*.{test,spec}.{js,jsx,ts,tsx,mjs,mts,cjs,cts}"]),
-        TestRunner::Pytest => Some(&["**/test_*.py", "**/*_test.py"]),
+        TestRunner::Vitest | TestRunner::Jest => {
+            Some(Names { globs: &["**/*.{test,spec}.{js,jsx,ts,tsx,mjs,mts,cjs,cts}"], made: &["dist", "build"] })
+        }
+        TestRunner::Pytest => Some(Names { globs: &["**/test_*.py", "**/*_test.py"], made: &[] }),
         _ => None,
     }
 }
@@ -76,7 +85,7 @@ fn is_through(status: TestStatus, parsed: &Parsed) -> bool {
 }
 
 /// Files with names of tests that the runner did not take up, and of which nothing else was said.
-fn unseen(ground: &Ground<'_>, run: &Run<'_>, parsed: &Parsed, globs: &[&str]) -> Option<Vec<String>> {
+fn unseen(ground: &Ground<'_>, run: &Run<'_>, parsed: &Parsed, names: &Names) -> Option<Vec<String>> {
     let project = ground.disk().directory(run.root).ok()?;
     let seen: BTreeSet<PathBuf> = parsed.files.iter().map(|file| absolute(run.root, file)).collect();
     let is_told = |name: &str| {
@@ -86,7 +95,7 @@ fn unseen(ground: &Ground<'_>, run: &Run<'_>, parsed: &Parsed, globs: &[&str]) -
     let has_tests = |file: &Path| {
         run.runner != TestRunner::Pytest || ground.disk().text(file).is_some_and(|text| text.contains("def test"))
     };
-    let found = written(ground.call(), &project, globs).ok()?;
+    let found = written(ground.call(), &project, names.globs, names.made).ok()?;
     let found = found.iter().filter(|file| !seen.contains(*file));
     let named = found.filter_map(|file| {
         let name = file.strip_prefix(run.root).ok()?.to_str()?;

@@ -62,7 +62,7 @@ fn of_package(ground: &Ground<'_>, dir: &Path) -> Vec<(PathBuf, &'static str)> {
 
 fn has_tests(ground: &Ground<'_>, dir: &Path, glob: &str) -> bool {
     let Ok(package) = ground.disk().directory(dir) else { return false };
-    let files = written(ground.call(), &package, &[glob]).unwrap_or_default();
+    let files = written(ground.call(), &package, &[glob], &[]).unwrap_or_default();
     files.iter().any(|file| is_tested(ground, file))
 }
 
