@@ -153,7 +153,8 @@ fn found(
     exclude: &[&str],
     respect_gitignore: bool,
 ) -> Result<Vec<PathBuf>, TestrunError> {
-    let [globs, exclude] = [globs, exclude].map(|names| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    let [globs, exclude] =
+        [globs, exclude].map(|names| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
     let directory = Some(call.policy.read(base.shown())?);
     let asked = Asked { directory, globs: Some(&globs), exclude: &exclude, types: &[], respect_gitignore };
     let scope = Scope::new(call.policy, asked)?;

@@ -32,6 +32,9 @@ pub struct Run<'a> {
 
 /// One sentence on what was named, or else on what has a name of a test, and is none to the configuration.
 pub fn told(ground: &Ground<'_>, run: &Run<'_>, parsed: &Parsed) -> Option<String> {
+    if run.status == TestStatus::MissingTool {
+        return None;
+    }
     if matches!(run.runner, TestRunner::CargoTest | TestRunner::Nextest) {
         let off = cargo::switched_off(ground, run);
         return listed(off).map(|off| format!("not run, as Cargo.toml says: {off}"));
@@ -89,7 +92,8 @@ fn unseen(ground: &Ground<'_>, run: &Run<'_>, parsed: &Parsed, names: &Names) ->
     let project = ground.disk().directory(run.root).ok()?;
     let seen: BTreeSet<PathBuf> = parsed.files.iter().map(|file| absolute(run.root, file)).collect();
     let is_told = |name: &str| {
-        parsed.told.contains(name) || parsed.told.iter().any(|told| told.ends_with('/') && name.starts_with(told.as_str()))
+        parsed.told.contains(name)
+            || parsed.told.iter().any(|told| told.ends_with('/') && name.starts_with(told.as_str()))
     };
     // One without a test in it is a helper.
     let has_tests = |file: &Path| {

@@ -24,7 +24,7 @@ pub struct DirectoryTree;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Params {
-    /// Root directory
+    /// Directory
     #[schemars(extend("x-aliases" = ["directory", "dir"]))]
     path: String,
     /// Levels below it (default: all; 0: none)
@@ -70,8 +70,8 @@ impl Tool for DirectoryTree {
     type Output = Output;
     const NAME: &'static str = "directory_tree";
     const TITLE: &'static str = "List a tree";
-    const DESCRIPTION: &'static str = "List a directory recursively as JSON {name, type, children}, 100,000 \
-        entries at most; leave out what is large. To find files use glob_search. Links are shown, not followed.";
+    const DESCRIPTION: &'static str = "A directory, recursively, as JSON {name, type, children}, 100,000 entries \
+        at most; leave out what is large. For names use glob_search. Links are not followed.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Heavy;
