@@ -117,6 +117,12 @@ pub const MAX_GREP_BYTES: u64 = 16 * 1024 * 1024;
 pub const MAX_WHOLE_SEARCH_BYTES: u64 = 1024 * 1024;
 /// What a search for names gives at most, in bytes of paths.
 pub const MAX_NAMES_BYTES: usize = 64 * 1024 * 1024;
+/// From this length a listing says where most of it comes from, in bytes of text.
+pub const LONG_REPLY_BYTES: usize = 16 * 1024;
+/// A directory that holds so much of a listing is most of it, in percent.
+pub const MIN_BULK_PERCENT: usize = 50;
+/// One inside it is named instead where it holds so much of that one, in percent.
+pub const MIN_NESTED_BULK_PERCENT: usize = 90;
 /// Entries seen behind the last result of a full `glob_search` to say how many more there are.
 pub const GLOB_COUNT_ON_ENTRIES: u64 = 1_000_000;
 /// Directories that could not be read that a reply names; the others are counted.

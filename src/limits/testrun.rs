@@ -40,6 +40,8 @@ pub const MAX_LISTED_TESTS: usize = 2000;
 pub const MAX_RUN_FAULTS: usize = 50;
 /// Options, and files, that are told to be left out of a run by the project's own configuration, each.
 pub const MAX_LEFT_OUT: usize = 20;
+/// Files with names of tests that a run did not take up and names; the others are counted.
+pub const MAX_NAMED_UNTAKEN: usize = 5;
 /// Files whose own words about how they are checked are read, of those that a check of types was asked for.
 pub const MAX_SILENCED_FILES: usize = 200;
 /// Tests told as the slowest.

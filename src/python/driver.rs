@@ -22,22 +22,18 @@ use crate::limits::{
 };
 use crate::sandbox::{Place, RawString};
 
-/// One text, in this order: what it stands on, what it answers, how it comes to a session, what it runs.
-const SOURCE: &str = concat!(
-    include_str!("driver/ground.py"),
-    include_str!("driver/questions.py"),
-    include_str!("driver/adoption.py"),
-    include_str!("driver/session.py")
-);
-/// Runs the source under the name that it takes its own frames out of tracebacks by, with builtins that no cell can change.
-/// An older one, which could not read it, says so in one line.
-const BEGIN: &str = "import sys; sys.version_info < (3, 8) and sys.exit('it is Python ' + sys.version.split()[0] + ', and \
-                     3.8 or newer is needed'); import builtins; exec(compile(sys.argv[1], \"<replay>\", \"exec\"), \
-                     {\"__name__\": \"<replay>\", \"__builtins__\": dict(vars(builtins))})";
+/// What says that an interpreter is there, and reads the source then, with builtins that no cell can change.
+const BEGIN: &str = include_str!("driver/door.py");
+/// One text, in this order: what it stands on, what it runs.
+const SOURCE: &str = concat!(include_str!("driver/ground.py"), include_str!("driver/session.py"));
+/// What it answers, which it reads when it is asked.
+const QUESTIONS: &str = include_str!("driver/questions.py");
+/// How it comes to a session, for one that waits for one.
+const ADOPTION: &str = include_str!("driver/adoption.py");
 /// Looks the interpreter up in PATH, as execve(2) does not.
 const SHELL: [&str; 3] = ["/bin/sh", "-c", "exec \"$0\" \"$@\""];
-/// The same for one that waits for a session, which has to know in which PATH it was looked up.
-const SHELL_OF_SPARE: [&str; 3] = ["/bin/sh", "-c", "exec \"$0\" \"$@\" \"$PATH\" spare"];
+/// The same for one that waits for a session, which has to know in which PATH it was looked up, and what pyenv was told.
+const SHELL_OF_SPARE: [&str; 3] = ["/bin/sh", "-c", "exec \"$0\" \"$@\" \"$PATH\" \"${PYENV_VERSION-}\" spare"];
 
 /// What is started.
 #[derive(Debug)]
@@ -75,8 +71,8 @@ pub struct Driver {
 }
 
 impl Interpreter<'_> {
-    fn argv(&self, shell: [&str; 3], more: &[&str]) -> Vec<RawString> {
-        let words = [&shell[..], &[self.python, "-B", "-c", BEGIN, SOURCE], more].concat();
+    fn argv(&self, shell: [&str; 3], adoption: &[&str]) -> Vec<RawString> {
+        let words = [&shell[..], &[self.python, "-B", "-c", BEGIN, SOURCE, QUESTIONS], adoption].concat();
         words.into_iter().map(RawString::from).collect()
     }
 
@@ -94,7 +90,8 @@ impl Driver {
         cancel: &CancelToken,
     ) -> Result<Self, PythonError> {
         let python = interpreter.python;
-        let resident = Resident::start(launcher, &interpreter.program(&interpreter.argv(SHELL, &[])), running, cancel)?;
+        let resident =
+            Resident::start(launcher, &interpreter.program(&interpreter.argv(SHELL, &[""])), running, cancel)?;
         let mut driver = Self::around(resident, interpreter)?;
         let said = match driver.await_ready(PYTHON_START_MS, cancel)? {
             Some(Ok(())) => return Ok(driver),
@@ -120,7 +117,7 @@ impl Driver {
     pub fn begin(launcher: &Launcher, interpreter: &Interpreter<'_>, running: &Running) -> Result<Self, PythonError> {
         // It compares that with what files say of their last change.
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos().to_string();
-        let argv = interpreter.argv(SHELL_OF_SPARE, &[&now]);
+        let argv = interpreter.argv(SHELL_OF_SPARE, &[ADOPTION, &now]);
         let resident = Resident::spawn(launcher, &interpreter.program(&argv), running)?;
         Self::around(resident, interpreter)
     }
@@ -164,8 +161,10 @@ impl Driver {
         }
         let directory = interpreter.dir.path.as_path().to_str()?;
         let (dev, ino) = (interpreter.dir.dev, interpreter.dir.ino);
+        let begun = Instant::now();
         self.await_ready(PYTHON_SPARE_MS, cancel).ok()??.ok()?;
-        let timeout = Duration::from_millis(PYTHON_PING_MS);
+        // One that was only just started has to read its driver first.
+        let timeout = Duration::from_millis(PYTHON_SPARE_MS).saturating_sub(begun.elapsed());
         let adopt = |id| Request::Adopt { id, directory, dev, ino }.line();
         let Answer::Adopted { cpu_seconds } = self.ask(adopt, timeout, cancel).ok()? else {
             return Some(Adoption::Never);

@@ -16,7 +16,7 @@ mod window;
 pub use error::SearchError;
 pub use grep::{FileHits, Hits, Mode, Wanted, grep, grep_one};
 pub use names::{Named, Paths, names};
-pub use scope::{Asked, Scope};
+pub use scope::{Asked, Exclude, Scope};
 
 use crate::cancel::CancelToken;
 use crate::policy::Policy;

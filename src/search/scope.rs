@@ -70,6 +70,14 @@ impl Scope {
         Ok(Self { starts, overlaps, exclude, types, respect_gitignore: asked.respect_gitignore })
     }
 
+    /// Where the search begins, if that is one place: what stands before the path of what is found.
+    pub fn root(&self) -> Option<&[u8]> {
+        match &*self.starts {
+            [start] => Some(&start.prefix),
+            _ => None,
+        }
+    }
+
     /// In the order of their paths.
     pub(super) fn starts(&self) -> &[Start] {
         &self.starts
@@ -187,7 +195,7 @@ pub(super) fn to_path(bytes: Vec<u8>) -> PathBuf {
 /// What to leave out. A glob without a slash is a name at any depth, as in `.gitignore`; one with a slash is matched
 /// against the path below the start of the walk.
 #[derive(Debug)]
-struct Exclude {
+pub struct Exclude {
     names: GlobMatcher,
     paths: GlobMatcher,
     /// Directories of which everything is left out (`dir/**`), so that they need not be gone into.
@@ -195,7 +203,8 @@ struct Exclude {
 }
 
 impl Exclude {
-    fn new(globs: &[String]) -> Result<Self, SearchError> {
+    /// Compiles globs; an error names the one that is none, as a part of `excludeGlobs`.
+    pub fn new(globs: &[String]) -> Result<Self, SearchError> {
         for (index, glob) in globs.iter().enumerate() {
             GlobMatcher::new(&[glob], false).map_err(|source| bad_glob("excludeGlobs", index, source))?;
         }
@@ -207,7 +216,8 @@ impl Exclude {
         Ok(Self { names: compile(&names)?, paths: compile(&paths)?, whole: compile(&whole)? })
     }
 
-    fn matches(&self, rel: &[u8]) -> bool {
+    /// Whether an entry, by its path below the start, is left out.
+    pub fn matches(&self, rel: &[u8]) -> bool {
         let name = rel.rsplit(|&byte| byte == b'/').next().unwrap_or(rel);
         (!self.names.is_empty() && self.names.is_match(name)) || (!self.paths.is_empty() && self.paths.is_match(rel))
     }

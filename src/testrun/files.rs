@@ -65,6 +65,9 @@ pub fn holder(disk: Disk<'_>, cwd: &Path, given: &str) -> Option<PathBuf> {
 /// Not the project's own files, or none that a person wrote.
 const LEFT_OUT: [&str; 4] = ["node_modules", ".git", "target", "__pycache__"];
 
+/// Environments of Python.
+const ENVIRONMENTS: [&str; 5] = [".venv", "venv", "site-packages", ".tox", ".nox"];
+
 /// The files that `given` stands for, each once and in order: relative to the first of `bases` in which there are any. A
 /// path that is nowhere is looked for at any depth below them.
 pub fn targets(call: Call<'_>, bases: &[&Checked<Read>], given: &[String]) -> Result<Vec<Target>, TestrunError> {
@@ -129,10 +132,31 @@ fn anywhere(path: &str) -> String {
 
 /// The files below a directory that a glob matches.
 pub fn matching(call: Call<'_>, base: &Checked<Read>, glob: &str) -> Result<Vec<PathBuf>, TestrunError> {
-    let exclude = LEFT_OUT.map(str::to_owned);
+    found(call, base, &[glob], &LEFT_OUT, false)
+}
+
+/// Files that somebody may have written and whose names one of these globs matches: none of an environment, and none that
+/// git is to ignore, or that lies in a directory of one of the names in `made`.
+pub fn written(
+    call: Call<'_>,
+    base: &Checked<Read>,
+    globs: &[&str],
+    made: &[&str],
+) -> Result<Vec<PathBuf>, TestrunError> {
+    found(call, base, globs, &[&LEFT_OUT[..], &ENVIRONMENTS, made].concat(), true)
+}
+
+fn found(
+    call: Call<'_>,
+    base: &Checked<Read>,
+    globs: &[&str],
+    exclude: &[&str],
+    respect_gitignore: bool,
+) -> Result<Vec<PathBuf>, TestrunError> {
+    let [globs, exclude] =
+        [globs, exclude].map(|names| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
     let directory = Some(call.policy.read(base.shown())?);
-    let globs = [glob.to_owned()];
-    let asked = Asked { directory, globs: Some(&globs), exclude: &exclude, types: &[], respect_gitignore: false };
+    let asked = Asked { directory, globs: Some(&globs), exclude: &exclude, types: &[], respect_gitignore };
     let scope = Scope::new(call.policy, asked)?;
     let is_file = |_: &OsStr, kind: Kind| kind == Kind::File;
     let named = search::names(call, &scope, MAX_TEST_FILES + 1, &is_file)?;

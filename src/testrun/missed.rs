@@ -194,7 +194,7 @@ fn is_test_name(runner: TestRunner, path: &Path) -> bool {
 }
 
 /// A path of a report, without `..`.
-fn absolute(root: &Path, file: &str) -> PathBuf {
+pub(super) fn absolute(root: &Path, file: &str) -> PathBuf {
     let mut path = PathBuf::new();
     for part in root.join(file).components() {
         match part {

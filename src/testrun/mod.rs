@@ -23,6 +23,7 @@ mod run;
 mod script;
 mod silenced;
 pub mod text;
+mod untaken;
 pub mod verdict;
 mod which;
 

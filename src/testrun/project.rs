@@ -137,23 +137,38 @@ fn package_name(manifest: &str) -> Option<String> {
 /// The targets of a manifest of Cargo that have `harness = false`: of each its name and its source file, as far as they are
 /// told. `tables` are the kinds of targets, such as `[[test]]`.
 pub fn own_harness(manifest: &str, tables: &[&str]) -> Vec<Vec<String>> {
-    let mut found = Vec::new();
-    let (mut named, mut is_own, mut is_target) = (Vec::new(), false, false);
-    // The empty table ends the last one.
-    for line in manifest.lines().map(str::trim).chain(["[]"]) {
+    tables_of(manifest, tables)
+        .into_iter()
+        .filter(|table| table.off.contains(&"harness"))
+        .map(|table| table.named)
+        .collect()
+}
+
+/// A table of a manifest of Cargo.
+#[derive(Default)]
+pub struct Table<'a> {
+    /// Its name and its source file, as far as they are told.
+    pub named: Vec<String>,
+    /// The keys that are `false`.
+    pub off: Vec<&'a str>,
+}
+
+/// The tables of these kinds, such as `[[test]]`, in order.
+pub fn tables_of<'a>(manifest: &'a str, tables: &[&str]) -> Vec<Table<'a>> {
+    let mut found: Vec<Table<'a>> = Vec::new();
+    let mut is_target = false;
+    for line in manifest.lines().map(str::trim) {
         if line.starts_with('[') {
-            if is_own {
-                found.push(std::mem::take(&mut named));
-            }
-            named.clear();
-            (is_own, is_target) = (false, tables.contains(&line));
+            is_target = tables.contains(&line);
+            found.extend(is_target.then(Table::default));
             continue;
         }
-        let Some((key, value)) = line.split_once('=').filter(|_| is_target) else { continue };
-        let value = value.split('#').next().unwrap_or(value).trim();
-        match key.trim() {
-            "harness" => is_own = value == "false",
-            "name" | "path" => named.push(value.trim_matches(['"', '\'']).to_owned()),
+        let Some(table) = found.last_mut().filter(|_| is_target) else { continue };
+        let Some((key, value)) = line.split_once('=') else { continue };
+        let (key, value) = (key.trim(), value.split('#').next().unwrap_or(value).trim());
+        match key {
+            "name" | "path" => table.named.push(value.trim_matches(['"', '\'']).to_owned()),
+            _ if value == "false" => table.off.push(key),
             _ => {}
         }
     }
@@ -170,6 +185,10 @@ mod tests {
             [[bench]]\nharness=false\npath = \"benches/b.rs\"";
         assert_eq!(own_harness(manifest, &["[[test]]", "[[bench]]"]), [["own"], ["benches/b.rs"]]);
         assert_eq!(own_harness(manifest, &["[[test]]"]), [["own"]]);
+        let manifest = "[package]\nautotests = false\n[lib]\ntest = false\n[[test]]\nname = 'it'\n";
+        let off = |kinds: &[&str]| tables_of(manifest, kinds).into_iter().map(|table| table.off).collect::<Vec<_>>();
+        assert_eq!(off(&["[package]", "[[test]]"]), [vec!["autotests"], vec![]]);
+        assert_eq!(off(&["[lib]"]), [["test"]]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use super::missed::{Asked, missed};
 use super::model::{RunError, Scope, TestReport, TestRunner, TestStatus, ToolInfo};
 use super::plan::{REPORT, Wanted, Which, line, plan};
 use super::reports::{self, Parsed, Progress, Sources};
+use super::untaken;
 use super::verdict::{self, Ending};
 use super::which::{cargo_part, cargo_parts, which};
 use crate::cancel::Bound;
@@ -227,6 +228,10 @@ fn told(
         TestStatus::BuildError => cut,
         _ => cut::after(cut, cut::how(chosen.runner, &parsed, status), which, request.filter),
     };
+    let is_filtered = request.filter.is_some();
+    let run = untaken::Run { runner: chosen.runner, which, is_filtered, status, missed: &missed, root: root.as_ref() };
+    let untaken = untaken::told(ground, &run, &parsed);
+    parsed.left_out.extend(untaken);
     let mut report = verdict::test_report(runner, scope(which, request, &root), parsed, missed, ending, request.all);
     // What a run did not come to is still as it was.
     if !matches!(report.status, TestStatus::MissingTool | TestStatus::ConfigError | TestStatus::NoTests) {

@@ -35,7 +35,8 @@ impl Surroundings<'_> {
         let environment = environment_with(self.policy, self.directory, module)?;
         let environment = show_path(&environment).into_owned();
         Some(format!(
-            "`{environment}` has `{module}`: make a session with it (create_session with `python: \"{environment}\"`)"
+            "`{environment}` has `{module}`: call create_session with {{\"session_id\": \"venv\", \"python\": \"{environment}\"}}, \
+             and run this with that session_id"
         ))
     }
 }
@@ -175,7 +176,8 @@ mod tests {
             )
         };
         let venv = format!(
-            "`{shown}/.venv` has `numpy`: make a session with it (create_session with `python: \"{shown}/.venv\"`)"
+            "`{shown}/.venv` has `numpy`: call create_session with {{\"session_id\": \"venv\", \"python\": \"{shown}/.venv\"}}, \
+             and run this with that session_id"
         );
         let usual = "`b` is not there: install_packages installs it for this session".to_owned();
         assert_eq!(told("", "own"), [own("own")]);

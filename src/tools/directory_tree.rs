@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
+use super::bulk::Bulk;
 use super::list_directory::{ItemKind, open_directory};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
@@ -13,6 +14,7 @@ use crate::fs::{self, TreeEntry, TreeOptions};
 use crate::limits::{MAX_NESTED_LEVELS, MAX_TREE_ENTRIES, MAX_WALK_DEPTH};
 use crate::policy::Kind;
 use crate::protocol::{Content, escape_into};
+use crate::search::Exclude;
 use crate::text::escape::show;
 
 /// Lists a tree.
@@ -20,13 +22,19 @@ pub struct DirectoryTree;
 
 /// Arguments of `directory_tree`.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Params {
-    /// Root directory
+    /// Directory
     #[schemars(extend("x-aliases" = ["directory", "dir"]))]
     path: String,
-    /// Levels below the root (default: all; 0: the root alone)
+    /// Levels below it (default: all; 0: none)
     #[schemars(range(min = 0), extend("x-aliases" = ["max_depth", "maxDepth"]))]
     depth: Option<usize>,
+    /// Left out; a bare name at any depth
+    #[schemars(extend("x-aliases" = ["excludePatterns", "exclude", "exclude_globs"]))]
+    exclude_globs: Option<Vec<String>>,
+    /// Obey .gitignore
+    respect_gitignore: Option<bool>,
 }
 
 /// How a node looks on the wire. Only its schema is used: the JSON is written from a flat list, so that no depth of
@@ -38,7 +46,7 @@ struct Node {
     name: String,
     #[schemars(rename = "type")]
     kind: ItemKind,
-    /// Directories only, unless they were not gone into.
+    /// Of directories that were gone into.
     #[schemars(skip_serializing_if = "Vec::is_empty")]
     children: Vec<Node>,
 }
@@ -62,8 +70,8 @@ impl Tool for DirectoryTree {
     type Output = Output;
     const NAME: &'static str = "directory_tree";
     const TITLE: &'static str = "List a tree";
-    const DESCRIPTION: &'static str = "List a directory recursively as JSON {name, type, children}. Limit depth on large \
-        trees (100,000 entries at most); to find files use glob_search. Links are shown, not followed.";
+    const DESCRIPTION: &'static str = "A directory, recursively, as JSON {name, type, children}, 100,000 entries \
+        at most; leave out what is large. For names use glob_search. Links are not followed.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Heavy;
@@ -71,18 +79,22 @@ impl Tool for DirectoryTree {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         let directory = open_directory(&context.services.policy, &params.path)?;
         let root = directory.shown().file_name().map_or(Cow::Borrowed("/"), |name| show(name.as_bytes()));
+        let exclude = Exclude::new(params.exclude_globs.as_deref().unwrap_or_default())?;
         let options = TreeOptions {
             max_depth: params.depth.unwrap_or(MAX_WALK_DEPTH),
             max_entries: MAX_TREE_ENTRIES,
-            respect_gitignore: false,
-            keep: &|_, _| true,
+            respect_gitignore: params.respect_gitignore.unwrap_or_default(),
+            keep: &|rel, _| !exclude.matches(rel),
             closed: &[],
             cancel: context.cancel,
         };
         let tree = if options.max_depth == 0 { None } else { Some(fs::tree(&directory, &options)?) };
         let entries = tree.as_ref().map(|tree| tree.entries.as_slice());
         let text = json(&root, entries, usize::MAX);
-        let mut notes = Vec::new();
+        let all = entries.unwrap_or_default();
+        let means = "leave it out with excludeGlobs or respectGitignore, or set depth";
+        let bulk = Bulk::note(text.len(), all.len(), "entries", means, || Bulk::of_tree(all));
+        let mut notes: Vec<String> = bulk.into_iter().collect();
         if let Some(tree) = tree.as_ref().filter(|tree| tree.truncated) {
             let count = tree.entries.len();
             notes.push(format!("[truncated after {count} entries; set depth or list a subdirectory]"));

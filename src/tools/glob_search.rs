@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::bulk::Bulk;
 use super::name_list::NameList;
 use super::selection::{Selection, call, scope, shallow_glob_note, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
@@ -31,7 +32,7 @@ pub struct Params {
     /// Most results (default 1000; 0: all)
     #[schemars(range(min = 0), extend("x-aliases" = ["limit", "maxResults"]))]
     max: Option<u64>,
-    /// Leave out what .gitignore names
+    /// Obey .gitignore
     respect_gitignore: Option<bool>,
 }
 
@@ -83,6 +84,9 @@ impl Tool for GlobSearch {
         } else {
             content.push(Content::text(text));
         }
+        let means = "leave it out with excludeGlobs or respectGitignore";
+        let bulk = || Bulk::of_paths(scope.root()?, || named.paths.iter());
+        content.extend(Bulk::note(matches.text().len(), count, "paths", means, bulk).map(Content::Text));
         if count == 0 {
             content.extend(shallow_glob_note(Some(&params.globs)).map(Content::Text));
         }

@@ -56,7 +56,7 @@ pub struct Params {
     /// Most text in bytes (default 256 KiB); matches beyond are counted
     #[schemars(range(min = 1, max = MAX_GREP_BYTES), extend("x-aliases" = ["max_bytes"]))]
     max_bytes: Option<u64>,
-    /// Leave out what .gitignore names
+    /// Obey .gitignore
     respect_gitignore: Option<bool>,
 }
 

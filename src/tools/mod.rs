@@ -3,6 +3,7 @@
 //! A new tool is one file and two lines here: its `mod`, and its place in [`TOOLS`], which is also its place in
 //! tools/list and in the documents.
 
+mod bulk;
 pub mod calling;
 mod cell_notes;
 mod command_notes;

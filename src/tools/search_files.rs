@@ -7,6 +7,7 @@ use memchr::memmem::Finder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::bulk::Bulk;
 use super::name_list::NameList;
 use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
@@ -34,7 +35,7 @@ pub struct Params {
     /// Most paths (default: all)
     #[schemars(range(min = 1), extend("x-aliases" = ["maxResults", "limit"]))]
     max: Option<usize>,
-    /// Leave out what .gitignore names
+    /// Obey .gitignore
     respect_gitignore: Option<bool>,
 }
 
@@ -79,6 +80,9 @@ impl Tool for SearchFiles {
         if count == 0 && is_glob(&params.name_contains) {
             content.push(Content::text("[`nameContains` is plain text; glob_search takes globs]"));
         }
+        let means = "leave it out with excludeGlobs or respectGitignore";
+        let bulk = || Bulk::of_paths(scope.root()?, || named.paths.iter());
+        content.extend(Bulk::note(matches.text().len(), count, "names", means, bulk).map(Content::Text));
         if named.more {
             content.push(Content::text(format!(
                 "[truncated after {count} names; raise max or search a smaller directory]"

@@ -1,9 +1,15 @@
-
+"""How an interpreter that waits for a session becomes its own: only that one reads this."""
 
 # Longest tick of a kernel's clock, twice.
 LATE_NS = 20_000_000
 # Variables with paths that say where modules are; relative ones are another place in each directory.
 PLACES = ("PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE")
+# What tells a shim of pyenv, and where that pyenv is.
+SHIM = re.compile(r'^export PYENV_ROOT="([^"$`\\]+)"$.*^exec "[^"$`]+/libexec/pyenv" exec "\$program" "\$@"$', re.M | re.S)
+MAX_SHIM_BYTES = 4096
+# Hooks of pyenv and pyenv-virtualenv: none of them has another version started, or starts it elsewhere.
+HOOKS = ("conda.bash", "pip-rehash.bash", "python-config.bash", "system-site-packages.bash")
+HOOKED = ("exec", "version-name", "which")
 
 
 def version_of(path):
@@ -15,24 +21,88 @@ def version_of(path):
     return [(status.st_dev, status.st_ino, status.st_mode, status.st_mtime_ns, status.st_ctime_ns) for status in found]
 
 
+def names_in(directory):
+    """What is in a directory, in order; nothing if it cannot be read."""
+    try:
+        return sorted(os.listdir(directory))
+    except OSError:
+        return []
+
+
 def is_newer(version, moment_ns):
     return version is not None and any(status[4] >= moment_ns for status in version)
+
+
+def start_of(path):
+    """The beginning of a text, or nothing."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(MAX_SHIM_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+class Pyenv:
+    """What a `python3` of pyenv starts: the interpreter of a version that a variable or the nearest file names
+    (`pyenv help version-file`)."""
+
+    def __init__(self, root, named):
+        self.root, self.named = root, named
+        self.file = self.version_file(os.getcwd())
+        self.hooks = [os.path.join(place, part) for place in os.environ.get("PYENV_HOOK_PATH", "").split(os.pathsep)
+                      for part in HOOKED]
+        self.files = [self.file, *self.hooks] if self.file else self.hooks
+        # It takes the newest of those that begin with what is named.
+        self.files += [os.path.join(root, name) for name in ("libexec", "libexec/pyenv", "libexec/pyenv-exec", "versions")]
+
+    def version_file(self, directory):
+        """The file that names the version for this directory; None if a variable does."""
+        while not self.named:
+            path = os.path.join(directory, ".python-version")
+            if os.path.isfile(path):
+                return path
+            if directory == os.path.dirname(directory):
+                return os.path.join(self.root, "version")
+            directory = os.path.dirname(directory)
+        return None
+
+    def is_plain(self, others):
+        """Whether it has done what is known of it, and nothing else; `others` are the programs behind it in PATH."""
+        lines = [line.split() for line in (start_of(self.file).splitlines() if self.file else [self.named])]
+        asked = [words[0] for words in lines if words and not words[0].startswith("#")] or ["system"]
+        version = os.environ.get("PYENV_VERSION", "")
+        prefix = asked[0][len("python-"):] if asked[0].startswith("python-") else asked[0]
+        started = os.path.join(self.root, "versions", version, "bin", "python3")
+        if version == "system":
+            others = [path for path in others if os.path.dirname(path) != os.path.join(self.root, "shims")]
+            is_own = others != [] and os.path.realpath(others[0]) == os.path.realpath(sys.executable)
+        else:
+            is_own = started == sys.executable
+        return (
+            is_own
+            and len(asked) == 1
+            and f"{version}.".startswith(f"{prefix}.")
+            and os.environ.get("PYENV_ROOT") == self.root
+            and os.environ.get("PYENV_DIR") == os.getcwd()
+            and all(name in HOOKS for place in self.hooks for name in names_in(place) if name.endswith(".bash"))
+        )
 
 
 class Footing:
     """What the start of this interpreter stood on, as far as a look at files tells it: one that starts later is the same as
     long as this is."""
 
-    def __init__(self, begun_ns, search_path):
+    def __init__(self, begun_ns, search_path, version):
         # PATH as the shell had it that started this: a manager of versions puts another one into the environment.
         places = search_path.split(os.pathsep)
         self.programs = [os.path.join(place, "python3") for place in places]
         found = [path for path in self.programs if os.path.isfile(path) and os.access(path, os.X_OK)]
+        shim = SHIM.search(start_of(found[0])) if found else None
+        self.pyenv = Pyenv(shim[1], version) if shim else None
         # Anything else than the interpreter itself may start another one elsewhere, or later, for reasons of its own.
-        self.is_direct = (
-            all(os.path.isabs(place) for place in places)
-            and found != []
-            and os.path.realpath(found[0]) == os.path.realpath(sys.executable)
+        self.is_direct = found != [] and all(os.path.isabs(place) for place in places) and (
+            self.pyenv.is_plain(found[1:]) if self.pyenv
+            else os.path.realpath(found[0]) == os.path.realpath(sys.executable)
         )
         self.is_rooted = all(
             os.path.isabs(place) for name in PLACES for place in os.environ.get(name, os.sep).split(os.pathsep)
@@ -41,7 +111,7 @@ class Footing:
         # Packages of the user may come to be there later, as those of the system.
         self.places = [place for place in [*sys.path, getattr(site, "USER_SITE", None), sys.prefix] if place]
         home = os.path.dirname(sys.executable)
-        self.files = [*self.programs, sys.executable]
+        self.files = [*self.programs, sys.executable, *(self.pyenv.files if self.pyenv else [])]
         self.files += [os.path.join(place, "pyvenv.cfg") for place in (home, os.path.dirname(home))]
         # All that was imported: what runs by itself at the start (`sitecustomize`, files `.pth`) may import anything.
         files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
@@ -53,24 +123,21 @@ class Footing:
     def look(self):
         found = [version_of(place) for place in self.places + self.files]
         for place in self.places:
-            try:
-                names = sorted(name for name in os.listdir(place) if name.endswith(".pth"))
-            except OSError:
-                continue
-            found += [version_of(os.path.join(place, name)) for name in names]
+            found += [version_of(os.path.join(place, name)) for name in names_in(place) if name.endswith(".pth")]
         return found
 
     def holds_in(self, is_same_directory):
+        if self.pyenv and self.pyenv.version_file(os.getcwd()) != self.pyenv.file:
+            return False
         return self.is_sound and (self.is_rooted or is_same_directory) and self.look() == self.state
 
 
-# Only one that waits for a session has it.
-FOOTING = Footing(int(sys.argv[2]), sys.argv[3]) if sys.argv[4:] == ["spare"] else None
+FOOTING = Footing(int(sys.argv[4]), *sys.argv[5:7])
 
 
 def adopt(session, directory, device, inode):
     """Has the interpreter be what one that started now in this directory would be, or says that it cannot."""
-    if FOOTING is None or not FOOTING.is_direct:
+    if not FOOTING.is_direct:
         return {"is_stand_in": True}
     os.chdir(directory)
     here = os.stat(os.curdir)
@@ -79,7 +146,8 @@ def adopt(session, directory, device, inode):
     if not FOOTING.holds_in(directory == session.home):
         return {"error": "an interpreter that started now might be another one"}
     session.home = os.getcwd()
-    if "PWD" in os.environ:
-        os.environ["PWD"] = session.home
+    for name in ("PWD", "PYENV_DIR"):
+        if name in os.environ:
+            os.environ[name] = session.home
     importlib.invalidate_caches()
     return {"cpu_seconds": time.process_time()}

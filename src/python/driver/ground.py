@@ -14,14 +14,11 @@ An interrupt (SIGINT) between `begun` and `done` is meant for the cell; at any o
 
 Cells may put anything in the place of anything: `builtins.len`, `json.dumps`, `os.write`, the `__str__` of an exception.
 What runs between cells therefore stands on what it took at the start: this text has builtins of its own, and what it needs
-of modules is bound to names below, compiled code where there is some. Nothing of a value is asked without a net.
+of modules is bound to names below, compiled code where there is some (`door.py` has said `ready` and bound `FIRST`, `QUOTE`,
+`QUESTIONS` and `ADOPTION`). Nothing of a value is asked without a net.
 """
 
 import sys
-
-# A `json.py` of the project is not what is meant here. It is what cells mean: its place comes back below.
-FIRST = sys.path[:1] if sys.path[:1] == [""] else []
-del sys.path[:len(FIRST)]
 
 import _ast
 import _signal
@@ -38,7 +35,7 @@ import traceback
 import types
 import warnings
 
-# What only some cells need is imported by them: a session starts in half the time.
+# What only some cells need is imported by them: a first cell waits half the time.
 
 # The name that this text is compiled under.
 OWN_NAME = "<replay>"
@@ -83,7 +80,7 @@ class Reading:
 
 try:
     # What `json` and `queue` are made of. The modules themselves take longer than most to import, as `ast` and `signal` do.
-    from _json import encode_basestring_ascii as QUOTE, make_scanner
+    from _json import make_scanner
     from _queue import SimpleQueue
 
     SCAN = make_scanner(Reading)
@@ -92,7 +89,7 @@ except ImportError:
     import json
     from queue import SimpleQueue
 
-    QUOTE, SCAN = json.encoder.encode_basestring_ascii, json.JSONDecoder().scan_once
+    SCAN = json.JSONDecoder().scan_once
 
 
 def exact(text):

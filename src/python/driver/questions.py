@@ -1,4 +1,4 @@
-
+"""What a session answers beside its cells: read when the first such question comes."""
 
 MISSING = object()
 IMPORTS = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]+([\w., \t]+)", re.MULTILINE)
@@ -10,6 +10,10 @@ EGGS = ("antigravity", "this", "idlelib", "turtledemo")
 class Questions:
     """What a session answers while a cell may run, on a thread of its own. Asking an object may run its code."""
 
+    def __init__(self, names):
+        self.names = names
+        self.importable = None
+
     def answer(self, request):
         asked = request["op"]
         if asked == "complete":
@@ -18,11 +22,6 @@ class Questions:
             return self.inspect(request["code"], request["cursor"], request.get("detail", 0))
         if asked == "variables":
             return self.variables()
-        if asked == "ping":
-            seconds = MONOTONIC() - self.since if self.running is not None else None
-            return {"busy": self.running is not None, "seconds": seconds, "test": 6 * 7}
-        if asked == "adopt":
-            return adopt(self, request["directory"], request["dev"], request["ino"])
         if asked == "packages":
             import site
 

@@ -39,7 +39,7 @@ def forms(value):
     return found
 
 
-class Session(Questions):
+class Session:
     def __init__(self, channel):
         self.channel = channel
         self.cells = 0
@@ -51,7 +51,8 @@ class Session(Questions):
         self.home = os.getcwd()
         self.since = 0.0
         self.loop = None
-        self.importable = None
+        # Read when somebody asks something.
+        self.answers = None
         self.is_child = False
         module = types.ModuleType("__main__")
         module.__builtins__ = builtins
@@ -276,6 +277,18 @@ class Session(Questions):
         while True:
             self.reply(self.questions.get())
 
+    def answer(self, request):
+        asked = request["op"]
+        if asked == "ping":
+            seconds = MONOTONIC() - self.since if self.running is not None else None
+            return {"busy": self.running is not None, "seconds": seconds, "test": 6 * 7}
+        if asked == "adopt":
+            return adopt(self, request["directory"], request["dev"], request["ino"])
+        if self.answers is None:
+            exec(compile(QUESTIONS, OWN_NAME, "exec"), OWN)
+            self.answers = OWN["Questions"](self.names)
+        return self.answers.answer(request)
+
     def reply(self, request):
         try:
             line = spoken("reply", id=request["id"], **self.answer(request))
@@ -290,8 +303,6 @@ class Session(Questions):
     def serve(self):
         for loop in (self.listen, self.think):
             threading.Thread(target=loop, name="replay", daemon=True).start()
-        version = ".".join(map(str, sys.version_info[:3]))
-        self.channel.send("ready", version=version, executable=sys.executable, prefix=sys.prefix, pid=os.getpid())
         while True:
             request = None
             try:
@@ -334,7 +345,7 @@ class Picture:
         return "<figure>"
 
 
-SYS = sys.__dict__
+SYS, OWN = sys.__dict__, globals()
 # Standard output and error as the session made them: objects, and descriptors that no cell knows of.
 STREAMS, KEPT = {}, {}
 SESSION = None
@@ -440,6 +451,8 @@ def mark_threads():
 
 def begin():
     global SESSION
+    if ADOPTION:
+        exec(compile(ADOPTION, OWN_NAME, "exec"), OWN)
     channel = Channel()
     streams()
     os.environ.setdefault("MPLBACKEND", "Agg")

@@ -7,9 +7,11 @@
 //   {"ev":"case","file","test"}               it has ended (only jest-circus says so)
 //   {"ev":"file","file","tests",...}          the file has ended, with all of its tests
 //   {"ev":"left_out","options"}               what the project's configuration leaves out
+//   {"ev":"takes","options"}                  which files it takes for those of tests
 //   {"ev":"end","success","files","errors","goes_on"}   the tests have ended; errors belong to no file
 //   {"ev":"over"}                             Jest itself is through, its tear-down too; comes only if it goes on
 const fs = require('fs')
+const path = require('path')
 
 const MAX_TEXT = 16384
 const MAX_OPTIONS = 20
@@ -115,9 +117,22 @@ module.exports = class {
     return [...found].slice(0, MAX_OPTIONS)
   }
 
+  takes(contexts) {
+    const found = new Set()
+    for (const { config } of contexts ?? []) {
+      for (const dir of config?.roots ?? []) {
+        if (dir !== config.rootDir) found.add(`roots: ${shown(path.relative(config.rootDir, dir))}`)
+      }
+      for (const glob of config?.testMatch ?? []) found.add(`testMatch: ${shown(glob)}`)
+      for (const one of config?.testRegex ?? []) found.add(`testRegex: ${shown(one)}`)
+    }
+    return [...found].slice(0, MAX_OPTIONS)
+  }
+
   onRunComplete(contexts, results) {
     const options = this.leftOut(contexts)
     if (options.length) this.write({ ev: 'left_out', options })
+    this.write({ ev: 'takes', options: this.takes(contexts) })
     const error = results.runExecError
     // The process ends by itself then, unless the project says otherwise; what ends it before hides what was left to do.
     const goesOn = !this.config?.forceExit

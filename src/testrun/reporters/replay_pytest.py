@@ -2,6 +2,7 @@
 REPLAY_TEST_REPORT names: a process that dies leaves what was known until then.
 
     {"ev":"init","version"}                         the run begins
+    {"ev":"takes","options"}                        where the project has files of tests, and what they are called
     {"ev":"collected","tests"}                      so many tests will run (under xdist each worker says it)
     {"ev":"deselected","tests","files"}             so many were left out by -k or -m, of these files
     {"ev":"left_out","dropped","ignored","count"}   so many were taken out without a word; paths that were not looked into
@@ -28,6 +29,9 @@ import pytest
 MAX_TEXT = 16384
 MAX_FRAMES = 20
 MAX_IGNORED = 20
+# What pytest looks for by itself, and where it does not.
+USUAL_FILES = ("test_*.py", "*_test.py")
+USUAL_CLOSED = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}")
 MAX_LEAKS = 20
 MAX_UNREACHED = 100
 # pytest 6.2 and newer warn of what threads raise; a test passes all the same, unless the project makes errors of warnings. What
@@ -276,6 +280,13 @@ class Observer:
             below = os.fsencode(os.path.relpath(path, str(root))).decode("utf-8", "replace")
             self.ignored.add(below + ("/" if is_dir else ""))
 
+    def takes(self):
+        """Where files of tests are looked for, and what they are called, as far as the project has its own mind."""
+        found = []
+        for name, usual in (("testpaths", ()), ("norecursedirs", USUAL_CLOSED), ("python_files", USUAL_FILES)):
+            found += [f"{name}: {_cut(one)}" for one in self.config.getini(name) if one not in usual]
+        return found[:MAX_IGNORED]
+
     def pytest_runtest_protocol(self, item):
         self.compare = None
 
@@ -307,3 +318,4 @@ def pytest_configure(config):
         writer = Writer(path, observer)
         config.pluginmanager.register(writer, "replay-writer")
         writer.write(ev="init", version=pytest.__version__)
+        writer.write(ev="takes", options=observer.takes())

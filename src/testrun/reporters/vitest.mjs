@@ -3,6 +3,7 @@
 //
 //   {"ev":"init","version","root","closes"}   the run begins; whether `closed` is its last word
 //   {"ev":"left_out","options"}               what the project's configuration leaves out
+//   {"ev":"takes","options"}                  which files it takes for those of tests
 //   {"ev":"file_start","file"}                a file is being loaded
 //   {"ev":"collected","file","tests"}         so many tests are in it
 //   {"ev":"start","id"}                       a test begins
@@ -60,6 +61,17 @@ export default class {
     this.write({ ev: 'init', version: vitest.version, root: this.root, closes: this.watchClose(vitest) })
     const options = this.leftOut(vitest)
     if (options.length) this.write({ ev: 'left_out', options })
+    this.write({ ev: 'takes', options: this.takes(vitest) })
+  }
+
+  takes(vitest) {
+    const found = new Set()
+    const projects = (vitest.projects ?? []).map((project) => project.config)
+    for (const config of projects.length ? projects : [vitest.config]) {
+      if (config?.dir && config.dir !== this.root) found.add(`dir: ${shown(path.relative(this.root, config.dir))}`)
+      for (const glob of config?.include ?? []) found.add(`include: ${shown(glob)}`)
+    }
+    return [...found].slice(0, MAX_OPTIONS)
   }
 
   leftOut(vitest) {

@@ -179,6 +179,11 @@ impl<'a> Collector<'a> {
         }
     }
 
+    /// What the project's configuration takes for files of tests.
+    pub fn takes(&mut self, what: &[String]) {
+        self.parsed.takes = what.iter().take(MAX_LEFT_OUT).map(|one| self.name(one)).collect();
+    }
+
     /// A file that was to run and never began.
     pub fn unreached(&mut self, file: &str) {
         if self.parsed.unreached.len() < MAX_RUN_FAULTS {

@@ -118,6 +118,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
                 }
             }
             "left_out" => collector.left_out("the project's configuration", &event.options),
+            "takes" => collector.takes(&event.options),
             "end" => {
                 collector.parsed.ended = true;
                 collector.parsed.passed = Some(event.success);
@@ -130,6 +131,9 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
             "over" => collector.parsed.is_cut_short = false,
             _ => {}
         }
+    }
+    if !collector.parsed.begun {
+        collector.takes(&said_of_files(sources));
     }
     if collector.parsed.ended && collector.parsed.passed == Some(true) && ended < planned {
         let message = format!("only {ended} of {planned} files came to their end");
@@ -156,6 +160,19 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
         }
     }
     collector.parsed
+}
+
+/// What Jest says of its configuration where it finds no file, as `testMatch: **/*.js - 0 matches`: its reporters are not asked
+/// then (`getNoTestsFoundMessage` of jest-core).
+fn said_of_files(sources: &Sources<'_>) -> Vec<String> {
+    let text = String::from_utf8_lossy(sources.stdout);
+    let told = text.lines().filter_map(|line| {
+        let (told, _) = line.trim().rsplit_once(" - ")?;
+        let (name, value) = told.split_once(':')?;
+        let is_meant = ["testMatch", "testPathIgnorePatterns", "testRegex", "roots"].contains(&name);
+        (is_meant && !value.trim().is_empty()).then(|| told.to_owned())
+    });
+    told.collect()
 }
 
 /// A file, once for each project.

@@ -81,6 +81,10 @@ pub struct Parsed {
     pub deselected: u64,
     /// What the project's own configuration leaves out, a sentence each.
     pub left_out: Vec<String>,
+    /// What the project's configuration takes for files of tests, where the runner says it: an option with a value each.
+    pub takes: Vec<String>,
+    /// Files, and directories with a slash, that `left_out` tells of in other words.
+    pub told: BTreeSet<String>,
     /// What the limits left out.
     pub truncated: Truncated,
     /// Whether anything of a report was there: if not, the runner never got as far as running tests.

@@ -126,6 +126,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
                     (left_out.ignored, left_out.count) = (event.ignored, event.count);
                 }
             }
+            "takes" => reader.collector.takes(&event.options),
             "options" => (reader.left_out.is_asked, reader.left_out.options) = (event.asked, event.options),
             // Every worker of xdist tells it.
             "collect_error" if broken.len() < MAX_KEPT_TESTS && broken.insert(event.id.clone()) => {
@@ -262,6 +263,9 @@ impl Reader<'_> {
 
     fn tell_left_out(&mut self) {
         let LeftOut { options, is_asked, dropped, ignored, count } = std::mem::take(&mut self.left_out);
+        let told = self.emptied.iter().chain(&self.modules).chain(&ignored).map(|path| self.collector.path(path));
+        let told = told.collect();
+        self.collector.parsed.told = told;
         // Whoever asked for a filter knows that it leaves out tests. What the project leaves out did not run.
         if is_asked {
             for file in std::mem::take(&mut self.emptied) {

@@ -144,6 +144,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
                 }
             }
             "left_out" => collector.left_out("the project's configuration", &event.options),
+            "takes" => collector.takes(&event.options),
             "closed" => {
                 closes = false;
                 for failure in event.errors {

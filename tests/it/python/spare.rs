@@ -121,6 +121,89 @@ fn a_program_that_stands_in_for_the_interpreter_is_asked_each_time() {
     assert_eq!(waiting(&tree), Vec::<u64>::new());
 }
 
+/// What pyenv does to find the interpreter of a version (`pyenv help version-file`).
+const PYENV: &str = r#"#!/bin/sh
+shift 2
+file=$PYENV_ROOT/version place=$PWD
+while [ -n "$place" ]; do
+  [ -f "$place/.python-version" ] && file=$place/.python-version && break
+  place=${place%/*}
+done
+export PYENV_DIR="$PWD" PYENV_VERSION="${PYENV_VERSION:-$(cat "$file")}"
+PATH=$PYENV_ROOT/versions/$PYENV_VERSION/bin:$PATH exec "$PYENV_ROOT/versions/$PYENV_VERSION/bin/python3" "$@"
+"#;
+
+/// A pyenv with two versions, of which it starts the first. Returns the PATH that its shims are in.
+fn pyenv(tree: &Tree) -> String {
+    let root = tree.text("pyenv");
+    let shim = format!(
+        "#!/bin/sh\nprogram=\"${{0##*/}}\"\n\nexport PYENV_ROOT=\"{root}\"\n\
+         exec \"{root}/libexec/pyenv\" exec \"$program\" \"$@\"\n"
+    );
+    program(tree, "pyenv/shims/python3", &shim);
+    program(tree, "pyenv/libexec/pyenv", PYENV);
+    program(tree, "pyenv/libexec/pyenv-exec", "#!/bin/sh\n");
+    for version in ["3.1", "3.2"] {
+        tree.dir(format!("pyenv/versions/{version}/bin"));
+        let link = tree.path(format!("pyenv/versions/{version}/bin/python3"));
+        std::os::unix::fs::symlink("/usr/bin/python3", link).unwrap();
+    }
+    tree.file("pyenv/version", "3.1\n");
+    format!("{root}/shims:/usr/bin:/bin")
+}
+
+/// Makes sessions in a directory until one gets the interpreter that waits, and returns all that are known then.
+fn until_taken(server: &mut Server, tree: &Tree, directory: &str) -> Vec<u64> {
+    let mut known = Vec::new();
+    let until = Instant::now() + DEADLINE;
+    loop {
+        let first = until_waiting(tree, &known);
+        let name = format!("before-{}", known.len());
+        let own = made(server, json!({"session_id": name, "working_directory": directory}));
+        known.extend([first, own]);
+        if own == first {
+            return known;
+        }
+        // What is as young as the interpreter itself might be none of what it stands on.
+        assert!(Instant::now() < until, "none is taken");
+    }
+}
+
+#[test]
+fn where_pyenv_starts_the_same_version_the_one_that_waits_is_the_same() {
+    let tree = Tree::new();
+    let path = pyenv(&tree);
+    tree.file("work/other/.python-version", "3.2\n");
+    let mut server = on_path(&tree, &path);
+    let mut known = until_taken(&mut server, &tree, "below");
+    let asked =
+        json!({"session_id": format!("before-{}", known.len() - 2), "code": "import os; os.environ['PYENV_DIR']"});
+    let there = said(&server.call("run_python_code", asked))["result"].clone();
+    assert_eq!(there, json!(format!("'{}'", tree.text("work/below"))));
+    // Another version is meant there, and later everywhere.
+    known.push(until_waiting(&tree, &known));
+    let other = made(&mut server, json!({"session_id": "other", "working_directory": "other"}));
+    assert!(!known.contains(&other));
+    let asked = json!({"session_id": "other", "code": "import sys; sys.executable"});
+    let there = said(&server.call("run_python_code", asked))["result"].clone();
+    assert_eq!(there, json!(format!("'{}'", tree.text("pyenv/versions/3.2/bin/python3"))));
+    known.push(other);
+    known.push(until_waiting(&tree, &known));
+    std::fs::write(tree.path("pyenv/version"), "3.2\n").unwrap();
+    let later = made(&mut server, json!({"session_id": "later", "working_directory": "below"}));
+    assert!(!known.contains(&later));
+    // What is hooked into it may do anything.
+    let tree = Tree::new();
+    let path = pyenv(&tree);
+    tree.file("pyenv/pyenv.d/exec/own.bash", "PYENV_COMMAND_PATH=/usr/bin/python3\n");
+    let text = PYENV.replace("export ", "export PYENV_HOOK_PATH=$PYENV_ROOT/pyenv.d ");
+    program(&tree, "pyenv/libexec/pyenv", &text);
+    let mut server = on_path(&tree, &path);
+    let first = until_waiting(&tree, &[]);
+    assert!(made(&mut server, json!({"session_id": "a"})) != first);
+    assert_eq!(waiting(&tree), Vec::<u64>::new());
+}
+
 /// Writes a module of the environment that a tree is, whichever version its interpreter has.
 fn add_module(tree: &Tree, name: &str, text: &str) {
     for minor in 8..20 {
@@ -169,18 +252,7 @@ fn one_that_a_start_now_would_not_make_is_ended() {
         before(&tree);
         let path = format!("{}:{}:/usr/bin:/bin", tree.text("nearer"), tree.text("near"));
         let mut server = on_path(&tree, &path);
-        let mut known = Vec::new();
-        let until = Instant::now() + DEADLINE;
-        loop {
-            let first = until_waiting(&tree, &known);
-            let own = made(&mut server, json!({"session_id": format!("before-{}", known.len())}));
-            known.extend([first, own]);
-            if own == first {
-                break;
-            }
-            // What is as young as the interpreter itself might be none of what it stands on.
-            assert!(Instant::now() < until, "{what}: none is taken");
-        }
+        let known = until_taken(&mut server, &tree, ".");
         let second = until_waiting(&tree, &known);
         change(&tree);
         assert!(made(&mut server, json!({"session_id": "changed"})) != second, "{what}");

@@ -235,6 +235,30 @@ fn cargo_tests_are_run_and_rerun() {
 }
 
 #[test]
+fn what_a_manifest_switches_off_is_told() {
+    let tree = Tree::new();
+    let Some(mut server) = cargo_server(&tree) else { return };
+    let manifest = "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\nautotests = false\n\
+        [lib]\ntest = false\n[[test]]\nname = \"on\"\n[[test]]\nname = \"off\"\ntest = false\n";
+    tree.file("work/Cargo.toml", manifest)
+        .file("work/src/lib.rs", "#[cfg(test)]\nmod tests {\n#[test]\nfn t() {}\n}\n");
+    for name in ["on", "off", "silent"] {
+        tree.file(format!("work/tests/{name}.rs"), "#[test]\nfn t() {}\n");
+    }
+    tree.file("work/tests/helper.rs", "pub fn help() {}\n");
+    let reply = server.call("run_tests", json!({"runner": "cargo"}));
+    assert_eq!(counts(&reply), ("passed".to_owned(), [1, 0, 0]), "{}", reply.text());
+    let told = "not run, as Cargo.toml says: src (`test = false` of the library), tests/off.rs (`test = false`), tests/silent.rs \
+                (`autotests = false`)";
+    assert_eq!(structured(&reply)["leftOut"], json!([told]));
+    let reply = server.call("run_tests", json!({"runner": "cargo", "testFiles": ["tests/silent.rs"]}));
+    assert_eq!(
+        structured(&reply)["leftOut"],
+        json!(["not run, as Cargo.toml says: tests/silent.rs (`autotests = false`)"])
+    );
+}
+
+#[test]
 fn nextest_says_what_it_does_not_run() {
     let tree = Tree::new();
     let Some(mut server) = cargo_server(&tree) else { return };

@@ -48,6 +48,48 @@ fn a_file_that_the_runner_leaves_out_is_told() {
     assert!(told.result().get("isError").is_none());
 }
 
+/// What a run says it left out.
+fn left_out(reply: &Reply) -> Vec<String> {
+    let told = structured(reply)["leftOut"].as_array().cloned().unwrap_or_default();
+    told.iter().filter_map(|what| what.as_str().map(str::to_owned)).collect()
+}
+
+#[test]
+fn files_that_the_configuration_takes_for_no_tests_are_told_with_what_it_takes() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    let events = [
+        json!({"ev": "init", "version": "5.1.1"}),
+        json!({"ev": "takes", "options": ["include: src/**/*.test.ts"]}),
+        json!({"ev": "collected", "file": "src/a.test.ts", "tests": 1}),
+        json!({"ev": "test", "file": "src/a.test.ts", "name": "adds", "state": "passed", "mode": "run"}),
+        json!({"ev": "file_end", "file": "src/a.test.ts", "errors": []}),
+        json!({"ev": "end", "reason": "passed", "errors": []}),
+    ];
+    fake_vitest(&tree, &events, "exit 0");
+    tree.file("work/src/a.test.ts", "");
+    let mut of = |arguments: serde_json::Value| {
+        let reply = server.call("run_tests", arguments);
+        (structured(&reply)["status"].clone(), left_out(&reply))
+    };
+    assert_eq!(of(json!({})), (json!("passed"), vec![]));
+    // Copies, what git ignores and what is somebody else's are no tests of the project.
+    for name in ["src/b.spec.ts", "e2e/c.test.ts", "dist/a.test.js", "made/a.test.js", "node_modules/x/x.test.js"] {
+        tree.file(format!("work/{name}"), "");
+    }
+    tree.file("work/.gitignore", "made\n").dir("work/.git");
+    let takes = "not taken by the configuration (include: src/**/*.test.ts)";
+    let all = format!("named like tests, and {takes}: e2e/c.test.ts, src/b.spec.ts");
+    assert_eq!(of(json!({})), (json!("passed"), vec![all]));
+    assert_eq!(of(json!({"filter": "adds"})), (json!("passed"), vec![]));
+    let named = format!("named, and {takes}: e2e/c.test.ts");
+    let files = ["src/a.test.ts", "e2e/c.test.ts"];
+    assert_eq!(of(json!({"testFiles": files})), (json!("incomplete"), vec![named.clone()]));
+    let nothing = [events[0].clone(), events[1].clone(), json!({"ev": "end", "reason": "failed", "errors": []})];
+    fake_vitest(&tree, &nothing, "exit 1");
+    assert_eq!(of(json!({"testFiles": ["e2e/c.test.ts"]})), (json!("no_tests"), vec![named]));
+}
+
 #[test]
 fn the_test_script_says_how_tests_are_run() {
     let tree = Tree::new();

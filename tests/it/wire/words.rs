@@ -1,11 +1,12 @@
 //! The words that an agent acts on: instructions, hints and complaints.
 
 use pretty_assertions::assert_eq;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{opened, stage};
 use crate::harness::{Failure, Server};
 use crate::schema::NEWEST_HANDSHAKE;
+use crate::tree::Tree;
 
 fn refusal(message: &str) -> Failure {
     Failure { code: Some(-32602), message: message.to_owned() }
@@ -128,4 +129,50 @@ fn a_loose_match_says_where_the_result_is() {
                 .to_owned(),
         ],
     );
+}
+
+#[test]
+fn a_long_listing_names_the_directory_that_most_of_it_comes_from() {
+    let tree = Tree::new();
+    for number in 0..300 {
+        tree.file(format!("work/web/node_modules/m{number}/{}.ts", "x".repeat(60)), "");
+    }
+    tree.file("work/web/src/a.ts", "").file("work/.gitignore", "node_modules\n").file("work/web/.git/HEAD", "");
+    let work = tree.text("work");
+    let mut server = Server::open(&tree, "2025-11-25", &["--allow", &format!("{work}:rw")]);
+    let mut said = |tool: &str, arguments: Value| {
+        server.call(tool, arguments).all_texts().iter().skip(1).map(|text| (*text).to_owned()).collect::<Vec<_>>()
+    };
+    let leave = "leave it out with excludeGlobs or respectGitignore";
+    assert_eq!(
+        said("directory_tree", json!({"path": work})),
+        [format!("[600 of 607 entries lie below `web/node_modules`: {leave}, or set depth]")]
+    );
+    assert_eq!(
+        said("search_files", json!({"directory": work, "nameContains": ".ts"})),
+        [format!("[300 of 301 names lie below `web/node_modules`: {leave}]")]
+    );
+    assert_eq!(
+        said("glob_search", json!({"directory": work, "globs": ["**/*.ts"]})),
+        [format!("[300 of 301 paths lie below `web/node_modules`: {leave}]")]
+    );
+    assert_eq!(said("directory_tree", json!({"path": work, "depth": 2})), [""; 0]);
+    let file = |name: &str| json!({"name": name, "type": "file"});
+    let directory = |name: &str, children: Value| json!({"name": name, "type": "directory", "children": children});
+    let src = directory("src", json!([file("a.ts")]));
+    for (arguments, web) in [
+        (json!({"path": work, "excludeGlobs": ["node_modules", ".git"]}), json!([src])),
+        (json!({"path": work, "excludeGlobs": ["web/node_modules/**", "HEAD"]}), {
+            json!([directory(".git", json!([])), directory("node_modules", json!([])), src])
+        }),
+    ] {
+        let reply = server.call("directory_tree", arguments);
+        let expected = directory("work", json!([file(".gitignore"), directory("web", web)]));
+        assert_eq!(reply.result()["structuredContent"], expected);
+        assert_eq!(reply.all_texts().len(), 1);
+    }
+    tree.dir("work/.git");
+    let reply = server.call("directory_tree", json!({"path": work, "respectGitignore": true}));
+    let expected = directory("work", json!([file(".gitignore"), directory("web", json!([src]))]));
+    assert_eq!(reply.result()["structuredContent"], expected);
 }

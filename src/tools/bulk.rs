@@ -1,0 +1,131 @@
+//! Where most of a long reply comes from, so that the next call can leave it out.
+
+use crate::fs::TreeEntry;
+use crate::limits::{LONG_REPLY_BYTES, MIN_BULK_PERCENT, MIN_NESTED_BULK_PERCENT};
+use crate::text::escape::show;
+
+/// The directory, below where a listing began, that holds most of what was listed, and how much of it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Bulk {
+    path: Vec<u8>,
+    count: usize,
+}
+
+impl Bulk {
+    /// Of a tree; `None` where no directory stands out.
+    pub fn of_tree(entries: &[TreeEntry]) -> Option<Self> {
+        let mut range = 0..entries.len();
+        let mut depth = 0;
+        descend(entries.len(), |_| {
+            depth += 1;
+            let mut best: Option<(usize, usize)> = None;
+            let mut at = range.start;
+            while at < range.end {
+                let below = entries[at + 1..range.end].iter().take_while(|entry| entry.depth > depth).count();
+                if below > best.map_or(0, |(_, most)| most) {
+                    best = Some((at, below));
+                }
+                at += 1 + below;
+            }
+            let (at, below) = best?;
+            range = at + 1..at + 1 + below;
+            Some((entries[at].name.as_encoded_bytes(), below))
+        })
+    }
+
+    /// Of absolute paths, those of a directory next to each other; `root` is where they begin.
+    pub fn of_paths<'a, I: Iterator<Item = &'a [u8]>>(root: &[u8], paths: impl Fn() -> I) -> Option<Self> {
+        let mut lead = root.to_vec();
+        if !lead.ends_with(b"/") {
+            lead.push(b'/');
+        }
+        let from = lead.len();
+        descend(paths().count(), |path| {
+            lead.truncate(from);
+            lead.extend_from_slice(path);
+            if !path.is_empty() {
+                lead.push(b'/');
+            }
+            let (mut best, mut run): ((&[u8], usize), (&[u8], usize)) = ((b"", 0), (b"", 0));
+            for rest in paths().filter_map(|path| path.strip_prefix(&*lead)) {
+                let Some(end) = memchr::memchr(b'/', rest) else { continue };
+                run = if run.0 == &rest[..end] { (run.0, run.1 + 1) } else { (&rest[..end], 1) };
+                if run.1 > best.1 {
+                    best = run;
+                }
+            }
+            (best.1 > 0).then_some(best)
+        })
+    }
+
+    /// What to say of a listing of this length whose parts are `what`; `means` is what leaves parts of it out.
+    pub fn note(
+        bytes: usize,
+        all: usize,
+        what: &str,
+        means: &str,
+        find: impl FnOnce() -> Option<Self>,
+    ) -> Option<String> {
+        let Self { path, count } = (bytes >= LONG_REPLY_BYTES).then(find).flatten()?;
+        Some(format!("[{count} of {all} {what} lie below `{}`: {means}]", show(&path)))
+    }
+}
+
+/// Goes down from directory to directory as long as one holds nearly all of the one before; the first need hold only most of
+/// all. `largest` names the largest one in a directory, and how much it holds.
+fn descend<'a>(all: usize, mut largest: impl FnMut(&[u8]) -> Option<(&'a [u8], usize)>) -> Option<Bulk> {
+    let mut bulk = Bulk { path: Vec::new(), count: all };
+    let mut least = MIN_BULK_PERCENT;
+    while let Some((name, count)) = largest(&bulk.path) {
+        if count * 100 < bulk.count * least {
+            break;
+        }
+        if !bulk.path.is_empty() {
+            bulk.path.push(b'/');
+        }
+        bulk.path.extend_from_slice(name);
+        (bulk.count, least) = (count, MIN_NESTED_BULK_PERCENT);
+    }
+    (!bulk.path.is_empty()).then_some(bulk)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Kind;
+
+    fn paths(modules: usize) -> Vec<String> {
+        let mut all = vec!["/p/a.ts".to_owned(), "/p/web/b.ts".to_owned()];
+        all.extend((0..modules).map(|number| format!("/p/web/node_modules/m{}/index.js", number / 10)));
+        all.push("/p/web/src/c.ts".to_owned());
+        all
+    }
+
+    #[test]
+    fn a_directory_that_holds_most_is_named_as_deep_as_it_does() {
+        let of = |modules| {
+            let all = paths(modules);
+            Bulk::of_paths(b"/p", || all.iter().map(String::as_bytes))
+        };
+        assert_eq!(of(97), Some(Bulk { path: b"web/node_modules".to_vec(), count: 97 }));
+        assert_eq!(of(3), Some(Bulk { path: b"web".to_vec(), count: 5 }));
+        let flat = ["/p/a", "/p/b/c", "/p/d"];
+        assert_eq!(Bulk::of_paths(b"/p/", || flat.iter().map(|path| path.as_bytes())), None);
+        assert_eq!(Bulk::of_paths(b"/", std::iter::empty), None);
+    }
+
+    #[test]
+    fn a_tree_has_the_same_bulk() {
+        let entry = |depth, name: String, kind| TreeEntry { depth, name: name.into(), kind, listed: true };
+        let mut tree = vec![entry(1, "a".to_owned(), Kind::File), entry(1, "web".to_owned(), Kind::Directory)];
+        tree.push(entry(2, "node_modules".to_owned(), Kind::Directory));
+        tree.extend((0..97).map(|number| entry(3, format!("m{number}"), Kind::File)));
+        tree.push(entry(2, "src".to_owned(), Kind::File));
+        assert_eq!(Bulk::of_tree(&tree), Some(Bulk { path: b"web/node_modules".to_vec(), count: 97 }));
+        assert_eq!(Bulk::of_tree(&tree[..1]), None);
+        let note = |bytes| Bulk::note(bytes, tree.len(), "entries", "leave it out", || Bulk::of_tree(&tree));
+        assert_eq!(note(LONG_REPLY_BYTES - 1), None);
+        let told = "[97 of 101 entries lie below `web/node_modules`: leave it out]";
+        assert_eq!(note(LONG_REPLY_BYTES).as_deref(), Some(told));
+    }
+}
