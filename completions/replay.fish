@@ -50,7 +50,7 @@ complete -c replay -n "__fish_replay_needs_command" -l limit-processes -d 'Proce
 complete -c replay -n "__fish_replay_needs_command" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_needs_command" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_needs_command" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_needs_command" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_needs_command" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -136,7 +136,7 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l limit-processes -
 complete -c replay -n "__fish_replay_using_subcommand call" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -192,7 +192,7 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-processes 
 complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -251,7 +251,7 @@ complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-processes 
 complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -327,7 +327,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -391,7 +391,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -446,7 +446,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -501,7 +501,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -557,7 +557,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -616,7 +616,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -671,7 +671,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -733,7 +733,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -796,7 +796,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -858,7 +858,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -914,7 +914,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -970,7 +970,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -1027,7 +1027,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -1089,7 +1089,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -1148,7 +1148,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -1203,7 +1203,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -1258,7 +1258,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -1317,7 +1317,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -1390,7 +1390,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -1447,7 +1447,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -1503,7 +1503,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -1559,7 +1559,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -1619,7 +1619,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -1679,7 +1679,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -1748,7 +1748,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -1809,7 +1809,7 @@ complete -c replay -n "__fish_replay_using_subcommand health" -l limit-processes
 complete -c replay -n "__fish_replay_using_subcommand health" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r
@@ -1864,7 +1864,7 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-process
 complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-file-bytes -d 'Largest file that commands may write, in bytes' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-cpu-secs -d 'Processor time of each process of a command, in seconds' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-memory-bytes -d 'Memory of all processes of a command together, in bytes; held by a cgroup where the server has one to itself, else looked at ten times a second' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-open-files -d 'Open files of each process of a command' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-open-files -d 'Open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-commands -d 'Commands that may run at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-background-commands -d 'Commands that may run in the background at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l background-output-bytes -d 'Output kept of each background command, in bytes (16777216 by default)' -r

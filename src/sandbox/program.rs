@@ -83,6 +83,8 @@ impl Start {
             offer(&intercept_only()?, birth)?;
         }
         sys::close_on_exec_from(3).step("close_range")?;
+        // From here on no descriptor is sent.
+        limit_open_files(&self.limits)?;
         let Err(error) = nix::unistd::execve(&program, &arguments, &environment);
         Err(error).step_with(|| format!("execute `{}`", program.to_string_lossy()))
     }
@@ -138,10 +140,6 @@ fn limit(limits: &Limits, tier: Tier) -> Result<(), Fault> {
     let mut wanted = vec![(Resource::Core, Some(hard(0)))];
     wanted.push((Resource::Fsize, limits.file_bytes.map(hard)));
     wanted.push((Resource::Cpu, limits.cpu_secs.map(hard)));
-    let most = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
-    let most = most - most / OPEN_FILES_KEPT_SHARE;
-    let soft = limits.open_files.unwrap_or(COMMAND_OPEN_FILES).min(most);
-    wanted.push((Resource::Nofile, Some(Rlimit { current: Some(soft), maximum: Some(most) })));
     if tier == Tier::Namespaces {
         wanted.push((Resource::Nproc, limits.processes.map(hard)));
     }
@@ -163,6 +161,14 @@ fn limit(limits: &Limits, tier: Tier) -> Result<(), Fault> {
         .open("/proc/self/oom_score_adj")
         .and_then(|mut file| file.write_all(limits.oom_score_adj.to_string().as_bytes()));
     Ok(())
+}
+
+/// Fewer than the processes that start commands may have, by [`OPEN_FILES_KEPT_SHARE`].
+fn limit_open_files(limits: &Limits) -> Result<(), Fault> {
+    let most = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    let most = most - most / OPEN_FILES_KEPT_SHARE;
+    let soft = limits.open_files.unwrap_or(COMMAND_OPEN_FILES).min(most);
+    setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum: Some(most) }).step("limit Nofile")
 }
 
 /// Goes to the working directory by its path, as this process sees it, and only if it still is the one that was checked.

@@ -184,7 +184,7 @@ pub fn openapi(tenant: &Tenant) -> String {
             "version": env!("CARGO_PKG_VERSION"),
             "description": "A server of the Model Context Protocol. Every call of a tool is a JSON-RPC 2.0 request to /mcp.",
         },
-        "security": [{}, {"token": []}],
+        "security": [if tenant.is_anyone() { json!({}) } else { json!({"token": []}) }],
         "paths": {
             "/mcp": {"post": {
                 "summary": "Call a tool",

@@ -19,6 +19,7 @@ fn openapi_has_a_schema_for_every_tool() {
     let expected: Vec<Value> =
         names.iter().map(|name| json!({"$ref": format!("#/components/schemas/{}", name.as_str().unwrap())})).collect();
     assert_eq!(calls, &json!(expected));
+    assert_eq!(document["security"], json!([{}]));
     for tool in tools.as_array().unwrap() {
         let schema = &document["components"]["schemas"][tool["name"].as_str().unwrap()];
         assert_eq!(schema["properties"]["params"]["properties"]["arguments"], tool["inputSchema"]);

@@ -90,6 +90,8 @@ fn a_token_is_asked_for_where_there_is_one() {
         let reply = server.ask(method, path, &[], b"");
         assert_eq!((reply.status, reply.header("www-authenticate")), (401, Some("Bearer realm=\"replay\"")), "{path}");
     }
+    let document = server.ask("GET", "/openapi.json", &[("Authorization", "Bearer correct horse battery")], b"").json();
+    assert_eq!(document["security"], json!([{"token": []}]));
     let health = server.ask("GET", "/health", &[("Host", "anything")], b"");
     assert_eq!((health.status, health.text()), (200, "{\"status\":\"ok\"}".to_owned()));
     assert!(!server.log().contains("battery"));

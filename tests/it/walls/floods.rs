@@ -126,8 +126,7 @@ fn e88_descriptors_on_their_way() {
         let started = walls.server.call("execute_command", arguments);
         let id = started.result()["structuredContent"]["commandId"].clone();
         let said = walls.server.call("follow_command", json!({"commandId": id, "waitSecs": 20}));
-        let stdout = &said.result()["structuredContent"]["stdout"];
-        assert_eq!(stdout, "109 True\n", "{setting:?}: ETOOMANYREFS after some");
+        assert_eq!(said.result()["structuredContent"]["output"], "109 True\n", "{setting:?}: ETOOMANYREFS after some");
         walls.works("true");
         walls.end();
     });
