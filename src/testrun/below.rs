@@ -151,7 +151,9 @@ pub fn who_has<T: Tool>(ground: &Ground<'_>, cwd: &Path, tool: T) -> Option<Stri
         let _ = write!(named, "{comma}`{}`", shown(ground, &cwd.join(dir)));
     }
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!named.is_empty()).then(|| format!("{} is not here, but projects below {what}: give one of these as `cwd`: {named}{more}", tool.name()))
+    (!named.is_empty()).then(|| {
+        format!("{} is not here, but projects below {what}: give one of these as `cwd`: {named}{more}", tool.name())
+    })
 }
 
 /// A directory as `cwd` takes it: from the first allowed directory on, or absolute.

@@ -127,12 +127,7 @@ const LONGEST_SCRIPT: usize = 200;
 const CLOSED: [&str; 3] = ["node_modules", "target", "venv"];
 
 /// Of what lies directly below first, then what lies in directories there that are no projects themselves.
-fn below<T: Copy>(
-    tree: &dyn Tree,
-    cwd: &Path,
-    order: &[T],
-    sign: fn(&Level<'_>, T) -> Sign,
-) -> Vec<(String, Vec<T>)> {
+fn below<T: Copy>(tree: &dyn Tree, cwd: &Path, order: &[T], sign: fn(&Level<'_>, T) -> Sign) -> Vec<(String, Vec<T>)> {
     let inside = |dir: &str, names: Vec<String>| -> Vec<String> {
         let is_open = |name: &String| !name.starts_with('.') && !CLOSED.contains(&name.as_str());
         let names = names.into_iter().filter(is_open);

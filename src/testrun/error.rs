@@ -101,7 +101,9 @@ impl TestrunError {
                  `runner: \"junit\"` takes any `command` that writes JUnit XML"
                     .into(),
             ),
-            Self::NoMatch { near: Some(near), .. } => Some(format!("did you mean `{near}`?").into()),
+            Self::NoMatch { near: Some(near), .. } => {
+                Some(format!("did you mean `{near}`? glob_search shows what else there is").into())
+            }
             Self::NoMatch { .. } => Some("see what is there with glob_search; paths are relative to `cwd`".into()),
             Self::NoDirectory { .. }
             | Self::Search(_)

@@ -135,14 +135,14 @@ fn near(call: Call<'_>, base: &Checked<Read>, path: &str) -> Option<String> {
         Some((stem, ending)) => (stem, format!("**/*.{}", escape(ending))),
         None => (name, "**/*.*".to_owned()),
     };
+    let without = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned();
     for glob in [format!("**/{}.*", escape(name)), format!("**/{}.*", escape(stem)), same] {
         let found = written(call, base, &[&glob], &[]).ok()?;
-        let below = |file: &Path| file.strip_prefix(base.shown()).ok().and_then(Path::to_str).map(str::to_owned);
-        let names = found.iter().filter_map(|file| file.file_name()?.to_str());
-        if let Some(near) = nearest(name, names)
-            && let Some(file) = found.iter().find(|file| file.file_name().is_some_and(|name| name == near))
-        {
-            return below(file);
+        let stems: Vec<String> = found.iter().filter_map(|file| Some(without(file.file_name()?.to_str()?))).collect();
+        let near = nearest(stem, stems.iter().map(String::as_str));
+        if let Some(at) = near.and_then(|near| stems.iter().position(|stem| stem == near)) {
+            let file = found.get(at)?;
+            return file.strip_prefix(base.shown()).ok()?.to_str().map(str::to_owned);
         }
     }
     None
@@ -176,7 +176,8 @@ fn found(
     exclude: &[&str],
     respect_gitignore: bool,
 ) -> Result<Vec<PathBuf>, TestrunError> {
-    let [globs, exclude] = [globs, exclude].map(|names| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    let [globs, exclude] =
+        [globs, exclude].map(|names| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
     let directory = Some(call.policy.read(base.shown())?);
     let asked = Asked { directory, globs: Some(&globs), exclude: &exclude, types: &[], respect_gitignore };
     let scope = Scope::new(call.policy, asked)?;

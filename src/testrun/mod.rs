@@ -24,8 +24,8 @@ mod run;
 mod script;
 mod silenced;
 pub mod text;
-pub mod verdict;
 mod untaken;
+pub mod verdict;
 mod which;
 
 pub use check::{CheckRan, CheckRequest, check};

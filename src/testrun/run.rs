@@ -1,6 +1,7 @@
 //! Runs the tests of a project behind the walls, and reads what became of them.
 
 mod found;
+mod lacks;
 mod said;
 
 use std::path::Path;
@@ -240,6 +241,9 @@ fn told(
     }
     report.log_uri = Some(log.uri.clone());
     if let Some(hint) = hint(ground, &report, request, which, has_own_harness) {
+        report.hint = Some(hint);
+    }
+    if let Some(hint) = lacks::hint(ground, &report) {
         report.hint = Some(hint);
     }
     if cut_before.is_some() && report.status == TestStatus::Incomplete {

@@ -98,9 +98,9 @@ fn grouped<T>(all: &[T], is_same: impl Fn(&T, &T) -> bool) -> Vec<(&T, Vec<&T>)>
 /// Files that could not be loaded; a message that several have is told once.
 fn file_errors(text: &mut String, errors: &[FileError]) {
     let place = |error: &FileError| place(Some(&error.file), error.line, error.column);
-    for (first, others) in grouped(errors, |one, other| {
-        one.phase == other.phase && gist(&one.message) == gist(&other.message)
-    }) {
+    for (first, others) in
+        grouped(errors, |one, other| one.phase == other.phase && gist(&one.message) == gist(&other.message))
+    {
         let _ = writeln!(text, "ERROR {} ({})", place(first), first.phase.name());
         indented(text, &first.message);
         if !others.is_empty() {

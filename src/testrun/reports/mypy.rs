@@ -39,8 +39,11 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Checked {
             let line = String::from_utf8_lossy(line);
             match of_text(&mut found, &line) {
                 Some(diagnostic) if diagnostic.message.starts_with(CRASH) => crash = Some(diagnostic),
-                Some(diagnostic) => add(&mut found, diagnostic),
-                None => {}
+                // What it advises to who has a terminal.
+                Some(diagnostic) if crash.is_none() || diagnostic.severity != Severity::Note => {
+                    add(&mut found, diagnostic)
+                }
+                _ => {}
             }
         }
     }
@@ -60,7 +63,9 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Checked {
 fn last_words(sources: &Sources<'_>, bound: Bound<'_>) -> Vec<String> {
     // What it says of itself, in the same words each time.
     const USUAL: [&str; 4] = ["https://", "Please report a bug", "If this issue continues", "version: "];
-    let is_own = |line: &str| !line.contains(CRASH) && !line.contains("note: ") && !USUAL.iter().any(|usual| line.starts_with(usual));
+    let is_own = |line: &str| {
+        !line.contains(CRASH) && !line.contains("note: ") && !USUAL.iter().any(|usual| line.starts_with(usual))
+    };
     let mut last = VecDeque::new();
     for bytes in [sources.stderr, sources.stdout] {
         for line in lines::lines(bytes, bound).filter(|line| !line.starts_with(b"{")) {
