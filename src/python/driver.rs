@@ -90,8 +90,7 @@ impl Driver {
         cancel: &CancelToken,
     ) -> Result<Self, PythonError> {
         let python = interpreter.python;
-        let resident =
-            Resident::start(launcher, &interpreter.program(&interpreter.argv(SHELL, &[""])), running, cancel)?;
+        let resident = Resident::start(launcher, &interpreter.program(&interpreter.argv(SHELL, &[""])), running, cancel)?;
         let mut driver = Self::around(resident, interpreter)?;
         let said = match driver.await_ready(PYTHON_START_MS, cancel)? {
             Some(Ok(())) => return Ok(driver),

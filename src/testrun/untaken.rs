@@ -89,8 +89,7 @@ fn unseen(ground: &Ground<'_>, run: &Run<'_>, parsed: &Parsed, names: &Names) ->
     let project = ground.disk().directory(run.root).ok()?;
     let seen: BTreeSet<PathBuf> = parsed.files.iter().map(|file| absolute(run.root, file)).collect();
     let is_told = |name: &str| {
-        parsed.told.contains(name)
-            || parsed.told.iter().any(|told| told.ends_with('/') && name.starts_with(told.as_str()))
+        parsed.told.contains(name) || parsed.told.iter().any(|told| told.ends_with('/') && name.starts_with(told.as_str()))
     };
     // One without a test in it is a helper.
     let has_tests = |file: &Path| {

@@ -59,13 +59,7 @@ impl Bulk {
     }
 
     /// What to say of a listing of this length whose parts are `what`; `means` is what leaves parts of it out.
-    pub fn note(
-        bytes: usize,
-        all: usize,
-        what: &str,
-        means: &str,
-        find: impl FnOnce() -> Option<Self>,
-    ) -> Option<String> {
+    pub fn note(bytes: usize, all: usize, what: &str, means: &str, find: impl FnOnce() -> Option<Self>) -> Option<String> {
         let Self { path, count } = (bytes >= LONG_REPLY_BYTES).then(find).flatten()?;
         Some(format!("[{count} of {all} {what} lie below `{}`: {means}]", show(&path)))
     }

@@ -12,8 +12,7 @@ use crate::testrun::project::tables_of;
 /// What has tests and is switched off, each with the key that does it: of all, or of what was named. A library that is named is
 /// tested all the same.
 pub(super) fn switched_off(ground: &Ground<'_>, run: &Run<'_>) -> Vec<String> {
-    let off: Vec<(PathBuf, &str)> =
-        manifests(ground, run.root).iter().flat_map(|dir| of_package(ground, dir)).collect();
+    let off: Vec<(PathBuf, &str)> = manifests(ground, run.root).iter().flat_map(|dir| of_package(ground, dir)).collect();
     let is_meant = |path: &Path| match run.which {
         Which::All => !run.is_filtered,
         Which::Targets(targets) => targets.iter().any(|target| target.path == path),

@@ -176,8 +176,7 @@ fn where_pyenv_starts_the_same_version_the_one_that_waits_is_the_same() {
     tree.file("work/other/.python-version", "3.2\n");
     let mut server = on_path(&tree, &path);
     let mut known = until_taken(&mut server, &tree, "below");
-    let asked =
-        json!({"session_id": format!("before-{}", known.len() - 2), "code": "import os; os.environ['PYENV_DIR']"});
+    let asked = json!({"session_id": format!("before-{}", known.len() - 2), "code": "import os; os.environ['PYENV_DIR']"});
     let there = said(&server.call("run_python_code", asked))["result"].clone();
     assert_eq!(there, json!(format!("'{}'", tree.text("work/below"))));
     // Another version is meant there, and later everywhere.

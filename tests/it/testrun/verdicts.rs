@@ -85,11 +85,7 @@ fn files_that_the_configuration_takes_for_no_tests_are_told_with_what_it_takes()
     let named = format!("named, and {takes}: e2e/c.test.ts");
     let files = ["src/a.test.ts", "e2e/c.test.ts"];
     assert_eq!(of(json!({"testFiles": files})), (json!("incomplete"), vec![named.clone()]));
-    fake_vitest(
-        &tree,
-        &[events[0].clone(), events[1].clone(), json!({"ev": "end", "reason": "failed", "errors": []})],
-        "exit 1",
-    );
+    fake_vitest(&tree, &[events[0].clone(), events[1].clone(), json!({"ev": "end", "reason": "failed", "errors": []})], "exit 1");
     assert_eq!(of(json!({"testFiles": ["e2e/c.test.ts"]})), (json!("no_tests"), vec![named]));
 }
 
@@ -99,8 +95,7 @@ fn what_a_manifest_switches_off_is_told() {
     let mut server = open(&tree, &[]);
     let manifest = "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\nautotests = false\n\
         [lib]\ntest = false\n[[test]]\nname = \"on\"\n[[test]]\nname = \"off\"\ntest = false\n";
-    tree.file("work/Cargo.toml", manifest)
-        .file("work/src/lib.rs", "#[cfg(test)]\nmod tests {\n#[test]\nfn t() {}\n}\n");
+    tree.file("work/Cargo.toml", manifest).file("work/src/lib.rs", "#[cfg(test)]\nmod tests {\n#[test]\nfn t() {}\n}\n");
     for name in ["on", "off", "silent"] {
         tree.file(format!("work/tests/{name}.rs"), "#[test]\nfn t() {}\n");
     }
