@@ -94,9 +94,9 @@ impl Tool for InstallPackages {
             NO_ENVIRONMENT => "no environment for packages can be made with this interpreter".to_owned(),
             NO_PIP => "this interpreter has neither pip nor ensurepip, so that nothing can be installed".to_owned(),
             _ if offline && let Some(builder) = missing_builder(&outcome.stderr.text()) => {
-                let old = if builder == "wheel" { ", which setuptools before 70.1 needs" } else { "" };
+                let who = if builder == "wheel" { "setuptools before 70.1 needs to build" } else { "builds" };
                 format!(
-                    "pip failed with exit code {code}; `{builder}`{old}, which builds the source tree, is not in this \
+                    "pip failed with exit code {code}; `{builder}`, which {who} the source tree, is not in this \
                      interpreter, and programs have no network to fetch it: name a wheel of `{builder}` by its path first, or a \
                      wheel of the package itself, or use an interpreter that has it"
                 )
