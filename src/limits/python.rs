@@ -75,6 +75,8 @@ pub const MIN_CPU_SAMPLE_MS: u64 = 50;
 pub const DEFAULT_INSTALL_SECS: u64 = 120;
 /// Longest that packages may take to be installed, in seconds.
 pub const MAX_INSTALL_SECS: u64 = 1800;
+/// What a reply shows of what pip said when it failed, in bytes.
+pub const MAX_INSTALL_SAID_BYTES: usize = 2048;
 /// Packages in one call.
 pub const MAX_PACKAGES: usize = 100;
 /// Entries that `list_files` lists.

@@ -70,5 +70,7 @@ pub const MAX_SHOWN_DIAGNOSTICS: usize = 100;
 pub const MAX_RELATED: usize = 8;
 /// Failed tests that a reply shows, unless it was asked for all.
 pub const MAX_TOLD_FAILURES: usize = 20;
+/// Projects below a directory that a hint names; the others are counted.
+pub const MAX_NAMED_PROJECTS: usize = 8;
 /// Longest error of a test in the text of a reply, in lines.
 pub const MAX_TOLD_LINES: usize = 20;

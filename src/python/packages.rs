@@ -1,8 +1,11 @@
 //! Installing packages: into an environment of the session's own, outside the allowed directories. Pure, but for the shell
 //! that runs what is written here.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::Path;
+
+use crate::limits::MAX_INSTALL_SAID_BYTES;
 
 /// What the last line begins with, before the directory that modules were put into.
 const FOUND: &str = "replay-packages ";
@@ -85,13 +88,62 @@ pub fn found(output: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Whether pip said that a source tree cannot be built with what is there: without a network nothing is fetched for that.
-/// Before version 70.1 setuptools makes wheels only where `wheel` is installed.
-pub fn lacks_builder(said: &str) -> bool {
-    ["invalid command 'bdist_wheel'", "BackendUnavailable", "Cannot import 'setuptools"]
-        .iter()
-        .any(|words| said.contains(words))
+/// What builds a source tree and is not there, as pip told it: without a network nothing is fetched for that. `None` if pip
+/// failed for another reason.
+pub fn missing_builder(said: &str) -> Option<&str> {
+    // Before version 70.1 setuptools makes wheels only where `wheel` is installed.
+    if said.contains("invalid command 'bdist_wheel'") {
+        return Some("wheel");
+    }
+    // pip._vendor.pyproject_hooks says the first in new versions; the trace of the hook's process the second.
+    let after = |words: &str| said.rsplit_once(words).map(|(_, rest)| rest);
+    let name = match after("Cannot import '") {
+        Some(rest) => rest,
+        None if said.contains("BackendUnavailable") => after("No module named '")?,
+        None => return None,
+    };
+    let package = name.split(['\'', '.']).next()?;
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    is_name(package).then_some(package)
 }
+
+/// What pip said, if that is more than [`MAX_INSTALL_SAID_BYTES`]: its errors, and as many of the last lines as there is room
+/// for.
+pub fn shortened(said: &str) -> Cow<'_, str> {
+    if said.len() <= MAX_INSTALL_SAID_BYTES {
+        return Cow::Borrowed(said);
+    }
+    let lines: Vec<&str> = said.lines().collect();
+    let cost = |line: &str| line.len().min(LONGEST_LINE_BYTES) + 1;
+    let mut kept = vec![false; lines.len()];
+    let mut room = MAX_INSTALL_SAID_BYTES;
+    let is_error = |line: &str| line.trim_start().to_ascii_lowercase().starts_with("error");
+    let errors = (0..lines.len()).filter(|at| is_error(lines[*at])).map(|at| (at, MAX_INSTALL_SAID_BYTES / 2));
+    // Errors leave room for what the last lines say.
+    for (at, reserve) in errors.chain((0..lines.len()).rev().map(|at| (at, 0))) {
+        if kept[at] {
+            continue;
+        }
+        let Some(rest) = room.checked_sub(cost(lines[at])).filter(|rest| *rest >= reserve) else { break };
+        (kept[at], room) = (true, rest);
+    }
+    let mut text = String::new();
+    let mut is_gap = false;
+    for (line, kept) in lines.iter().zip(kept) {
+        if kept {
+            text.push_str(&line[..line.floor_char_boundary(LONGEST_LINE_BYTES)]);
+            text.push('\n');
+        } else if !is_gap {
+            text.push_str("...\n");
+        }
+        is_gap = !kept;
+    }
+    text.truncate(text.trim_end().len());
+    Cow::Owned(text)
+}
+
+/// The longest line of what pip said, where not all of it is told.
+const LONGEST_LINE_BYTES: usize = 400;
 
 /// Whether a package is a path, and not a name to be looked for: pip takes both.
 pub fn is_path(package: &str) -> bool {
@@ -131,11 +183,25 @@ mod tests {
 
     #[test]
     fn what_a_source_tree_needs_is_told_from_other_failures() {
-        assert!(lacks_builder("      error: invalid command 'bdist_wheel'\n"));
-        assert!(lacks_builder(
-            "pip._vendor.pyproject_hooks._impl.BackendUnavailable: Cannot import 'setuptools.build_meta'"
-        ));
-        assert!(!lacks_builder("ERROR: No matching distribution found for numpy"));
+        assert_eq!(missing_builder("      error: invalid command 'bdist_wheel'\n"), Some("wheel"));
+        let hooks = "pip._vendor.pyproject_hooks._impl.BackendUnavailable: Cannot import ";
+        assert_eq!(missing_builder(&format!("{hooks}'setuptools.build_meta'")), Some("setuptools"));
+        assert_eq!(missing_builder(&format!("{hooks}'hatchling.build'\n")), Some("hatchling"));
+        let trace = "Traceback:\nModuleNotFoundError: No module named 'hatchling'\n\n\
+                     pip._vendor.pyproject_hooks._impl.BackendUnavailable: Traceback\nNo module named 'hatchling.build'";
+        assert_eq!(missing_builder(trace), Some("hatchling"));
+        assert_eq!(missing_builder("ERROR: No matching distribution found for numpy"), None);
+        assert_eq!(missing_builder("ModuleNotFoundError: No module named 'own'"), None);
+    }
+
+    #[test]
+    fn of_a_long_output_errors_and_the_end_are_told() {
+        assert_eq!(shortened("ERROR: a\nb"), "ERROR: a\nb");
+        let trace: String = (0..500).map(|number| format!("  File {number}\n")).collect();
+        let long = shortened(&format!("Processing x\nERROR: Exception:\n{trace}it failed\n")).into_owned();
+        assert!(long.starts_with("...\nERROR: Exception:\n...\n  File "), "{long}");
+        assert!(long.ends_with("  File 499\nit failed"), "{long}");
+        assert!(long.len() <= MAX_INSTALL_SAID_BYTES + 8, "{}", long.len());
     }
 
     #[test]

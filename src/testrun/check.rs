@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::below;
 use super::check_plan::{self, CheckPlan, checker_program};
 use super::choose::{Missing, Program};
 use super::detect::{self, Found, Tree as _};
@@ -241,7 +242,7 @@ fn choose(
     let suits = |found: &&Found<Checker>| request.files.iter().all(|file| detect::suits_checker(found.what, file));
     let Some(best) = found.iter().find(suits) else {
         let what = if request.files.is_empty() { "its types are checked" } else { "types of such files are checked" };
-        let below = detect::checkers_below(&ground.disk(), cwd);
+        let below = below::projects::<Checker>(ground, cwd, request.files);
         return Err(TestrunError::Nothing { dir: cwd.to_path_buf(), what, below, script: None });
     };
     let mut notes = vec![format!("{}: {}", best.what.name(), best.why)];
@@ -308,7 +309,10 @@ fn told(
     let mut report = verdict::diagnostics(tool, facts.scope(), parsed, ending, |file| facts.holds(file));
     report.log_uri = Some(log.uri.clone());
     match report.status {
-        CheckStatus::MissingTool => report.hint = Some(how_to_get(ground, facts.checker, &report.tool.command)),
+        CheckStatus::MissingTool => {
+            let elsewhere = below::who_has(ground, facts.project.shown(), facts.checker);
+            report.hint = elsewhere.or_else(|| Some(how_to_get(ground, facts.checker, &report.tool.command)));
+        }
         CheckStatus::TimedOut => {
             report.hint = Some(format!("ended after {} s; give a longer `timeout`", facts.request.timeout.as_secs()));
         }
@@ -364,6 +368,7 @@ fn missing_tool(ground: &Ground<'_>, facts: &Facts<'_>, mut notes: Vec<String>, 
     let tool = ToolInfo { name: facts.checker, version: None, command: Vec::new(), cwd };
     let ending = Ending { missing: true, ..Ending::default() };
     let mut report = verdict::diagnostics(tool, facts.scope(), reports::Checked::default(), ending, |_| true);
-    report.hint = Some(ground.install_hint(&missing.install, ""));
+    let elsewhere = below::who_has(ground, facts.project.shown(), facts.checker);
+    report.hint = elsewhere.or_else(|| Some(ground.install_hint(&missing.install, "")));
     CheckRan { report, notes, denied: Vec::new(), log: None }
 }

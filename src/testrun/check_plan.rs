@@ -99,7 +99,8 @@ pub fn check_plan(
         }
         Checker::Mypy => {
             let cache = cache_name(dir.shown(), dir.id());
-            add(&["--output=json", "--no-color-output"]);
+            // Without a traceback nothing says why mypy itself failed.
+            add(&["--output=json", "--no-color-output", "--show-traceback"]);
             add(&[&format!("--cache-dir={}/mypy-cache/{cache}", ground.tmp.display())]);
             let says_files = ["mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"].iter().any(|name| {
                 let named = ["files", "packages", "modules"];

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::below;
 use super::detect::{self, Found};
 use super::error::TestrunError;
 use super::files;
@@ -70,7 +71,7 @@ pub fn choose(
     let Some(at) = found.iter().position(suits) else {
         several(ground, cwd, files)?;
         let what = if files.is_empty() { "its tests are run" } else { "the tests of such files are run" };
-        let below = detect::runners_below(&disk, cwd);
+        let below = below::projects::<TestRunner>(ground, cwd, files);
         let script = detect::test_script(&disk, cwd).filter(|_| found.is_empty());
         return Err(TestrunError::Nothing { dir: cwd.to_path_buf(), what, below, script });
     };

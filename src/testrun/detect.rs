@@ -45,6 +45,9 @@ pub struct Found<T> {
 /// Names of one directory that are looked into.
 const LOOKED_AT: usize = 200;
 
+/// How far below projects are looked for.
+const LEVELS_BELOW: usize = 2;
+
 impl<T> Found<T> {
     /// Whether nothing names it: there are only files as it has them.
     pub fn is_habit(&self) -> bool {
@@ -96,18 +99,14 @@ pub fn suits_checker(checker: Checker, file: &str) -> bool {
     }
 }
 
-/// Directories directly below `cwd` in which tests are found, each with their runner.
-pub fn runners_below(tree: &dyn Tree, cwd: &Path) -> Vec<(String, &'static str)> {
-    below(tree, cwd, |level| {
-        ORDER.iter().find(|runner| test_sign(level, **runner).is_some()).map(|runner| runner.name())
-    })
+/// Projects below `cwd` with their runners, each by its path from there.
+pub fn runners_below(tree: &dyn Tree, cwd: &Path) -> Vec<(String, Vec<TestRunner>)> {
+    below(tree, cwd, &ORDER, test_sign)
 }
 
 /// The same for checkers.
-pub fn checkers_below(tree: &dyn Tree, cwd: &Path) -> Vec<(String, &'static str)> {
-    below(tree, cwd, |level| {
-        CHECKERS.iter().find(|checker| check_sign(level, **checker).is_some()).map(|checker| checker.name())
-    })
+pub fn checkers_below(tree: &dyn Tree, cwd: &Path) -> Vec<(String, Vec<Checker>)> {
+    below(tree, cwd, &CHECKERS, check_sign)
 }
 
 /// The test script of the nearest `package.json`, if it has one that says something.
@@ -124,22 +123,33 @@ pub fn test_script(tree: &dyn Tree, cwd: &Path) -> Option<String> {
 /// The longest script that is told, in bytes.
 const LONGEST_SCRIPT: usize = 200;
 
-fn below(
-    tree: &dyn Tree,
-    cwd: &Path,
-    what: impl Fn(&Level<'_>) -> Option<&'static str>,
-) -> Vec<(String, &'static str)> {
-    const NAMED: usize = 8;
-    let names = tree.names(cwd).unwrap_or_default();
-    let usual = names.iter().filter(|name| !name.starts_with('.') && *name != "node_modules").take(LOOKED_AT);
+/// Not looked into for projects.
+const CLOSED: [&str; 3] = ["node_modules", "target", "venv"];
+
+/// Of what lies directly below first, then what lies in directories there that are no projects themselves.
+fn below<T: Copy>(tree: &dyn Tree, cwd: &Path, order: &[T], sign: fn(&Level<'_>, T) -> Sign) -> Vec<(String, Vec<T>)> {
+    let inside = |dir: &str, names: Vec<String>| -> Vec<String> {
+        let is_open = |name: &String| !name.starts_with('.') && !CLOSED.contains(&name.as_str());
+        let names = names.into_iter().filter(is_open);
+        if dir.is_empty() { names.collect() } else { names.map(|name| format!("{dir}/{name}")).collect() }
+    };
     let mut found = Vec::new();
-    for name in usual {
-        let dir = cwd.join(name);
-        let Some(level) = Level::at(tree, &dir) else { continue };
-        found.extend(what(&level).map(|what| (name.clone(), what)));
-        if found.len() == NAMED {
-            break;
+    let mut looks = LOOKED_AT;
+    let mut dirs = inside("", tree.names(cwd).unwrap_or_default());
+    for _ in 0..LEVELS_BELOW {
+        let mut next = Vec::new();
+        for name in dirs.into_iter().take(looks) {
+            looks -= 1;
+            let dir = cwd.join(&name);
+            let Some(level) = Level::at(tree, &dir) else { continue };
+            let signs: Vec<T> = order.iter().copied().filter(|what| sign(&level, *what).is_some()).collect();
+            if signs.is_empty() {
+                next.extend(inside(&name, level.names));
+            } else {
+                found.push((name, signs));
+            }
         }
+        dirs = next;
     }
     found
 }
@@ -397,9 +407,13 @@ mod tests {
                 "vitest in /w: vitest is a dependency in package.json"
             ]
         );
-        assert_eq!(runners_below(&tree(&files), Path::new("/w")), [("tools".to_owned(), "pytest")]);
-        assert_eq!(runners_below(&tree(&files), Path::new("/w/packages")), [("b".to_owned(), "jest")]);
-        assert_eq!(checkers_below(&tree(&files), Path::new("/w")), [("tools".to_owned(), "mypy")]);
+        let [jest, pytest] = [TestRunner::Jest, TestRunner::Pytest].map(|runner| vec![runner]);
+        assert_eq!(
+            runners_below(&tree(&files), Path::new("/w")),
+            [("tools".to_owned(), pytest), ("packages/b".to_owned(), jest.clone())]
+        );
+        assert_eq!(runners_below(&tree(&files), Path::new("/w/packages")), [("b".to_owned(), jest)]);
+        assert_eq!(checkers_below(&tree(&files), Path::new("/w")), [("tools".to_owned(), vec![Checker::Mypy])]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 
+use super::below::Below;
 use crate::exec::ExecError;
 use crate::fs::FsError;
 use crate::policy::PolicyError;
@@ -45,7 +46,7 @@ pub enum TestrunError {
         /// Such as `its tests are run`.
         what: &'static str,
         /// What there is in directories below it.
-        below: Vec<(String, &'static str)>,
+        below: Below,
         /// The test script of `package.json`, if it calls a runner that is not known.
         script: Option<String>,
     },
@@ -62,6 +63,8 @@ pub enum TestrunError {
         what: String,
         /// Where it was looked for.
         dir: PathBuf,
+        /// A file that may be meant, from there on.
+        near: Option<String>,
     },
     /// The place for what runner and server exchange.
     #[error("a place for the runner's report cannot be made: {0}")]
@@ -81,8 +84,7 @@ impl TestrunError {
             Self::Fs(error) => error.hint(),
             Self::Exec(error) => error.hint(),
             Self::Nothing { below, .. } if !below.is_empty() => {
-                let named: Vec<String> = below.iter().map(|(dir, what)| format!("`{dir}` ({what})")).collect();
-                Some(format!("give one of these as `cwd`: {}", named.join(", ")).into())
+                Some(format!("give one of these as `cwd`: {below}").into())
             }
             Self::Nothing { script: Some(script), .. } => Some(
                 format!(
@@ -99,6 +101,9 @@ impl TestrunError {
                  `runner: \"junit\"` takes any `command` that writes JUnit XML"
                     .into(),
             ),
+            Self::NoMatch { near: Some(near), .. } => {
+                Some(format!("did you mean `{near}`? glob_search shows what else there is").into())
+            }
             Self::NoMatch { .. } => Some("see what is there with glob_search; paths are relative to `cwd`".into()),
             Self::NoDirectory { .. }
             | Self::Search(_)

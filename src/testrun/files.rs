@@ -10,6 +10,7 @@ use crate::limits::MAX_TEST_FILES;
 use crate::policy::{Checked, Kind, PolicyError, Read};
 use crate::search::{self, Asked, Call, Scope};
 use crate::text::glob::{escape, is_glob};
+use crate::text::nearest::nearest;
 
 /// A file or directory that is meant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -122,7 +123,29 @@ fn one(call: Call<'_>, bases: &[&Checked<Read>], given: &str) -> Result<Vec<Targ
         }
     }
     let dir = bases.first().map(|base| base.shown().to_path_buf()).unwrap_or_default();
-    Err(TestrunError::NoMatch { what: given.to_owned(), dir })
+    let near = bases.first().filter(|_| !is_glob(path)).and_then(|base| near(call, base, path));
+    Err(TestrunError::NoMatch { what: given.to_owned(), dir, near })
+}
+
+/// The file below a directory whose name is nearest to that of a path that leads nowhere, by its path from there: one with
+/// another ending or none told, else one with the same ending.
+fn near(call: Call<'_>, base: &Checked<Read>, path: &str) -> Option<String> {
+    let name = path.trim_end_matches('/').rsplit('/').next()?;
+    let (stem, same) = match name.rsplit_once('.') {
+        Some((stem, ending)) => (stem, format!("**/*.{}", escape(ending))),
+        None => (name, "**/*.*".to_owned()),
+    };
+    let without = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned();
+    for glob in [format!("**/{}.*", escape(name)), format!("**/{}.*", escape(stem)), same] {
+        let found = written(call, base, &[&glob], &[]).ok()?;
+        let stems: Vec<String> = found.iter().filter_map(|file| Some(without(file.file_name()?.to_str()?))).collect();
+        let near = nearest(stem, stems.iter().map(String::as_str));
+        if let Some(at) = near.and_then(|near| stems.iter().position(|stem| stem == near)) {
+            let file = found.get(at)?;
+            return file.strip_prefix(base.shown()).ok()?.to_str().map(str::to_owned);
+        }
+    }
+    None
 }
 
 /// The glob for a path at any depth.

@@ -3,6 +3,7 @@
 //! Functions: `detect` (which runner), `plan` and `check_plan` (its command line), `changed`, `script` (what its test script says), `reports` (what it wrote),
 //! `failed` (what to run again), `cut` (runs that did not come to their end), `verdict`, `text` (for the model). On the disk and with processes: `project`, `files`, `choose`, `which`, `run`, `check`.
 
+mod below;
 mod changed;
 mod check;
 mod check_plan;

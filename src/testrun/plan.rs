@@ -78,8 +78,8 @@ pub struct Wanted<'a> {
     pub cargo: &'a [CargoPart],
     /// What names of tests must match, in the runner's own words.
     pub filter: Option<&'a str>,
-    /// Whether the manifest is that of a workspace, or the configuration of pytest measures coverage.
-    pub special: bool,
+    /// Whether the manifest is that of a workspace.
+    pub is_workspace: bool,
     /// What the project's test script says.
     pub script: &'a Script,
 }
@@ -196,9 +196,6 @@ fn pytest(plan: &mut Plan, wanted: &Wanted<'_>) {
     plan.argv.push(format!("cache_dir={}/pytest-cache", wanted.place));
     // Node ids are told from there, and asked for from there.
     plan.argv.push(format!("--rootdir={}", wanted.project.display()));
-    if wanted.special {
-        plan.argv.push("--no-cov".to_owned());
-    }
     if let Some(filter) = wanted.filter {
         plan.argv.push(format!("-k{filter}"));
     }
@@ -230,7 +227,7 @@ fn cargo(plan: &mut Plan, wanted: &Wanted<'_>) {
     let mut packages: Vec<&str> = wanted.cargo.iter().map(|part| part.package.as_str()).collect();
     packages.dedup();
     plan.argv.extend(packages.iter().map(|package| format!("--package={package}")));
-    if packages.is_empty() && wanted.special {
+    if packages.is_empty() && wanted.is_workspace {
         plan.argv.push("--workspace".to_owned());
     }
     let mut filters: Vec<String> = wanted.filter.map(str::to_owned).into_iter().collect();

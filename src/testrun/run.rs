@@ -1,12 +1,14 @@
 //! Runs the tests of a project behind the walls, and reads what became of them.
 
 mod found;
+mod lacks;
 mod said;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::below;
 use super::choose::{self, Chosen, Missing, Program, choose};
 use super::cut;
 use super::detect::Tree as _;
@@ -26,7 +28,7 @@ use crate::exec::{Denied, ExecError, Exit, Outcome, place_of};
 use crate::limits::{MAX_TEST_READ_SECS, TESTS_PROGRESS_BYTES};
 use crate::policy::{Checked, PolicyError, Read};
 use crate::text::escape::show_path;
-use found::{go_package, is_special, own_harness, report_of, script_of, version_of};
+use found::{go_package, is_workspace, own_harness, report_of, script_of, version_of};
 use said::{beside, hint, progress, scope, words};
 
 /// What a call asks for.
@@ -114,7 +116,7 @@ pub fn run(
         which: &which,
         cargo: &cargo,
         filter: request.filter,
-        special: is_special(ground, &chosen, &project),
+        is_workspace: is_workspace(ground, &chosen, &project),
         script: &script,
     };
     let plan = plan(&wanted);
@@ -241,6 +243,9 @@ fn told(
     if let Some(hint) = hint(ground, &report, request, which, has_own_harness) {
         report.hint = Some(hint);
     }
+    if let Some(hint) = lacks::hint(ground, &report) {
+        report.hint = Some(hint);
+    }
     if cut_before.is_some() && report.status == TestStatus::Incomplete {
         report.hint = Some(
             "what failed has passed now; run the tests without `rerunFailed`, for those that never ran".to_owned(),
@@ -312,7 +317,8 @@ fn missing_tool(
     missing: &Missing,
     request: &Request<'_>,
 ) -> Ran {
-    let hint = ground.install_hint(&missing.install, "");
+    let elsewhere = below::who_has(ground, project.shown(), chosen.runner);
+    let hint = elsewhere.unwrap_or_else(|| ground.install_hint(&missing.install, ""));
     let ending = Ending { missing: true, ..Ending::default() };
     empty(chosen, project, ending, &missing.what, Some(hint), request)
 }

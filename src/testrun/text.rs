@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::model::{
-    Case, CheckStatus, Diagnostic, Diagnostics, Frame, Severity, State, TestError, TestReport, TestStatus,
+    Case, CheckStatus, Diagnostic, Diagnostics, FileError, Frame, Severity, State, TestError, TestReport, TestStatus,
 };
 use super::reports::is_library;
 use crate::limits::MAX_TOLD_LINES;
@@ -23,11 +23,7 @@ pub fn tests(report: &TestReport) -> String {
             let _ = writeln!(text, "... and {more} more failed (the log has all)");
         }
     }
-    for error in &report.file_errors {
-        let place = place(Some(&error.file), error.line, error.column);
-        let _ = writeln!(text, "ERROR {place} ({})", error.phase.name());
-        indented(&mut text, &error.message);
-    }
+    file_errors(&mut text, &report.file_errors);
     for error in &report.run_errors {
         let class = error.class.as_deref().unwrap_or("output");
         let _ = writeln!(text, "RUN ERROR {class}");
@@ -87,19 +83,46 @@ fn heading(text: &mut String, report: &TestReport) {
     let _ = writeln!(text, "{status}: {} ({name}{version}, {})", told.join(", "), seconds(report.duration_ms));
 }
 
-/// Failures, each with what it says; those that say the same stand together, and it is told once.
-fn failures(text: &mut String, cases: &[Case]) {
-    let mut groups: Vec<(&Case, Vec<&Case>)> = Vec::new();
-    for case in cases {
-        match groups.iter_mut().find(|(first, _)| says_the_same(first, case)) {
-            Some((_, others)) => others.push(case),
-            None => groups.push((case, Vec::new())),
+/// The same and how many others there are like it.
+fn grouped<T>(all: &[T], is_same: impl Fn(&T, &T) -> bool) -> Vec<(&T, Vec<&T>)> {
+    let mut groups: Vec<(&T, Vec<&T>)> = Vec::new();
+    for one in all {
+        match groups.iter_mut().find(|(first, _)| is_same(first, one)) {
+            Some((_, others)) => others.push(one),
+            None => groups.push((one, Vec::new())),
         }
     }
-    for (first, others) in groups {
+    groups
+}
+
+/// Files that could not be loaded; a message that several have is told once.
+fn file_errors(text: &mut String, errors: &[FileError]) {
+    let place = |error: &FileError| place(Some(&error.file), error.line, error.column);
+    for (first, others) in
+        grouped(errors, |one, other| one.phase == other.phase && gist(&one.message) == gist(&other.message))
+    {
+        let _ = writeln!(text, "ERROR {} ({})", place(first), first.phase.name());
+        indented(text, &first.message);
+        if !others.is_empty() {
+            let named: Vec<String> = others.iter().map(|error| place(error)).collect();
+            let _ = writeln!(text, "  and {} more with the same message: {}", others.len(), named.join(", "));
+        }
+    }
+}
+
+/// What of a message is the same wherever it is raised: the lines that pytest marks, where there are such. Around them stands
+/// the source, which differs.
+fn gist(message: &str) -> Vec<&str> {
+    let marked: Vec<&str> = message.lines().filter(|line| line.starts_with("E  ")).collect();
+    if marked.is_empty() { message.lines().collect() } else { marked }
+}
+
+/// Failures, each with what it says; those that say the same stand together, and it is told once.
+fn failures(text: &mut String, cases: &[Case]) {
+    for (first, others) in grouped(cases, says_the_same) {
         failure(text, first);
         if !others.is_empty() {
-            let _ = writeln!(text, "  the same in {} more:", others.len());
+            let _ = writeln!(text, "  and {} more with the same message:", others.len());
         }
         for case in others {
             text.push_str("  ");
@@ -110,7 +133,7 @@ fn failures(text: &mut String, cases: &[Case]) {
 
 fn says_the_same(one: &Case, other: &Case) -> bool {
     let is_same = |(one, other): (&TestError, &TestError)| {
-        one.message == other.message
+        gist(&one.message) == gist(&other.message)
             && [&one.class, &one.expected, &one.actual, &one.diff]
                 == [&other.class, &other.expected, &other.actual, &other.diff]
     };
@@ -211,7 +234,7 @@ fn others(text: &mut String, report: &TestReport) {
         let time = test.duration_ms.filter(|time| *time >= 100).map(|time| format!(" ({})", duration(time)));
         let _ = writeln!(text, "{word} {}{}", test.id, time.unwrap_or_default());
     }
-    if report.tests.is_some() && report.truncated.others > 0 {
+    if report.truncated.others > 0 {
         let _ = writeln!(text, "... and {} more", report.truncated.others);
     }
 }

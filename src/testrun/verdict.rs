@@ -105,7 +105,7 @@ pub fn of_check(checked: &Checked, errors: u64, hidden: u64, ending: Ending) -> 
     let is_whole = checked.not_checked.is_empty() && checked.silenced.is_empty();
     let clean = if is_whole { CheckStatus::Clean } else { CheckStatus::Incomplete };
     match (errors, hidden) {
-        _ if is_any && !of_sources => CheckStatus::ConfigError,
+        _ if checked.broke || is_any && !of_sources => CheckStatus::ConfigError,
         (0, 0) if checked.files_checked == Some(0) => CheckStatus::ConfigError,
         (0, 0) if ending.exit_code == Some(0) => clean,
         (0, 0) if checked.diagnostics.is_empty() => CheckStatus::ConfigError,

@@ -12,7 +12,9 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{self, Bounds, ExecError, place_of};
 use crate::limits::{DEFAULT_INSTALL_SECS, KILL_GRACE_MS, MAX_INSTALL_SECS, MAX_PACKAGES};
-use crate::python::packages::{ALL_THERE, NO_ENVIRONMENT, NO_PIP, NOT_THERE, found, is_path, lacks_builder, script};
+use crate::python::packages::{
+    ALL_THERE, NO_ENVIRONMENT, NO_PIP, NOT_THERE, found, is_path, missing_builder, script, shortened,
+};
 use crate::python::{PythonError, named};
 
 /// Installs packages.
@@ -81,7 +83,7 @@ impl Tool for InstallPackages {
         let (stdout, code) = (outcome.stdout.text(), exit_code(outcome.exit));
         let (modules, said) = found(&stdout);
         if code == NOT_THERE && !outcome.timed_out {
-            return Err(not_there(&wanted));
+            return Err(not_there(context, &wanted));
         }
         let is_there = code == ALL_THERE && !outcome.timed_out;
         let success = is_there || code == 0 && !outcome.timed_out && modules.is_some();
@@ -91,11 +93,14 @@ impl Tool for InstallPackages {
             0 if success => "installed; the session can import them".to_owned(),
             NO_ENVIRONMENT => "no environment for packages can be made with this interpreter".to_owned(),
             NO_PIP => "this interpreter has neither pip nor ensurepip, so that nothing can be installed".to_owned(),
-            _ if offline && lacks_builder(&outcome.stderr.text()) => format!(
-                "pip failed with exit code {code}; this interpreter has not what builds the source tree, and programs have no \
-                 network to fetch it: setuptools before 70.1 needs `wheel`. Name wheels of setuptools and wheel by their \
-                 paths first, a wheel of the package itself, or use an interpreter that has them"
-            ),
+            _ if offline && let Some(builder) = missing_builder(&outcome.stderr.text()) => {
+                let who = if builder == "wheel" { "setuptools before 70.1 needs to build" } else { "builds" };
+                format!(
+                    "pip failed with exit code {code}; `{builder}`, which {who} the source tree, is not in this \
+                     interpreter, and programs have no network to fetch it: name a wheel of `{builder}` by its path first, or a \
+                     wheel of the package itself, or use an interpreter that has it"
+                )
+            }
             _ if offline => format!(
                 "pip failed with exit code {code}; programs have no network (the operator can give them one with --network \
                  host), so what the packages need must be there already or be named by paths"
@@ -111,6 +116,7 @@ impl Tool for InstallPackages {
             }
         }
         let said = [said, &outcome.stderr.text()].join("\n").trim().to_owned();
+        let said = if success { said } else { shortened(&said).into_owned() };
         let session_id = session.name().to_owned();
         let mut reply = Reply::json(Open(Output { success, session_id, packages: wanted, said, message }))?;
         reply.is_error = !success;
@@ -119,10 +125,19 @@ impl Tool for InstallPackages {
 }
 
 /// The refusal where names are wanted that are not there, and there is no network.
-fn not_there(wanted: &[String]) -> Error {
+fn not_there(context: &Context<'_>, wanted: &[String]) -> Error {
     let names: Vec<String> =
         wanted.iter().filter(|package| !is_path(package)).map(|package| format!("`{}`", named(package))).collect();
     let names = named(&names.join(", ")).into_owned();
+    // pip takes such a word for a name too.
+    let is_there = |package: &&String| !is_path(package) && context.services.policy.probe(package.as_str()).is_ok();
+    if let Some(package) = wanted.iter().find(is_there) {
+        return Error::params(format!(
+            "`{0}` of `packages` is a name to pip, and would have to be fetched, for which programs have no network; if the \
+             directory or file of that name is meant, write `./{0}`",
+            named(package)
+        ));
+    }
     Error::Refused {
         what: "install_packages",
         reason: format!("{names} would have to be fetched, and programs have no network"),

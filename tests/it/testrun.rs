@@ -4,6 +4,7 @@
 
 mod checks;
 mod go;
+mod hints;
 mod logs;
 mod python;
 mod runners;

@@ -14,7 +14,7 @@ fn argv(runner: TestRunner, which: &Which, filter: Option<&str>) -> String {
     argv_of(runner, which, &[], filter, false)
 }
 
-fn argv_of(runner: TestRunner, which: &Which, cargo: &[CargoPart], filter: Option<&str>, special: bool) -> String {
+fn argv_of(runner: TestRunner, which: &Which, cargo: &[CargoPart], filter: Option<&str>, is_workspace: bool) -> String {
     let wanted = Wanted {
         runner,
         program: vec!["x".to_owned()],
@@ -24,7 +24,7 @@ fn argv_of(runner: TestRunner, which: &Which, cargo: &[CargoPart], filter: Optio
         which,
         cargo,
         filter,
-        special,
+        is_workspace,
         script: &Script::default(),
     };
     plan(&wanted).argv.join(" ")
@@ -75,7 +75,7 @@ fn pytest_leaves_the_project_as_it_is() {
         format!("{START} -knot slow tests/test_a.py::T::test_x")
     );
     let again = Which::Failed(vec![failed("t.py", &["T", "test_y[1]"])]);
-    assert_eq!(argv_of(TestRunner::Pytest, &again, &[], None, true), format!("{START} --no-cov t.py::T::test_y[1]"));
+    assert_eq!(argv(TestRunner::Pytest, &again, None), format!("{START} t.py::T::test_y[1]"));
     let wanted = Wanted {
         runner: TestRunner::Pytest,
         program: vec!["python3".to_owned()],
@@ -85,7 +85,7 @@ fn pytest_leaves_the_project_as_it_is() {
         which: &Which::All,
         cargo: &[],
         filter: Some("it's"),
-        special: false,
+        is_workspace: false,
         script: &Script::default(),
     };
     assert_eq!(
@@ -156,7 +156,7 @@ fn what_the_test_script_says_is_done() {
         which: &Which::All,
         cargo: &[],
         filter: None,
-        special: false,
+        is_workspace: false,
         script: &script,
     };
     for runner in [TestRunner::Vitest, TestRunner::Jest] {

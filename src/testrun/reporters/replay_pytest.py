@@ -309,7 +309,22 @@ class Observer:
         self.compare = None
 
 
+def _measure_nothing(options):
+    """Switches pytest-cov off, where it is there: without it nothing has this attribute, and `--no-cov` would be an error."""
+    if hasattr(options, "no_cov"):
+        options.no_cov = True
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_load_initial_conftests(early_config):
+    # pytest-cov begins to measure in this hook, by these options.
+    _measure_nothing(early_config.known_args_namespace)
+    yield
+
+
 def pytest_configure(config):
+    # Workers of xdist are given these.
+    _measure_nothing(config.option)
     observer = Observer(config)
     config.pluginmanager.register(observer, "replay-observer")
     # What tests start is not to write there.

@@ -4,6 +4,7 @@
 //   {"ev":"init","version","root","closes"}   the run begins; whether `closed` is its last word
 //   {"ev":"left_out","options"}               what the project's configuration leaves out
 //   {"ev":"takes","options"}                  which files it takes for those of tests
+//   {"ev":"planned","planned"}                the files that will run: `file` and `project` as in the events of each
 //   {"ev":"file_start","file"}                a file is being loaded
 //   {"ev":"collected","file","tests"}         so many tests are in it
 //   {"ev":"start","id"}                       a test begins
@@ -19,6 +20,7 @@ const MAX_TEXT = 16384
 const MAX_FRAMES = 20
 const MAX_LOGS = 100
 const MAX_OPTIONS = 20
+const MAX_PLANNED = 2000
 // Beyond it only names and states are written.
 const MAX_DETAIL_CHARS = 32 * 1024 * 1024
 
@@ -183,6 +185,14 @@ export default class {
     const logs = this.logs.get(key) ?? []
     if (logs.length < MAX_LOGS) logs.push({ stream: log.type, text: cut(log.content) })
     this.logs.set(key, logs)
+  }
+
+  onTestRunStart(specifications) {
+    const planned = specifications.slice(0, MAX_PLANNED).map((specification) => ({
+      file: path.relative(this.root, specification.moduleId),
+      project: this.project(specification),
+    }))
+    this.write({ ev: 'planned', planned })
   }
 
   onTestModuleQueued(module) {

@@ -186,7 +186,7 @@ impl<'a> Collector<'a> {
 
     /// A file that was to run and never began.
     pub fn unreached(&mut self, file: &str) {
-        if self.parsed.unreached.len() < MAX_RUN_FAULTS {
+        if self.parsed.unreached.len() < MAX_KEPT_TESTS {
             let file = self.path(file);
             self.parsed.unreached.push(file);
         } else {

@@ -116,6 +116,8 @@ pub struct Checked {
     pub not_checked: Vec<String>,
     /// What was asked for, was looked at, and has its errors untold.
     pub silenced: Vec<String>,
+    /// Whether the checker itself failed, so that there may be more than it tells.
+    pub broke: bool,
     /// The end of what the checker wrote, for checks that no diagnostic explains.
     pub said: String,
 }

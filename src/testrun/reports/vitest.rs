@@ -1,6 +1,6 @@
 //! Vitest 3 to 5, through the bundled reporter (`reporters/vitest.mjs`), which says what its events are.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::Deserialize;
 
@@ -46,6 +46,15 @@ struct Event {
     options: Vec<String>,
     #[serde(default)]
     closes: bool,
+    #[serde(default)]
+    planned: Vec<Planned>,
+}
+
+#[derive(Deserialize)]
+struct Planned {
+    #[serde(default)]
+    file: String,
+    project: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -95,15 +104,22 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
     let mut collector = Collector::new(sources.root);
     let mut files: HashMap<String, Open> = HashMap::new();
     let (mut begun, mut closes) = (0, false);
+    // Those of which nothing has been heard yet.
+    let mut planned: BTreeSet<String> = BTreeSet::new();
     for event in events::<Event>(sources.report, bound) {
         if matches!(event.ev.as_str(), "file_start" | "collected" | "test" | "file_end") {
             collector.seen(event.path.as_deref().unwrap_or(&event.file));
+            planned.remove(&key(&event));
         }
         match event.ev.as_str() {
             "init" => {
                 collector.parsed.begun = true;
                 closes = event.closes;
                 collector.parsed.version = event.version.map(|version| collector.name(&version));
+            }
+            "planned" => {
+                let files = event.planned.iter().take(MAX_KEPT_TESTS);
+                planned.extend(files.map(|planned| of_project(planned.project.as_deref(), &planned.file)));
             }
             "file_start" | "collected" => {
                 let order = files.len();
@@ -175,14 +191,23 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Parsed {
             collector.unfinished(id);
         }
     }
+    if !collector.parsed.ended {
+        for file in &planned {
+            collector.unreached(file);
+        }
+    }
     collector.parsed
 }
 
 /// A file, once for each project.
 fn key(event: &Event) -> String {
-    match event.project.as_deref() {
-        Some(project) => format!("|{project}| {}", event.file),
-        None => event.file.clone(),
+    of_project(event.project.as_deref(), &event.file)
+}
+
+fn of_project(project: Option<&str>, file: &str) -> String {
+    match project {
+        Some(project) => format!("|{project}| {file}"),
+        None => file.to_owned(),
     }
 }
 
@@ -292,5 +317,28 @@ mod tests {
         let file = || vec!["b.test.ts".to_owned()];
         assert_eq!(of("interrupted"), (file(), vec![], Some(false)));
         assert_eq!(of("failed"), (vec![], file(), Some(false)));
+    }
+
+    #[test]
+    fn what_was_planned_and_never_begun_did_not_run() {
+        let file = |name: &str| serde_json::json!({"file": name});
+        let events = [
+            serde_json::json!({"ev": "init"}),
+            serde_json::json!({"ev": "planned", "planned": [file("bad.test.ts"), file("cart.test.ts"), file("ok.test.ts"),
+                {"file": "cart.test.ts", "project": "web"}]}),
+            serde_json::json!({"ev": "file_start", "file": "ok.test.ts"}),
+            serde_json::json!({"ev": "file_end", "file": "ok.test.ts", "state": "passed"}),
+            serde_json::json!({"ev": "file_start", "file": "bad.test.ts"}),
+        ];
+        let of = |events: &[serde_json::Value]| {
+            let report: String = events.iter().map(|event| format!("{event}\n")).collect();
+            let parsed = parse(&Sources { report: report.as_bytes(), ..Sources::default() }, Bound::default());
+            (parsed.unreached, parsed.unfinished)
+        };
+        let text = |name: &str| name.to_owned();
+        assert_eq!(of(&events), (vec![text("cart.test.ts"), text("|web| cart.test.ts")], vec![text("bad.test.ts")]));
+        // What a run that has ended did not begin is told by its end.
+        let end = serde_json::json!({"ev": "end", "reason": "passed", "open": [], "errors": []});
+        assert_eq!(of(&[&events[..4], &[end]].concat()), (vec![], vec![]));
     }
 }

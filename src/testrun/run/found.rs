@@ -108,19 +108,11 @@ pub(super) fn own_harness(
     targets.filter_map(name).filter(is_meant).collect()
 }
 
-/// What of the project the plan has to know.
-pub(super) fn is_special(ground: &Ground<'_>, chosen: &Chosen, project: &Checked<Read>) -> bool {
-    let disk = ground.disk();
-    let text = |file: &str| disk.text(&project.shown().join(file)).unwrap_or_default();
-    match chosen.runner {
-        TestRunner::CargoTest | TestRunner::Nextest => {
-            text("Cargo.toml").lines().any(|line| line.trim() == "[workspace]")
-        }
-        TestRunner::Pytest => {
-            ["pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini"].iter().any(|file| text(file).contains("--cov"))
-        }
-        _ => false,
-    }
+/// Whether a runner of Cargo begins at the manifest of a workspace.
+pub(super) fn is_workspace(ground: &Ground<'_>, chosen: &Chosen, project: &Checked<Read>) -> bool {
+    let text = || ground.disk().text(&project.shown().join("Cargo.toml")).unwrap_or_default();
+    matches!(chosen.runner, TestRunner::CargoTest | TestRunner::Nextest)
+        && text().lines().any(|line| line.trim() == "[workspace]")
 }
 
 /// The beginning of words of a project.

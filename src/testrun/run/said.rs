@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::Request;
 use crate::exec::Stage;
+use crate::testrun::below;
 use crate::testrun::ground::Ground;
 use crate::testrun::model::{Scope, TestReport, TestRunner, TestStatus};
 use crate::testrun::plan::{Plan, Which, quoted};
@@ -20,9 +21,8 @@ pub(super) fn hint(
     let seconds = request.timeout.as_secs();
     Some(match report.status {
         TestStatus::MissingTool => match report.runner.name {
-            TestRunner::Pytest => {
-                ground.how_to_install(&report.runner.command, "pytest")
-            }
+            TestRunner::Pytest => below::who_has(ground, report.runner.cwd.as_ref(), TestRunner::Pytest)
+                .unwrap_or_else(|| ground.how_to_install(&report.runner.command, "pytest")),
             runner => format!("commands find no `{}`; the operator can show it to them with --system", needed(runner)),
         },
         TestStatus::TimedOut if report.unfinished.is_empty() => {

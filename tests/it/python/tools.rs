@@ -90,6 +90,10 @@ fn packages_go_into_an_environment_of_the_session() {
     let mut server = open(&tree, &[]);
     let named = server.call("install_packages", json!({"packages": ["nobody-has-this"]})).failure().unwrap();
     assert!(named.message.contains("programs have no network"), "{named:?}");
+    // A directory of that name is not what pip takes it for.
+    tree.file("work/tiny-1.0/pyproject.toml", "");
+    let near = server.call("install_packages", json!({"packages": ["tiny-1.0"]})).failure().unwrap();
+    assert!(near.message.ends_with("if the directory or file of that name is meant, write `./tiny-1.0`"), "{near:?}");
     // What somebody has installed for all is there without a network.
     let pip = said(&server.call("run_python_code", json!({"code": "import pip"})));
     if pip["error"].is_null() {
