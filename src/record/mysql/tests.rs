@@ -409,7 +409,9 @@ fn calls_that_do_not_say_their_database_answer_in_any() {
 fn what_a_statement_names_of_its_session_tells_it_apart() {
     type Way<'a> = (&'a [&'a str], &'a [&'a str], &'a str);
     let done = |made: u8| message(1, &[0, 1, made, 2, 0, 0, 0]);
-    let ways: [Way; 7] = [
+    let ways: [Way; 9] = [
+        (&["CALL pp('1')"], &["CALL pp('2')"], "SELECT @y"),
+        (&["SELECT `shop`.`enter`(1)"], &["SELECT `shop`.`enter`(2)"], "SELECT v FROM t WHERE n = @y"),
         (&["SET @who = 'a'"], &["SET @who = 'b'"], "SELECT @who"),
         (&["SET @n = 1"], &["SET @n = 1", "SET @n = @n + 1"], "SELECT v FROM t WHERE n = @n"),
         (&["PREPARE p FROM 'SELECT 1'"], &["PREPARE p FROM 'SELECT 2'"], "EXECUTE p"),
@@ -440,6 +442,12 @@ fn what_a_statement_names_of_its_session_tells_it_apart() {
             // What names nothing of it is the same call.
             assert_eq!(book.report().missed_count, 0);
         }
+    }
+    let plain = [client(query("SELECT @a")), server(value(1))];
+    for before in ["SELECT NOW(), COALESCE(VERSION(), 'x')", "DO SLEEP(0)", "SELECT own(v) FROM t"] {
+        let marked = [&[client(query(before)), server(ok(1, 2))][..], &plain].concat();
+        let (_, mut played) = connected(&recorded(0, &marked).calls, 0);
+        assert_eq!(played.ask(query("SELECT @a")), value(1), "{before}");
     }
     let plain = [client(query("SELECT 1")), server(value(1))];
     let marked = [&[client(query("SET @a = 1")), server(ok(1, 2))][..], &plain].concat();
@@ -473,5 +481,28 @@ fn what_is_set_or_selected_behind_a_semicolon_counts() {
         assert_eq!(played.ask(&several(text)[0].1), several(text)[1].1, "{text}");
         assert_eq!(played.ask(&ask().1), error(1, "with"), "{text}");
         assert_eq!(book.report().missed, vec![], "{text}");
+    }
+}
+
+#[test]
+fn what_a_transaction_has_written_is_read_in_it_alone() {
+    const INSIDE: u16 = 3;
+    let count = || query("SELECT COUNT(*) FROM t");
+    let told = |text: &str, status| [client(query(text)), server(ok(1, status))];
+    let asked = |number| [client(count()), server(value(number))];
+    let inside = [told("BEGIN", INSIDE), told("INSERT INTO t VALUES (1)", INSIDE), asked(3)].concat();
+    let (book, mut played) = connected(&recorded(0, &inside).calls, 0);
+    assert_eq!(played.ask(count()).get(4), Some(&0xff));
+    assert_eq!(book.report().missed_count, 1);
+    let both = [&inside[..], &told("ROLLBACK", 2), &asked(2)].concat();
+    let calls = recorded(0, &both).calls;
+    let (_, mut played) = connected(&calls, 0);
+    assert_eq!(played.ask(count()), value(2));
+    let (_, mut played) = connected(&calls, 0);
+    for (from, bytes) in &inside {
+        if *from == Side::Client {
+            let got = played.ask(bytes.clone());
+            assert!(*bytes != count() || got == value(3), "{}", got.escape_ascii());
+        }
     }
 }
