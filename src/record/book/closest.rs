@@ -8,8 +8,7 @@ use super::fields::plain;
 use super::json::Json;
 use super::key::{Place, header_fields, path_only, place, virtual_host};
 use super::noise::{Fields, Noise};
-use super::parts::Parts;
-use super::values;
+use super::{parts, values};
 use crate::limits::{
     MAX_CLOSEST_COMPARED, MAX_CLOSEST_HEAD_BYTES, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES,
     MIN_BODY_APART_BYTES,
@@ -23,7 +22,7 @@ use crate::record::summary;
 /// What to do where a program was given a stand-in and made something of it that the recording has otherwise.
 const STAND_IN_HINT: &str = "`redacted...` and `edac7...` stand for secrets that the recording has otherwise: record again with `--keep-secrets`, or declare what differs as `noise`";
 
-/// What the same statement counts for where calls are ranked, in thousandths: more than all that texts have in common.
+/// What the same statement counts for, in thousandths: more than all that texts have in common.
 const SAME_SHAPE: i64 = 2000;
 
 /// Recordings by how near they can be to a call.
@@ -116,11 +115,8 @@ fn likeness(asked: &Exchange, recorded: &Exchange) -> i64 {
         }
         (Content::Dns(a), Content::Dns(b)) => alike(&a.name, &b.name),
         (Content::Wire(protocol, a), Content::Wire(_, b)) => {
-            // Messages of the same kinds that say the same but for values are nearer than any text that looks alike.
-            let shape = |wire| Parts::of(*protocol, wire, &Fields::default()).map(|parts| parts.bare());
-            let is_of_shape = matches!(protocol, Protocol::Postgres | Protocol::MySql) && shape(a) == shape(b);
             let head = |wire| summary::said(*protocol, wire).chars().take(200).collect::<String>();
-            alike(&head(a), &head(b)) + i64::from(is_of_shape) * SAME_SHAPE
+            alike(&head(a), &head(b)) + i64::from(parts::are_of_one_statement(*protocol, a, b)) * SAME_SHAPE
         }
         _ => 0,
     }

@@ -1,6 +1,7 @@
 //! Conversations with `MySQL`, as its documentation of the protocol has them.
 
 mod users;
+mod written;
 
 use super::packet::{error, message};
 use crate::record::exchange::{Exchange, Protocol, Side};
@@ -481,28 +482,5 @@ fn what_is_set_or_selected_behind_a_semicolon_counts() {
         assert_eq!(played.ask(&several(text)[0].1), several(text)[1].1, "{text}");
         assert_eq!(played.ask(&ask().1), error(1, "with"), "{text}");
         assert_eq!(book.report().missed, vec![], "{text}");
-    }
-}
-
-#[test]
-fn what_a_transaction_has_written_is_read_in_it_alone() {
-    const INSIDE: u16 = 3;
-    let count = || query("SELECT COUNT(*) FROM t");
-    let told = |text: &str, status| [client(query(text)), server(ok(1, status))];
-    let asked = |number| [client(count()), server(value(number))];
-    let inside = [told("BEGIN", INSIDE), told("INSERT INTO t VALUES (1)", INSIDE), asked(3)].concat();
-    let (book, mut played) = connected(&recorded(0, &inside).calls, 0);
-    assert_eq!(played.ask(count()).get(4), Some(&0xff));
-    assert_eq!(book.report().missed_count, 1);
-    let both = [&inside[..], &told("ROLLBACK", 2), &asked(2)].concat();
-    let calls = recorded(0, &both).calls;
-    let (_, mut played) = connected(&calls, 0);
-    assert_eq!(played.ask(count()), value(2));
-    let (_, mut played) = connected(&calls, 0);
-    for (from, bytes) in &inside {
-        if *from == Side::Client {
-            let got = played.ask(bytes.clone());
-            assert!(*bytes != count() || got == value(3), "{}", got.escape_ascii());
-        }
     }
 }

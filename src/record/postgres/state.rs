@@ -55,6 +55,9 @@ const TAGS: [&str; 16] = [
     "CALL",
 ];
 
+/// Words of queries that change what others read, and are answered as queries.
+const CHANGES: [&str; 4] = ["insert", "update", "delete", "merge"];
+
 impl State {
     pub(super) fn of_startup(startup: &[u8]) -> Self {
         let mut state = Self::default();
@@ -150,7 +153,7 @@ impl State {
         let Some((text, bound)) = statement(question) else { return };
         self.report(text, &done);
         let touches = self.now.names(Kind::Temporary).next().is_some();
-        if !done.tags.is_empty() && (touches || done.is_relevant() || done.has_written() || hints(text)) {
+        if !done.tags.is_empty() && (touches || done.is_relevant() || self.writes(text, &done) || hints(text)) {
             // Data that was copied in is as good as values.
             let data: Vec<&[u8]> = questions.filter(|message| message.first() == Some(&b'd')).collect();
             self.take_over(text, &[&[bound], data.as_slice()].concat().concat(), &done);
@@ -161,6 +164,12 @@ impl State {
         if question.first() == Some(&b'Q') {
             self.synchronise();
         }
+    }
+
+    /// Whether a statement may have written something in a transaction.
+    fn writes(&self, text: &str, done: &Done<'_>) -> bool {
+        let is_inside = self.transaction.as_ref().is_some_and(|transaction| !transaction.implicit);
+        is_inside && (done.has_written() || Statement::new(text, b"").mentions(&CHANGES))
     }
 
     fn take_over(&mut self, text: &str, bound: &[u8], done: &Done<'_>) {
@@ -179,7 +188,7 @@ impl State {
                 tag => {
                     let one = Statement::new(one, bound);
                     self.run(&one, false);
-                    if wrote(tag) || one.mentions(&["insert", "update", "delete", "merge"]) {
+                    if wrote(tag) || one.mentions(&CHANGES) {
                         self.write();
                     }
                 }

@@ -92,14 +92,14 @@ fn of_several_cookies_no_other_is_answered() {
         ("sid", "aaaaaaaa1", "bbbbbbbb2", "cccccccc3"),
         ("session", "9f8e7d6c5b4a39281706f5e4d3c2b1a0", "1f8e7d6c5b4a39281706f5e4d3c2b1a1", "2f8e7d6c5b4a39281706"),
     ] {
-        let of = |value: &str| me(&[("Cookie", &format!("x=1; {name}={value}"))], value);
+        let of = |value: &str| me(&[("Cookie", &format!("x=1; {name}={value}"))], &value[..3]);
         let book = kept(vec![of(one), of(other)]);
         let told = |asked: &Exchange| book.find(asked).unwrap_err().closest.unwrap().differences;
         let line = format!("secret `cookie {name}`: recorded another one of several, asked one that is not recorded");
         assert_eq!(told(&of(third)), [line]);
         let none = me(&[("Cookie", "x=1")], "");
         assert_eq!(told(&none), [format!("secret `cookie {name}`: recorded one, not asked")]);
-        assert_eq!([other, one].map(|value| ask(&book, &of(value)).unwrap()), [other, one]);
+        assert_eq!([other, one].map(|value| ask(&book, &of(value)).unwrap()), [&other[..3], &one[..3]]);
     }
     // Both belong to one visitor.
     let of = |sid: &str, cart: &str| me(&[("Cookie", &format!("auth={cart}; sid={sid}"))], &format!("{sid} {cart}"));
