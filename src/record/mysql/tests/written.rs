@@ -1,7 +1,8 @@
 //! What a transaction has written.
 
-use super::*;
 use pretty_assertions::assert_eq;
+
+use super::*;
 
 #[test]
 fn what_a_transaction_has_written_is_read_in_it_alone() {
