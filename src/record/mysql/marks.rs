@@ -27,7 +27,7 @@ pub(super) struct Marks {
     written: bool,
 }
 
-/// The server is in a transaction (`MySQL` Source Code Documentation, "SERVER_STATUS_flags_enum").
+/// The server is in a transaction (`MySQL` Source Code Documentation, `SERVER_STATUS_flags_enum`).
 const IN_TRANSACTION: u8 = 1;
 /// First words of statements that change what others read.
 const WRITERS: [&str; 12] =
