@@ -20,7 +20,7 @@ use crate::record::{Exchange, Noise, Recording, Report, names};
 use crate::sandbox::Exit;
 use crate::text::count::counted;
 use crate::tools::Services;
-use crate::tools::calling::{Wanted, did_not_run, folder, left_out, notes, run_command, some_of};
+use crate::tools::calling::{Wanted, did_not_run, folder, left_out, notes, run_command, some_of, unreached};
 
 /// What of this process it needs.
 #[derive(Clone, Copy, Debug)]
@@ -149,7 +149,8 @@ fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> R
     };
     let _ = write!(text, " as {}: {}", kept.name, kept.path.display());
     let hint = sees(services, &ran, summary.is_nothing).into_iter().collect();
-    tell(&text, &[vec![isolation(&ran)], left_out(&kept), notes(services, &ran), hint].concat());
+    let unreached = if summary.is_nothing { unreached(services, &ran, &exchanges) } else { Vec::new() };
+    tell(&text, &[vec![isolation(&ran)], left_out(&kept), notes(services, &ran), unreached, hint].concat());
     Ok(status(&ran))
 }
 

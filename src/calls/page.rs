@@ -56,7 +56,7 @@ pub fn page(set: &str, exchanges: &[Exchange]) -> String {
             line.protocol,
             escaped(&line.target),
             escaped(&line.call),
-            told(line.status),
+            told(line.status.as_deref()),
             line.times,
             milliseconds(mean),
             milliseconds(line.longest),
@@ -81,7 +81,7 @@ fn one(out: &mut String, exchange: &Exchange, begin: SystemTime, whole: Duration
         share(took),
         milliseconds(took),
         milliseconds(since(exchange.sent_at)),
-        status = told(status(exchange)),
+        status = told(status(exchange).as_deref()),
         protocol = spoken(exchange),
         target = escaped(&exchange.target.to_string()),
         call = escaped(&call(exchange)),
@@ -92,11 +92,11 @@ fn one(out: &mut String, exchange: &Exchange, begin: SystemTime, whole: Duration
     out.push_str("</details>\n");
 }
 
-/// A status, marked where it tells of an error (RFC 9110, 15).
-fn told(status: Option<u16>) -> String {
+/// A status, marked where it tells of an error (RFC 9110, 15); of databases only errors have one.
+fn told(status: Option<&str>) -> String {
     match status {
-        Some(status) if status >= 400 => format!("<b class=e>{status}</b>"),
-        Some(status) => status.to_string(),
+        Some(status) if status.len() == 3 && ("100".."400").contains(&status) => status.to_owned(),
+        Some(status) => format!("<b class=e>{}</b>", escaped(status)),
         None => String::new(),
     }
 }

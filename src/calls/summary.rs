@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::record::book::describe;
 use crate::record::summary::word;
-use crate::record::{Content, Exchange, Protocol};
+use crate::record::{Content, Exchange, Protocol, Side, Wire};
 
 /// One kind of call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +17,9 @@ pub struct Line {
     pub target: String,
     /// What was asked, without the protocol and where it went.
     pub call: String,
-    /// The status of its answers, of HTTP: 100 to 999. Calls that are answered otherwise are of another kind.
-    pub status: Option<u16>,
+    /// The status of its answers: of HTTP 100 to 999, of databases the code of an error. Calls that are answered otherwise are
+    /// of another kind.
+    pub status: Option<String>,
     /// How often.
     pub times: usize,
     /// How long all of them took together.
@@ -30,13 +31,13 @@ pub struct Line {
 /// The kinds of call, in the order in which each was called first.
 pub fn lines(exchanges: &[Exchange]) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
-    let mut places: HashMap<(&str, String, String, Option<u16>), usize> = HashMap::new();
+    let mut places: HashMap<(&str, String, String, Option<String>), usize> = HashMap::new();
     for exchange in exchanges {
         // A clock that was set back meanwhile says nothing.
         let took = exchange.answered_at.duration_since(exchange.sent_at).unwrap_or_default();
         let (protocol, status) = (spoken(exchange), status(exchange));
         let (target, call) = (exchange.target.to_string(), call(exchange));
-        let place = *places.entry((protocol, target.clone(), call.clone(), status)).or_insert(lines.len());
+        let place = *places.entry((protocol, target.clone(), call.clone(), status.clone())).or_insert(lines.len());
         match lines.get_mut(place) {
             Some(line) => {
                 line.times += 1;
@@ -57,13 +58,17 @@ pub(super) fn spoken(exchange: &Exchange) -> &'static str {
     }
 }
 
-/// The status of an answer of HTTP.
-pub(super) fn status(exchange: &Exchange) -> Option<u16> {
-    let (Content::Http(http) | Content::Grpc(http)) = &exchange.content else { return None };
-    http.response.as_ref().map(|response| response.status)
+/// The status of an answer of HTTP, or the code of an error of a database: `ERR`, `42P01`, `1064`.
+pub(super) fn status(exchange: &Exchange) -> Option<String> {
+    match &exchange.content {
+        Content::Http(http) | Content::Grpc(http) => http.response.as_ref().map(|response| response.status.to_string()),
+        Content::Wire(protocol, wire) => error_code(*protocol, wire),
+        Content::Dns(_) => None,
+    }
 }
 
-/// What was asked, where the protocol and the target stand beside it: `GET /orders`, `login: user app database shop`.
+/// What was asked, where the protocol and the target stand beside it: `GET /orders`, `login: user app database shop`,
+/// `prepare: SELECT 1`.
 pub(super) fn call(exchange: &Exchange) -> String {
     let line = describe(exchange);
     let target = exchange.target.to_string();
@@ -87,11 +92,61 @@ fn asked(exchange: &Exchange, line: String, target: &str) -> String {
             let said = line.split_once(target).map_or(&*line, |(_, said)| said);
             let said = said.trim_start_matches([':', ' ']);
             match (wire.session && *protocol != Protocol::Generic, said.is_empty()) {
-                (true, true) => "login".to_owned(),
-                (true, false) => format!("login: {said}"),
+                (true, empty) => match (kept_session(*protocol, wire), empty) {
+                    (Some(word), true) => word.to_owned(),
+                    (Some(word), false) => format!("{word}: {said}"),
+                    (None, true) => "login".to_owned(),
+                    (None, false) => format!("login: {said}"),
+                },
                 (false, _) => said.to_owned(),
             }
         }
+    }
+}
+
+/// What a call that belongs to its connection is, unless it is a login.
+fn kept_session(protocol: Protocol, wire: &Wire) -> Option<&'static str> {
+    // The last but one may say in which state the connection was.
+    let last = wire.messages.iter().rfind(|message| message.from == Side::Client)?;
+    match protocol {
+        Protocol::Postgres => {
+            let kinds = wire.messages.iter().filter(|message| message.from == Side::Client);
+            let kinds: Vec<u8> = kinds.filter_map(|message| message.bytes.first().copied()).collect();
+            match kinds.last()? {
+                b'\0' | b'p' => None,
+                _ if kinds.iter().any(|kind| matches!(kind, b'P' | b'D')) => Some("prepare"),
+                b'C' => Some("close"),
+                _ => Some("session"),
+            }
+        }
+        // Packets of a login are counted on from the greeting (`MySQL` Source Code Documentation, "MySQL Packets").
+        Protocol::MySql => match last.bytes.get(3..5)? {
+            [0, 0x16] => Some("prepare"),
+            [0, _] => Some("session"),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The code of an answer that is an error.
+fn error_code(protocol: Protocol, wire: &Wire) -> Option<String> {
+    let mut said = wire.messages.iter().filter(|message| message.from == Side::Server).map(|message| &*message.bytes);
+    let text = |bytes: &[u8]| Some(String::from_utf8_lossy(bytes).into_owned()).filter(|text| !text.is_empty());
+    match protocol {
+        Protocol::Redis => said.find_map(|bytes| {
+            let line = bytes.strip_prefix(b"-")?;
+            text(line.split(u8::is_ascii_whitespace).next().unwrap_or_default())
+        }),
+        Protocol::Postgres => said.find_map(|bytes| {
+            let fields = bytes.get(5..).filter(|_| bytes[0] == b'E')?;
+            text(fields.split(|byte| *byte == 0).find_map(|field| field.strip_prefix(b"C"))?)
+        }),
+        Protocol::MySql => said.find_map(|bytes| match bytes.get(4..7)? {
+            [0xff, low, high] => Some(u16::from_le_bytes([*low, *high]).to_string()),
+            _ => None,
+        }),
+        _ => None,
     }
 }
 
@@ -103,7 +158,7 @@ pub fn table(exchanges: &[Exchange]) -> String {
         rows.push([
             line.protocol.to_owned(),
             line.target,
-            line.status.map(|status| status.to_string()).unwrap_or_default(),
+            line.status.unwrap_or_default(),
             line.times.to_string(),
             milliseconds(line.took / u32::try_from(line.times).unwrap_or(u32::MAX)),
             milliseconds(line.longest),
@@ -135,7 +190,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
-    use crate::record::{Dns, Http, HttpRequest, HttpResponse, HttpVersion, Message, Side, Target, Wire};
+    use crate::record::{Dns, Http, HttpRequest, HttpResponse, HttpVersion, Message, Target};
 
     fn asked(name: &str, at_ms: u64, took_ms: u64) -> Exchange {
         let sent_at = UNIX_EPOCH + Duration::from_millis(at_ms);
@@ -183,22 +238,52 @@ mod tests {
             let message = |bytes: &&[u8]| Message { from: Side::Client, bytes: bytes.to_vec() };
             of(Content::Wire(protocol, Wire { messages: said.iter().map(message).collect(), session }))
         };
+        const STATE: &[u8] = b"\0\0\0\x10\0\x03\0\x01user\0app\0\0";
         let login: [&[u8]; 2] = [b"\0\0\0\x20\0\x03\0\0user\0app\0\0", b"p\0\0\0\x08abc\0"];
         let all = [
             get(200),
             get(500),
+            wire(Protocol::Postgres, &[STATE, b"P\0\0\0\x10\0SELECT 1\0\0\0"], true),
+            wire(Protocol::Postgres, &[STATE, b"C\0\0\0\x07Sa\0"], true),
+            wire(Protocol::Postgres, &[STATE, b"Q\0\0\0\x0aSET a\0"], true),
+            wire(Protocol::MySql, &[b"\x09\0\0\0\x16SELECT 1"], true),
+            wire(Protocol::MySql, &[b"\x01\0\0\0\x0e"], true),
             wire(Protocol::Redis, &[b"INCR a\r\n"], false),
             wire(Protocol::Postgres, &login, true),
             wire(Protocol::Mongo, &[], true),
         ];
         let seen = lines(&all).into_iter().map(|line| (line.protocol, line.status, line.call)).collect::<Vec<_>>();
         let expected = [
-            ("HTTPS", Some(200), "GET /b?c=d"),
-            ("HTTPS", Some(500), "GET /b?c=d"),
+            ("HTTPS", Some("200"), "GET /b?c=d"),
+            ("HTTPS", Some("500"), "GET /b?c=d"),
+            ("Postgres", None, "prepare: SELECT 1"),
+            ("Postgres", None, "close"),
+            ("Postgres", None, "session: SET a"),
+            ("MySQL", None, "prepare: SELECT 1"),
+            ("MySQL", None, "session"),
             ("Redis", None, "INCR a"),
             ("Postgres", None, "login: user app"),
             ("MongoDB", None, "login"),
         ];
-        assert_eq!(seen, expected.map(|(protocol, status, call)| (protocol, status, call.to_owned())));
+        assert_eq!(
+            seen,
+            expected.map(|(protocol, status, call)| (protocol, status.map(str::to_owned), call.to_owned()))
+        );
+    }
+
+    #[test]
+    fn errors_of_databases_have_a_status() {
+        let of = |protocol, answers: &[&[u8]]| {
+            let message = |bytes: &&[u8]| Message { from: Side::Server, bytes: bytes.to_vec() };
+            let wire = Wire { messages: answers.iter().map(message).collect(), session: false };
+            status(&Exchange { content: Content::Wire(protocol, wire), ..asked("a", 0, 1) })
+        };
+        let error: &[u8] = b"E\0\0\0\x2aSERROR\0VERROR\0C42P01\0Mno such table\0\0";
+        assert_eq!(of(Protocol::Postgres, &[b"2\0\0\0\x04", error]).as_deref(), Some("42P01"));
+        assert_eq!(of(Protocol::Postgres, &[b"C\0\0\0\x0dSELECT 1\0"]), None);
+        assert_eq!(of(Protocol::MySql, &[b"\x09\0\0\x01\xff\x28\x04#42000"]).as_deref(), Some("1064"));
+        assert_eq!(of(Protocol::MySql, &[b"\x07\0\0\x01\0\0\0\x02\0\0\0"]), None);
+        assert_eq!(of(Protocol::Redis, &[b"-WRONGTYPE Operation\r\n"]).as_deref(), Some("WRONGTYPE"));
+        assert_eq!(of(Protocol::Redis, &[b"+OK\r\n"]), None);
     }
 }

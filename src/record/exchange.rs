@@ -5,6 +5,8 @@
 use std::fmt;
 use std::time::SystemTime;
 
+use super::dns::NOERROR;
+
 /// Which end of a connection sent something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -182,6 +184,13 @@ pub struct Dns {
     pub code: u8,
     /// Answers as lines of a zone file.
     pub answers: Vec<String>,
+}
+
+impl Dns {
+    /// Whether the answer leads nowhere: there is no such name, or nobody answered.
+    pub fn is_nowhere(&self) -> bool {
+        self.code != NOERROR
+    }
 }
 
 /// Messages of a protocol that is no HTTP.

@@ -11,6 +11,7 @@ mod dialogue;
 mod dns;
 mod exchange;
 pub mod files;
+mod functions;
 mod generic;
 mod http1;
 mod link;

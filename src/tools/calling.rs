@@ -1,5 +1,6 @@
 //! What runs a command and looks at its calls, for the tools and for the command line.
 
+use std::collections::BTreeSet;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,6 +12,7 @@ use crate::cancel::CancelToken;
 use crate::exec::{self, Stage, place_of};
 use crate::limits::{CALLS_OUTPUT_BYTES, DEFAULT_CALLS_TIMEOUT_SECS};
 use crate::policy::Root;
+use crate::record::{Content, Exchange};
 use crate::sandbox::{Exit, Network, Tier};
 use crate::text::count::counted;
 
@@ -134,6 +136,37 @@ pub fn some_of(names: &[String]) -> String {
     names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ") + &more
 }
 
+/// What keeps calls near, if anything does.
+fn nearness(services: &Services, ran: &Ran) -> Option<String> {
+    let reason = match services.calls.reach {
+        Reach::AsCommands if !services.calls.resolves => {
+            "commands have a loopback of their own (--network loopback), on which servers of this machine are not"
+        }
+        Reach::Nothing if ran.report.is_none() => "commands have no network (--network none)",
+        _ => return None,
+    };
+    Some(format!("{reason}; the operator can let calls out with --network host"))
+}
+
+/// What there is to tell about a recording without a call that was answered: which names were looked up and not reached.
+pub fn unreached(services: &Services, ran: &Ran, exchanges: &[Exchange]) -> Vec<String> {
+    let names: BTreeSet<&str> = exchanges
+        .iter()
+        .filter_map(|exchange| match &exchange.content {
+            Content::Dns(dns) if dns.is_nowhere() => Some(dns.name.as_str()),
+            _ => None,
+        })
+        .collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+    let looked_up = counted(names.len() as u64, "name was", "names were");
+    let is_told = ran.recorded.counts.refused + ran.recorded.counts.unanswered > 0;
+    let why = nearness(services, ran).filter(|_| !is_told);
+    [format!("{looked_up} looked up and not reached: {}", some_of(&names))].into_iter().chain(why).collect()
+}
+
 /// What there is to tell about a run beside its calls.
 pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
     let mut notes: Vec<String> = ran.recorded.notes.iter().map(ToString::to_string).collect();
@@ -158,16 +191,7 @@ pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
     add(repeated.len() as u64, "answer repeats", "answers repeat", &(given.to_owned() + &some_of(&repeated)));
     let udp = " refused: UDP other than name lookups cannot be recorded";
     add(more.datagrams_refused, "datagram was", "datagrams were", udp);
-    let nearness = match services.calls.reach {
-        Reach::AsCommands if !services.calls.resolves => {
-            Some("commands have a loopback of their own (--network loopback), on which servers of this machine are not")
-        }
-        Reach::Nothing if ran.report.is_none() => Some("commands have no network (--network none)"),
-        _ => None,
-    };
-    if let Some(reason) = nearness.filter(|_| counts.refused + counts.unanswered > 0) {
-        notes.push(format!("{reason}; the operator can let calls out with --network host"));
-    }
+    notes.extend(nearness(services, ran).filter(|_| counts.refused + counts.unanswered > 0));
     if ran.isolation == Isolation::Env {
         notes.push(
             "only what went through HTTP_PROXY and its like was seen; databases and direct connections were not"

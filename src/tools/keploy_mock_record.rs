@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::calling::{Wanted, did_not_run, folder, last_words, left_out, notes, run_command};
+use super::calling::{Wanted, did_not_run, folder, last_words, left_out, notes, run_command, unreached};
 use super::command_notes::exit_code;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::calls::{Isolation, Kept, Play, Ran, keep, sets};
@@ -140,16 +140,17 @@ fn told(context: &Context<'_>, configuration: Configuration, kept: &Kept, exchan
     } else {
         format!("Recorded {} mocks ({})", exchanges.len(), protocols.join(", "))
     };
+    let unreached = if summary.is_nothing { unreached(context.services, ran, exchanges) } else { Vec::new() };
     Output {
         success: true,
         mock_file_path: kept.path.display().to_string(),
-        mock_count: exchanges.len(),
+        mock_count: if summary.is_nothing { 0 } else { exchanges.len() },
         protocols,
         message,
         configuration,
         isolation: Some(ran.isolation),
         app_exit_code: Some(exit_code(ran.outcome.exit)),
         last_words: last_words(ran),
-        notes: [left_out(kept), notes(context.services, ran)].concat(),
+        notes: [left_out(kept), notes(context.services, ran), unreached].concat(),
     }
 }

@@ -187,7 +187,7 @@ mod tests {
         let (then, now) = ("2026-01-02T03:04:05Z", "2027-01-02T03:04:05Z");
         let (alice, bob) = (entry("alice", "a", Some(then)), entry("bob", "b", None));
         std::fs::write(&path, format!("# who\n\n  {} \n{}\n# end", text(&alice), text(&bob))).unwrap();
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
         let known = || {
             let known = std::fs::metadata(&path).unwrap();
             (known.ino(), known.mode() & 0o777)

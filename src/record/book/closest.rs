@@ -8,7 +8,7 @@ use super::fields::plain;
 use super::json::Json;
 use super::key::{Place, header_fields, path_only, place, virtual_host};
 use super::noise::{Fields, Noise};
-use super::values;
+use super::{parts, values};
 use crate::limits::{
     MAX_CLOSEST_COMPARED, MAX_CLOSEST_HEAD_BYTES, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES,
     MIN_BODY_APART_BYTES,
@@ -21,6 +21,9 @@ use crate::record::summary;
 
 /// What to do where a program was given a stand-in and made something of it that the recording has otherwise.
 const STAND_IN_HINT: &str = "`redacted...` and `edac7...` stand for secrets that the recording has otherwise: record again with `--keep-secrets`, or declare what differs as `noise`";
+
+/// What the same statement counts for, in thousandths: more than all that texts have in common.
+const SAME_SHAPE: i64 = 2000;
 
 /// Recordings by how near they can be to a call.
 #[derive(Default)]
@@ -113,7 +116,7 @@ fn likeness(asked: &Exchange, recorded: &Exchange) -> i64 {
         (Content::Dns(a), Content::Dns(b)) => alike(&a.name, &b.name),
         (Content::Wire(protocol, a), Content::Wire(_, b)) => {
             let head = |wire| summary::said(*protocol, wire).chars().take(200).collect::<String>();
-            alike(&head(a), &head(b))
+            alike(&head(a), &head(b)) + i64::from(parts::are_of_one_statement(*protocol, a, b)) * SAME_SHAPE
         }
         _ => 0,
     }

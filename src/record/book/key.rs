@@ -20,8 +20,9 @@ use crate::record::redact::{self, without_secrets};
 
 /// Fields that choose what is answered, where path and body do not: a form of it (RFC 9110, 12.5; RFC 7240), a part of a
 /// resource (RFC 9110, 14.2), whether there is anything new (RFC 9110, 13.1), the operation of a SOAP or an AWS request, a method
-/// in place of the method, the version of an interface.
-const KEY_HEADERS: [&str; 22] = [
+/// in place of the method, the version of an interface, the object (RFC 4918, 9.8, 10.2, 10.3 and 10.6; RFC 5023, 9.7; Dropbox; Amazon
+/// and Azure name its source), a part of it that is sent (RFC 9110, 14.4; tus 1.0; Google's uploads), from where on a stream goes on.
+const KEY_HEADERS: [&str; 38] = [
     "accept",
     "accept-language",
     "prefer",
@@ -44,7 +45,25 @@ const KEY_HEADERS: [&str; 22] = [
     "anthropic-version",
     "x-ms-version",
     "x-github-api-version",
+    "dropbox-api-arg",
+    "dropbox-api-path-root",
+    "destination",
+    "overwrite",
+    "depth",
+    "slug",
+    "content-range",
+    "upload-offset",
+    "upload-length",
+    "upload-metadata",
+    "upload-concat",
+    "x-goog-upload-command",
+    "x-goog-upload-offset",
+    "x-ms-range",
+    "x-ms-rename-source",
+    "last-event-id",
 ];
+/// What names of fields have in them that say what is copied: `x-amz-copy-source-range`, `x-goog-copy-source`.
+const COPY_SOURCE: &str = "-copy-source";
 /// Words of names of fields that say on whose behalf is asked, where one program asks for several.
 const BEHALF: [&str; 15] = [
     "tenant",
@@ -67,7 +86,8 @@ const BEHALF: [&str; 15] = [
 /// Whether a field, by its name in lower case, is in the key of a request.
 pub fn is_key_header(name: &str) -> bool {
     let of_behalf = || name.split('-').any(|word| BEHALF.contains(&word));
-    KEY_HEADERS.contains(&name) || of_behalf() && !redact::is_secret_header(name)
+    let is_source = || name.starts_with("x-") && name.contains(COPY_SOURCE);
+    KEY_HEADERS.contains(&name) || (of_behalf() || is_source()) && !redact::is_secret_header(name)
 }
 
 /// Calls that the same noise belongs to.
@@ -115,12 +135,13 @@ pub fn virtual_host(request: &HttpRequest, target: &Target) -> String {
     if host == target.host || target.host.is_empty() { String::new() } else { host }
 }
 
-/// The fields of a request that are in its key, by name in lower case and in the order of names.
+/// The fields of a request that are in its key, by name in lower case and in the order of names, without their secrets.
 pub fn header_fields(request: &HttpRequest) -> Vec<(String, String)> {
     let fields = request.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
     let mut found: Vec<_> = fields
         .filter(|(name, _)| is_key_header(name))
-        .map(|(name, value)| (name, String::from_utf8_lossy(value).trim().to_owned()))
+        .map(|(name, value)| (redact::field(&name, value), name))
+        .map(|(value, name)| (name, value))
         .collect();
     // Those of one name stay in their order.
     found.sort_by(|(one, _), (other, _)| one.cmp(other));

@@ -2,7 +2,8 @@
 //!
 //! Secrets are in no key, since a replay has others, and most fields are not, since they say nothing of what is asked for. But
 //! where several were recorded in one place, none being one of them, they choose the answer. Those that may be others with every page
-//! choose it where they are known; otherwise it matters only whether there is one.
+//! choose it where they are known; otherwise it matters only whether there is one. So does a cookie that an answer gave: in what
+//! order they are given is not the program's choice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicUsize;
@@ -60,7 +61,16 @@ pub(super) struct Found<'a> {
 struct Queues {
     /// Names of those that some of them were asked for with, and some not.
     mixed: BTreeSet<String>,
-    by_presence: BTreeMap<Vec<bool>, Known>,
+    /// Names of cookies of which they were asked for with several.
+    several: BTreeSet<String>,
+    by_presence: BTreeMap<Vec<bool>, Present>,
+}
+
+/// Recordings in their order, and those of them that were asked for with the same cookies of which there are several.
+#[derive(Default)]
+struct Present {
+    all: Known,
+    by_cookies: BTreeMap<Vec<Shown>, Known>,
 }
 
 /// Recordings in their order, and those of them that were asked for with each secret that passes.
@@ -106,7 +116,7 @@ impl Shelf {
         let asked = Asked::with(exchange, noise).sorted(&self.fields.anew);
         let by_field = self.by_place.get(&asked.places)?;
         let callers = by_field.get(&asked.chosen)?;
-        let queue = callers.get(&asked.credentials)?.with(&asked.passing)?;
+        let queue = callers.get(&asked.credentials)?.with(&asked.passing, &asked.given)?;
         let who = || by_field.other(&asked.chosen).find(|name| fields::says_who(name));
         Some(Found { queue, other: callers.other(&asked.credentials).next().or_else(who) })
     }
@@ -122,28 +132,67 @@ impl Queues {
     fn of(recordings: Vec<(Vec<Shown>, usize)>) -> Self {
         let names: Vec<BTreeSet<&str>> = recordings.iter().map(|(passing, _)| of_names(passing).collect()).collect();
         let any: BTreeSet<&str> = names.iter().flatten().copied().collect();
-        let mixed = any.into_iter().filter(|name| !names.iter().all(|names| names.contains(name)));
-        let mut queues = Self { mixed: mixed.map(str::to_owned).collect(), by_presence: BTreeMap::new() };
+        let mixed = any.iter().filter(|name| !names.iter().all(|names| names.contains(**name)));
+        let mixed = mixed.map(|name| (*name).to_owned()).collect();
+        let all = || recordings.iter().flat_map(|(passing, _)| passing).filter(|shown| !shown.digits.is_empty());
+        let is_several = |name: &&str| {
+            let mut values = all().filter(|shown| shown.name == *name);
+            let first = values.next();
+            redact::is_of_visitor(name) && values.any(|other| first.is_some_and(|first| !first.is_like(other)))
+        };
+        let several = any.iter().copied().filter(is_several).map(str::to_owned).collect();
+        let mut queues = Self { mixed, several, by_presence: BTreeMap::new() };
         for (passing, index) in recordings {
-            let known =
-                queues.by_presence.entry(queues.mixed.iter().map(|name| has(&passing, name)).collect()).or_default();
-            known.all.entries.push(index);
-            for secret in passing.into_iter().filter(|secret| !secret.digits.is_empty()) {
-                known.passing.entry(secret).or_default().entries.push(index);
-            }
+            let presence = queues.presence(&passing);
+            let cookies = queues.cookies(&passing).cloned().collect();
+            let here = queues.by_presence.entry(presence).or_default();
+            here.all.add(&passing, index);
+            here.by_cookies.entry(cookies).or_default().add(&passing, index);
         }
         queues
     }
 
-    /// Those of the known secret that the fewest were asked for with; all, if none is known.
-    fn with(&self, passing: &[Shown]) -> Option<&Queue> {
-        let presence: Vec<bool> = self.mixed.iter().map(|name| has(passing, name)).collect();
-        let here = self.by_presence.get(&presence)?;
+    fn presence(&self, passing: &[Shown]) -> Vec<bool> {
+        self.mixed.iter().map(|name| has(passing, name)).collect()
+    }
+
+    fn cookies<'a>(&'a self, passing: &'a [Shown]) -> impl Iterator<Item = &'a Shown> {
+        passing.iter().filter(|shown| self.several.contains(&shown.name))
+    }
+
+    /// Those of the known secret that the fewest were asked for with; all of these cookies, if none is known. `given` are
+    /// cookies that an answer gave.
+    fn with(&self, passing: &[Shown], given: &[Shown]) -> Option<&Queue> {
+        let here = self.by_presence.get(&self.presence(passing))?;
+        let asked: Vec<&Shown> = self.cookies(passing).collect();
+        let fits = |known: &[Shown], is_any: &dyn Fn(&Shown) -> bool| {
+            let is_one =
+                |(known, asked): (&Shown, &&Shown)| known.name == asked.name && (known.is_like(asked) || is_any(asked));
+            known.len() == asked.len() && known.iter().zip(&asked).all(is_one)
+        };
+        let found = |is_any: &dyn Fn(&Shown) -> bool| {
+            let mut found = here.by_cookies.iter().filter(|(known, _)| fits(known, is_any)).map(|(_, known)| known);
+            let first = found.next()?;
+            Some(if found.next().is_some() { &here.all } else { first })
+        };
+        Some(found(&|_| false).or_else(|| found(&|asked| given.contains(asked)))?.with(passing))
+    }
+}
+
+impl Known {
+    fn add(&mut self, passing: &[Shown], index: usize) {
+        self.all.entries.push(index);
+        for secret in passing.iter().filter(|secret| !secret.digits.is_empty()) {
+            self.passing.entry(secret.clone()).or_default().entries.push(index);
+        }
+    }
+
+    fn with(&self, passing: &[Shown]) -> &Queue {
         let is_known = |known: &Shown| {
             passing.iter().any(|asked| asked.name == known.name && !asked.digits.is_empty() && asked.is_like(known))
         };
-        let known = here.passing.iter().filter(|(secret, _)| is_known(secret)).map(|(_, queue)| queue);
-        Some(known.min_by_key(|queue| queue.entries.len()).unwrap_or(&here.all))
+        let known = self.passing.iter().filter(|(secret, _)| is_known(secret)).map(|(_, queue)| queue);
+        known.min_by_key(|queue| queue.entries.len()).unwrap_or(&self.all)
     }
 }
 
@@ -164,6 +213,8 @@ struct Asked {
     chosen: Vec<Shown>,
     credentials: Vec<Shown>,
     passing: Vec<Shown>,
+    /// Those of them that are cookies which an answer gave.
+    given: Vec<Shown>,
 }
 
 impl Asked {
@@ -175,6 +226,7 @@ impl Asked {
                 chosen: redact::settings(&http.request),
                 credentials: redact::credentials(&http.request),
                 passing: redact::passing(&http.request),
+                given: redact::given_cookies(&http.request),
             },
             Content::Wire(protocol, wire) => Self { places: redact::said(*protocol, wire), ..Self::default() },
             Content::Dns(_) => Self::default(),

@@ -1,5 +1,5 @@
 //! What statements leave in a session that others name: variables of a user, temporary tables, statements that were prepared
-//! in the language, and the number that was made last.
+//! in the language, the number that was made last, what procedures may have set, and whether the open transaction has written.
 //!
 //! A pool hands out connections in any order, so what a statement does not name is no part of its call.
 
@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use super::packet;
+use super::statements::without_comments;
 use crate::limits::MAX_MYSQL_MARKS;
+use crate::record::functions;
 
 /// Each by its name, with a digest of the statements that made it what it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,12 +20,27 @@ pub(super) struct Marks {
     folded: String,
     /// `LAST_INSERT_ID()`.
     inserted: Option<u64>,
+    /// The last call of each procedure, and of each function that is none of the server's own: they count where a variable of a
+    /// user is named.
+    ran: BTreeMap<String, String>,
+    /// Whether the transaction that is open has written something.
+    written: bool,
 }
+
+/// The server is in a transaction (`MySQL` Source Code Documentation, `SERVER_STATUS_flags_enum`).
+const IN_TRANSACTION: u8 = 1;
+/// First words of statements that change what others read.
+const WRITERS: [&str; 12] =
+    ["insert", "update", "delete", "replace", "load", "merge", "call", "truncate", "create", "alter", "drop", "do"];
 
 impl Marks {
     /// What stands behind the name of the database for a statement: for each that it names a NUL, the name, `=` and the digest.
     pub(super) fn text(&self, statement: &[u8]) -> Vec<u8> {
-        let names_one = !self.held.is_empty() || has(statement, b"insert_id") || has(statement, b"identity");
+        let names_one = !self.held.is_empty()
+            || !self.ran.is_empty()
+            || self.written
+            || has(statement, b"insert_id")
+            || has(statement, b"identity");
         if *self == Self::default() || self.folded.is_empty() && !names_one {
             return Vec::new();
         }
@@ -36,6 +53,12 @@ impl Marks {
         }
         for (name, digest) in self.held.iter().filter(|(name, _)| is_long || words.contains(name)) {
             add(name, digest);
+        }
+        if words.iter().any(|word| is_variable(word)) {
+            self.ran.iter().for_each(|(name, digest)| add(&format!("call {name}"), digest));
+        }
+        if self.written && words.first().is_some_and(|first| matches!(first.as_str(), "select" | "with" | "table")) {
+            add("transaction", "written");
         }
         let numbers = ["last_insert_id", "@@last_insert_id", "@@identity"];
         if let Some(inserted) = self.inserted.filter(|_| words.iter().any(|word| numbers.contains(&word.as_str()))) {
@@ -53,8 +76,16 @@ impl Marks {
             Some((0, mut rest)) => {
                 let made = packet::integer(&mut rest).and_then(|_| packet::integer(&mut rest));
                 self.inserted = made.ok().filter(|made| *made != 0).or(self.inserted);
+                let is_inside = rest.first().is_some_and(|status| status & IN_TRANSACTION != 0);
+                let first = words(statement).into_iter().next().unwrap_or_default();
+                self.written = is_inside && (self.written || WRITERS.contains(&first.as_str()));
             }
             Some(_) => {}
+        }
+        for name in called(statement) {
+            let digest = Sha256::new().chain_update(statement).chain_update(values).finalize();
+            self.ran.insert(name, hex(&digest[..16]));
+            self.fold();
         }
         let hints = [&b"@"[..], b"temporary", b"prepare"];
         if self.held.is_empty() && !hints.iter().any(|hint| has(statement, hint)) {
@@ -83,25 +114,58 @@ impl Marks {
         // What has rows changes no table.
         let writes = payload.first() == Some(&0);
         for word in &words {
-            let is_variable = word.starts_with('@') && !word.starts_with("@@");
-            let changes = if is_variable { sets } else { writes && self.held.contains_key(word) };
+            let changes = if is_variable(word) { sets } else { writes && self.held.contains_key(word) };
             if changes || made == Some(word.as_str()) {
                 let before = self.held.get(word).cloned().unwrap_or_default();
                 let digest = Sha256::new().chain_update(before).chain_update(statement).chain_update(values).finalize();
                 self.held.insert(word.clone(), hex(&digest[..16]));
             }
         }
-        if self.held.len() > MAX_MYSQL_MARKS {
-            let all: String =
-                std::mem::take(&mut self.held).into_iter().flat_map(|(name, digest)| [name, digest]).collect();
+        self.fold();
+    }
+
+    /// What is too much becomes one digest.
+    fn fold(&mut self) {
+        if self.held.len() + self.ran.len() > MAX_MYSQL_MARKS {
+            let each = std::mem::take(&mut self.held).into_iter().chain(std::mem::take(&mut self.ran));
+            let all: String = each.flat_map(|(name, digest)| [name, digest]).collect();
             self.folded = hex(&Sha256::digest(format!("{}{all}", self.folded))[..16]);
         }
     }
 
     /// Bytes that they take.
     pub(super) fn size(&self) -> usize {
-        self.folded.len() + self.held.iter().map(|(name, digest)| name.len() + digest.len()).sum::<usize>()
+        let all = self.held.iter().chain(&self.ran);
+        self.folded.len() + all.map(|(name, digest)| name.len() + digest.len()).sum::<usize>()
     }
+}
+
+/// Whether a word names a variable of a user.
+fn is_variable(word: &str) -> bool {
+    word.starts_with('@') && !word.starts_with("@@")
+}
+
+/// The procedure, or the functions that are none of the server's own, that a statement calls and does nothing else.
+fn called(statement: &[u8]) -> Vec<String> {
+    let text = without_comments(statement);
+    let begins = |word: &str| {
+        let is_word = text.get(word.len()).is_some_and(|next| !next.is_ascii_alphanumeric() && *next != b'_');
+        is_word && text[..word.len()].eq_ignore_ascii_case(word.as_bytes())
+    };
+    if begins("call") {
+        return words(text).into_iter().nth(1).into_iter().collect();
+    }
+    if !(begins("select") || begins("do")) || words(text).iter().any(|word| word == "from") {
+        return Vec::new();
+    }
+    let before = text.iter().enumerate().filter(|(_, byte)| **byte == b'(').map(|(at, _)| text[..at].trim_ascii_end());
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..);
+    let name = |text: &[u8]| {
+        let text = text.strip_suffix(b"`").unwrap_or(text);
+        let start = text.iter().rposition(|byte| !is_part(byte)).map_or(0, |at| at + 1);
+        String::from_utf8_lossy(&text[start..]).to_ascii_lowercase()
+    };
+    before.map(name).filter(|name| functions::is_own(name)).collect()
 }
 
 fn has(statement: &[u8], word: &[u8]) -> bool {

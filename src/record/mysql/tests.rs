@@ -1,6 +1,7 @@
 //! Conversations with `MySQL`, as its documentation of the protocol has them.
 
 mod users;
+mod written;
 
 use super::packet::{error, message};
 use crate::record::exchange::{Exchange, Protocol, Side};
@@ -409,7 +410,9 @@ fn calls_that_do_not_say_their_database_answer_in_any() {
 fn what_a_statement_names_of_its_session_tells_it_apart() {
     type Way<'a> = (&'a [&'a str], &'a [&'a str], &'a str);
     let done = |made: u8| message(1, &[0, 1, made, 2, 0, 0, 0]);
-    let ways: [Way; 7] = [
+    let ways: [Way; 9] = [
+        (&["CALL pp('1')"], &["CALL pp('2')"], "SELECT @y"),
+        (&["SELECT `shop`.`enter`(1)"], &["SELECT `shop`.`enter`(2)"], "SELECT v FROM t WHERE n = @y"),
         (&["SET @who = 'a'"], &["SET @who = 'b'"], "SELECT @who"),
         (&["SET @n = 1"], &["SET @n = 1", "SET @n = @n + 1"], "SELECT v FROM t WHERE n = @n"),
         (&["PREPARE p FROM 'SELECT 1'"], &["PREPARE p FROM 'SELECT 2'"], "EXECUTE p"),
@@ -440,6 +443,12 @@ fn what_a_statement_names_of_its_session_tells_it_apart() {
             // What names nothing of it is the same call.
             assert_eq!(book.report().missed_count, 0);
         }
+    }
+    let plain = [client(query("SELECT @a")), server(value(1))];
+    for before in ["SELECT NOW(), COALESCE(VERSION(), 'x')", "DO SLEEP(0)", "SELECT own(v) FROM t"] {
+        let marked = [&[client(query(before)), server(ok(1, 2))][..], &plain].concat();
+        let (_, mut played) = connected(&recorded(0, &marked).calls, 0);
+        assert_eq!(played.ask(query("SELECT @a")), value(1), "{before}");
     }
     let plain = [client(query("SELECT 1")), server(value(1))];
     let marked = [&[client(query("SET @a = 1")), server(ok(1, 2))][..], &plain].concat();

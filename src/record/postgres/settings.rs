@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use super::application;
+use super::state::{statement, words};
 use crate::limits::MAX_POSTGRES_STATE_BYTES;
 
 /// Settings that change no answer but of what reads them (manual, "Server Configuration").
@@ -33,6 +34,12 @@ pub(super) enum Kind {
     Temporary,
     /// The last call of a function that sets something.
     Called,
+    /// The last call of a function or procedure that may set something, by its name. It counts for what reads settings.
+    Ran,
+    /// The same up to the end of the transaction, where it counts for everything.
+    RanHere,
+    /// That something was written, up to the end of the transaction. It counts for what reads.
+    Written,
     /// Statements whose effect is not read.
     Other,
     /// What there was before it became too much.
@@ -149,13 +156,31 @@ impl Settings {
         self
     }
 
-    /// What is said of them: names and values.
-    pub(super) fn said(&self) -> impl Iterator<Item = (String, &[u8])> {
-        let held = self.held.iter().map(|((kind, name), digest)| {
+    /// What is said of them to a question: names and values.
+    pub(super) fn said_to(&self, question: &[u8]) -> impl Iterator<Item = (String, &[u8])> {
+        let has = |kind| self.names(kind).next().is_some();
+        let reads_settings = has(Kind::Ran) && reads_settings(question);
+        let reads = has(Kind::Written) && statement(question).is_some_and(|(text, _)| reads(text));
+        self.said_of(move |kind| match kind {
+            Kind::Ran => reads_settings,
+            Kind::Written => reads,
+            _ => true,
+        })
+    }
+
+    fn said(&self) -> impl Iterator<Item = (String, &[u8])> {
+        self.said_of(|_| true)
+    }
+
+    fn said_of(&self, is_said: impl Fn(Kind) -> bool) -> impl Iterator<Item = (String, &[u8])> {
+        let held = self.held.iter().filter(move |((kind, _), _)| is_said(*kind)).map(|((kind, name), digest)| {
             let kind = match kind {
                 Kind::Cursor => "cursor",
                 Kind::Prepared | Kind::Setter => "prepared",
                 Kind::Called => "called",
+                Kind::Ran => "ran",
+                Kind::RanHere => "ran here",
+                Kind::Written => "written",
                 Kind::Temporary => "temporary",
                 Kind::Other => "other",
                 Kind::Folded => "before",
@@ -182,6 +207,20 @@ impl Settings {
         self.held.clear();
         self.held.insert((Kind::Folded, String::new()), digest("", &whole));
     }
+}
+
+/// Whether a question may read a setting, by what it says.
+fn reads_settings(question: &[u8]) -> bool {
+    let text = question.to_ascii_lowercase();
+    let words = ["current_setting", "show", "pg_settings", "pg_show_all_settings"];
+    words.iter().any(|word| memchr::memmem::find(&text, word.as_bytes()).is_some())
+}
+
+/// Whether a statement reads, by its first word.
+fn reads(text: &str) -> bool {
+    let words = words(text);
+    let first = words.first().map(String::as_str);
+    matches!(first, Some("select" | "with" | "table" | "fetch" | "execute"))
 }
 
 /// Whether a question asks for a setting whose name does not stand in it: neither as a text nor as a parameter.

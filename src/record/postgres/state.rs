@@ -14,8 +14,9 @@ use super::sql::statements;
 use super::statement::{Statement, hints};
 use crate::limits::MAX_POSTGRES_REPORTED;
 use crate::record::state::FULL_STATE_VERSION;
+use question::leaves;
 pub(super) use question::{Exit, exit};
-use question::{leaves, statement};
+pub(super) use question::{statement, words};
 use transaction::Transaction;
 
 /// The database and the user, as in a startup message, and what the session holds.
@@ -54,6 +55,9 @@ const TAGS: [&str; 16] = [
     "CALL",
 ];
 
+/// Words of queries that change what others read, and are answered as queries.
+const CHANGES: [&str; 4] = ["insert", "update", "delete", "merge"];
+
 impl State {
     pub(super) fn of_startup(startup: &[u8]) -> Self {
         let mut state = Self::default();
@@ -75,7 +79,7 @@ impl State {
 
     /// The message that this call begins with: a startup message that leads to this state. None before there was one.
     pub(super) fn message(&self, question: &[u8]) -> Option<Vec<u8>> {
-        let mut said: Vec<_> = self.now.said().chain(self.now.read_by(question)).collect();
+        let mut said: Vec<_> = self.now.said_to(question).chain(self.now.read_by(question)).collect();
         said.extend(self.reported.iter().map(|(name, value)| (format!("reported {name}"), value.as_slice())));
         if self.transaction.as_ref().is_some_and(|inside| inside.failed && !inside.implicit) && !leaves(question) {
             said.push(("transaction".to_owned(), b"failed"));
@@ -149,7 +153,7 @@ impl State {
         let Some((text, bound)) = statement(question) else { return };
         self.report(text, &done);
         let touches = self.now.names(Kind::Temporary).next().is_some();
-        if !done.tags.is_empty() && (touches || done.is_relevant() || hints(text)) {
+        if !done.tags.is_empty() && (touches || done.is_relevant() || self.writes(text, &done) || hints(text)) {
             // Data that was copied in is as good as values.
             let data: Vec<&[u8]> = questions.filter(|message| message.first() == Some(&b'd')).collect();
             self.take_over(text, &[&[bound], data.as_slice()].concat().concat(), &done);
@@ -160,6 +164,12 @@ impl State {
         if question.first() == Some(&b'Q') {
             self.synchronise();
         }
+    }
+
+    /// Whether a statement may have written something in a transaction.
+    fn writes(&self, text: &str, done: &Done<'_>) -> bool {
+        let is_inside = self.transaction.as_ref().is_some_and(|transaction| !transaction.implicit);
+        is_inside && (done.has_written() || Statement::new(text, b"").mentions(&CHANGES))
     }
 
     fn take_over(&mut self, text: &str, bound: &[u8], done: &Done<'_>) {
@@ -175,7 +185,13 @@ impl State {
                 b"ROLLBACK" => self.roll_back(one),
                 b"SAVEPOINT" => self.save(one),
                 b"RELEASE" => drop(self.savepoint(one)),
-                _ => self.run(&Statement::new(one, bound), false),
+                tag => {
+                    let one = Statement::new(one, bound);
+                    self.run(&one, false);
+                    if wrote(tag) || one.mentions(&CHANGES) {
+                        self.write();
+                    }
+                }
             }
         }
     }
@@ -215,10 +231,27 @@ impl Done<'_> {
     /// Whether one of the statements always changes something.
     fn is_relevant(&self) -> bool {
         self.tags.iter().any(|tag| {
-            let first = tag.split(|byte| *byte == b' ').next().unwrap_or_default();
+            let first = first_word(tag);
             TAGS.iter().any(|known| known.as_bytes() == first) || first == b"MOVE"
         })
     }
+
+    fn has_written(&self) -> bool {
+        self.tags.iter().any(|tag| wrote(tag))
+    }
+}
+
+/// First words of what commands answer that change what others read.
+const WRITERS: [&[u8]; 10] =
+    [b"INSERT", b"UPDATE", b"DELETE", b"MERGE", b"COPY", b"TRUNCATE", b"CREATE", b"ALTER", b"DROP", b"REFRESH"];
+
+/// Whether a command that answers so may have changed what others read.
+fn wrote(tag: &[u8]) -> bool {
+    WRITERS.contains(&first_word(tag))
+}
+
+fn first_word(tag: &[u8]) -> &[u8] {
+    tag.split(|byte| *byte == b' ').next().unwrap_or_default()
 }
 
 /// The setting that a `ParameterStatus` tells.

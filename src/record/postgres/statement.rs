@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::settings::{Kind, Settings};
 use super::sql::{name, tokens};
+use crate::record::functions;
 
 /// Words of commands that change what a table or a sequence holds or is.
 const WRITES: [&str; 10] =
@@ -140,6 +141,21 @@ impl<'a> Statement<'a> {
         names.filter_map(kind).collect()
     }
 
+    /// Functions and procedures that it calls and does nothing else, and that are none of the server's own: what they set is not
+    /// known.
+    pub(super) fn ran(&self) -> Vec<String> {
+        let is_call = |at: &usize| self.lower.get(at + 1).is_some_and(|next| next == "(");
+        let names = (1..self.tokens.len()).filter(is_call).map(|at| self.name(at));
+        match self.lower.first().map(String::as_str) {
+            Some("call") => names.take(1).collect(),
+            Some("select") if !self.mentions(&["from"]) => {
+                let known: Vec<String> = self.called().into_iter().map(|(name, _)| name).collect();
+                names.filter(|name| functions::is_own(name) && name != "set_config" && !known.contains(name)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// The temporary table that it writes to, if it is one of these.
     pub(super) fn writes(&self, settings: &Settings) -> Option<String> {
         if !self.mentions(&WRITES) {
@@ -192,5 +208,6 @@ impl<'a> Statement<'a> {
 /// Whether a query that tells nothing by its answer may change what the session holds.
 pub(super) fn hints(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
-    HINTS.iter().any(|word| memchr::memmem::find(lower.as_bytes(), word).is_some())
+    let has = |word: &[u8]| memchr::memmem::find(lower.as_bytes(), word).is_some();
+    HINTS.iter().any(|word| has(word)) || has(b"(") && has(b"select") && !has(b" from ")
 }

@@ -7,6 +7,9 @@ use super::names::decoded;
 use super::walk::{Edit, Form, Replace, Secret, within};
 use super::{MARKED, blank};
 
+/// What the name of a cookie has before it among those of secrets.
+pub(super) const PREFIX: &str = "cookie ";
+
 /// The values of a `Cookie`, or the one of a `Set-Cookie`. Names and attributes stay.
 pub(super) fn values(value: &[u8], is_set: bool, replace: Replace<'_>) -> Option<Vec<u8>> {
     let mut edit = Edit::new(value);
@@ -19,7 +22,7 @@ pub(super) fn values(value: &[u8], is_set: bool, replace: Replace<'_>) -> Option
         let name = String::from_utf8_lossy(value[from..begin].strip_suffix(b"=").unwrap_or_default().trim_ascii());
         let cookie = &value[at.clone()];
         let form = if is_secret(&name, cookie) { Form::Cookie } else { Form::Setting };
-        let name = format!("cookie {name}");
+        let name = format!("{PREFIX}{name}");
         let secret = Secret { name: &name, value: cookie, form, guessable: false, place: 0 };
         // One without a value is none.
         edit.put(at.clone(), (!at.is_empty()).then(|| replace(&secret)).flatten());

@@ -79,17 +79,27 @@ impl Shown {
 /// The credentials that a request carries, by name. Cookies are none of them, since they change with every login (they are
 /// among those that [pass](passing)), and signatures, which change with every request; who signs is.
 pub fn credentials(request: &HttpRequest) -> Vec<Shown> {
-    in_fields(request, tells_who, |form| matches!(form, Form::Field | Form::Caller))
+    in_fields(request, tells_who, |secret| matches!(secret.form, Form::Field | Form::Caller))
 }
 
 /// The secrets in fields of a request that may be others with every page, by name; of cookies by their own.
 pub fn passing(request: &HttpRequest) -> Vec<Shown> {
-    in_fields(request, passes, |form| matches!(form, Form::Field | Form::Caller | Form::Cookie))
+    in_fields(request, passes, |secret| matches!(secret.form, Form::Field | Form::Caller | Form::Cookie))
 }
 
 /// The cookies of a request that are no secrets, such as a language, by their names.
 pub fn settings(request: &HttpRequest) -> Vec<Shown> {
-    in_fields(request, passes, |form| form == Form::Setting)
+    in_fields(request, passes, |secret| secret.form == Form::Setting)
+}
+
+/// The cookies among those that [pass](passing) that an answer of a recording gave: what stands for secrets.
+pub fn given_cookies(request: &HttpRequest) -> Vec<Shown> {
+    in_fields(request, passes, |secret| secret.form == Form::Cookie && is_redacted(secret))
+}
+
+/// Whether a secret that [passes](passing), by its name, is a cookie that says who asks, and none that a page is protected by.
+pub fn is_of_visitor(name: &str) -> bool {
+    name.strip_prefix(cookies::PREFIX).is_some_and(|cookie| !["csrf", "xsrf"].iter().any(|word| cookie.contains(word)))
 }
 
 /// A field of HTTP as text, with the same text for every secret in it.
@@ -98,11 +108,11 @@ pub fn field(name: &str, value: &[u8]) -> String {
     String::from_utf8_lossy(without.as_deref().unwrap_or(value)).trim().to_owned()
 }
 
-fn in_fields(request: &HttpRequest, is_one: fn(&str) -> bool, has: fn(Form) -> bool) -> Vec<Shown> {
+fn in_fields(request: &HttpRequest, is_one: fn(&str) -> bool, has: fn(&Secret<'_>) -> bool) -> Vec<Shown> {
     let mut found = Vec::new();
     for (name, value) in request.headers.iter().filter(|(name, _)| is_one(name)) {
         walk::named_field(name, value, &mut |secret| {
-            if has(secret.form) {
+            if has(secret) {
                 found.push(Shown::new(secret));
             }
             None

@@ -154,7 +154,9 @@ pub(super) fn named_field(name: &str, value: &[u8], replace: Replace<'_>) -> Opt
         return credentials(&name.to_ascii_lowercase(), value, replace);
     }
     let is_address = ["location", "content-location", "referer", "link", "refresh"];
-    if is_address.iter().any(|known| name.eq_ignore_ascii_case(known)) {
+    let lower = name.to_ascii_lowercase();
+    // Services copy from addresses that are signed.
+    if is_address.contains(&lower.as_str()) || lower.contains("-copy-source") || lower.contains("-rename-source") {
         return linked(value, replace);
     }
     addresses(value, replace)

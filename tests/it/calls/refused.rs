@@ -143,9 +143,29 @@ fn an_agent_is_told_what_refused_it() {
         (&recorded["message"], &recorded["mockCount"], &recorded["protocols"], &recorded["notes"]),
         (
             &json!("Recording completed but no mocks were captured"),
-            &json!(1),
+            &json!(0),
             &json!([]),
             &json!([format!("1 connection was refused: {address}")])
+        ),
+        "{recorded}"
+    );
+}
+
+#[test]
+fn an_agent_is_told_which_names_were_not_reached() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/shop.py", client(&["http://shop.invalid/a".to_owned()]));
+    let recorded = said(&server.call("keploy_mock_record", json!({"command": "python3 shop.py"})));
+    let network = "commands have a loopback of their own (--network loopback), on which servers of this machine are not; the \
+                   operator can let calls out with --network host";
+    assert_eq!(
+        (&recorded["message"], &recorded["mockCount"], &recorded["protocols"], &recorded["notes"]),
+        (
+            &json!("Recording completed but no mocks were captured"),
+            &json!(0),
+            &json!([]),
+            &json!(["1 name was looked up and not reached: shop.invalid", network])
         ),
         "{recorded}"
     );

@@ -50,6 +50,12 @@ pub(super) struct Value {
     in_text: bool,
 }
 
+/// Whether two calls are of one SQL statement, in messages of the same kinds: only values and the state of the connection differ.
+pub(super) fn are_of_one_statement(protocol: Protocol, one: &Wire, other: &Wire) -> bool {
+    let bare = |wire| Parts::of(protocol, wire, &Fields::default()).map(|parts| parts.bare());
+    matches!(protocol, Protocol::Postgres | Protocol::MySql) && bare(one) == bare(other)
+}
+
 impl Parts {
     /// The parts of a call. `None` where the protocol is not of a database. Of documents those that are left out as a whole
     /// are one value.

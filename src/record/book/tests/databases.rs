@@ -188,3 +188,20 @@ fn a_difference_is_shown_where_it_is() {
         assert_eq!(missed.closest.unwrap().differences, expected);
     }
 }
+
+#[test]
+fn the_closest_recording_is_the_same_statement_with_other_values() {
+    let text = b"INSERT INTO orders (currency, quantity, rate) VALUES ($1, $2, $3) RETURNING id";
+    let run = |value: &str| {
+        let length = (value.len() as u32).to_be_bytes();
+        let bound = [b"\0", &text[..], b"\0\0\0\0\x01", &length, value.as_bytes(), b"\0\0"];
+        vec![postgres(b'B', &bound), postgres(b'D', &[b"P\0"]), postgres(b'E', &[text, b"\0\0\0\0\0"])]
+    };
+    let prepared = vec![postgres(b'P', &[b"\0", text, b"\0\0\0"]), postgres(b'D', &[b"S", text, b"\0"])];
+    let calls = [run(&"1.17".repeat(20)), prepared];
+    let book = Book::new(calls.map(|said| call(Protocol::Postgres, said, "")).to_vec(), Noise::default());
+    for asked in ["2", "4"] {
+        let missed = book.find(&call(Protocol::Postgres, run(asked), "")).unwrap_err();
+        assert_eq!(missed.closest.unwrap().name, "mock-1", "{asked}");
+    }
+}

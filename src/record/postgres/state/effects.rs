@@ -98,6 +98,9 @@ impl State {
                 self.add(Kind::Called, "", one, name.starts_with("lo"), astray);
             }
         }
+        for name in one.ran() {
+            self.ran(&name, &one.normal());
+        }
         if let Some(name) = one.writes(&self.now) {
             self.add(Kind::Temporary, &name, one, false, astray);
             let lower: Vec<&str> = one.lower.iter().map(String::as_str).collect();

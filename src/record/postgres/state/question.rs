@@ -3,7 +3,7 @@
 use crate::record::postgres::sql::{name, tokens};
 
 /// The words of a statement, in lower case, as far as names are none in quotes.
-pub(super) fn words(text: &str) -> Vec<String> {
+pub(in crate::record::postgres) fn words(text: &str) -> Vec<String> {
     let words = tokens(text).into_iter().map(|token| name(&text[token]));
     words.collect()
 }
@@ -41,7 +41,7 @@ pub(super) fn leaves(question: &[u8]) -> bool {
 }
 
 /// The text of a `Query`, or of the statement that a `Bind` or `Execute` names by its text, and the values that are bound.
-pub(super) fn statement(question: &[u8]) -> Option<(&str, &[u8])> {
+pub(in crate::record::postgres) fn statement(question: &[u8]) -> Option<(&str, &[u8])> {
     let body = question.get(5..)?;
     let mut parts = body.splitn(3, |byte| *byte == 0);
     let (text, bound) = match question.first()? {

@@ -2,7 +2,7 @@
 
 use super::State;
 use super::question::words;
-use crate::record::postgres::settings::Settings;
+use crate::record::postgres::settings::{Kind, Settings};
 use crate::record::postgres::statement::Statement;
 
 /// A transaction that is not over.
@@ -103,6 +103,24 @@ impl State {
         let named = words(text).pop()?;
         let at = savepoints.iter().rposition(|(name, ..)| *name == named)?;
         savepoints.drain(at..).next()
+    }
+
+    /// Something was written. What others do not see yet is seen by what follows, up to the end of the transaction.
+    pub(super) fn write(&mut self) {
+        if self.transaction.as_ref().is_some_and(|transaction| !transaction.implicit) {
+            self.now.put(Kind::Written, "", b"");
+        }
+    }
+
+    /// A function was called that may have set something.
+    pub(super) fn ran(&mut self, name: &str, text: &[u8]) {
+        let is_inside = self.transaction.as_ref().is_some_and(|transaction| !transaction.implicit);
+        let astray = self.now.astray;
+        self.apply(false, astray, |settings| settings.put(Kind::Ran, name, text));
+        if is_inside {
+            self.now.put(Kind::RanHere, name, text);
+            self.now.put(Kind::Written, "", b"");
+        }
     }
 
     /// Changes what holds now, and what holds after a commit if that is not local.

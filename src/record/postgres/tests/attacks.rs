@@ -80,6 +80,48 @@ fn functions_that_change_settings() {
 }
 
 #[test]
+fn functions_and_procedures_that_may_have_set_something() {
+    const READ: &str = "SELECT current_setting('my.x')";
+    let call = |text| [(text, "SELECT 1")];
+    tells_apart(&call("SELECT setq('a')"), &call("SELECT setq('b')"), READ);
+    tells_apart(&call("SELECT app.begin_work(1) AS done"), &call("SELECT app.begin_work(2) AS done"), "SHOW my.x");
+    tells_apart(&[("CALL enter('a')", "CALL")], &[("CALL enter('b')", "CALL")], READ);
+    // A transaction keeps its connection.
+    let inside = |text| [BEGIN, (text, "SELECT 1")];
+    tells_apart(&inside("SELECT enter('a')"), &inside("SELECT enter('b')"), ASKED);
+    let is_as_fresh = |way: &[(&str, &str)], asked| {
+        let book = kept(&session(&[], way, asked, "a"));
+        assert_eq!(replay(&book, &session(&[], &[], asked, "")), value("a"), "{way:?}");
+    };
+    is_as_fresh(&[("SELECT setq('a')", "SELECT 1"), ("DISCARD ALL", "DISCARD ALL")], READ);
+    is_as_fresh(&[BEGIN, ("SELECT setq('a')", "SELECT 1"), ("ROLLBACK", "ROLLBACK")], READ);
+    is_as_fresh(&call("SELECT coalesce(version(), 'x'), now(), pg_backend_pid(), gen_random_uuid()"), READ);
+    // A pool hands connections out in any order: what reads no setting is the same on each.
+    is_as_fresh(&call("SELECT pay(1)"), ASKED);
+}
+
+#[test]
+fn what_a_transaction_has_written_is_read_in_it_alone() {
+    let insert = ("INSERT INTO t VALUES (1)", "INSERT 0 1");
+    tells_apart(&[BEGIN, insert], &[], ASKED);
+    tells_apart(&[BEGIN, insert], &[BEGIN], ASKED);
+    tells_apart(&[BEGIN, ("WITH x AS (DELETE FROM t RETURNING v) SELECT v FROM x", "SELECT 1")], &[BEGIN], ASKED);
+    let book = kept(&session(&[], &[BEGIN, insert], ASKED, "a"));
+    let alone = replay(&book, &session(&[], &[], ASKED, ""));
+    assert!(alone.starts_with(b"E"), "{}", alone.escape_ascii());
+    let ways: [&[(&str, &str)]; 4] = [
+        &[insert],
+        &[BEGIN, insert, ("COMMIT", "COMMIT")],
+        &[BEGIN, insert, ("ROLLBACK", "ROLLBACK")],
+        &[BEGIN, ("SAVEPOINT s", "SAVEPOINT"), insert, ("ROLLBACK TO s", "ROLLBACK")],
+    ];
+    for way in ways {
+        let book = kept(&session(&[], way, ASKED, "a"));
+        assert_eq!(replay(&book, &session(&[], &[], ASKED, "")), value("a"), "{way:?}");
+    }
+}
+
+#[test]
 fn settings_that_a_server_reports_by_itself() {
     let reports = |zone: &str| {
         let status = message(b'S', &[format!("TimeZone\0{zone}\0").as_bytes()]);
