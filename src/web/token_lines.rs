@@ -162,7 +162,7 @@ fn lines(text: &str) -> Result<Vec<Line>> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::PermissionsExt;
 
     use pretty_assertions::assert_eq;
 
