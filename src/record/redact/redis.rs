@@ -216,7 +216,8 @@ fn members(command: &[u8], arguments: &[&[u8]]) -> Vec<usize> {
         b"LSET" | b"LREM" | b"ZINCRBY" | b"LINSERT" => (3, 1, 1..2),
         b"SMOVE" => (3, 1, 1..3),
         b"ZADD" => {
-            let is_option = |word: &&&[u8]| !word.first().is_some_and(|byte| byte.is_ascii_digit() || b"+-.".contains(byte));
+            let is_option =
+                |word: &&&[u8]| !word.first().is_some_and(|byte| byte.is_ascii_digit() || b"+-.".contains(byte));
             (3 + arguments.iter().skip(2).take_while(is_option).count(), 2, 1..2)
         }
         b"EVAL" | b"EVALSHA" | b"FCALL" => {

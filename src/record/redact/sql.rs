@@ -138,7 +138,7 @@ fn replaced(text: &[u8], protocol: Protocol, replace: Replace<'_>, depth: usize)
             let body = (text[*start] == b'$' && depth < MAX_DEPTH)
                 .then(|| replaced(value, protocol, replace, depth + 1))
                 .flatten();
-            held::replaced(body.as_deref().unwrap_or(value), protocol == Protocol::MySql, replace).or(body)
+            held::replaced(body.as_deref().unwrap_or(value), sql.escapes(*start), replace).or(body)
         };
         if let Some(other) = other {
             out.extend_from_slice(&text[kept..inside.start]);
@@ -313,9 +313,9 @@ impl Sql<'_> {
 
     /// What stands before `AS`, `AS MATERIALIZED` or `AS NOT MATERIALIZED`, which end before this place.
     fn before_as(&self, tokens: &[Token], end: usize) -> Option<usize> {
-        let mut words = (end.saturating_sub(3)..end).rev().take_while(|at| {
-            matches!(self.word(tokens.get(*at)).as_str(), "as" | "not" | "materialized")
-        });
+        let mut words = (end.saturating_sub(3)..end)
+            .rev()
+            .take_while(|at| matches!(self.word(tokens.get(*at)).as_str(), "as" | "not" | "materialized"));
         words.find(|at| self.word(tokens.get(*at)) == "as")?.checked_sub(1)
     }
 

@@ -3,9 +3,9 @@
 use crate::record::redact::plain::addresses;
 use crate::record::redact::walk::{Replace, within};
 
-/// What a text holds: JSON, or how something else is reached.
-pub(super) fn replaced(value: &[u8], is_mysql: bool, replace: Replace<'_>) -> Option<Vec<u8>> {
-    if !is_mysql || memchr::memchr(b'\\', value).is_none() {
+/// What a text holds: JSON, or how something else is reached. `escapes` is whether `\` has a meaning in it.
+pub(super) fn replaced(value: &[u8], escapes: bool, replace: Replace<'_>) -> Option<Vec<u8>> {
+    if !escapes || memchr::memchr(b'\\', value).is_none() {
         return within(value, replace);
     }
     let mut plain = Vec::with_capacity(value.len());
