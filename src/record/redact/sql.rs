@@ -30,6 +30,8 @@ use lexer::{Sql, Token, is_word};
 const MAX_DEPTH: usize = 4;
 /// Parts of an account's name: `'user'@'host'`.
 const MOST_OF_ACCOUNT: usize = 8;
+/// Words and marks between the name of a column and its value.
+const MOST_BETWEEN: usize = 64;
 /// Words that may stand between the name of a column and its value: operators, and functions that are given the value.
 const BETWEEN: [&str; 35] = [
     "to",
@@ -245,7 +247,7 @@ impl Sql<'_> {
         let is_listed = from.checked_sub(2).is_some_and(|before| tokens[before] == Token::Mark(b','));
         let ends_function = !is_listed && tokens.get(from..from + 2) == Some(&[Token::Mark(b')'), Token::Mark(b'=')]);
         let (mut found, mut at, mut is_list) = (Vec::new(), from + usize::from(ends_function), false);
-        while let Some(token) = tokens.get(at) {
+        while let Some(token) = tokens.get(at).filter(|_| at < from + MOST_BETWEEN || !found.is_empty()) {
             match token {
                 Token::Mark(b'=' | b':' | b'(' | b'[' | b'<' | b'>' | b'!' | b'~' | b'&' | b'*') => {}
                 Token::Word(place) => {

@@ -12,8 +12,8 @@ const ANY_OF: [&str; 10] =
     ["coalesce", "nullif", "ifnull", "nvl", "concat", "concat_ws", "greatest", "least", "if", "iif"];
 /// How deep brackets and cases are looked into.
 const MAX_DEPTH: usize = 32;
-/// Most words and marks of an expression, or of a row, that are looked at.
-const MAX_TOKENS: usize = 4_096;
+/// Most words and marks of an expression that are looked at.
+const MAX_TOKENS: usize = 1_024;
 
 /// Whether `||` stands here.
 fn joins(tokens: &[Token], at: usize) -> bool {
@@ -132,7 +132,6 @@ impl Sql<'_> {
         };
         let (columns, _) = self.columns(tokens, close);
         if columns.iter().any(Option::is_some) {
-            let tokens = &tokens[..tokens.len().min(before + MAX_TOKENS)];
             self.rows(tokens, before, false, found, |column, _| columns.get(column).copied().flatten());
         }
     }
