@@ -72,7 +72,7 @@ fn that_a_database_answers_a_secret_is_told() {
     assert_eq!(
         told,
         [
-            "a secret of a request stands in what a database answered, which was left, in `PostgreSQL a:443 SELECT password FROM u`, `PostgreSQL a:443 SELECT '[redacted]' AS password`"
+            "a secret of a request stands in what a database answered, which was left, in `Postgres a:443 SELECT password FROM u`, `Postgres a:443 SELECT '[redacted]' AS password`"
         ]
     );
     assert_eq!(exchanges(&mut calls), [""; 0]);
