@@ -49,7 +49,10 @@ impl Sql<'_> {
 
     /// Adds the values of what begins here up to what does not belong to it; where that is.
     fn part(&self, tokens: &[Token], mut at: usize, depth: usize, found: &mut Vec<usize>) -> usize {
-        while depth < MAX_DEPTH {
+        if depth >= MAX_DEPTH {
+            return at;
+        }
+        loop {
             at = self.after_type(tokens, at);
             let opens = tokens.get(at + 1) == Some(&Token::Mark(b'('));
             let word = self.word(tokens.get(at));
@@ -83,7 +86,6 @@ impl Sql<'_> {
                 _ => return at,
             }
         }
-        at
     }
 
     /// The same of what stands in the brackets that open here; the place behind them.
