@@ -281,7 +281,9 @@ impl Sql<'_> {
                     found.push(at);
                     let goes_on = is_list && tokens.get(at + 1) == Some(&Token::Mark(b','));
                     if !goes_on {
-                        found.extend(self.joined(tokens, at + 1).into_iter().flat_map(|next| self.parts(tokens, next)));
+                        found.extend(
+                            expressions::joined(tokens, at + 1).into_iter().flat_map(|next| self.parts(tokens, next)),
+                        );
                         break;
                     }
                     at += 1;

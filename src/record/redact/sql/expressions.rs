@@ -20,6 +20,18 @@ fn joins(tokens: &[Token], at: usize) -> bool {
     tokens.get(at..at + 2) == Some(&[Token::Mark(b'|'), Token::Mark(b'|')])
 }
 
+/// What follows a cast `::text` that begins here.
+fn after_type(tokens: &[Token], at: usize) -> usize {
+    let is_cast = tokens.get(at..at + 2) == Some(&[Token::Mark(b':'), Token::Mark(b':')]);
+    if is_cast && matches!(tokens.get(at + 2), Some(Token::Word(_))) { at + 3 } else { at }
+}
+
+/// Where what is joined to the value that stands before this place begins, behind its type.
+pub(super) fn joined(tokens: &[Token], at: usize) -> Option<usize> {
+    let at = after_type(tokens, at);
+    joins(tokens, at).then_some(at + 2)
+}
+
 impl Sql<'_> {
     /// Whether a word begins an expression of which more than the first value counts.
     pub(super) fn begins_expression(&self, tokens: &[Token], at: usize) -> bool {
@@ -35,25 +47,13 @@ impl Sql<'_> {
         found
     }
 
-    /// Where what is joined to the value that stands before this place begins, behind its type.
-    pub(super) fn joined(&self, tokens: &[Token], mut at: usize) -> Option<usize> {
-        at = self.after_type(tokens, at);
-        joins(tokens, at).then_some(at + 2)
-    }
-
-    /// What follows a cast `::text` that begins here.
-    fn after_type(&self, tokens: &[Token], at: usize) -> usize {
-        let is_cast = tokens.get(at..at + 2) == Some(&[Token::Mark(b':'), Token::Mark(b':')]);
-        if is_cast && matches!(tokens.get(at + 2), Some(Token::Word(_))) { at + 3 } else { at }
-    }
-
     /// Adds the values of what begins here up to what does not belong to it; where that is.
     fn part(&self, tokens: &[Token], mut at: usize, depth: usize, found: &mut Vec<usize>) -> usize {
         if depth >= MAX_DEPTH {
             return at;
         }
         loop {
-            at = self.after_type(tokens, at);
+            at = after_type(tokens, at);
             let opens = tokens.get(at + 1) == Some(&Token::Mark(b'('));
             let word = self.word(tokens.get(at));
             match tokens.get(at) {
@@ -156,7 +156,7 @@ impl Sql<'_> {
     /// The value that is given the name which stands here: `'...' AS password`.
     pub(super) fn aliased(&self, tokens: &[Token], at: usize) -> Option<usize> {
         let last = at.checked_sub(2).filter(|_| self.word(tokens.get(at - 1)) == "as")?;
-        let is_cast = |at: usize| self.after_type(tokens, at) > at;
+        let is_cast = |at: usize| after_type(tokens, at) > at;
         let value = match last.checked_sub(3) {
             Some(value) if is_cast(value + 1) => value,
             _ => last,
