@@ -1,16 +1,17 @@
 //! Secrets of a request that its answer repeats.
 //!
 //! A password may be a word that an answer has for reasons of its own, and an answer that is changed is a wrong answer. So only
-//! what cannot stand there by chance is replaced, where it stands by itself; of the rest it is told that it is there.
+//! what cannot stand there by chance is replaced, where it stands by itself; of the rest it is told that it is there. Answers of
+//! databases are left as they are, and it is told as well: a row may repeat what another statement gave to it.
 
 use std::ops::Range;
 
 use super::needles::Needles;
 use super::placeholder::{Marks, known};
 use super::walk::{Edit, Form, Secret};
-use super::{in_request, resize};
+use super::{in_request, resize, wires};
 use crate::limits::{MIN_ECHOED_BYTES, MIN_ECHOED_DIFFERENT_BYTES, MIN_ECHOED_PLAIN_BYTES};
-use crate::record::exchange::{HttpRequest, HttpResponse};
+use crate::record::exchange::{Content, Exchange, HttpRequest, HttpResponse, Side};
 
 /// What an answer has of the secrets of its request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +59,36 @@ pub(super) fn replace(request: &HttpRequest, response: &mut HttpResponse, marks:
         repeated.replaced = true;
     }
     repeated
+}
+
+/// The secrets of what was asked in these calls that no answer has by chance.
+pub(super) fn asked(exchanges: &[Exchange]) -> Needles<()> {
+    let mut found = Needles::new();
+    let mut add = |secret: &Secret<'_>| {
+        let is_one = !matches!(secret.form, Form::Number | Form::Caller | Form::Setting);
+        if is_one && is_telling(secret.value) && known(secret.value).is_none() {
+            found.add(secret.value.to_vec(), ());
+        }
+        None
+    };
+    for exchange in exchanges {
+        match &exchange.content {
+            Content::Http(http) | Content::Grpc(http) => in_request(&http.request, &mut add),
+            Content::Wire(protocol, wire) => drop(wires::walk(*protocol, wire, &mut add)),
+            Content::Dns(_) => {}
+        }
+    }
+    found
+}
+
+/// Whether what a database answered has one of these. Lengths stand before its values, so none stands by itself.
+pub(super) fn is_answered(secrets: &Needles<()>, exchange: &Exchange) -> bool {
+    let Content::Wire(_, wire) = &exchange.content else { return false };
+    let mut is_answered = false;
+    for message in wire.messages.iter().filter(|message| message.from == Side::Server) {
+        secrets.find(&message.bytes, |_, ()| true, &mut |_, ()| is_answered = true);
+    }
+    is_answered
 }
 
 /// The secrets of a request that an answer may repeat.

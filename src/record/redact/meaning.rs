@@ -2,6 +2,7 @@
 //! a password, labels, parts of a text that are called tokens, and numbers of cards.
 
 use super::names::{Name, plain};
+use super::placeholder::known;
 
 /// Keys of a mapping that hold the secret that the mapping is called by.
 const HOLDS: [&str; 22] = [
@@ -49,6 +50,11 @@ const MESSAGES: [&str; 14] = [
 ];
 /// Names whose value is no secret where it is a word; one with more words (`access_token`) says that it is one.
 const WORDY: [&str; 7] = ["token", "otp", "totp", "jwt", "bearer", "session", "passwordhash"];
+/// What names of sessions end in: people give them numbers and names.
+const SESSIONS: [&str; 2] = ["sessionid", "sessid"];
+/// Longest number of a session, and of a place in a list, which may be called a token. A code has more digits.
+const LONGEST_SESSION_NUMBER_DIGITS: usize = 8;
+const LONGEST_PLACE_DIGITS: usize = 3;
 /// Parts of names of secrets that are made of words.
 const PHRASES: [&str; 4] = ["phrase", "mnemonic", "seed", "backup"];
 /// What is said before a secret (RFC 9110, 11.4).
@@ -96,7 +102,13 @@ pub(super) fn is_only_word(name: &Name, value: &[u8]) -> bool {
     match name.joined.as_str() {
         "tokens" => value.len() < LONGEST_PART_BYTES || is_word(value),
         "secrets" | "apikeys" => is_word(value),
-        joined => WORDY.contains(&joined) && is_long_word(value),
+        joined if SESSIONS.iter().any(|end| joined.ends_with(end)) => {
+            is_number(value, LONGEST_SESSION_NUMBER_DIGITS) || names_something(value)
+        }
+        joined => {
+            WORDY.contains(&joined) && is_long_word(value)
+                || joined.ends_with("token") && is_number(value, LONGEST_PLACE_DIGITS)
+        }
     }
 }
 
@@ -143,6 +155,18 @@ fn is_sentence(text: &str) -> bool {
     let is_plain = |word: &str| word.chars().all(|letter| letter.is_alphabetic() || ".,:;!?'’…()".contains(letter));
     let is_pair = words.len() > 2 || is_plain(first) && is_plain(last);
     is_pair && !is_credential && !text.starts_with('[') && !words.iter().any(may_be_secret)
+}
+
+fn is_number(value: &[u8], longest: usize) -> bool {
+    (1..=longest).contains(&value.len()) && value.iter().all(u8::is_ascii_digit)
+}
+
+/// Words with a number or others behind them: `order-1`, `chat_main`. One short word alone may be an example of a secret.
+fn names_something(value: &[u8]) -> bool {
+    let mut parts = value.split(|byte| matches!(byte, b'-' | b'_')).peekable();
+    let begins = parts.next().is_some_and(is_word) && parts.peek().is_some();
+    is_long_word(value)
+        || begins && known(value).is_none() && parts.all(|part| is_word(part) || is_number(part, LONGEST_PLACE_DIGITS))
 }
 
 /// Letters alone, all small but for the first, or all capitals.

@@ -159,6 +159,7 @@ pub fn path(path: &str) -> Cow<'_, str> {
 pub fn exchanges(exchanges: &mut [Exchange]) -> Vec<String> {
     exchanges.iter_mut().for_each(uncover);
     let (marks, mut seen) = marks(exchanges);
+    let asked = echo::asked(exchanges);
     if tokens::replace(exchanges, &seen, &marks) {
         seen.fill(Seen { asked: true, answered: true });
     }
@@ -175,7 +176,10 @@ pub fn exchanges(exchanges: &mut [Exchange]) -> Vec<String> {
     let replaced = listed(&replaced, "a secret of the request stood in the answer and was replaced there, in");
     let left =
         listed(&left, "a secret of the request may stand in the answer, where it was left as an ordinary word, in");
-    replaced.into_iter().chain(left).collect()
+    let answered: Vec<String> =
+        exchanges.iter().filter(|exchange| echo::is_answered(&asked, exchange)).map(describe).collect();
+    let answered = listed(&answered, "a secret of a request stands in what a database answered, which was left, in");
+    replaced.into_iter().chain(left).chain(answered).collect()
 }
 
 /// A note about some calls, of which the first are named.

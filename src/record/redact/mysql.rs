@@ -13,7 +13,7 @@ pub(super) fn executed(
     count: usize,
     replace: Replace<'_>,
 ) -> Option<Vec<u8>> {
-    if secret.is_empty() {
+    if count == 0 {
         return None;
     }
     let nulls = payload.get(HEAD_BYTES..HEAD_BYTES + count.div_ceil(8))?;
@@ -29,8 +29,11 @@ pub(super) fn executed(
         let start = at;
         let inside = value(payload, payload.get(types + 2 * number).copied()?, &mut at)?;
         let text = payload.get(inside.clone()).filter(|text| !text.is_empty());
-        let one = secret.get(&number).zip(text).and_then(|(name, text)| sql::secret(name, text));
-        if let Some(other) = one.and_then(|one| replace(&one)) {
+        let other = text.and_then(|text| match secret.get(&number) {
+            Some(name) => replace(&sql::secret(name, text)?),
+            None => sql::bound(text, replace),
+        });
+        if let Some(other) = other {
             out.extend_from_slice(&payload[kept..start]);
             out.extend(counted(other.len()));
             out.extend_from_slice(&other);

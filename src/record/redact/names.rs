@@ -125,7 +125,7 @@ const PASSES: [&str; 16] = [
 ];
 /// Before `token`, of what is none: places in lists that are read in pages, what makes a request the same as another, and words
 /// that models of language have.
-const NO_TOKENS: [&str; 26] = [
+const NO_TOKENS: [&str; 31] = [
     "page",
     "paging",
     "next",
@@ -140,6 +140,11 @@ const NO_TOKENS: [&str; 26] = [
     "scroll",
     "resume",
     "skip",
+    "since",
+    "after",
+    "before",
+    "from",
+    "until",
     "forward",
     "backward",
     "idempotency",

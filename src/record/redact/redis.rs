@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::names::{is_random, is_secret_key, is_uuid};
+use super::names::{is_random, is_secret_key, is_secret_value, is_uuid, word_of};
 use super::placeholder::known;
 use super::walk::{Form, Replace, Secret, within};
 
@@ -173,21 +173,82 @@ fn secrets(arguments: &[&[u8]]) -> Vec<(usize, usize)> {
     }
 }
 
-/// Which arguments are stored under a name that says that they are secrets.
+/// Which arguments are stored, or looked for, under a name that says that they are secrets.
 fn stored(arguments: &[&[u8]]) -> Vec<usize> {
     let command = arguments.first().map(|word| word.to_ascii_uppercase()).unwrap_or_default();
     // The first name, and how far its value is from it; whether more pairs follow.
     let (first, step, are_many) = match command.as_slice() {
-        b"SET" | b"SETNX" | b"GETSET" => (1, 1, false),
-        b"SETEX" | b"PSETEX" => (1, 2, false),
+        b"SET" | b"SETNX" | b"GETSET" | b"APPEND" => (1, 1, false),
+        b"SETEX" | b"PSETEX" | b"SETRANGE" => (1, 2, false),
         b"MSET" | b"MSETNX" => (1, 1, true),
         b"HSET" | b"HMSET" | b"HSETNX" => (2, 1, true),
-        _ => return Vec::new(),
+        b"XADD" => (of_entry(arguments), 1, true),
+        _ => return members(&command, arguments),
     };
     let names = (first..arguments.len()).step_by(2).take(if are_many { arguments.len() } else { 1 });
     let is_secret =
         |at: &usize| arguments.get(at + step).is_some_and(|value| !value.is_empty() && names_secret(arguments[*at]));
     names.filter(is_secret).map(|at| at + step).collect()
+}
+
+/// The place of the first field of `XADD key [NOMKSTREAM] [MAXLEN|MINID [=|~] count [LIMIT count]] id field value ...`.
+fn of_entry(arguments: &[&[u8]]) -> usize {
+    let is = |at: usize, words: &[&str]| {
+        arguments.get(at).is_some_and(|it| words.iter().any(|word| it.eq_ignore_ascii_case(word.as_bytes())))
+    };
+    let mut at = 2;
+    loop {
+        at += match () {
+            () if is(at, &["NOMKSTREAM", "KEEPREF", "DELREF", "ACKED"]) => 1,
+            () if is(at, &["MAXLEN", "MINID"]) && is(at + 1, &["=", "~"]) => 3,
+            () if is(at, &["MAXLEN", "MINID", "LIMIT"]) => 2,
+            () => return at + 1,
+        };
+    }
+}
+
+/// Which arguments are members of lists and sets, or are given to scripts, with a name that says that they are secrets.
+fn members(command: &[u8], arguments: &[&[u8]]) -> Vec<usize> {
+    // The first member, and how far the next one is from it; the name.
+    let (first, step, names) = match command {
+        b"LPUSH" | b"RPUSH" | b"LPUSHX" | b"RPUSHX" | b"SADD" | b"SREM" | b"SISMEMBER" | b"SMISMEMBER" | b"ZREM"
+        | b"ZSCORE" | b"ZMSCORE" | b"ZRANK" | b"ZREVRANK" | b"LPOS" | b"PFADD" => (2, 1, 1..2),
+        b"LSET" | b"LREM" | b"ZINCRBY" | b"LINSERT" => (3, 1, 1..2),
+        b"SMOVE" => (3, 1, 1..3),
+        b"ZADD" => {
+            let is_option =
+                |word: &&&[u8]| !word.first().is_some_and(|byte| byte.is_ascii_digit() || b"+-.".contains(byte));
+            (3 + arguments.iter().skip(2).take_while(is_option).count(), 2, 1..2)
+        }
+        b"EVAL" | b"EVALSHA" | b"FCALL" => {
+            let count = arguments.get(2).and_then(|count| std::str::from_utf8(count).ok()?.parse::<usize>().ok());
+            let end = count.map_or(3, |count| count.saturating_add(3)).min(arguments.len());
+            (end, 1, 3..end)
+        }
+        _ => return Vec::new(),
+    };
+    let is_script = matches!(command, b"EVAL" | b"EVALSHA" | b"FCALL");
+    let names: Vec<&[u8]> = arguments.get(names).unwrap_or_default().to_vec();
+    let is_secret = |at: &usize| {
+        let value = arguments[*at];
+        // Beside what it keeps a script is told for how long.
+        let is_number = is_script && value.iter().all(u8::is_ascii_digit);
+        !value.is_empty() && !is_number && names.iter().any(|name| names_member(name, value))
+    };
+    (first..arguments.len()).step_by(step).filter(is_secret).collect()
+}
+
+/// Whether a word of a name says that this is a secret in what is kept under it: `refresh_tokens`. There are tokens that are words.
+fn names_member(name: &[u8], value: &[u8]) -> bool {
+    let name = String::from_utf8_lossy(name);
+    let is_one = |word: &str| {
+        is_secret_value(word, value) && is_secret_key(word)
+            || word.strip_suffix('s').is_some_and(is_secret_key)
+                && !is_secret_key(word)
+                && !word_of("secrets", value)
+                && !value.iter().all(u8::is_ascii_digit)
+    };
+    name.split([':', '/', '|']).any(is_one) && in_name(name.as_bytes()).is_none()
 }
 
 /// Whether a word of a name says that what is stored under it is a secret, and not that a part of the name is.

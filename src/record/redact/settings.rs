@@ -92,26 +92,47 @@ pub(super) fn environment(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>>
     edit.end()
 }
 
-/// Arguments `name: "value"` of a query, with other values where the name says that they are secrets.
+/// Arguments `name: "value"` of a query, and values of variables where none are given, with other values where the name says
+/// that they are secrets.
 pub(super) fn arguments(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
     let mut edit = Edit::new(bytes);
+    let given = std::str::from_utf8(bytes).map(variables).unwrap_or_default();
     let mut at = 0;
     while let Some(quote) = memchr::memchr(b'"', &bytes[at..]).map(|length| at + length) {
-        let mut end = quote + 1;
-        while let Some(byte) = bytes.get(end).filter(|byte| **byte != b'"') {
-            end += if *byte == b'\\' { 2 } else { 1 };
-        }
-        let end = end.min(bytes.len());
+        let (start, end, after) = quoted(bytes, quote);
         let before = bytes[at..quote].trim_ascii_end();
-        let name = before.strip_suffix(b":").unwrap_or_default().trim_ascii_end();
+        // `$password: String! = "..."`
+        let of_variable = before.strip_suffix(b"=").map(|rest| {
+            let is_type = |byte: &u8| byte.is_ascii_alphanumeric() || b"_[]! ".contains(byte);
+            &rest[..rest.len() - rest.iter().rev().take_while(|byte| is_type(byte)).count()]
+        });
+        let name = of_variable.unwrap_or(before).strip_suffix(b":").unwrap_or_default().trim_ascii_end();
         let begin = name.iter().rposition(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').map_or(0, |at| at + 1);
         let name = String::from_utf8_lossy(&name[begin..]);
-        if is_secret_value(&name, &bytes[quote + 1..end]) {
-            put(&mut edit, bytes, &name, quote + 1..end, replace);
+        let argument = given.iter().find(|(variable, _)| of_variable.is_some() && *variable == name);
+        let name = argument.map_or(&*name, |(_, argument)| argument);
+        if is_secret_value(name, &bytes[start..end]) {
+            put(&mut edit, bytes, name, start..end, replace);
         }
-        at = (end + 1).min(bytes.len());
+        at = after;
     }
     edit.end()
+}
+
+/// What stands in the text that is quoted here, once or by three quotes (specification, section 2.9.4), from where to where;
+/// and what is behind it.
+fn quoted(bytes: &[u8], quote: usize) -> (usize, usize, usize) {
+    const BLOCK: &[u8] = b"\"\"\"";
+    let is_block = bytes[quote..].starts_with(BLOCK);
+    let length = if is_block { BLOCK.len() } else { 1 };
+    let start = quote + length;
+    let mut end = start;
+    while let Some(rest) = bytes.get(end..).filter(|rest| !rest.is_empty() && !rest.starts_with(&BLOCK[..length])) {
+        let is_marked = if is_block { rest[1..].starts_with(BLOCK) } else { true };
+        end += if rest[0] == b'\\' && is_marked { 1 + length } else { 1 };
+    }
+    let end = end.min(bytes.len());
+    (start, end, (end + length).min(bytes.len()))
 }
 
 /// The variables of a query that are given to arguments whose names say that they are secrets, with the names of these.

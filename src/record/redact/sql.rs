@@ -4,6 +4,9 @@
 //! table tells which texts are looked at. A value may be a text or a parameter, whose value stands elsewhere.
 
 mod copy;
+mod expressions;
+mod functions;
+mod held;
 mod lexer;
 mod pairs;
 
@@ -13,7 +16,6 @@ use super::cards;
 use super::meaning;
 use super::names::{is_secret_key, is_uuid};
 use super::placeholder::MARKED;
-use super::plain::addresses;
 use super::walk::{Form, Replace, Secret};
 use crate::record::exchange::Protocol;
 
@@ -21,12 +23,15 @@ use crate::record::exchange::Protocol;
 pub(super) type Parameters = BTreeMap<usize, &'static str>;
 
 pub(super) use copy::Copied;
+pub(super) use held::bound;
 use lexer::{Sql, Token, is_word};
 
 /// How deep statements are looked for in texts of statements (`DO $$ ... $$`).
 const MAX_DEPTH: usize = 4;
 /// Parts of an account's name: `'user'@'host'`.
 const MOST_OF_ACCOUNT: usize = 8;
+/// Words and marks between the name of a column and its value.
+const MOST_BETWEEN: usize = 64;
 /// Words that may stand between the name of a column and its value: operators, and functions that are given the value.
 const BETWEEN: [&str; 35] = [
     "to",
@@ -66,23 +71,6 @@ const BETWEEN: [&str; 35] = [
     "password",
 ];
 
-/// Functions of cryptography, with the places of those of their values that are secrets (`PostgreSQL`, "pgcrypto"; `MySQL`,
-/// "Encryption and Compression Functions").
-const FUNCTIONS: [(&str, &[usize]); 13] = [
-    ("crypt", &[0]),
-    ("digest", &[0]),
-    ("hmac", &[1]),
-    ("pgp_sym_encrypt", &[0, 1]),
-    ("pgp_sym_encrypt_bytea", &[0, 1]),
-    ("pgp_sym_decrypt", &[1]),
-    ("pgp_sym_decrypt_bytea", &[1]),
-    ("pgp_pub_encrypt", &[0]),
-    ("pgp_pub_decrypt", &[2]),
-    ("encrypt", &[0, 1]),
-    ("decrypt", &[1]),
-    ("aes_encrypt", &[0, 1]),
-    ("aes_decrypt", &[1]),
-];
 /// Parts of names of tables whose rows have secrets in them.
 const TABLES: [&str; 14] = [
     "user",
@@ -103,7 +91,7 @@ const TABLES: [&str; 14] = [
 
 /// The statement with other secrets; `None` if none of them changes.
 pub(super) fn statement(text: &[u8], protocol: Protocol, replace: Replace<'_>) -> Option<Vec<u8>> {
-    within(text, protocol, replace, 0)
+    replaced(text, protocol, replace, 0)
 }
 
 /// The parameters of a statement whose values are secrets, counted from 0, with what they are called, and how many it has.
@@ -131,7 +119,7 @@ pub(super) fn copied(text: &[u8]) -> Option<Copied> {
     begins.then(|| Copied::of(&sql, &sql.tokens())).flatten()
 }
 
-fn within(text: &[u8], protocol: Protocol, replace: Replace<'_>, depth: usize) -> Option<Vec<u8>> {
+fn replaced(text: &[u8], protocol: Protocol, replace: Replace<'_>, depth: usize) -> Option<Vec<u8>> {
     let sql = Sql { text, is_mysql: protocol == Protocol::MySql };
     let tokens = sql.tokens();
     if !tokens.iter().any(|token| matches!(token, Token::Text { .. })) {
@@ -150,9 +138,9 @@ fn within(text: &[u8], protocol: Protocol, replace: Replace<'_>, depth: usize) -
         } else {
             // A text may say how another database is reached.
             let body = (text[*start] == b'$' && depth < MAX_DEPTH)
-                .then(|| within(value, protocol, replace, depth + 1))
+                .then(|| replaced(value, protocol, replace, depth + 1))
                 .flatten();
-            addresses(body.as_deref().unwrap_or(value), replace).or(body)
+            held::replaced(body.as_deref().unwrap_or(value), sql.escapes(*start), replace).or(body)
         };
         if let Some(other) = other {
             out.extend_from_slice(&text[kept..inside.start]);
@@ -175,13 +163,15 @@ fn secrets(sql: &Sql<'_>, tokens: &[Token]) -> HashMap<usize, &'static str> {
     // The same few words come again and again.
     let mut names: HashMap<&[u8], Option<&'static str>> = HashMap::new();
     for (at, token) in tokens.iter().enumerate() {
+        if *token == Token::Mark(b')') {
+            sql.compared(tokens, at, &mut found);
+        }
         let Token::Word(place) = token else { continue };
         let spelt = &sql.text[place.clone()];
         let name = *names.entry(spelt).or_insert_with(|| column(&String::from_utf8_lossy(spelt)));
         let is = |word: &str| spelt.eq_ignore_ascii_case(word.as_bytes());
         let before = at.checked_sub(1);
         let follows_password = || before.is_some_and(|before| found.get(&before) == Some(&"password"));
-        let follows_list = || before.is_some_and(|before| tokens[before] == Token::Mark(b')'));
         if let Some(name) = name {
             found.extend(sql.values(tokens, at + 1).into_iter().map(|value| (value, name)));
             // `'...' = password`, which is no function.
@@ -190,23 +180,25 @@ fn secrets(sql: &Sql<'_>, tokens: &[Token]) -> HashMap<usize, &'static str> {
                 .filter(|before| !is_function && tokens[*before] == Token::Mark(b'='))
                 .and_then(|equals| equals.checked_sub(1));
             found.extend(compared.filter(|value| tokens[*value].is_value()).map(|value| (value, name)));
+            found.extend(sql.aliased(tokens, at).map(|value| (value, name)));
         } else if (is("by") || is("as") || is("using")) && follows_identified(&sql.text[..place.start])
             || is("replace") && follows_password()
         {
             found.extend(sql.values(tokens, at + 1).into_iter().map(|value| (value, "password")));
-        } else if (is("values") || is("value") || is("select")) && follows_list() {
+        } else if is("values") || is("value") || is("select") {
             sql.inserted(tokens, at, &mut found);
         } else if is("set_config") {
             sql.configured(tokens, at, &mut found);
         } else if is("into") || is("insert") || is("replace") {
             sql.inserted_unnamed(tokens, at, &mut found);
         } else if tokens.get(at + 1) == Some(&Token::Mark(b'('))
-            && let Some((_, secret)) = FUNCTIONS.iter().find(|(function, _)| is(function))
+            && let Some(secret) = functions::secrets(is)
         {
-            given(tokens, at + 1, secret, &mut found);
+            functions::given(tokens, at + 1, secret, &mut found);
         }
     }
     sql.paired(tokens, &mut found);
+    sql.executed(tokens, &mut found);
     found
 }
 
@@ -251,14 +243,18 @@ fn follows_identified(before: &[u8]) -> bool {
 impl Sql<'_> {
     /// The places of the values that a name is followed by, after operators, an account and the like: several in a list.
     fn values(&self, tokens: &[Token], from: usize) -> Vec<usize> {
-        // `lower(password) = lower('...')`
-        let ends_function =
-            tokens.get(from) == Some(&Token::Mark(b')')) && tokens.get(from + 1) == Some(&Token::Mark(b'='));
+        // `lower(password) = lower('...')`, and no list of columns.
+        let is_listed = from.checked_sub(2).is_some_and(|before| tokens[before] == Token::Mark(b','));
+        let ends_function = !is_listed && tokens.get(from..from + 2) == Some(&[Token::Mark(b')'), Token::Mark(b'=')]);
         let (mut found, mut at, mut is_list) = (Vec::new(), from + usize::from(ends_function), false);
-        while let Some(token) = tokens.get(at) {
+        while let Some(token) = tokens.get(at).filter(|_| at < from + MOST_BETWEEN || !found.is_empty()) {
             match token {
                 Token::Mark(b'=' | b':' | b'(' | b'[' | b'<' | b'>' | b'!' | b'~' | b'&' | b'*') => {}
                 Token::Word(place) => {
+                    if self.begins_expression(tokens, at) {
+                        found.extend(self.parts(tokens, at));
+                        break;
+                    }
                     let word = String::from_utf8_lossy(&self.text[place.clone()]).to_ascii_lowercase();
                     let is_distinct = || {
                         at.checked_sub(1).and_then(|before| tokens.get(before)).is_some_and(|before| {
@@ -285,6 +281,9 @@ impl Sql<'_> {
                     found.push(at);
                     let goes_on = is_list && tokens.get(at + 1) == Some(&Token::Mark(b','));
                     if !goes_on {
+                        found.extend(
+                            expressions::joined(tokens, at + 1).into_iter().flat_map(|next| self.parts(tokens, next)),
+                        );
                         break;
                     }
                     at += 1;
@@ -297,28 +296,31 @@ impl Sql<'_> {
     }
 
     /// The places of what is inserted into columns of such names: `(a, password) VALUES (1, '...'), (2, '...')`, or
-    /// `(a, password) SELECT 1, '...'`.
+    /// `(a, password) SELECT 1, '...'`; and of what has such names in a query: `x(password) AS (VALUES ('...'))`.
     fn inserted(&self, tokens: &[Token], keyword: usize, found: &mut HashMap<usize, &'static str>) {
-        let mut columns = Vec::new();
-        let mut start = keyword - 1;
-        for (at, token) in tokens[..keyword - 1].iter().enumerate().rev() {
-            match token {
-                Token::Word(place) => columns.push(column(&String::from_utf8_lossy(&self.text[place.clone()]))),
-                Token::Mark(b',') => {}
-                _ => break,
-            }
-            start = at;
-        }
-        columns.reverse();
+        let closes = |at: &usize| tokens[*at] == Token::Mark(b')');
+        let is_opened = keyword > 0 && tokens[keyword - 1] == Token::Mark(b'(');
+        let named = if is_opened { self.before_as(tokens, keyword - 1).filter(closes) } else { None };
+        let Some(close) = named.or_else(|| keyword.checked_sub(1).filter(closes)) else { return };
+        let (columns, start) = self.columns(tokens, close);
         let is_select = self.word(tokens.get(keyword)) == "select";
         // What a query has in brackets before another one is no list of columns.
         let table = tokens[..start].iter().rev().take(MOST_OF_ACCOUNT).map(|token| self.word(Some(token)));
-        let is_insert =
-            !is_select || table.into_iter().any(|word| matches!(word.as_str(), "into" | "insert" | "replace"));
-        if !is_insert || columns.iter().all(Option::is_none) {
+        let is_list = named.is_some()
+            || !is_select
+            || table.into_iter().any(|word| matches!(word.as_str(), "into" | "insert" | "replace"));
+        if !is_list || columns.iter().all(Option::is_none) {
             return;
         }
         self.rows(tokens, keyword, is_select, found, |column, _| columns.get(column).copied().flatten());
+    }
+
+    /// What stands before `AS`, `AS MATERIALIZED` or `AS NOT MATERIALIZED`, which end before this place.
+    fn before_as(&self, tokens: &[Token], end: usize) -> Option<usize> {
+        let mut words = (end.saturating_sub(3)..end)
+            .rev()
+            .take_while(|at| matches!(self.word(tokens.get(*at)).as_str(), "as" | "not" | "materialized"));
+        words.find(|at| self.word(tokens.get(*at)) == "as")?.checked_sub(1)
     }
 
     /// The places of what is inserted into a table whose columns are not named.
@@ -357,8 +359,8 @@ impl Sql<'_> {
                         (column, taken) = (0, false);
                     }
                 }
-                Token::Mark(b')') => depth = depth.saturating_sub(1),
-                Token::Mark(b';') if depth == 0 => break,
+                Token::Mark(b')' | b';') if depth == 0 => break,
+                Token::Mark(b')') => depth -= 1,
                 Token::Mark(b',') if depth == row => (column, taken) = (column + 1, false),
                 // After the last row.
                 Token::Word(_) if depth == 0 && (!is_select || self.ends_list(token)) => break,
@@ -383,23 +385,5 @@ impl Sql<'_> {
             word.as_str(),
             "from" | "where" | "union" | "on" | "returning" | "limit" | "group" | "order" | "having"
         )
-    }
-}
-
-/// The values of a function at these places, which stand behind the bracket that opens here.
-fn given(tokens: &[Token], open: usize, secret: &[usize], found: &mut HashMap<usize, &'static str>) {
-    let (mut depth, mut place) = (0_usize, 0);
-    for (at, token) in tokens.iter().enumerate().skip(open) {
-        match token {
-            Token::Mark(b'(') => depth += 1,
-            Token::Mark(b')') if depth <= 1 => break,
-            Token::Mark(b')') => depth -= 1,
-            Token::Mark(b',') if depth == 1 => place += 1,
-            Token::Mark(b';') => break,
-            _ if token.is_value() && depth == 1 && secret.contains(&place) => {
-                found.insert(at, "password");
-            }
-            _ => {}
-        }
     }
 }

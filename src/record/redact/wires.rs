@@ -116,7 +116,10 @@ fn postgres(message: &[u8], copied: &mut Option<sql::Copied>, replace: Replace<'
             if head[0] == b'B'
                 && let [_, text, values] = body.splitn(3, |byte| *byte == 0).collect::<Vec<_>>()[..]
                 && let (secret, _) = sql::parameters(text, Protocol::Postgres)
-                && let Some(values) = bound(values, |number, value| replace(&sql::secret(secret.get(&number)?, value)?))
+                && let Some(values) = bound(values, |number, value| match secret.get(&number) {
+                    Some(name) => replace(&sql::secret(name, value)?),
+                    None => sql::bound(value, replace),
+                })
             {
                 parts[2] = Cow::Owned(values);
                 changed = true;

@@ -130,12 +130,17 @@ impl Sql<'_> {
         Some((at + 1..stop, stop + 1))
     }
 
-    /// Where the quote is that ends the text which begins here. A quote in it is written twice, or behind `\` where that
-    /// has a meaning: in `MySQL`, and in `E'...'` of `PostgreSQL`.
-    fn end_of_text(&self, start: usize) -> Option<usize> {
+    /// Whether `\` has a meaning in the text which begins here: in `MySQL`, and in `E'...'` of `PostgreSQL`.
+    pub(super) fn escapes(&self, start: usize) -> bool {
         let before = |back: usize| start.checked_sub(back).map(|at| self.text[at]);
         let marked = matches!(before(1), Some(b'e' | b'E')) && !before(2).is_some_and(is_word);
-        let escapes = self.is_mysql || marked;
+        self.is_mysql || marked && self.text[start] == b'\''
+    }
+
+    /// Where the quote is that ends the text which begins here. A quote in it is written twice, or behind `\` where that has a
+    /// meaning.
+    fn end_of_text(&self, start: usize) -> Option<usize> {
+        let escapes = self.escapes(start);
         let quote = self.text[start];
         let mut at = start + 1;
         loop {

@@ -2,7 +2,7 @@
 
 use pretty_assertions::assert_eq;
 
-use super::forms::{resp, wired};
+use super::forms::{query, resp, wired};
 use super::*;
 
 #[test]
@@ -43,6 +43,39 @@ fn commands_of_redis() {
     for (asked, expected) in cases {
         assert_eq!(String::from_utf8(wired(Protocol::Redis, resp(asked))), String::from_utf8(resp(expected)));
     }
+}
+
+#[test]
+fn that_a_database_answers_a_secret_is_told() {
+    let answered = |asked: &str, answer: &[u8]| {
+        let messages = [(Side::Client, query(asked)), (Side::Server, answer.to_vec())];
+        let mut made = call("/", &[], "", &[], "");
+        let messages = messages.into_iter().map(|(from, bytes)| Message { from, bytes }).collect();
+        made.content = Content::Wire(Protocol::Postgres, Wire { messages, session: false });
+        made
+    };
+    // The length before a value may be a letter.
+    let row = b"D\0\0\0\x12\0\x01\0\0\0Aq1w2e3r4";
+    let mut calls = vec![
+        answered("INSERT INTO u (name, password) VALUES ('alice', 'q1w2e3r4'), ('bob', 'password')", b"INSERT 0 1"),
+        answered("SELECT name FROM u", b"D alice password"),
+        answered("SELECT password FROM u", row),
+        answered("SELECT 'q1w2e3r4' AS password", row),
+    ];
+    let before = calls.clone();
+    let told = exchanges(&mut calls);
+    let answer = |exchange: &Exchange| match &exchange.content {
+        Content::Wire(_, wire) => wire.messages[1].clone(),
+        _ => panic!(),
+    };
+    assert_eq!(calls.iter().map(answer).collect::<Vec<_>>(), before.iter().map(answer).collect::<Vec<_>>());
+    assert_eq!(
+        told,
+        [
+            "a secret of a request stands in what a database answered, which was left, in `Postgres a:443 SELECT password FROM u`, `Postgres a:443 SELECT '[redacted]' AS password`"
+        ]
+    );
+    assert_eq!(exchanges(&mut calls), [""; 0]);
 }
 
 #[test]
