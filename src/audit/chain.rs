@@ -9,7 +9,7 @@
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::server::hex;
+use crate::text::escape::hex;
 
 /// What the first line names as its predecessor.
 pub const NOTHING: &str = "0000000000000000000000000000000000000000000000000000000000000000";

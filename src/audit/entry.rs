@@ -11,7 +11,8 @@ use crate::exec::{Background, Exit, State};
 use crate::limits::{MAX_AUDIT_PATH_BYTES, MAX_AUDIT_REASON_BYTES, MAX_KEPT_NAME_BYTES};
 use crate::policy::TouchedPath;
 use crate::protocol::{Body, Content, Outcome};
-use crate::server::{Begun, Entry, hex};
+use crate::server::{Begun, Entry};
+use crate::text::escape::hex;
 use crate::text::escape::show_path;
 
 /// What both lines of a call begin with.

@@ -11,8 +11,8 @@ use sha2::{Digest as _, Sha256};
 use super::chain::{Hasher, Head, Link, check};
 use super::lines::{Line, Lines};
 use crate::limits::MAX_AUDIT_UNENDED;
-use crate::server::hex;
 use crate::text::count::counted;
+use crate::text::escape::hex;
 use crate::text::escape::show;
 
 /// The event of the first line of a log that goes on with the chain of another file.

@@ -20,7 +20,7 @@ use super::verify::CONTINUED;
 use crate::limits::MAX_AUDIT_LINE_BYTES;
 use crate::policy::Hidden;
 use crate::secrets::{identity, leads_to, reading};
-use crate::server::hex;
+use crate::text::escape::hex;
 
 /// Where a log has got to.
 pub struct Writing {

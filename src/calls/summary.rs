@@ -219,6 +219,7 @@ mod tests {
 
     #[test]
     fn a_status_is_seen_and_a_target_stands_once() {
+        const STATE: &[u8] = b"\0\0\0\x10\0\x03\0\x01user\0app\0\0";
         let of = |content: Content| Exchange { content, ..asked("a", 0, 1) };
         let get = |status: u16| {
             let request = HttpRequest {
@@ -238,7 +239,6 @@ mod tests {
             let message = |bytes: &&[u8]| Message { from: Side::Client, bytes: bytes.to_vec() };
             of(Content::Wire(protocol, Wire { messages: said.iter().map(message).collect(), session }))
         };
-        const STATE: &[u8] = b"\0\0\0\x10\0\x03\0\x01user\0app\0\0";
         let login: [&[u8]; 2] = [b"\0\0\0\x20\0\x03\0\0user\0app\0\0", b"p\0\0\0\x08abc\0"];
         let all = [
             get(200),

@@ -30,9 +30,11 @@ pub struct BackgroundCommands {
     listener: Arc<Listener>,
 }
 
+type OnEnd = Box<dyn Fn(&Background) + Send + Sync>;
+
 /// Who hears that a command has ended, or nobody.
 #[derive(Default)]
-pub(super) struct Listener(OnceLock<Box<dyn Fn(&Background) + Send + Sync>>);
+pub(super) struct Listener(OnceLock<OnEnd>);
 
 impl fmt::Debug for Listener {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -197,7 +197,8 @@ mod tests {
     #[test]
     fn of_a_long_output_errors_and_the_end_are_told() {
         assert_eq!(shortened("ERROR: a\nb"), "ERROR: a\nb");
-        let trace: String = (0..500).map(|number| format!("  File {number}\n")).collect();
+        let trace: String =
+            (0..500).flat_map(|number| ["  File ".to_owned(), number.to_string(), "\n".to_owned()]).collect();
         let long = shortened(&format!("Processing x\nERROR: Exception:\n{trace}it failed\n")).into_owned();
         assert!(long.starts_with("...\nERROR: Exception:\n...\n  File "), "{long}");
         assert!(long.ends_with("  File 499\nit failed"), "{long}");

@@ -19,7 +19,7 @@ mod traced;
 
 use std::sync::Arc;
 
-pub use ledger::{Begun, Ending, Entry, Ledger, Observer, hex, size};
+pub use ledger::{Begun, Ending, Entry, Ledger, Observer, size};
 pub use level::Level;
 pub use metered::{Families, Metered, Metrics};
 pub use recent::{Follower, News, Recent, View};

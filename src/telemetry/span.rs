@@ -10,6 +10,7 @@ use super::queue::Queue;
 use super::sampler::Sampler;
 use crate::limits::MAX_SPAN_TEXT_BYTES;
 use crate::protocol::TraceContext;
+use crate::text::escape::hex;
 
 /// That a request did not go well.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,11 +50,6 @@ pub struct Begun {
     span: Option<Span>,
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
-}
-
 fn random<const LENGTH: usize>() -> Option<[u8; LENGTH]> {
     let mut bytes = [0; LENGTH];
     // Up to 256 bytes come whole (getrandom(2)).
@@ -85,8 +81,8 @@ impl Begun {
         }
         let begun_ns = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_nanos() as u64;
         let span = Span {
-            trace: hexadecimal(&trace),
-            id: hexadecimal(&random::<8>()?),
+            trace: hex(&trace),
+            id: hex(&random::<8>()?),
             context: context.cloned(),
             name: String::new(),
             begun_ns,

@@ -50,7 +50,7 @@ pub trait Tool: Copy + PartialEq {
     /// Whether it is for files of this name; `true` for names that say nothing.
     fn suits(self, file: &str) -> bool;
     /// The projects below a directory.
-    fn below(disk: &Disk<'_>, cwd: &Path) -> Vec<(String, Vec<Self>)>;
+    fn below(disk: Disk<'_>, cwd: &Path) -> Vec<(String, Vec<Self>)>;
     /// Whether it is installed in a directory itself.
     fn is_in(self, disk: Disk<'_>, dir: &Path) -> bool;
 }
@@ -64,8 +64,8 @@ impl Tool for TestRunner {
         detect::suits_runner(self, file)
     }
 
-    fn below(disk: &Disk<'_>, cwd: &Path) -> Vec<(String, Vec<Self>)> {
-        detect::runners_below(disk, cwd)
+    fn below(disk: Disk<'_>, cwd: &Path) -> Vec<(String, Vec<Self>)> {
+        detect::runners_below(&disk, cwd)
     }
 
     fn is_in(self, disk: Disk<'_>, dir: &Path) -> bool {
@@ -87,8 +87,8 @@ impl Tool for Checker {
         detect::suits_checker(self, file)
     }
 
-    fn below(disk: &Disk<'_>, cwd: &Path) -> Vec<(String, Vec<Self>)> {
-        detect::checkers_below(disk, cwd)
+    fn below(disk: Disk<'_>, cwd: &Path) -> Vec<(String, Vec<Self>)> {
+        detect::checkers_below(&disk, cwd)
     }
 
     fn is_in(self, disk: Disk<'_>, dir: &Path) -> bool {
@@ -114,7 +114,7 @@ pub fn projects<T: Tool>(ground: &Ground<'_>, cwd: &Path, files: &[String]) -> B
         let path = file.split("::").next().unwrap_or(file);
         !is_glob(path) && ground.policy.probe(cwd.join(dir).join(path)).is_ok()
     };
-    let mut ranked: Vec<(u8, String, &'static str)> = T::below(&disk, cwd)
+    let mut ranked: Vec<(u8, String, &'static str)> = T::below(disk, cwd)
         .into_iter()
         .filter_map(|(dir, tools)| {
             let suits = tools.iter().find(|tool| files.iter().all(|file| tool.suits(file)));
@@ -136,7 +136,7 @@ pub fn projects<T: Tool>(ground: &Ground<'_>, cwd: &Path, files: &[String]) -> B
 pub fn who_has<T: Tool>(ground: &Ground<'_>, cwd: &Path, tool: T) -> Option<String> {
     let disk = ground.disk();
     let mut users: Vec<String> =
-        T::below(&disk, cwd).into_iter().filter(|(_, tools)| tools.contains(&tool)).map(|(dir, _)| dir).collect();
+        T::below(disk, cwd).into_iter().filter(|(_, tools)| tools.contains(&tool)).map(|(dir, _)| dir).collect();
     let owners: Vec<String> = users.iter().filter(|dir| tool.is_in(disk, &cwd.join(dir))).cloned().collect();
     let what = if owners.is_empty() { "use it" } else { "have it" };
     if !owners.is_empty() {

@@ -1,9 +1,18 @@
-//! Names as text. A file name is any bytes but `/` and NUL; a reply is lines of UTF-8.
+//! Names and bytes as text. A file name is any bytes but `/` and NUL; a reply is lines of UTF-8.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+/// Bytes as hexadecimal digits, in lower case.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut digits, byte| {
+        // Writing into a string cannot fail.
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
+}
 
 /// A path or name for a listing: itself when that is safe to show, else in the `$'...'` quotes of ksh and bash.
 ///

@@ -46,7 +46,8 @@ impl Bulk {
             if !path.is_empty() {
                 lead.push(b'/');
             }
-            let (mut best, mut run): ((&[u8], usize), (&[u8], usize)) = ((b"", 0), (b"", 0));
+            let nothing: (&[u8], usize) = (b"", 0);
+            let (mut best, mut run) = (nothing, nothing);
             for rest in paths().filter_map(|path| path.strip_prefix(&*lead)) {
                 let Some(end) = memchr::memchr(b'/', rest) else { continue };
                 run = if run.0 == &rest[..end] { (run.0, run.1 + 1) } else { (&rest[..end], 1) };

@@ -128,15 +128,18 @@ fn commands(shape: &Shape, ours: &Calls<'_>, theirs: &Calls<'_>, noise: &mut Noi
     lessons
 }
 
+/// The values of each name, in each recording.
+type ByName<'a> = HashMap<&'a str, [BTreeSet<&'a [u8]>; 2]>;
+
 /// The values of the arguments of all commands, by what is the same in all but what is left out, in each recording.
 struct Seen<'a> {
     fields: Fields,
-    values: HashMap<Vec<u8>, HashMap<&'a str, [BTreeSet<&'a [u8]>; 2]>>,
+    values: HashMap<Vec<u8>, ByName<'a>>,
 }
 
 impl<'a> Seen<'a> {
     fn of(fields: &Fields, ours: &'a Calls<'_>, theirs: &'a Calls<'_>) -> Self {
-        let mut values: HashMap<Vec<u8>, HashMap<&str, [BTreeSet<&[u8]>; 2]>> = HashMap::new();
+        let mut values: HashMap<Vec<u8>, ByName<'a>> = HashMap::new();
         for (recording, calls) in [ours, theirs].into_iter().enumerate() {
             for (_, parts) in calls {
                 let alike = values.entry(parts.kept(fields)).or_default();

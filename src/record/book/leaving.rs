@@ -28,7 +28,7 @@ impl Book {
     }
 
     /// The name of a value that was left out and is another one in this call, if the answer repeats the recorded one.
-    pub(super) fn repeats(&self, asked: &Exchange, recorded: &Exchange, noise: &Fields) -> Option<String> {
+    pub(super) fn repeats(asked: &Exchange, recorded: &Exchange, noise: &Fields) -> Option<String> {
         let Content::Wire(_, answer) = &recorded.content else { return None };
         if noise.is_empty() {
             return None;

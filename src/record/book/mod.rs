@@ -259,7 +259,7 @@ impl Book {
                 if let Some(name) = other {
                     *self.others.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
                 }
-                if let Some(name) = self.repeats(asked, &entry.exchange, &noise) {
+                if let Some(name) = Self::repeats(asked, &entry.exchange, &noise) {
                     self.repeated.lock().unwrap_or_else(PoisonError::into_inner).insert(entry.name.clone(), name);
                 }
                 self.replayed.fetch_add(1, Ordering::Relaxed);

@@ -11,6 +11,7 @@ use super::packet;
 use super::statements::without_comments;
 use crate::limits::MAX_MYSQL_MARKS;
 use crate::record::functions;
+use crate::text::escape::hex;
 
 /// Each by its name, with a digest of the statements that made it what it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -184,13 +185,4 @@ fn words(statement: &[u8]) -> Vec<String> {
         }
     }
     found
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing into a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

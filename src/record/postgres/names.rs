@@ -9,6 +9,7 @@ use super::message::{bytes, count, message, text};
 use super::sql;
 use crate::limits::MAX_WIRE_STATEMENTS;
 use crate::record::dialogue::Fault;
+use crate::text::escape::hex;
 
 /// A message of a client, in the form in which it is looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -316,14 +317,4 @@ fn parsed(mut rest: &[u8]) -> Result<Vec<u8>, Fault> {
         meaning.extend(format!(" -- types {}", hex(rest)).into_bytes());
     }
     Ok(meaning)
-}
-
-/// Bytes in hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing into a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

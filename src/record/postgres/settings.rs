@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use super::application;
 use super::state::{statement, words};
 use crate::limits::MAX_POSTGRES_STATE_BYTES;
+use crate::text::escape::hex;
 
 /// Settings that change no answer but of what reads them (manual, "Server Configuration").
 const QUIET: [&str; 5] = [
@@ -248,5 +249,5 @@ fn begins(text: &[u8], word: &str) -> bool {
 
 fn digest(before: &str, text: &[u8]) -> String {
     let digest = Sha256::new().chain_update(before).chain_update(text).finalize();
-    super::names::hex(&digest[..16])
+    hex(&digest[..16])
 }

@@ -1,12 +1,11 @@
 //! The arguments of a call as they are kept: no long strings, and not too many.
 
-use std::fmt::Write as _;
-
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::limits::{ARGUMENT_EXCERPT_BYTES, MAX_KEPT_ARGUMENT_BYTES, MAX_KEPT_ARGUMENTS_BYTES};
+use crate::text::escape::hex;
 
 /// The arguments as they are kept, and with excerpts of what is long if those are wanted.
 pub fn kept(raw: Option<&RawValue>, with_excerpts: bool) -> (Value, Option<Value>) {
@@ -67,15 +66,6 @@ fn stand_in(text: &str, with_excerpt: bool) -> Value {
         value["excerpt"] = text[..text.floor_char_boundary(ARGUMENT_EXCERPT_BYTES)].into();
     }
     value
-}
-
-/// Lower-case hexadecimal digits.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut digits, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    })
 }
 
 #[cfg(test)]

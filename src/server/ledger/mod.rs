@@ -16,7 +16,6 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
 
-pub use arguments::hex;
 pub use ending::Ending;
 
 use super::service::{Exchange, ExclusiveWork, Outbox, Service};

@@ -41,7 +41,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> Checked {
                 Some(diagnostic) if diagnostic.message.starts_with(CRASH) => crash = Some(diagnostic),
                 // What it advises to who has a terminal.
                 Some(diagnostic) if crash.is_none() || diagnostic.severity != Severity::Note => {
-                    add(&mut found, diagnostic)
+                    add(&mut found, diagnostic);
                 }
                 _ => {}
             }

@@ -331,7 +331,7 @@ mod tests {
             serde_json::json!({"ev": "file_start", "file": "bad.test.ts"}),
         ];
         let of = |events: &[serde_json::Value]| {
-            let report: String = events.iter().map(|event| format!("{event}\n")).collect();
+            let report: String = events.iter().flat_map(|event| [event.to_string(), "\n".to_owned()]).collect();
             let parsed = parse(&Sources { report: report.as_bytes(), ..Sources::default() }, Bound::default());
             (parsed.unreached, parsed.unfinished)
         };

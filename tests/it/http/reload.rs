@@ -56,7 +56,8 @@ fn tokens_are_taken_away_and_replaced() {
     let lost = server.post_with(&ping, &[("Authorization", &other), ("Mcp-Session-Id", &session)]);
     assert_eq!(lost.status, 404);
     std::fs::write(&path, good.lines().next().unwrap()).unwrap();
-    reload(&server, "`bob` has no token any more");
+    reload(&server, "the tokens were read again");
+    assert!(server.log().contains("`bob` has no token any more"), "{}", server.log());
     assert_eq!([&alice, &bob, &other].map(|token| status(token)), [200, 401, 401]);
     let seen = server.ask("GET", "/activity?limit=0", &[("Authorization", &alice)], b"").json();
     let seen: Vec<&Value> = seen["tenants"].as_array().unwrap().iter().map(|tenant| &tenant["name"]).collect();

@@ -84,7 +84,7 @@ fn what_pytest_lacks_is_told() {
             events.push(json!({"ev": "collect_error", "id": format!("test_{number}.py"), "message": message}));
         }
         events.push(json!({"ev": "end", "exit": 2}));
-        events.iter().map(|event| format!("{event}\n")).collect::<String>()
+        events.iter().flat_map(|event| [event.to_string(), "\n".to_owned()]).collect::<String>()
     };
     tree.file("work/events", events("humanize"));
     fake_python(&tree, "work", "cat events >>\"$REPLAY_TEST_REPORT\"\nexit 2");

@@ -9,6 +9,22 @@ use super::{Setting, Walls, everywhere, fresh_tag, installed, tagged};
 /// Most that the server may hold while a command floods, in bytes.
 const BOUND: u64 = 300 * 1024 * 1024;
 
+/// Nobody takes up what it sends: that counts for the user, whoever has sent it, as long as the sockets live.
+const QUEUE: &str = "import array, resource, socket, sys, time\n\
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n\
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))\n\
+    gift = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [0] * 250))]\n\
+    pairs, sent = [], 0\n\
+    try:\n    \
+        while len(pairs) < most // 4:\n        \
+            pairs.append(socket.socketpair())\n        \
+            pairs[-1][0].setblocking(False)\n        \
+            try:\n            \
+                while True: pairs[-1][0].sendmsg([b'x'], gift); sent += 250\n        \
+            except BlockingIOError: pass\n\
+    except OSError as error: print(error.errno, sent > 0, flush=True)\n\
+    time.sleep(600)\n";
+
 /// Memory that a process holds, in bytes.
 fn resident(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -105,21 +121,6 @@ fn e88_descriptors_on_their_way() {
         if !installed("python3") {
             return;
         }
-        // Nobody takes them up: they count for the user, whoever else's they are, as long as the sockets live.
-        const QUEUE: &str = "import array, resource, socket, sys, time\n\
-            most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n\
-            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))\n\
-            gift = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [0] * 250))]\n\
-            pairs, sent = [], 0\n\
-            try:\n    \
-                while len(pairs) < most // 4:\n        \
-                    pairs.append(socket.socketpair())\n        \
-                    pairs[-1][0].setblocking(False)\n        \
-                    try:\n            \
-                        while True: pairs[-1][0].sendmsg([b'x'], gift); sent += 250\n        \
-                    except BlockingIOError: pass\n\
-            except OSError as error: print(error.errno, sent > 0, flush=True)\n\
-            time.sleep(600)\n";
         let mut walls = Walls::start(setting, &[], &[]);
         fs::write(walls.tree.path("work/queue.py"), QUEUE).unwrap();
         let arguments = json!({"command": "python3 queue.py", "background": true});

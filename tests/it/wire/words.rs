@@ -141,7 +141,7 @@ fn a_long_listing_names_the_directory_that_most_of_it_comes_from() {
     let work = tree.text("work");
     let mut server = Server::open(&tree, "2025-11-25", &["--allow", &format!("{work}:rw")]);
     let mut said = |tool: &str, arguments: Value| {
-        server.call(tool, arguments).all_texts().iter().skip(1).map(|text| (*text).to_owned()).collect::<Vec<_>>()
+        server.call(tool, arguments).all_texts().iter().skip(1).map(|text| (*text).clone()).collect::<Vec<_>>()
     };
     let leave = "leave it out with excludeGlobs or respectGitignore";
     assert_eq!(

@@ -16,6 +16,7 @@ use super::noise::Fields;
 use crate::limits::MIN_NOISE_ECHO_BYTES;
 use crate::record::exchange::{Content, Exchange, Protocol, Side, Wire};
 use crate::record::{redact, state};
+use crate::text::escape::hex;
 
 /// What a program said in one call, without its secrets.
 #[derive(Debug)]
@@ -271,7 +272,6 @@ impl Taken {
 
 /// Bytes as they are told: a text, or hexadecimal digits; what is as long as a UUID as one.
 fn readable(bytes: &[u8], may_be_uuid: bool) -> String {
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     if may_be_uuid && bytes.len() == 16 {
         let parts = [&bytes[..4], &bytes[4..6], &bytes[6..8], &bytes[8..10], &bytes[10..]];
         return parts.map(hex).join("-");

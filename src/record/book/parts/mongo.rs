@@ -4,6 +4,7 @@ use super::{Taken, readable};
 use crate::limits::MAX_BSON_DEPTH;
 use crate::record::book::noise::Fields;
 use crate::record::mongo::bson::{self, Element, kind};
+use crate::text::escape::hex;
 
 const HEAD_BYTES: usize = 16;
 const OP_MSG: [u8; 4] = 2013_u32.to_le_bytes();
@@ -108,15 +109,20 @@ fn told(kind: u8, value: &[u8]) -> String {
     const BINARY: u8 = 0x05;
     const DATE: u8 = 0x09;
     const INT64: u8 = 0x12;
+    let long = || <[u8; 8]>::try_from(value).ok();
     match (kind, value) {
         (kind::STRING, _) => String::from_utf8_lossy(text(value)).into_owned(),
         (BOOLEAN, &[byte]) => (byte != 0).to_string(),
         (kind::INT32, &[a, b, c, d]) => i32::from_le_bytes([a, b, c, d]).to_string(),
-        (kind::DOUBLE, &[a, b, c, d, e, f, g, h]) => f64::from_le_bytes([a, b, c, d, e, f, g, h]).to_string(),
-        (INT64 | DATE, &[a, b, c, d, e, f, g, h]) => i64::from_le_bytes([a, b, c, d, e, f, g, h]).to_string(),
+        (kind::DOUBLE, _) => {
+            long().map_or_else(|| readable(value, false), |bytes| f64::from_le_bytes(bytes).to_string())
+        }
+        (INT64 | DATE, _) => {
+            long().map_or_else(|| readable(value, false), |bytes| i64::from_le_bytes(bytes).to_string())
+        }
         // Length and subtype.
         (BINARY, _) => readable(value.get(5..).unwrap_or_default(), true),
-        (kind::OBJECT_ID, _) => value.iter().map(|byte| format!("{byte:02x}")).collect(),
+        (kind::OBJECT_ID, _) => hex(value),
         _ => readable(value, false),
     }
 }

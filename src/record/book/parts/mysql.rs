@@ -94,7 +94,8 @@ fn fixed(kind: &[u8], value: &[u8]) -> String {
     match (kind[0], value) {
         (1 | 2 | 3 | 8 | 9 | 13, _) => number(),
         (4, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]).to_string(),
-        (5, &[a, b, c, d, e, f, g, h]) => f64::from_le_bytes([a, b, c, d, e, f, g, h]).to_string(),
+        (5, _) => <[u8; 8]>::try_from(value)
+            .map_or_else(|_| readable(value, false), |bytes| f64::from_le_bytes(bytes).to_string()),
         // The length, year, month, day; hour, minute, second; microseconds.
         (7 | 10 | 12, &[_, low, high, month, day, ref time @ ..]) => {
             let date = format!("{:04}-{month:02}-{day:02}", u16::from_le_bytes([low, high]));

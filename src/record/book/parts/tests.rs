@@ -82,7 +82,7 @@ fn values_of_a_bind_are_parameters() {
     // The third one is binary, and the fourth.
     let mut body = b"\0SELECT $1, $2, $3, $4, 'x'\0\0\x04\0\0\0\0\0\x01\0\x01\0\x04".to_vec();
     for value in values {
-        body.extend(value.map_or(-1, |value| value.len() as i32).to_be_bytes());
+        body.extend(value.map_or(u32::MAX, |value| value.len() as u32).to_be_bytes());
         body.extend(value.unwrap_or_default());
     }
     body.extend(b"\0\0");

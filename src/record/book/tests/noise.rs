@@ -8,11 +8,11 @@ use crate::record::mongo::bson::{self, Element, kind};
 
 /// `Bind` and `Execute` of a statement with these values.
 fn bound(text: &str, values: &[Option<&str>]) -> Vec<Vec<u8>> {
-    let value = |value: &Option<&str>| {
-        let length = value.map_or(-1, |value| value.len() as i32).to_be_bytes();
+    let value = |value: Option<&str>| {
+        let length = value.map_or(u32::MAX, |value| value.len() as u32).to_be_bytes();
         [&length[..], value.unwrap_or_default().as_bytes()].concat()
     };
-    let values: Vec<Vec<u8>> = values.iter().map(value).collect();
+    let values: Vec<Vec<u8>> = values.iter().copied().map(value).collect();
     let count = (values.len() as u16).to_be_bytes();
     let bind = postgres(b'B', &[b"\0", text.as_bytes(), b"\0\0\0", &count, &values.concat(), b"\0\0"]);
     vec![bind, postgres(b'E', &[b"\0\0\0\0\0"])]
@@ -56,7 +56,7 @@ const WAYS: [(Protocol, &str, Make); 9] = [
     (Protocol::Redis, "arg.3", |id, n| {
         vec![redis(&["MULTI"]), redis(&["GET", n]), redis(&["SET", "a", id]), redis(&["EXEC"])]
     }),
-    (Protocol::Mongo, "body.filter.id", |id, n| find(id, n.len() as i32)),
+    (Protocol::Mongo, "body.filter.id", |id, n| find(id, i32::try_from(n.len()).unwrap())),
 ];
 
 fn declared(fields: &[&str], values: &[&str]) -> DeclaredNoise {

@@ -253,14 +253,14 @@ fn an_answer_that_the_program_gave_up_without_a_word_comes_once_it_has_gone_on()
     let (got, recorded) = both(slow(), b"", |setup| {
         block_on(async {
             let send = open_grpc(setup).await;
-            let ask = async |path: &str| {
+            let ask = |mut ready: h2_crate::client::SendRequest<Bytes>, path: &str| {
                 let request = Request::get(format!("http://api.example{path}")).body(()).unwrap();
-                send.clone().ready().await.unwrap().send_request(request, true).unwrap().0
+                ready.send_request(request, true).unwrap().0
             };
-            let mut first = ask("/slow").await;
+            let mut first = ask(send.clone().ready().await.unwrap(), "/slow");
             let in_time = tokio::time::timeout(limit, &mut first).await.is_ok();
             // Its stream is not taken back.
-            let next = ask("/next").await.await.unwrap().into_body();
+            let next = ask(send.ready().await.unwrap(), "/next").await.unwrap().into_body();
             (in_time, body(next).await.0, body(first.await.unwrap().into_body()).await.0)
         })
     });
