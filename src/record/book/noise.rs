@@ -154,7 +154,7 @@ impl Noise {
     /// Calls of one place are paired in their order. A field is noise if it differs in a pair and none of the values that
     /// it had in one recording occurs in the other: an identifier or a time does that, a field that two calls have in
     /// another order does not. Calls of different shape or number teach nothing. Of the fields of the head that are in no key
-    /// those count that would choose between the calls of a place. Of databases see [`learning`].
+    /// those count that would choose between the calls of a place. Of databases see `learning`.
     pub fn learn(a: &[Exchange], b: &[Exchange]) -> (Self, Vec<Lesson>) {
         let mut noise = Self::default();
         let mut lessons = Vec::new();
