@@ -5,8 +5,9 @@ use std::fmt;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
+use rustix::time::{ClockId, clock_gettime};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -115,8 +116,9 @@ impl Driver {
 
     /// Has one started that is for whoever takes it ([`Driver::adopted`]), and does not wait for it.
     pub fn begin(launcher: &Launcher, interpreter: &Interpreter<'_>, running: &Running) -> Result<Self, PythonError> {
-        // It compares that with what files say of their last change.
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos().to_string();
+        // It compares that with what files say of their last change. They have it from this clock, which stands still between two
+        // ticks (CLOCK_REALTIME_COARSE, clock_gettime(2)); by another one a later change could seem to be the earlier one.
+        let now = Duration::try_from(clock_gettime(ClockId::RealtimeCoarse)).unwrap_or_default().as_nanos().to_string();
         let argv = interpreter.argv(SHELL_OF_SPARE, &[ADOPTION, &now]);
         let resident = Resident::spawn(launcher, &interpreter.program(&argv), running)?;
         Self::around(resident, interpreter)

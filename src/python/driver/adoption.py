@@ -1,7 +1,5 @@
 """How an interpreter that waits for a session becomes its own: only that one reads this."""
 
-# Longest tick of a kernel's clock, twice.
-LATE_NS = 20_000_000
 # Variables with paths that say where modules are; relative ones are another place in each directory.
 PLACES = ("PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE")
 # What tells a shim of pyenv, and where that pyenv is.
@@ -117,8 +115,8 @@ class Footing:
         files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
         self.files += [file for file in files if isinstance(file, str)]
         self.state = self.look()
-        # What has changed since the start began need not be what it stands on. The kernel's stamps are some milliseconds late.
-        self.is_sound = not any(is_newer(version, begun_ns - LATE_NS) for version in self.state)
+        # What has changed since the start began need not be what it stands on.
+        self.is_sound = not any(is_newer(version, begun_ns) for version in self.state)
 
     def look(self):
         found = [version_of(place) for place in self.places + self.files]
