@@ -23,12 +23,19 @@ pub struct Server {
     pub how: String,
     program: PathBuf,
     args: Vec<String>,
+    /// Goes before the rest of PATH.
+    programs_in: Option<PathBuf>,
 }
 
 impl Server {
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.args);
+        if let Some(first) = &self.programs_in {
+            let rest = env::var_os("PATH").unwrap_or_default();
+            let dirs = [first.clone()].into_iter().chain(env::split_paths(&rest));
+            command.env("PATH", env::join_paths(dirs).unwrap_or(rest));
+        }
         command
     }
 
@@ -43,12 +50,12 @@ impl Server {
         let grant = format!("{}:rw", dir.display());
         let args = ["--mcp-server", "--allow", &grant, "--sandbox", tier].map(str::to_owned).to_vec();
         let how = format!("replay --mcp-server --allow DIR:rw --sandbox {tier}");
-        Self { name: tier, how, program: env!("CARGO_BIN_EXE_replay").into(), args }
+        Self { name: tier, how, program: env!("CARGO_BIN_EXE_replay").into(), args, programs_in: None }
     }
 
-    /// The same with Python sessions.
-    pub fn python(tier: &'static str, dir: &Path) -> Self {
-        let mut server = Self::walled(tier, dir);
+    /// The same with Python sessions, which are the interpreter of this directory, if one is given.
+    pub fn python(tier: &'static str, dir: &Path, interpreter_in: Option<PathBuf>) -> Self {
+        let mut server = Self { programs_in: interpreter_in, ..Self::walled(tier, dir) };
         server.args.extend(["--tools", "python"].map(str::to_owned));
         server.how.push_str(" --tools python");
         server
@@ -67,7 +74,7 @@ impl Server {
     pub fn floor() -> Result<Self, String> {
         let program = env::current_exe().map_err(|error| format!("its own program is not to be found: {error}"))?;
         let how = "bare loop: read a line, read the file, answer (benches/peers/floor.rs)".to_owned();
-        Ok(Self { name: FLOOR, how, program, args: vec!["--floor".to_owned()] })
+        Ok(Self { name: FLOOR, how, program, args: vec!["--floor".to_owned()], programs_in: None })
     }
 
     /// The official file server of the npm registry.
@@ -80,7 +87,7 @@ impl Server {
         let node = on_path("node").ok_or("node is not installed")?;
         let how = "node .../@modelcontextprotocol/server-filesystem/dist/index.js DIR".to_owned();
         let args = vec![script.display().to_string(), dir.display().to_string()];
-        Ok(Self { name: NPM, how, program: node, args })
+        Ok(Self { name: NPM, how, program: node, args, programs_in: None })
     }
 }
 
@@ -89,7 +96,7 @@ impl Server {
     pub fn rust(dir: &Path) -> Result<Self, String> {
         let program = on_path("rust-mcp-filesystem").ok_or("not installed (benches/peers/install.sh)")?;
         let how = "rust-mcp-filesystem DIR".to_owned();
-        Ok(Self { name: RUST, how, program, args: vec![dir.display().to_string()] })
+        Ok(Self { name: RUST, how, program, args: vec![dir.display().to_string()], programs_in: None })
     }
 }
 
@@ -98,7 +105,7 @@ impl Server {
     pub fn mock(manifest: &Path) -> Self {
         let args = ["mock", "--tools-from", &manifest.display().to_string()].map(str::to_owned).to_vec();
         let how = "replay mock --tools-from FILE".to_owned();
-        Self { name: REPLAY, how, program: env!("CARGO_BIN_EXE_replay").into(), args }
+        Self { name: REPLAY, how, program: env!("CARGO_BIN_EXE_replay").into(), args, programs_in: None }
     }
 
     /// Another server from a manifest, from crates.io.

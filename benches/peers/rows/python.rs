@@ -62,7 +62,7 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
 }
 
 fn contender(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'static> {
-    let (mut server, dir) = (Server::python(tier, dir), dir.to_path_buf());
+    let (mut server, dir) = (Server::python(tier, dir, base()), dir.to_path_buf());
     if name == NO_SPARE {
         server = server.with("--no-python-spare");
     }
@@ -108,6 +108,14 @@ fn contender(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'s
 fn cell(client: &mut Client, code: &str) -> Result<Value> {
     let line = client.call("run_python_code", &json!({"code": code}));
     Ok(serde_json::from_str(&text_of(client.ask(&line)?)?)?)
+}
+
+/// Where the interpreter is that the environment of ipykernel was made with (PEP 405, `home`): both run the same one, and no
+/// shim before it.
+fn base() -> Option<PathBuf> {
+    let settings = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/peers/python/pyvenv.cfg");
+    let settings = std::fs::read_to_string(settings).ok()?;
+    settings.lines().find_map(|line| line.strip_prefix("home = ")).map(PathBuf::from)
 }
 
 fn jupyter() -> Result<PathBuf, String> {
