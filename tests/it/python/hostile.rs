@@ -13,7 +13,7 @@ fn outcomes<'a>(codes: &[&'a str]) -> Vec<(&'a str, Value, Value)> {
     let outcome = |code: &&'a str| {
         result(&mut server, "kept = 41");
         let ran = run(&mut server, code);
-        let after = said(&server.call("run_python_code", json!({"code": "kept + 1", "timeout": 20})));
+        let after = said(&server.call("run_python_code", json!({"code": "kept + 1", "timeout": 40})));
         server.call("restart_session", json!({}));
         (*code, ran["error"]["name"].clone(), after["result"].clone())
     };
