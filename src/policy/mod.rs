@@ -32,7 +32,7 @@ pub use grant::{Access, Grant, Root};
 pub use kind::Kind;
 pub use rules::Hidden;
 pub(crate) use rules::{Id, Rules};
-pub use touched::{Entered, Record, Touch, Touched, TouchedPath, note};
+pub use touched::{Entered, Record, Touch, Touched, TouchedPath, note, note_refusal};
 
 use crate::limits::{MAX_RESOLVE_STEPS, RESOLVE_RETRIES};
 use mounts::Mounts;
@@ -189,10 +189,22 @@ impl Policy {
         self.open_to_look(link.as_ref(), &mut None).ok()
     }
 
+    /// Whether anything is there, inside the allowed directories: a question of the server's own, with which nothing is
+    /// touched.
+    pub fn is_there(&self, path: impl AsRef<Path>) -> bool {
+        self.open_to_look(path.as_ref(), &mut None).is_ok()
+    }
+
     /// Where a file may be written. A link in the last part is followed, also to a file that does not exist yet, while it
     /// stays inside; missing parents are no error, and are made when the file is written.
     pub fn write(&self, requested: impl AsRef<Path>) -> Result<Checked<Write>, PolicyError> {
         noted(|_| Touch::Write, |real| self.find_to_write(requested.as_ref(), real))
+    }
+
+    /// The same for a question of the server's own, behind which nothing stays there: whoever looks on hears nothing of it,
+    /// and has to be told of a refusal ([`note_refusal()`]) by who knows what the agent had named.
+    pub fn try_write(&self, path: impl AsRef<Path>) -> Result<Checked<Write>, PolicyError> {
+        self.find_to_write(path.as_ref(), &mut None)
     }
 
     fn find_to_write(&self, requested: &Path, real: &mut Option<PathBuf>) -> Result<Checked<Write>, PolicyError> {
