@@ -243,7 +243,10 @@ impl Service for Mock {
         let catalog = &*turn.catalog;
         let params: Value = match exchange.request.params.map(|raw| serde_json::from_str(raw.get())) {
             Some(Err(error)) => {
-                return Some(Err(RpcError::new(Code::InvalidParams, format!("`params` cannot be read: {}", fault(&error)))));
+                return Some(Err(RpcError::new(
+                    Code::InvalidParams,
+                    format!("`params` cannot be read: {}", fault(&error)),
+                )));
             }
             Some(Ok(params)) => params,
             None => json!({}),

@@ -164,7 +164,11 @@ pub fn parse(line: &[u8]) -> Incoming<'_> {
         Ok(text) => text,
         Err(error) => {
             let at = error.valid_up_to();
-            return refuse(None, Code::ParseError, format!("the message is not UTF-8 at byte {at}; JSON is sent as UTF-8"));
+            return refuse(
+                None,
+                Code::ParseError,
+                format!("the message is not UTF-8 at byte {at}; JSON is sent as UTF-8"),
+            );
         }
     };
     let first = text.bytes().find(|byte| !byte.is_ascii_whitespace());

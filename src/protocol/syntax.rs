@@ -59,7 +59,10 @@ mod tests {
             (r#"{"a":1,}"#, "nothing follows a `,`, at byte 8"),
             ("{} x", "there is more behind the value, at byte 4"),
             ("{a:1}", "a name is no string in double quotes, at byte 2"),
-            ("\"a\nb\"", "a control character in a string is not escaped, such as a newline as `\\n`, at byte 0 of line 2"),
+            (
+                "\"a\nb\"",
+                "a control character in a string is not escaped, such as a newline as `\\n`, at byte 0 of line 2",
+            ),
             (r#""\x""#, "a `\\` in a string begins no escape; by itself it is `\\\\`, at byte 3"),
             (r#""\ud800""#, "a `\\u` in a string is half of a character, at byte 8"),
             ("1.x", "a number is not written as JSON has it, at byte 3"),

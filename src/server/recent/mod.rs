@@ -151,7 +151,8 @@ impl Recent {
         let state = self.lock();
         let most = most.min(MAX_RECENT_PAGE);
         let before = before.unwrap_or(u64::MAX);
-        let mut found: Vec<_> = state.rings(view).flat_map(|ring| ring.ended_before(view, before).take(most + 1)).collect();
+        let mut found: Vec<_> =
+            state.rings(view).flat_map(|ring| ring.ended_before(view, before).take(most + 1)).collect();
         found.sort_unstable_by_key(|kept| std::cmp::Reverse(kept.seq.seen(view)));
         let mut calls: Vec<String> = Vec::new();
         let mut bytes = 0;
@@ -163,10 +164,16 @@ impl Recent {
             }
             calls.push(summary);
         }
-        let last = calls.len().checked_sub(1).filter(|_| found.len() > calls.len()).map(|last| found[last].seq.seen(view));
+        let last =
+            calls.len().checked_sub(1).filter(|_| found.len() > calls.len()).map(|last| found[last].seq.seen(view));
         Page {
             position: self.position(state.last(view)),
-            running: state.rings(view).flat_map(Ring::running).take(MAX_RECENT_PAGE).map(|kept| kept.summary(view)).collect(),
+            running: state
+                .rings(view)
+                .flat_map(Ring::running)
+                .take(MAX_RECENT_PAGE)
+                .map(|kept| kept.summary(view))
+                .collect(),
             before: last,
             calls,
         }
@@ -252,7 +259,8 @@ impl Follower {
             self.seen = self.seen.max(forgotten);
             return Poll::Ready(Some(News::Gap { position: recent.position(self.seen) }));
         }
-        let next = state.rings(view).filter_map(|ring| ring.after(view, self.seen)).min_by_key(|kept| kept.seq.seen(view));
+        let next =
+            state.rings(view).filter_map(|ring| ring.after(view, self.seen)).min_by_key(|kept| kept.seq.seen(view));
         if let Some(kept) = next {
             let (position, call) = (recent.position(kept.seq.seen(view)), kept.summary(view));
             self.seen = kept.seq.seen(view);

@@ -100,8 +100,7 @@ fn tenants_are_apart() {
     assert_eq!((page.running, page.calls), (vec![call(1, "a")], vec![]));
     // No number that one sees says how much another does.
     let page = recent.page(View::Only("b"), None, 9);
-    let expected =
-        Page { position: "00000007-2".to_owned(), running: vec![], calls: vec![call(1, "b")], before: None };
+    let expected = Page { position: "00000007-2".to_owned(), running: vec![], calls: vec![call(1, "b")], before: None };
     assert_eq!(page, expected);
     assert_eq!(recent.page(View::Only("none"), None, 9).position, "00000007-0");
     let whole = "{\"id\":1,\"tool\":\"b\",\"text\":\"x\"}";
