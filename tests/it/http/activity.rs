@@ -129,10 +129,10 @@ fn tenants_hear_of_their_own_calls_only() {
     let every = get(&pair.server, "/activity", &pair.alice).json();
     assert_eq!(texts(&every["calls"], "client"), ["bob", "alice"]);
     // By its number the call is somebody's own, or none: numbers count no calls of others.
-    let ids = [&every["calls"][0]["id"], &every["calls"][1]["id"], &mine.json()["calls"][0]["id"]];
+    let mine = mine.json();
+    let ids = [&every["calls"][0]["id"], &every["calls"][1]["id"], &mine["calls"][0]["id"]];
     assert_eq!(ids, [2, 1, 1]);
-    let position = mine.json()["position"].as_str().unwrap().to_owned();
-    assert_eq!(position.split_once('-').unwrap().1, "2");
+    assert_eq!(mine["position"].as_str().unwrap().split_once('-').unwrap().1, "2");
     assert_eq!(get(&pair.server, "/activity/1", &pair.alice).json()["client"], "alice");
     assert_eq!(get(&pair.server, "/activity/1", &pair.bob).json()["client"], "bob");
     assert_eq!(get(&pair.server, "/activity/2", &pair.bob).status, 404);
