@@ -152,9 +152,8 @@ pub fn claim(policy: &Policy, directory: &str, name: &str) -> Result<bool, Calls
 /// Makes the directory of the sets and begins a file in it, which is not finished. So it is found out before a program runs
 /// for minutes whether a set can be written.
 pub fn prepare(policy: &Policy, writer: &Writer, directory: &str) -> Result<(), CallsError> {
-    let may_write = |path: PathBuf| {
-        policy.try_write(path).map_err(|error| about(directory, error)).inspect_err(|error| note_refusal(error))
-    };
+    let may_write =
+        |path: PathBuf| policy.try_write(path).map_err(|error| about(directory, error)).inspect_err(note_refusal);
     drop(may_write(Path::new(directory).join("any").join(MOCK_FILES[0]))?);
     let target = may_write(Path::new(directory).join(MOCK_FILES[0]))?;
     // What is tried in it leaves nothing behind but the directory.

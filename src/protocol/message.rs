@@ -190,16 +190,14 @@ fn not_an_envelope(text: &str, error: &serde_json::Error) -> Incoming<'static> {
     if error.classify() != Category::Data {
         return not_json(error);
     }
-    match serde_json::from_str::<IgnoredAny>(text) {
-        Err(error) => not_json(&error),
-        Ok(_) => {
-            let message = match text.trim_start().chars().next() {
-                Some('{') => "the message has a member twice; each may be there once".to_owned(),
-                _ => format!("the message is {}; it must be an object", shorten(text.trim())),
-            };
-            refuse(None, Code::InvalidRequest, message)
-        }
+    if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
+        return not_json(&error);
     }
+    let message = match text.trim_start().chars().next() {
+        Some('{') => "the message has a member twice; each may be there once".to_owned(),
+        _ => format!("the message is {}; it must be an object", shorten(text.trim())),
+    };
+    refuse(None, Code::InvalidRequest, message)
 }
 
 fn not_json(error: &serde_json::Error) -> Incoming<'static> {
