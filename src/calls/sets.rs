@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use crate::fs::{self, Reader, Writer};
 use crate::limits::{MAX_CALLS_BODIES_BYTES, MAX_CALLS_FILE_BYTES, SET_ROOM_BYTES};
-use crate::policy::{Checked, Kind, Policy, PolicyError, Read};
+use crate::policy::{Checked, Kind, Policy, PolicyError, Read, note_refusal};
 use crate::record::files::{COMMAND_WITHIN_BYTES, CommandMark};
 
 use super::CallsError;
@@ -152,9 +152,12 @@ pub fn claim(policy: &Policy, directory: &str, name: &str) -> Result<bool, Calls
 /// Makes the directory of the sets and begins a file in it, which is not finished. So it is found out before a program runs
 /// for minutes whether a set can be written.
 pub fn prepare(policy: &Policy, writer: &Writer, directory: &str) -> Result<(), CallsError> {
-    let about = |error| about(directory, error);
-    drop(policy.write(Path::new(directory).join("any").join(MOCK_FILES[0])).map_err(about)?);
-    let target = policy.write(Path::new(directory).join(MOCK_FILES[0])).map_err(about)?;
+    let may_write =
+        |path: PathBuf| policy.try_write(path).map_err(|error| about(directory, error)).inspect_err(note_refusal);
+    drop(may_write(Path::new(directory).join("any").join(MOCK_FILES[0]))?);
+    let target = may_write(Path::new(directory).join(MOCK_FILES[0]))?;
+    // What is tried in it leaves nothing behind but the directory.
+    drop(policy.create_dir(directory)?);
     let begun = writer.prepare(&target, [vec![b'#'; SET_ROOM_BYTES].as_slice()], None);
     drop(begun.map_err(|source| CallsError::NotWritable { path: directory.to_owned(), reason: source })?);
     Ok(())

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use clap::ValueEnum as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -16,6 +16,7 @@ use tokio_rustls::rustls::ServerConfig;
 use super::{Config, Meant, client_limits};
 use crate::cli::{BURST, CALLS, CONNECTIONS, HttpArgs, Options, RATE, ToolsetArg};
 use crate::limits::{MAX_HTTP_TENANTS, MAX_TLS_FILE_BYTES, MAX_TOKEN_FILE_BYTES};
+use crate::protocol::fault;
 use crate::secrets::reading;
 use crate::transport::http::{Encryption, Settings, TenantLimits, server_config};
 
@@ -261,7 +262,10 @@ pub fn entries(text: &str) -> Result<Vec<TokenEntry>> {
             continue;
         }
         let number = index + 1;
-        let entry: TokenEntry = serde_json::from_str(line).with_context(|| format!("line {number}"))?;
+        let entry: TokenEntry = serde_json::from_str(line).map_err(|error| {
+            let reason = fault(&error);
+            anyhow!("line {number}: {reason}; `replay token new NAME` makes such lines")
+        })?;
         entry.check().with_context(|| format!("line {number}"))?;
         if entries.iter().any(|other| other.name == entry.name || other.digest() == entry.digest()) {
             bail!("line {number}: there is another line with the name or the token of `{}`", entry.name);

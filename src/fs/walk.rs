@@ -16,7 +16,7 @@ use rustix::fs::{AtFlags, Mode, openat};
 use rustix::io::Errno;
 
 use crate::cancel::CancelToken;
-use crate::limits::{MAX_WALK_DEPTH, MAX_WALK_OPEN_DIRS, MAX_WALK_THREADS, MAX_WALK_WAITING_BYTES, WALK_BATCH_FILES};
+use crate::limits::{MAX_WALK_DEPTH, MAX_WALK_OPEN_DIRS, MAX_WALK_THREADS, MAX_WALK_WAITING_BYTES};
 use crate::policy::{Checked, Kind, Read, Rules};
 
 use super::dir::{LIST, is_hidden, is_home, open_file, version_of};
@@ -30,7 +30,9 @@ use super::temp::is_temp_name;
 use super::version::Version;
 
 mod line;
-use line::{Finished, Line, Source};
+mod work;
+use line::{Finished, Line};
+use work::{Dir, Place, Rest, Start, Step, Task};
 
 /// How a tree is walked.
 pub struct WalkOptions<'a> {
@@ -208,25 +210,6 @@ impl<L> Own<L> {
     }
 }
 
-/// A place of a listing that is taken, and whether as an entry or for what is below it. A listing's names have room in 4 GiB,
-/// so its places have room in 31 bits.
-#[derive(Clone, Copy)]
-struct Step(u32);
-
-impl Step {
-    fn new(place: usize, below: bool) -> Self {
-        Self((place as u32) << 1 | u32::from(below))
-    }
-
-    fn place(self) -> usize {
-        (self.0 >> 1) as usize
-    }
-
-    fn is_below(self) -> bool {
-        self.0 & 1 == 1
-    }
-}
-
 /// What is done with an entry.
 #[derive(PartialEq, Eq)]
 enum Take {
@@ -234,109 +217,6 @@ enum Take {
     Entry,
     /// The entry, and later what is below it.
     EntryAndBelow,
-}
-
-/// An open directory, counted.
-struct Dir {
-    handle: OwnedFd,
-    open: Arc<AtomicUsize>,
-}
-
-impl Drop for Dir {
-    fn drop(&mut self) {
-        self.open.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// A listed directory.
-struct Place<N> {
-    /// Without it the directory is opened from the start, name by name.
-    dir: Option<Arc<Dir>>,
-    /// Path below the start with a slash behind it; empty for the start itself.
-    rel: Arc<[u8]>,
-    entries: Arc<Entries<N>>,
-    /// What of it is taken, in order.
-    steps: Arc<[Step]>,
-    ignores: Option<Arc<Ignores>>,
-    /// 0 for the start.
-    depth: usize,
-}
-
-impl<N> Clone for Place<N> {
-    fn clone(&self) -> Self {
-        Self {
-            dir: self.dir.clone(),
-            rel: Arc::clone(&self.rel),
-            entries: Arc::clone(&self.entries),
-            steps: Arc::clone(&self.steps),
-            ignores: self.ignores.clone(),
-            depth: self.depth,
-        }
-    }
-}
-
-impl<N> Place<N> {
-    /// How many steps from `index` on are entries, at most `most`.
-    fn entries_from(&self, index: usize, most: usize) -> usize {
-        let rest = self.steps.get(index..).unwrap_or_default();
-        rest.iter().take(most).take_while(|step| !step.is_below()).count()
-    }
-}
-
-enum Rest<N> {
-    Start(Start),
-    /// The steps from `next` on are still to be done.
-    Listed {
-        place: Place<N>,
-        next: usize,
-    },
-}
-
-struct Start {
-    ignores: Option<Arc<Ignores>>,
-    taken: bool,
-}
-
-enum Task<N> {
-    Start(Option<Arc<Ignores>>),
-    Entries(Place<N>, Range<usize>),
-    Below(Place<N>, Step),
-}
-
-impl<N> Source for Rest<N> {
-    type Task = Task<N>;
-
-    fn cut(&mut self) -> Task<N> {
-        match self {
-            Self::Start(start) => {
-                start.taken = true;
-                Task::Start(start.ignores.take())
-            }
-            Self::Listed { place, next } => {
-                let from = *next;
-                let entries = place.entries_from(from, WALK_BATCH_FILES);
-                *next += entries.max(1);
-                match place.steps.get(from) {
-                    Some(step) if step.is_below() => Task::Below(place.clone(), *step),
-                    _ => Task::Entries(place.clone(), from..*next),
-                }
-            }
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        match self {
-            Self::Start(start) => start.taken,
-            Self::Listed { place, next } => *next >= place.steps.len(),
-        }
-    }
-
-    fn close(&mut self) -> bool {
-        match self {
-            Self::Start(_) => false,
-            Self::Listed { place, .. } => place.dir.take().is_some(),
-        }
-    }
 }
 
 struct Walker<'a, V> {

@@ -12,6 +12,7 @@ use super::observe::{Observer, Seen};
 use super::redact::Redactor;
 use super::sink::Sink;
 use super::spans::Place;
+use crate::protocol::fault;
 
 /// The first line of a cassette.
 #[derive(Debug, Deserialize, Serialize)]
@@ -95,7 +96,8 @@ impl Cassette {
                 tracing::warn!("{file}:{}: the last exchange was not written to its end, and is left out", number + 1);
                 break;
             }
-            let entry = read.map_err(|error| problem(number, format!("the line is no recorded exchange: {error}")))?;
+            let entry =
+                read.map_err(|error| problem(number, format!("the line is no recorded exchange: {}", fault(&error))))?;
             if entry.result.is_some() == entry.error.is_some() {
                 return Err(problem(number, "an exchange has a `result` or an `error`".to_owned()));
             }

@@ -11,6 +11,7 @@ use super::manifest::{File, Manifest, OF_RESULTS, Tool};
 use super::schema;
 use super::spans::{Node, Place};
 use crate::limits::MAX_MANIFEST_BYTES;
+use crate::protocol::fault;
 use crate::text::nearest;
 
 /// Something wrong in a file.
@@ -123,7 +124,7 @@ fn typed<T: DeserializeOwned>(
     if !problems.is_empty() {
         return Err(source.error(problems));
     }
-    let read = serde_json::from_value(value).map_err(|error| fail(Place::default(), error.to_string()))?;
+    let read = serde_json::from_value(value).map_err(|error| fail(Place::default(), fault(&error)))?;
     Ok((read, source))
 }
 
@@ -205,7 +206,7 @@ fn snapshot(file: &str, text: &str) -> Result<(Manifest, Source), LoadError> {
     let at = |place, message: String| source.error(vec![Problem { place, path: String::new(), message }]);
     let mut value: Value = serde_json::from_str(text).map_err(|error| {
         let place = Place { line: error.line() as u64, column: error.column() as u64 };
-        at(Some(place), format!("the file is not JSON: {error}"))
+        at(Some(place), format!("the file is not JSON: {}", fault(&error)))
     })?;
     if value.get("result").is_some_and(Value::is_object) {
         value = value["result"].take();

@@ -14,7 +14,7 @@ use super::schema;
 use super::subscriptions::Subscriptions;
 use super::turns::{Turn, arguments};
 use crate::cancel::CancelToken;
-use crate::protocol::{Body, Code, Id, Outcome, Request, Response, RpcError};
+use crate::protocol::{Body, Code, Id, Outcome, Request, Response, RpcError, fault};
 use crate::server::{ErrorStyle, Exchange, Outbox, Service, stateless_revisions};
 use crate::text::nearest::shortened;
 use crate::tools::Weight;
@@ -243,7 +243,10 @@ impl Service for Mock {
         let catalog = &*turn.catalog;
         let params: Value = match exchange.request.params.map(|raw| serde_json::from_str(raw.get())) {
             Some(Err(error)) => {
-                return Some(Err(RpcError::new(Code::InvalidParams, format!("`params` cannot be read: {error}"))));
+                return Some(Err(RpcError::new(
+                    Code::InvalidParams,
+                    format!("`params` cannot be read: {}", fault(&error)),
+                )));
             }
             Some(Ok(params)) => params,
             None => json!({}),

@@ -145,7 +145,7 @@ pub fn note(path: &Path, real: Option<PathBuf>, touch: Touch) {
 }
 
 /// Notes a refusal for a reason of the rules; what is merely not there, or broken, is none.
-pub(super) fn note_refusal(error: &PolicyError) {
+pub fn note_refusal(error: &PolicyError) {
     if let PolicyError::Denied { path, .. }
     | PolicyError::ReadOnly { path, .. }
     | PolicyError::Protected { path, .. }

@@ -9,6 +9,7 @@ use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use super::code::Code;
+use super::syntax::fault;
 
 /// A request's id as its JSON text, so that `92` and `"92"` differ and big integers survive.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -163,14 +164,18 @@ pub fn parse(line: &[u8]) -> Incoming<'_> {
         Ok(text) => text,
         Err(error) => {
             let at = error.valid_up_to();
-            return refuse(None, Code::ParseError, format!("the line is not UTF-8 at byte {at}"));
+            return refuse(
+                None,
+                Code::ParseError,
+                format!("the message is not UTF-8 at byte {at}; JSON is sent as UTF-8"),
+            );
         }
     };
     let first = text.bytes().find(|byte| !byte.is_ascii_whitespace());
     if first == Some(b'[') {
         return match serde_json::from_str::<Vec<&RawValue>>(text) {
             Ok(members) => Incoming::Batch(members),
-            Err(error) => refuse(None, Code::ParseError, format!("the line is not JSON: {error}")),
+            Err(error) => not_json(&error),
         };
     }
     let envelope = match serde_json::from_str::<Envelope<'_>>(text) {
@@ -182,14 +187,22 @@ pub fn parse(line: &[u8]) -> Incoming<'_> {
 
 fn not_an_envelope(text: &str, error: &serde_json::Error) -> Incoming<'static> {
     // A wrong shape is noticed before the rest of the line is read, and the rest may not be JSON at all.
-    let syntax = match error.classify() {
-        Category::Data => serde_json::from_str::<IgnoredAny>(text).err().map(|error| error.to_string()),
-        _ => Some(error.to_string()),
-    };
-    match syntax {
-        Some(reason) => refuse(None, Code::ParseError, format!("the line is not JSON: {reason}")),
-        None => refuse(None, Code::InvalidRequest, "a message is an object with each member once".to_owned()),
+    if error.classify() != Category::Data {
+        return not_json(error);
     }
+    if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
+        return not_json(&error);
+    }
+    let message = match text.trim_start().chars().next() {
+        Some('{') => "the message has a member twice; each may be there once".to_owned(),
+        _ => format!("the message is {}; it must be an object", shorten(text.trim())),
+    };
+    refuse(None, Code::InvalidRequest, message)
+}
+
+fn not_json(error: &serde_json::Error) -> Incoming<'static> {
+    let message = format!("the message is not JSON: {}; it must be one JSON-RPC 2.0 object, whole", fault(error));
+    refuse(None, Code::ParseError, message)
 }
 
 fn classify<'a>(envelope: &Envelope<'a>) -> Incoming<'a> {
@@ -234,7 +247,7 @@ fn refuse(id: Option<Id>, code: Code, message: String) -> Incoming<'static> {
 }
 
 /// At most forty characters of a client's own words, so that an error stays short.
-fn shorten(json: &str) -> Cow<'_, str> {
+pub(super) fn shorten(json: &str) -> Cow<'_, str> {
     match json.char_indices().nth(40) {
         None => Cow::Borrowed(json),
         Some((end, _)) => Cow::Owned(format!("{}...", &json[..end])),
@@ -277,6 +290,16 @@ mod tests {
             assert_eq!(refusal(line), (id.map(str::to_owned), code), "{line}");
         }
         assert!(matches!(parse(b"{\"a\":\"\xff\"}"), Incoming::Refused(r) if r.code == Code::ParseError));
+        let said = |line: &str| match parse(line.as_bytes()) {
+            Incoming::Refused(refusal) => refusal.message,
+            other => panic!("{line} gave {other:?}"),
+        };
+        let whole = "; it must be one JSON-RPC 2.0 object, whole";
+        assert_eq!(said("{"), format!("the message is not JSON: it ends in the middle of a value, at byte 1{whole}"));
+        assert_eq!(said("[1,]"), format!("the message is not JSON: nothing follows a `,`, at byte 4{whole}"));
+        assert_eq!(said(" 5 "), "the message is 5; it must be an object");
+        let twice = r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#;
+        assert_eq!(said(twice), "the message has a member twice; each may be there once");
     }
 
     #[test]

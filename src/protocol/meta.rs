@@ -1,9 +1,11 @@
 //! `params._meta`: the progress token, and the fields that make a request stateless.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::message::Id;
+use super::message::{Id, shorten};
 use super::trace::TraceContext;
 
 /// Key under which every stateless result names the server (2026-07-28, basic/index.mdx).
@@ -56,15 +58,26 @@ impl<'a> Meta<'a> {
         if memchr::memmem::find(text.as_bytes(), b"\"_meta\"").is_none() {
             return Ok(Self::default());
         }
-        let unread = |error| format!("`_meta` cannot be read: {error}");
-        let Some(meta) = serde_json::from_str::<Holder<'a>>(text).map_err(unread)?.meta else {
+        let twice = |_| "`params` has `_meta` twice; it may be there once".to_owned();
+        let Some(meta) = serde_json::from_str::<Holder<'a>>(text).map_err(twice)?.meta else {
             return Ok(Self::default());
         };
         // An array would be read as the members in their order.
         if !meta.get().starts_with('{') {
-            return Err("`_meta` must be an object".to_owned());
+            return Err(format!("`_meta` is {}; it must be an object", shorten(meta.get())));
         }
-        serde_json::from_str(meta.get()).map_err(unread)
+        serde_json::from_str(meta.get()).map_err(|_| fault(meta))
+    }
+}
+
+/// What is wrong with a `_meta` that cannot be read: all but one of the members may be anything, once.
+fn fault(meta: &RawValue) -> String {
+    let members: BTreeMap<String, &RawValue> = serde_json::from_str(meta.get()).unwrap_or_default();
+    match members.get("progressToken") {
+        Some(token) if serde_json::from_str::<Id>(token.get()).is_err() => {
+            format!("`progressToken` in `_meta` is {}; it must be a string or an integer", shorten(token.get()))
+        }
+        _ => "`_meta` has a member twice; each may be there once".to_owned(),
     }
 }
 
@@ -83,7 +96,18 @@ mod tests {
         assert_eq!(of(&format!(r#"{{"_meta":{{"{key}":"2026-07-28"}}}}"#)), Ok(true));
         assert_eq!(of(r#"{"_meta":null}"#), Ok(false));
         for odd in ["[1,\"2026-07-28\",{}]", "5", "\"x\""] {
-            assert_eq!(of(&format!(r#"{{"_meta":{odd}}}"#)), Err("`_meta` must be an object".to_owned()), "{odd}");
+            let message = format!("`_meta` is {odd}; it must be an object");
+            assert_eq!(of(&format!(r#"{{"_meta":{odd}}}"#)), Err(message), "{odd}");
         }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        let said = |params: &str| of(params).unwrap_err();
+        let token = "`progressToken` in `_meta` is {}; it must be a string or an integer";
+        assert_eq!(said(r#"{"_meta":{"progressToken":{}}}"#), token);
+        let twice = "`_meta` has a member twice; each may be there once";
+        assert_eq!(said(r#"{"_meta":{"traceparent":1,"traceparent":2}}"#), twice);
+        assert_eq!(said(r#"{"_meta":{},"_meta":{}}"#), "`params` has `_meta` twice; it may be there once");
     }
 }

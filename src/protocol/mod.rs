@@ -8,6 +8,7 @@ mod meta;
 mod render;
 mod reply;
 mod revision;
+mod syntax;
 mod trace;
 
 pub use code::Code;
@@ -18,4 +19,5 @@ pub use meta::{Meta, SERVER_INFO_KEY};
 pub use render::{notification, render, rendered_length};
 pub use reply::{Body, Content, Outcome, RpcError, ToolReply};
 pub use revision::Revision;
+pub use syntax::fault;
 pub use trace::{TraceContext, TraceParent};

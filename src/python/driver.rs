@@ -1,5 +1,7 @@
 //! A running interpreter with the driver, `driver/*.py`, inside.
 
+mod work;
+
 use std::ffi::OsString;
 use std::fmt;
 use std::os::fd::AsFd;
@@ -12,15 +14,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::error::{PythonError, how};
-use super::kernel::{Bounds, Cell, Kernel, News, Pong, Question};
-use super::protocol::{Completion, Inspection, Ready, Request, Variable};
-use super::pump::{Line, Running as RunningCell, Shared};
+use super::kernel::Kernel as _;
+use super::protocol::{Ready, Request};
+use super::pump::{Line, Shared};
 use crate::cancel::CancelToken;
-use crate::exec::{Bell, ExecError, Exit, Launcher, Program, ProgramStatus, Resident, Running, readable};
-use crate::limits::{
-    KILL_WAIT_MS, MAX_PYTHON_ASKED_BYTES, MAX_PYTHON_CODE_BYTES, MAX_PYTHON_QUESTIONS, MAX_PYTHON_UNSENT_BYTES,
-    PYTHON_ANSWER_MS, PYTHON_PING_MS, PYTHON_PROGRESS_MS, PYTHON_SPARE_MS, PYTHON_START_MS, PYTHON_STATUS_MS,
-};
+use crate::exec::{Bell, ExecError, Exit, Launcher, Program, Resident, Running, readable};
+use crate::limits::{MAX_PYTHON_QUESTIONS, MAX_PYTHON_UNSENT_BYTES, PYTHON_SPARE_MS, PYTHON_START_MS};
 use crate::sandbox::{Place, RawString};
 
 /// What says that an interpreter is there, and reads the source then, with builtins that no cell can change.
@@ -256,222 +255,6 @@ impl Driver {
     fn unanswered(&self, reason: String) -> PythonError {
         PythonError::Unanswered { session: self.session.clone(), reason }
     }
-}
-
-/// How far the end of a cell is that was not left to itself.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
-    Running,
-    /// It is to be interrupted as soon as it has begun.
-    Wanted,
-    Interrupted,
-    /// And once more: an interrupt that comes between the interpreter's look for one and a call that waits in the kernel is
-    /// seen only when that call is over, and a second one ends the call.
-    Repeated,
-    Killed,
-}
-
-impl Kernel for Driver {
-    fn ready(&self) -> &Ready {
-        &self.ready
-    }
-
-    fn execute(
-        &self,
-        code: &str,
-        bounds: &Bounds,
-        cancel: &CancelToken,
-        on_news: &mut dyn FnMut(News<'_>),
-    ) -> Result<Cell, PythonError> {
-        if code.len() > MAX_PYTHON_CODE_BYTES {
-            return Err(PythonError::TooLong { bytes: code.len(), asked: false });
-        }
-        let id = self.line.next_id();
-        let line = Request::Exec { id, code }.line().map_err(|error| self.unanswered(error.to_string()))?;
-        let mut cell = Cell::default();
-        let _work = self.line.resident.work();
-        let begun = Instant::now();
-        {
-            let _no_interrupt = self.line.alone()?;
-            let mut shared = self.line.lock();
-            if shared.ended.is_some() {
-                (cell.ended, cell.late) = (shared.ended, shared.late.take());
-                return Ok(cell);
-            }
-            self.line.drain_late(&mut shared);
-            shared.cell = Some(RunningCell::new(id, bounds.output_cap_bytes));
-            self.line.send(&mut shared, &line);
-        }
-        let progress = Duration::from_millis(PYTHON_PROGRESS_MS);
-        let (mut step, mut due, mut next_news) = (Step::Running, begun.checked_add(bounds.timeout), begun + progress);
-        // When what is interrupted has to be over.
-        let mut last = None;
-        loop {
-            // After an interrupt nobody wants to hear of the cancellation again.
-            let cancelled = (step == Step::Running).then_some(cancel);
-            let until = due.map_or(next_news, |due| due.min(next_news));
-            let wants_begin = step == Step::Wanted;
-            let found = self.wait(Some(until), cancelled, |shared| {
-                let is_over = shared.ended.is_some() || shared.cell.as_ref().is_none_or(|cell| cell.done.is_some());
-                let has_begun = shared.cell.as_mut().is_some_and(|cell| {
-                    cell.wants_begin |= wants_begin;
-                    cell.has_begun
-                });
-                (is_over || wants_begin && has_begun).then_some(is_over)
-            });
-            // A cell that cannot be followed is not left alone.
-            let found = found.inspect_err(|_| self.line.resident.kill())?;
-            if found == Some(true) {
-                break;
-            }
-            let now = Instant::now();
-            if step == Step::Running && cancel.is_cancelled() {
-                cell.cancelled = true;
-                (step, due) = (Step::Wanted, now.checked_add(bounds.grace));
-                last = due;
-            } else if due.is_some_and(|due| now >= due) {
-                match step {
-                    Step::Running => {
-                        cell.timed_out = true;
-                        (step, due) = (Step::Wanted, now.checked_add(bounds.grace));
-                        last = due;
-                    }
-                    Step::Interrupted => {
-                        let _ = self.line.interrupt(id);
-                        (step, due) = (Step::Repeated, last);
-                    }
-                    Step::Wanted | Step::Repeated => {
-                        self.line.resident.kill();
-                        cell.killed = true;
-                        (step, due) = (Step::Killed, Some(now + Duration::from_millis(KILL_WAIT_MS)));
-                    }
-                    Step::Killed => return Err(ExecError::Stuck.into()),
-                }
-            }
-            if step == Step::Wanted && self.line.lock().cell.as_ref().is_some_and(|cell| cell.has_begun) {
-                // It fails when the interpreter has ended, which is heard next.
-                let _ = self.line.interrupt(id);
-                let half = last.map(|last: Instant| now + last.saturating_duration_since(now) / 2);
-                (step, due) = (Step::Interrupted, half);
-            }
-            if now >= next_news {
-                next_news = now + progress;
-                let (bytes, recent) = self.line.lock().cell.as_mut().map_or((0, Vec::new()), |cell| {
-                    (cell.streams.iter().map(super::output::Capture::total).sum(), std::mem::take(&mut cell.recent))
-                });
-                on_news(News { elapsed: now - begun, bytes, text: &String::from_utf8_lossy(&recent) });
-            }
-        }
-        let mut shared = self.line.lock();
-        cell.ended = shared.ended;
-        cell.late = shared.late.take();
-        let Some(mut ran) = shared.cell.take() else { return Ok(cell) };
-        drop(shared);
-        let [stdout, stderr] = &mut ran.streams;
-        (cell.stdout, cell.stderr) = (stdout.finish(), stderr.finish());
-        (cell.shown, cell.unshown, cell.has_begun) = (ran.shown, ran.unshown, ran.has_begun);
-        cell.elapsed = begun.elapsed();
-        if let Some(done) = ran.done {
-            (cell.number, cell.error, cell.notes) = (done.number, done.error, done.notes);
-            // It ended after all.
-            cell.ended = None;
-            cell.killed = false;
-        }
-        Ok(cell)
-    }
-
-    fn interrupt(&self, asked: Instant) -> Result<bool, PythonError> {
-        let ran = |shared: &Shared| shared.cell.as_ref().filter(|cell| cell.sent <= asked).map(|cell| cell.id);
-        let Some(id) = ran(&self.line.lock()) else { return Ok(false) };
-        // Before the cell has begun an interrupt would mean nothing.
-        let until = Instant::now() + Duration::from_millis(PYTHON_PING_MS);
-        let runs = self.wait(Some(until), None, |shared| {
-            let has_ended = shared.ended.is_some();
-            let Some(cell) = shared.cell_of(id) else { return Some(false) };
-            cell.wants_begin = true;
-            cell.has_begun.then_some(true).or(has_ended.then_some(false))
-        })?;
-        Ok(runs == Some(true) && self.line.interrupt(id)?)
-    }
-
-    fn complete(&self, question: Question<'_>, cancel: &CancelToken) -> Result<Completion, PythonError> {
-        let Question { code, cursor } = checked(question)?;
-        self.ask(|id| Request::Complete { id, code, cursor }.line(), ANSWER, cancel)
-    }
-
-    fn inspect(&self, question: Question<'_>, level: u8, cancel: &CancelToken) -> Result<Inspection, PythonError> {
-        let Question { code, cursor } = checked(question)?;
-        self.ask(|id| Request::Inspect { id, code, cursor, detail: level }.line(), ANSWER, cancel)
-    }
-
-    fn variables(&self, cancel: &CancelToken) -> Result<Vec<Variable>, PythonError> {
-        #[derive(Deserialize)]
-        struct Variables {
-            variables: Vec<Variable>,
-        }
-        self.ask::<Variables>(|id| Request::Variables { id }.line(), ANSWER, cancel).map(|all| all.variables)
-    }
-
-    fn add_packages(&self, directory: &str, cancel: &CancelToken) -> Result<(), PythonError> {
-        #[derive(Deserialize)]
-        struct Nothing {}
-        self.ask::<Nothing>(|id| Request::Packages { id, directory }.line(), ANSWER, cancel).map(drop)
-    }
-
-    fn ping(&self, timeout: Duration, cancel: &CancelToken) -> Result<Option<Pong>, PythonError> {
-        #[derive(Deserialize)]
-        struct Answer {
-            test: i64,
-        }
-        let begun = Instant::now();
-        match self.ask::<Answer>(|id| Request::Ping { id }.line(), timeout, cancel) {
-            Ok(Answer { test }) => Ok(Some(Pong { elapsed: begun.elapsed(), value: test })),
-            Err(PythonError::Silent { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn status(&self) -> Result<ProgramStatus, PythonError> {
-        let mut status = self.line.resident.status(Duration::from_millis(PYTHON_STATUS_MS))?;
-        if let Some((waited, used)) = self.before {
-            // What was before is nothing of the session's.
-            status.uptime = status.uptime.saturating_sub(waited);
-            status.cpu = status.cpu.saturating_sub(used);
-        }
-        Ok(status)
-    }
-
-    fn busy_for(&self) -> Option<Duration> {
-        let shared = self.line.lock();
-        shared.cell.as_ref().filter(|cell| cell.done.is_none()).map(|cell| cell.sent.elapsed())
-    }
-
-    fn ended(&self) -> Option<Exit> {
-        // What the pump has not heard of yet is known to the socket.
-        self.line.lock().ended.or_else(|| self.line.resident.ended())
-    }
-
-    fn take_late(&self) -> String {
-        self.line.lock().late.take()
-    }
-
-    fn has_expired(&self) -> bool {
-        self.line.lock().has_expired
-    }
-
-    fn kill(&self) {
-        self.line.resident.kill();
-        let until = Instant::now() + Duration::from_millis(KILL_WAIT_MS);
-        // Without a bell there is no waiting; it is told to end in any case.
-        let _ = self.wait(Some(until), None, |shared| shared.ended.map(drop));
-    }
-}
-
-const ANSWER: Duration = Duration::from_millis(PYTHON_ANSWER_MS);
-
-fn checked(question: Question<'_>) -> Result<Question<'_>, PythonError> {
-    let bytes = question.code.len();
-    if bytes > MAX_PYTHON_ASKED_BYTES { Err(PythonError::TooLong { bytes, asked: true }) } else { Ok(question) }
 }
 
 fn first_line(text: &str) -> String {

@@ -24,6 +24,7 @@ pub mod proxy;
 pub mod redact;
 mod redis;
 mod role;
+mod service;
 mod silence;
 pub mod sniff;
 mod spoken;

@@ -112,7 +112,7 @@ pub fn projects<T: Tool>(ground: &Ground<'_>, cwd: &Path, files: &[String]) -> B
     let disk = ground.disk();
     let is_there = |dir: &str, file: &String| {
         let path = file.split("::").next().unwrap_or(file);
-        !is_glob(path) && ground.policy.probe(cwd.join(dir).join(path)).is_ok()
+        !is_glob(path) && ground.policy.is_there(cwd.join(dir).join(path))
     };
     let mut ranked: Vec<(u8, String, &'static str)> = T::below(disk, cwd)
         .into_iter()

@@ -271,8 +271,8 @@ fn missed_of(
         project: root,
         go_package: &go_package(ground, runner, &project),
         true_path: &|path| {
-            let file = ground.policy.read(path).ok()?;
-            Some(place_of(&file).ok()?.path.as_path().to_path_buf())
+            let found = ground.policy.look(path).ok()?;
+            Some(place_of(&found).ok()?.path.as_path().to_path_buf())
         },
         text: &|path| ground.disk().text(path),
         cargo_part: &|target| cargo_part(ground, target, request.changed).ok(),

@@ -65,10 +65,15 @@ impl Tool for CheckKernelResponsiveness {
             (Some(pong), Some(busy), _) => {
                 format!("6 * 7 = {}; code has been running for {:.1} s", pong.value, busy.as_secs_f64())
             }
-            (None, busy, Some(_)) => format!(
+            (None, Some(busy), Some(_)) => format!(
                 "no answer within {PYTHON_PING_MS} ms: the code, which has been running for {:.1} s, is inside a call that \
                  lets nothing else run; interrupt_session or restart_session ends it",
-                busy.unwrap_or_default().as_secs_f64()
+                busy.as_secs_f64()
+            ),
+            (None, None, Some(_)) => format!(
+                "no answer within {PYTHON_PING_MS} ms, though no code runs: the interpreter is still starting, or a thread of \
+                 earlier code is inside a call that lets nothing else run; ask again, and if it stays so, restart_session \
+                 ends it"
             ),
             (None, _, None) => match session.health()?.exit {
                 Some(exit) => format!("the process has ended ({}); run_python_code starts a new one", how(exit)),

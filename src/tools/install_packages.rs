@@ -130,7 +130,7 @@ fn not_there(context: &Context<'_>, wanted: &[String]) -> Error {
         wanted.iter().filter(|package| !is_path(package)).map(|package| format!("`{}`", named(package))).collect();
     let names = named(&names.join(", ")).into_owned();
     // pip takes such a word for a name too.
-    let is_there = |package: &&String| !is_path(package) && context.services.policy.probe(package.as_str()).is_ok();
+    let is_there = |package: &&String| !is_path(package) && context.services.policy.is_there(package);
     if let Some(package) = wanted.iter().find(is_there) {
         return Error::params(format!(
             "`{0}` of `packages` is a name to pip, and would have to be fetched, for which programs have no network; if the \

@@ -23,7 +23,7 @@ pub(super) fn of_environment(policy: &Policy, directory: &Path, named: &str) -> 
 pub(super) fn environment_with(policy: &Policy, directory: &Path, module: &str) -> Option<PathBuf> {
     let nearest = directory
         .ancestors()
-        .take_while(|above| policy.probe(above).is_ok())
+        .take_while(|above| policy.is_there(above))
         .flat_map(|above| ENVIRONMENTS.map(|name| above.join(name)))
         .find(|environment| of_environment(policy, environment, "").is_some())?;
     let lib = nearest.join("lib");
@@ -39,7 +39,7 @@ pub(super) fn environment_with(policy: &Policy, directory: &Path, module: &str) 
 pub(super) fn holder_of(policy: &Policy, directory: &Path, module: &str) -> Option<PathBuf> {
     let below = names(policy, directory)?.into_iter().filter(|name| !name.starts_with('.')).take(MAX_MODULE_PLACES);
     let below = below.map(|name| directory.join(name)).filter(|path| of_environment(policy, path, "").is_none());
-    let above = directory.ancestors().skip(1).take_while(|above| policy.probe(above).is_ok()).map(Path::to_path_buf);
+    let above = directory.ancestors().skip(1).take_while(|above| policy.is_there(above)).map(Path::to_path_buf);
     below.chain(above).find(|place| {
         names(policy, place).is_some_and(|names| {
             let mut named = names.iter().filter(|name| is_module(name, module));

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::limits::MAX_SHOWN_NAME_BYTES;
+use crate::protocol::fault;
 use crate::text::nearest::{nearest, shortened};
 
 /// Accepted beside a property, never published: other spellings that agents bring along from their training.
@@ -117,7 +118,7 @@ pub fn read_params<P: DeserializeOwned>(tool: &str, schema: &Value, arguments: O
     let mut arguments = match arguments {
         None => Value::Object(Map::new()),
         Some(raw) => serde_json::from_str(raw.get())
-            .map_err(|error| Error::params(format!("`arguments` of {tool} cannot be read: {error}")))?,
+            .map_err(|error| Error::params(format!("`arguments` of {tool} cannot be read: {}", fault(&error))))?,
     };
     if arguments.is_null() {
         arguments = Value::Object(Map::new());
@@ -127,8 +128,10 @@ pub fn read_params<P: DeserializeOwned>(tool: &str, schema: &Value, arguments: O
         return Err(Error::params(format!("`arguments` of {tool} is {got}; it must be an object")));
     }
     check(&mut arguments, schema, Place::Root, tool)?;
-    serde_json::from_value(arguments)
-        .map_err(|error| Error::params(format!("the arguments of {tool} cannot be read: {error}")))
+    serde_json::from_value(arguments).map_err(|error| {
+        let reason = fault(&error);
+        Error::params(format!("the arguments of {tool} cannot be read: {reason}; tools/list has their schema"))
+    })
 }
 
 /// Where a value stands, in words only if there is something to say of it.

@@ -13,10 +13,11 @@ use std::ops::Range;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::config::{TokenEntry, entries};
+use crate::protocol::fault;
 
 /// The file, locked until this is dropped.
 pub struct TokenLines {
@@ -154,7 +155,10 @@ fn lines(text: &str) -> Result<Vec<Line>> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let entry = serde_json::from_str(line).with_context(|| format!("line {number}"))?;
+        let entry = serde_json::from_str(line).map_err(|error| {
+            let reason = fault(&error);
+            anyhow!("line {number}: {reason}; `replay token new NAME` makes such lines")
+        })?;
         lines.push(Line { number, at: from..from + line.len(), entry });
     }
     Ok(lines)

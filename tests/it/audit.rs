@@ -187,6 +187,31 @@ fn a_change_that_came_to_nothing_has_its_reason() {
 }
 
 #[test]
+fn what_is_only_tried_is_not_touched() {
+    let tree = tree();
+    let (work, log) = (format!("{}:rw", tree.text("work")), tree.text("logs/audit.jsonl"));
+    let flags = ["--tools", "calls", "--allow", &work, "--audit", &log];
+    let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &flags);
+    let recorded = server.call("keploy_mock_record", json!({"command": "true", "path": "./sets"}));
+    let file = recorded.result()["structuredContent"]["mockFilePath"].as_str().unwrap().to_owned();
+    let set = file.strip_prefix("./").and_then(|file| file.strip_suffix("/mocks.yaml")).unwrap();
+    server.call("keploy_mock_record", json!({"command": "true", "path": "/etc/sets"}));
+    let path = |path: &str, access: &str| json!({"path": tree.text(&format!("work/{path}")), "access": access});
+    let touched = [
+        json!([
+            path("sets", "create"),
+            json!({"path": tree.text("work"), "access": "run"}),
+            path("sets", "list"),
+            path(set, "create"),
+            path(&format!("{set}/mocks.yaml"), "write"),
+        ]),
+        json!([{"path": "/etc/sets", "access": "denied"}]),
+    ];
+    let found = without_begins(lines(&tree));
+    assert_eq!(found[1..].iter().map(|line| line["paths"].clone()).collect::<Vec<_>>(), touched);
+}
+
+#[test]
 fn one_server_has_one_log_out_of_reach() {
     let tree = tree();
     tree.link(tree.path("work"), "logs/inside").file("logs/linked", "").file("work/key", "k".repeat(20));

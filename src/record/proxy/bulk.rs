@@ -5,7 +5,7 @@ use std::io;
 use bytes::BufMut as _;
 use tokio::net::TcpStream;
 
-use super::shared::Context;
+use super::context::Context;
 use crate::limits::{RELAY_BULK_READ_BYTES, RELAY_BULK_READS};
 use crate::record::http1::Bulk;
 use crate::sandbox::back_with_pages;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use tokio::io::AsyncWriteExt as _;
 
-use super::shared::{Context, Shared};
+use super::context::Context;
+use super::shared::Shared;
 use super::stream::Stream;
-use super::{Mode, miss, record, replay};
+use super::{Mode, http_play, miss, record};
 use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::exchange::Target;
 use crate::record::http1::{self, Next, Questions};
@@ -19,7 +20,7 @@ pub async fn serve(shared: Arc<Shared>, mut client: Stream) -> io::Result<()> {
     let (link, nth) = shared.link(Target { host: String::new(), port: 0 });
     let context = Context { keep: matches!(shared.mode, Mode::Record), link, nth, shared };
     if let Mode::Replay { replay, .. } = context.shared.mode.clone() {
-        return replay::http(context, replay, client).await;
+        return http_play::serve(context, replay, client).await;
     }
     let mut questions = Questions::new(context.link.clone(), true);
     let mut buffer = Vec::new();

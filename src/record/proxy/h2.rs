@@ -12,7 +12,7 @@ use http::{HeaderMap, Request, Response};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::shared::Context;
+use super::context::Context;
 use super::stream::Stream;
 use crate::limits::{
     HTTP2_WINDOW_BYTES, MAX_HTTP_HEAD_BYTES, MAX_HTTP2_STREAMS, MAX_RECORDED_BODY_BYTES, PROXY_END_MS,

@@ -13,9 +13,9 @@ use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::context::Context;
 use super::h2::{Body, accept, exchange, request_of, send};
 use super::held::Held;
-use super::shared::Context;
 use super::stream::Stream;
 use super::{Replay, h2 as both, miss, tls};
 use crate::limits::PLAYED_BODY_MS;

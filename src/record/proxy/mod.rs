@@ -4,14 +4,17 @@
 //! that fails, also by a panic, ends alone.
 
 mod bulk;
+mod context;
 mod first;
 mod forward;
 mod h2;
 mod h2_play;
 mod held;
+mod http_play;
 mod miss;
 mod names;
 mod record;
+mod recorded;
 mod relay;
 mod replay;
 mod shared;
@@ -24,11 +27,11 @@ mod tls;
 mod waits;
 mod wishes;
 
+use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
-use std::{fmt, io};
 
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
@@ -36,14 +39,14 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 
+pub use self::recorded::{Counts, Note, Recorded};
 use self::shared::Shared;
 use self::stream::Stream;
 use self::wishes::Awaited;
 use super::book::Book;
 use super::ca::{Authority, certificates};
-use super::exchange::{Exchange, Target};
 use super::outline::Outline;
-use crate::limits::{MAX_RECORDED_CONNECTIONS, MAX_RECORDING_BYTES, MAX_RESOLVE_THREADS, PROXY_END_MS};
+use crate::limits::{MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS};
 use crate::outbound::Verifier;
 
 /// A connection that a program wants to make.
@@ -123,140 +126,6 @@ pub struct Sockets {
     /// Of programs that were told to use this as their HTTP proxy (RFC 9112, 3.2.2 and 3.2.3), where connections cannot be
     /// turned here without their knowing.
     pub forward: Vec<TcpListener>,
-}
-
-/// What was recorded.
-#[derive(Debug, Default)]
-pub struct Recorded {
-    /// Calls in the order in which they were sent.
-    pub exchanges: Vec<Exchange>,
-    /// Targets that could not be looked into.
-    pub opaque: Vec<Target>,
-    /// Targets whose connections were refused, or some of them if there are very many.
-    pub refused: Vec<Target>,
-    /// The same of those that nothing answered.
-    pub unanswered: Vec<Target>,
-    /// What there is to tell beside the calls.
-    pub notes: Vec<Note>,
-    /// How much of what there was.
-    pub counts: Counts,
-}
-
-/// Something to tell about a recording.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Note {
-    /// Encrypted connections there pass, but nothing can be seen of them.
-    Opaque {
-        /// Where.
-        target: Target,
-        /// Why.
-        reason: String,
-    },
-    /// The certificate of the server is not good, so the program was refused.
-    Certificate {
-        /// Where.
-        target: Target,
-        /// Why.
-        reason: String,
-    },
-    /// A call passed and was not kept.
-    NotKept {
-        /// Which, in a line.
-        call: String,
-        /// Why.
-        reason: &'static str,
-    },
-    /// Something of a protocol passed and was not kept.
-    Lost {
-        /// What, and why.
-        what: String,
-    },
-    /// The recording is full: what came then passed and was not kept.
-    Full,
-    /// The program read further than when it was recorded: then it left in the middle of the answer.
-    CutOff {
-        /// The call in a line.
-        call: String,
-        /// How much of the answer's body was recorded, in bytes.
-        bytes: usize,
-    },
-    /// The program waits longer than when it was recorded: then it left before the answer began.
-    Unanswered {
-        /// The call in a line.
-        call: String,
-        /// How long it stayed then.
-        stayed: Duration,
-    },
-    /// The program waits longer than when it was recorded: then it had the call cancelled.
-    Uncancelled {
-        /// The call in a line.
-        call: String,
-        /// How long it took then.
-        stayed: Duration,
-    },
-    /// What was said there began like HTTP and is none; it passed and was not kept.
-    NotUnderstood {
-        /// Where.
-        target: Target,
-    },
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Opaque { target, reason } => {
-                write!(formatter, "{target}: encrypted connections passed and could not be looked into: {reason}")
-            }
-            Self::Certificate { target, reason } => {
-                write!(formatter, "{target}: refused, since the certificate of the server is not good: {reason}")
-            }
-            Self::NotKept { call, reason } => write!(formatter, "{call}: passed and was not kept: {reason}"),
-            Self::Lost { what } => write!(formatter, "passed and was not kept: {what}"),
-            Self::Full => write!(
-                formatter,
-                "the recording is full: calls of more than {} MiB together are not kept",
-                MAX_RECORDING_BYTES >> 20
-            ),
-            Self::CutOff { call, bytes } => write!(
-                formatter,
-                "{call}: the recording of this answer was cut off by the client after {bytes} bytes, and was read further"
-            ),
-            Self::Unanswered { call, stayed } => write!(
-                formatter,
-                "{call}: there was no answer when it was recorded and the client left after {} ms; now it waits longer",
-                stayed.as_millis()
-            ),
-            Self::Uncancelled { call, stayed } => write!(
-                formatter,
-                "{call}: the client had it cancelled after {} ms when it was recorded; now it waits longer",
-                stayed.as_millis()
-            ),
-            Self::NotUnderstood { target } => {
-                write!(formatter, "{target}: what began like HTTP is none; it passed and was not kept")
-            }
-        }
-    }
-}
-
-/// Counts of a recording or replay.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Connections of the program.
-    pub connections: u64,
-    /// Connections whose destination nobody knew.
-    pub strays: u64,
-    /// Connections that the real server, or its certificate, refused.
-    pub refused: u64,
-    /// Connections that nothing answered.
-    pub unanswered: u64,
-    /// Connections that could not be looked into.
-    pub opaque: u64,
-    /// Calls that passed to the real server and were not kept because nobody wanted them.
-    pub passed: u64,
-    /// Calls that were not kept: they were too long, or all together, or had no end.
-    pub dropped: u64,
-    /// Connections that ended by a fault of this program.
-    pub panics: u64,
 }
 
 /// A proxy that runs. Dropping it ends it.

@@ -8,9 +8,9 @@ use std::time::{Duration, SystemTime};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use super::context::Context;
 use super::first::{First, first, is_settings};
 use super::relay::relay;
-use super::shared::Context;
 use super::stream::Stream;
 use super::tap::{Tap, Then};
 use super::{Note, h2, speakers, tls};

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, WriteHalf, split};
 use tokio::net::TcpStream;
 
 use super::bulk::{self, Stop};
-use super::shared::Context;
+use super::context::Context;
 use super::stream::Stream;
 use super::tap::{Tap, Then};
 use crate::limits::{MAX_RELAY_WAITING_BYTES, RELAY_BUFFER_BYTES};

@@ -14,11 +14,9 @@ use tokio::time::timeout;
 use super::wishes::Wishes;
 use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
 use crate::limits::{
-    MAX_RECORDED_BODY_BYTES, MAX_RECORDING_BYTES, MAX_RECORDING_NOTES, MAX_SOCKETS_ASKED_FOR, RESOLVED_MS,
-    UPSTREAM_CONNECT_MS,
+    MAX_RECORDING_BYTES, MAX_RECORDING_NOTES, MAX_SOCKETS_ASKED_FOR, RESOLVED_MS, UPSTREAM_CONNECT_MS,
 };
 use crate::outbound::Verifier;
-use crate::record::book::describe;
 use crate::record::ca::Authority;
 use crate::record::cancels::Cancels;
 use crate::record::dns::{Names, is_fake};
@@ -26,10 +24,6 @@ use crate::record::exchange::{Content, Dns, Exchange, Target};
 use crate::record::link::Link;
 use crate::record::outline::{Refusal, is_no_call};
 use crate::record::silence::Silence;
-
-/// As [`MAX_RECORDED_BODY_BYTES`] has it.
-const TOO_LONG: &str = "a body is longer than 128 MiB";
-const _: () = assert!(MAX_RECORDED_BODY_BYTES == 128 << 20);
 
 /// See the module.
 pub struct Shared {
@@ -57,14 +51,15 @@ pub struct Shared {
 }
 
 /// A connection whose server has not answered yet.
-struct Dialing {
-    link: Link,
-    nth: u64,
-    keep: bool,
+pub(super) struct Dialing {
+    pub link: Link,
+    pub nth: u64,
+    pub keep: bool,
 }
 
+/// What was recorded so far, and what it takes to record the rest.
 #[derive(Default)]
-struct Kept {
+pub(super) struct Kept {
     exchanges: Vec<Exchange>,
     bytes: usize,
     notes: Vec<Note>,
@@ -82,14 +77,14 @@ struct Kept {
     /// Names and types that have an exchange.
     asked: HashSet<(String, &'static str)>,
     /// Connections whose servers have not answered yet, by their numbers.
-    dialing: HashMap<u64, Dialing>,
+    pub dialing: HashMap<u64, Dialing>,
     /// Targets with an exchange that says that nothing was said.
     silent: HashSet<Target>,
 }
 
 impl Kept {
     /// Counts a connection that was not made.
-    fn refused(&mut self, refusal: Refusal, target: &Target) {
+    pub fn refused(&mut self, refusal: Refusal, target: &Target) {
         let (count, targets) = if refusal.is_silence() {
             (&mut self.counts.unanswered, &mut self.unanswered)
         } else {
@@ -127,7 +122,7 @@ impl Shared {
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    pub(super) fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -327,75 +322,6 @@ impl Shared {
         // Small messages go on as they come.
         let _ = stream.set_nodelay(true);
         Ok(stream)
-    }
-}
-
-/// One connection of the program and what is known of it.
-#[derive(Clone)]
-pub struct Context {
-    /// What all share.
-    pub shared: Arc<Shared>,
-    /// This one.
-    pub link: Link,
-    /// Whether what is said on it is kept.
-    pub keep: bool,
-    /// Which connection to its target it is, from 1.
-    pub nth: u64,
-}
-
-impl Context {
-    /// Keeps what was said, if anything is to be kept of this connection.
-    pub fn keep(&self, exchanges: impl IntoIterator<Item = Exchange>) {
-        for exchange in exchanges {
-            if self.keep {
-                self.shared.keep(exchange);
-            } else if Silence::of(&exchange).is_none() {
-                self.shared.count(|counts| counts.passed += 1);
-            }
-        }
-    }
-
-    /// A call is not kept, since a body of it is too long.
-    pub fn too_long(&self, exchange: &Exchange) {
-        self.shared.count(|counts| counts.dropped += 1);
-        self.shared.note(Note::NotKept { call: describe(exchange), reason: TOO_LONG });
-    }
-
-    /// The real server is being called, or not any more.
-    pub fn dials(&self, now: bool) {
-        let mut kept = self.shared.kept();
-        if now {
-            let dialing = Dialing { link: self.link.clone(), nth: self.nth, keep: self.keep };
-            kept.dialing.insert(self.link.connection, dialing);
-        } else {
-            kept.dialing.remove(&self.link.connection);
-        }
-    }
-
-    /// The real server was not reached, or not trusted.
-    pub fn refused(&self, refusal: Refusal, reason: &str) {
-        self.shared.kept().refused(refusal, &self.link.target);
-        self.keep([refusal.exchange(&self.link, self.nth, reason, SystemTime::now())]);
-    }
-
-    /// The same connection, encrypted.
-    pub fn encrypted(&self) -> Self {
-        let mut inner = self.clone();
-        inner.link.tls = true;
-        inner
-    }
-
-    /// What is inside its tunnel.
-    pub fn tunnel(&self, target: Target) -> Self {
-        let mut inner = self.clone();
-        inner.link = Link { target, tls: false, connection: self.link.connection };
-        inner
-    }
-
-    /// Waits until all is to end.
-    pub async fn stopped(&self) {
-        let mut stop = self.shared.stop.clone();
-        let _ = stop.wait_for(|stop| *stop).await;
     }
 }
 

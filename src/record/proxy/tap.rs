@@ -3,8 +3,8 @@
 use std::time::SystemTime;
 
 use super::Note;
+use super::context::Context;
 use super::relay::Way;
-use super::shared::Context;
 use crate::record::exchange::{Exchange, Side, Target};
 use crate::record::generic::GenericRecorder;
 use crate::record::http1::{self, Bulk};

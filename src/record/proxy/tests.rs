@@ -17,9 +17,10 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use super::*;
 use crate::record::book::{Noise, Report};
+use crate::record::exchange::{Exchange, Target};
 
 /// Longest that anything here waits.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Says which listener of the proxy stands for which server, and dials for it.
 #[derive(Default)]

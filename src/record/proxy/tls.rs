@@ -13,7 +13,7 @@ use tokio_rustls::rustls::sign::CertifiedKey;
 use tokio_rustls::rustls::{AlertDescription, ClientConfig, Error, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use super::shared::Context;
+use super::context::Context;
 use super::stream::Stream;
 use crate::limits::{RELAY_BUFFER_BYTES, UPSTREAM_TLS_MS};
 use crate::outbound;

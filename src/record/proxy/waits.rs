@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use super::Note;
-use super::shared::Context;
+use super::context::Context;
 use super::stream::Stream;
 use crate::limits::{CUT_OFF_HELD_MS, MAX_WIRE_CONNECTION_BYTES, RELAY_BUFFER_BYTES};
 use crate::record::wire::Cancellable;

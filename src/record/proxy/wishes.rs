@@ -10,8 +10,9 @@ use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use super::context::Context;
 use super::replay::{Verdict, verdict};
-use super::shared::{Context, Shared};
+use super::shared::Shared;
 use super::{Mode, Replay, Wish, names};
 use crate::limits::{MAX_RECORDED_CONNECTIONS, UPSTREAM_CONNECT_MS};
 use crate::record::outline::Refusal;

@@ -40,24 +40,23 @@ mod message;
 mod own;
 mod sending;
 mod usher;
+mod waiting;
 pub mod words;
 
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
-use rustix::net::sockopt::{Timeout, socket_timeout};
 use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, socket_with};
-use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
+use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
 
 use super::fault::{Fault, Step};
 use super::memory::Memory;
 use super::sys::seccomp::{Notification, answer_with, let_go_on, respond, still_valid};
 use super::sys::sockets::bind_to_loopback;
-use crate::limits::{CONNECT_HELD_MS, SERVER_HEARS_MS, UPSTREAM_CONNECT_MS};
 pub use address::{Given, read as read_address, write as write_address};
 use call::Network;
 use channel::Channel;
@@ -69,6 +68,7 @@ use limbo::Limbo;
 use own::{Holder, Own};
 use sending::{Parcel, Receipt};
 pub use usher::Usher;
+use waiting::Waiting;
 pub use words::{Counts, Flow, Mark, Told, Wanted};
 
 /// Tokens of what is waited for; the others are calls.
@@ -111,15 +111,6 @@ pub struct Interceptor {
     is_timed: bool,
     last_token: u64,
     counts: Counts,
-}
-
-/// A call that is not answered yet.
-#[derive(Debug)]
-struct Waiting {
-    asked: Notification,
-    socket: OwnedFd,
-    deed: Deed,
-    until: Option<Instant>,
 }
 
 /// What is left to be done for a call.
@@ -383,122 +374,6 @@ impl Interceptor {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             other => other,
         }
-    }
-
-    /// Keeps a call until its socket is ready, or the server has decided about it.
-    fn wait(&mut self, asked: Notification, socket: OwnedFd, deed: Deed) -> Result<(), Errno> {
-        self.last_token += 1;
-        let token = self.last_token;
-        let once_ready = |flags, timeout| {
-            epoll::add(&self.epoll, &socket, epoll::EventData::new_u64(token), flags)?;
-            socket_timeout(&socket, timeout)
-        };
-        let until = match &deed {
-            Deed::Ask { mark, does_not_wait, .. } => {
-                Some(self.server_decides(&socket, *mark, *does_not_wait, token)?)
-            }
-            Deed::Receive(_) => once_ready(epoll::EventFlags::IN, Timeout::Recv)?,
-            Deed::Connect(_) | Deed::Send(_) => once_ready(epoll::EventFlags::OUT, Timeout::Send)?,
-        };
-        let until = until.and_then(|until| Instant::now().checked_add(until));
-        self.waiting.insert(token, Waiting { asked, socket, deed, until });
-        Ok(())
-    }
-
-    /// How long a call waits for the server.
-    fn server_decides(
-        &mut self,
-        socket: &OwnedFd,
-        mark: Mark,
-        does_not_wait: bool,
-        token: u64,
-    ) -> Result<Duration, Errno> {
-        self.undecided.insert(mark, token);
-        if does_not_wait {
-            let held = Duration::from_millis(CONNECT_HELD_MS);
-            if !self.is_timed {
-                // Another one that is held was so before, and all are as long.
-                self.wake_after(held)?;
-            }
-            return Ok(held);
-        }
-        let own = socket_timeout(socket, Timeout::Send)?;
-        let most = Duration::from_millis(UPSTREAM_CONNECT_MS + SERVER_HEARS_MS);
-        Ok(own.map_or(most, |own| own.min(most)))
-    }
-
-    /// Sets the timer for the next call that is held only for a while, if there is one.
-    fn set_patience(&mut self) -> Result<(), Errno> {
-        let held = self.undecided.values().filter_map(|token| self.waiting.get(token));
-        let next = held.filter(|waiting| matches!(waiting.deed, Deed::Ask { does_not_wait: true, .. }));
-        let next = next.filter_map(|waiting| waiting.until).min();
-        self.is_timed = false;
-        // It has rung, and would go on.
-        let _ = rustix::io::read(&self.patience, &mut [0; 8]);
-        next.map_or(Ok(()), |next| self.wake_after(next.saturating_duration_since(Instant::now())))
-    }
-
-    fn wake_after(&mut self, pause: Duration) -> Result<(), Errno> {
-        // Zero would be never (timerfd_settime(2)).
-        let it_value = Timespec::try_from(pause.max(Duration::from_nanos(1))).map_err(|_| Errno::INVAL)?;
-        let once = Itimerspec { it_interval: Timespec::default(), it_value };
-        timerfd_settime(&self.patience, TimerfdTimerFlags::empty(), &once)?;
-        self.is_timed = true;
-        Ok(())
-    }
-
-    /// The server has decided about a connection.
-    fn decide(&mut self, listener: &OwnedFd, mark: Mark, errno: Option<i32>) -> io::Result<()> {
-        let errno = errno.map(Errno::from_raw_os_error);
-        let Some(token) = self.undecided.get(&mark).copied() else {
-            self.arrive(mark, errno);
-            return Ok(());
-        };
-        let Some(Waiting { asked, socket, deed, .. }) = self.forget(token) else { return Ok(()) };
-        let Deed::Ask { via, does_not_wait, .. } = deed else { return Ok(()) };
-        if !still_valid(listener, asked.id) {
-            self.known.forget(&socket);
-            return Ok(());
-        }
-        let answer = match errno {
-            None => self.connect_to(socket, via),
-            // Whoever has an own idea of how long that may take keeps it.
-            Some(Errno::TIMEDOUT) if does_not_wait => self.leave_on_its_way(socket, via, mark),
-            Some(Errno::CONNREFUSED) => self.connect_to_nobody(socket, via),
-            Some(errno) => {
-                self.known.forget(&socket);
-                Err(errno)
-            }
-        };
-        self.give(listener, asked, answer)
-    }
-
-    /// Takes a call out of those that wait. The kernel would wait on for a socket that the caller has open as well.
-    fn forget(&mut self, token: u64) -> Option<Waiting> {
-        let waiting = self.waiting.remove(&token)?;
-        match waiting.deed {
-            Deed::Ask { mark, .. } => {
-                self.undecided.remove(&mark);
-            }
-            _ => {
-                let _ = epoll::delete(&self.epoll, &waiting.socket);
-            }
-        }
-        Some(waiting)
-    }
-
-    /// Goes on with a call that waited.
-    fn go_on(&mut self, listener: &OwnedFd, token: u64) -> io::Result<()> {
-        let Some(Waiting { asked, socket, deed, .. }) = self.forget(token) else { return Ok(()) };
-        if !still_valid(listener, asked.id) {
-            return Ok(());
-        }
-        let answer = match deed {
-            Deed::Connect(via) | Deed::Ask { via, .. } => self.connect_to(socket, via),
-            Deed::Receive(receipt) => self.receive_now(socket, receipt),
-            Deed::Send(parcel) => self.send_now(socket, parcel),
-        };
-        self.give(listener, asked, answer)
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use ring::{Kept, Ring};
+use ring::{Kept, Number, Ring};
 pub use told::Told;
 
 use crate::limits::{MAX_RECENT_FOLLOWERS, MAX_RECENT_PAGE, MAX_RECENT_PAGE_BYTES};
@@ -38,7 +38,7 @@ pub struct Recent {
 
 #[derive(Default)]
 struct State {
-    /// Of the last change.
+    /// Of the last change of all.
     last: u64,
     /// By the names of the tenants, of which there are few: whoever has a token, and stdin.
     rings: BTreeMap<Arc<str>, Ring>,
@@ -107,7 +107,7 @@ impl Recent {
         Arc::new(Self { run, state: Mutex::default() })
     }
 
-    /// A call of this tenant has begun. Its number is one that no call had before.
+    /// A call of this tenant has begun. Its number is one that no call of any tenant had before.
     pub fn begin(&self, tenant: &Arc<str>, id: u64, told: Told) {
         let kept = Kept::new(id, told);
         self.change(tenant, |ring, seq| ring.begin(seq, kept));
@@ -129,13 +129,16 @@ impl Recent {
         });
     }
 
-    fn change(&self, tenant: &Arc<str>, change: impl FnOnce(&mut Ring, u64) -> bool) {
+    fn change(&self, tenant: &Arc<str>, change: impl FnOnce(&mut Ring, Number) -> bool) {
         let mut state = self.lock();
-        let seq = state.last + 1;
-        if !change(state.rings.entry(Arc::clone(tenant)).or_default(), seq) {
+        let all = state.last + 1;
+        let ring = state.rings.entry(Arc::clone(tenant)).or_default();
+        let seq = Number { all, own: ring.last + 1 };
+        if !change(ring, seq) {
             return;
         }
-        state.last = seq;
+        ring.last = seq.own;
+        state.last = seq.all;
         let hears = |waiting: &&mut Waiting| waiting.only.as_ref().is_none_or(|only| only == tenant);
         let woken: Vec<Waker> =
             state.followers.values_mut().filter(hears).filter_map(|waiting| waiting.waker.take()).collect();
@@ -148,31 +151,38 @@ impl Recent {
         let state = self.lock();
         let most = most.min(MAX_RECENT_PAGE);
         let before = before.unwrap_or(u64::MAX);
-        let mut found: Vec<_> = state.rings(view).flat_map(|ring| ring.ended_before(before).take(most + 1)).collect();
-        found.sort_unstable_by_key(|kept| std::cmp::Reverse(kept.seq));
+        let mut found: Vec<_> =
+            state.rings(view).flat_map(|ring| ring.ended_before(view, before).take(most + 1)).collect();
+        found.sort_unstable_by_key(|kept| std::cmp::Reverse(kept.seq.seen(view)));
         let mut calls: Vec<String> = Vec::new();
         let mut bytes = 0;
         for kept in found.iter().take(most) {
-            let summary = kept.summary();
+            let summary = kept.summary(view);
             bytes += summary.len();
             if bytes > MAX_RECENT_PAGE_BYTES && !calls.is_empty() {
                 break;
             }
             calls.push(summary);
         }
-        let last = calls.len().checked_sub(1).filter(|_| found.len() > calls.len()).map(|last| found[last].seq);
+        let last =
+            calls.len().checked_sub(1).filter(|_| found.len() > calls.len()).map(|last| found[last].seq.seen(view));
         Page {
-            position: self.position(state.last),
-            running: state.rings(view).flat_map(Ring::running).take(MAX_RECENT_PAGE).map(Kept::summary).collect(),
+            position: self.position(state.last(view)),
+            running: state
+                .rings(view)
+                .flat_map(Ring::running)
+                .take(MAX_RECENT_PAGE)
+                .map(|kept| kept.summary(view))
+                .collect(),
             before: last,
             calls,
         }
     }
 
-    /// All that is known of a call, a JSON object.
+    /// All that is known of the call that has this number in this view, a JSON object.
     pub fn detail(&self, view: View<'_>, id: u64) -> Option<String> {
         let state = self.lock();
-        state.rings(view).find_map(|ring| ring.find(id)).map(Kept::whole)
+        state.rings(view).find_map(|ring| ring.find(view, id)).map(|kept| kept.whole(view))
     }
 
     /// Follows the calls from now on, or from a position that it was told before. `None` if there are too many already.
@@ -188,9 +198,10 @@ impl Recent {
         let own = state.next_follower;
         state.next_follower += 1;
         state.followers.insert(own, Waiting { only: only.clone(), waker: None });
-        let seen = from.map_or(Some(state.last), |from| self.parse(from).filter(|seen| *seen <= state.last));
+        let last = state.last(view);
+        let seen = from.map_or(Some(last), |from| self.parse(from).filter(|seen| *seen <= last));
         let has_missed = seen.is_none();
-        let seen = seen.unwrap_or(state.last);
+        let seen = seen.unwrap_or(last);
         Some(Follower { recent: Arc::clone(self), only, own, seen, has_missed })
     }
 
@@ -219,6 +230,14 @@ impl Recent {
 }
 
 impl State {
+    /// Of the last change that is seen in this view.
+    fn last(&self, view: View<'_>) -> u64 {
+        match view {
+            View::All => self.last,
+            View::Only(tenant) => self.rings.get(tenant).map_or(0, |ring| ring.last),
+        }
+    }
+
     fn rings(&self, view: View<'_>) -> impl Iterator<Item = &Ring> {
         let is_seen = move |tenant: &str| view == View::All || view == View::Only(tenant);
         self.rings.iter().filter(move |(tenant, _)| is_seen(tenant)).map(|(_, ring)| ring)
@@ -234,16 +253,18 @@ impl Follower {
             return Poll::Ready(None);
         }
         let view = self.only.as_deref().map_or(View::All, View::Only);
-        let forgotten = state.rings(view).map(|ring| ring.forgotten).max().unwrap_or_default();
+        let forgotten = state.rings(view).map(|ring| ring.forgotten.seen(view)).max().unwrap_or_default();
         if self.has_missed || self.seen < forgotten {
             self.has_missed = false;
             self.seen = self.seen.max(forgotten);
             return Poll::Ready(Some(News::Gap { position: recent.position(self.seen) }));
         }
-        let next = state.rings(view).filter_map(|ring| ring.after(self.seen)).min_by_key(|kept| kept.seq);
+        let next =
+            state.rings(view).filter_map(|ring| ring.after(view, self.seen)).min_by_key(|kept| kept.seq.seen(view));
         if let Some(kept) = next {
-            self.seen = kept.seq;
-            return Poll::Ready(Some(News::Call { position: recent.position(kept.seq), call: kept.summary() }));
+            let (position, call) = (recent.position(kept.seq.seen(view)), kept.summary(view));
+            self.seen = kept.seq.seen(view);
+            return Poll::Ready(Some(News::Call { position, call }));
         }
         if let Some(waiting) = state.followers.get_mut(&self.own) {
             waiting.waker = Some(cx.waker().clone());

@@ -98,6 +98,20 @@ fn tenants_are_apart() {
     assert_eq!(recent.detail(View::Only("a"), 2), None);
     let page = recent.page(View::Only("a"), None, 9);
     assert_eq!((page.running, page.calls), (vec![call(1, "a")], vec![]));
+    // No number that one sees says how much another does.
+    let page = recent.page(View::Only("b"), None, 9);
+    let expected = Page { position: "00000007-2".to_owned(), running: vec![], calls: vec![call(1, "b")], before: None };
+    assert_eq!(page, expected);
+    assert_eq!(recent.page(View::Only("none"), None, 9).position, "00000007-0");
+    let whole = "{\"id\":1,\"tool\":\"b\",\"text\":\"x\"}";
+    assert_eq!(recent.detail(View::Only("b"), 1).as_deref(), Some(whole));
+    assert_eq!(heard(&mut recent.follow(View::Only("b"), Some("00000007-1")).unwrap()), [call(1, "b")]);
+    assert_eq!(heard(&mut recent.follow(View::Only("b"), Some("00000007-3")).unwrap()), ["gap"]);
+    recent.end(two, 9, told("b"));
+    let page = recent.page(View::Only("b"), None, 1);
+    assert_eq!((page.calls, page.before), (vec![call(2, "b")], Some(3)));
+    assert_eq!(recent.page(View::Only("b"), Some(3), 1).calls, [call(1, "b")]);
+    assert_eq!(heard(&mut all), [call(9, "b")]);
     // What one has forgotten is no gap of another.
     for id in 10..11 + MAX_RECENT_CALLS as u64 {
         recent.end(two, id, told("b"));

@@ -71,7 +71,7 @@ const CLIENT: &str = "import socket, struct, sys
 host, port = sys.argv[1].rsplit(':', 1)
 class Connection:
     def __init__(self):
-        self.socket = socket.create_connection((host, int(port)), 20)
+        self.socket = socket.create_connection((host, int(port)), 60)
         words = b'user\\0u\\0\\0'
         self.socket.sendall(struct.pack('!ii', 8 + len(words), 196608) + words)
         self.key = dict(self.answer())['K']
@@ -91,9 +91,9 @@ class Connection:
             print('early', self.socket.recv(1, socket.MSG_PEEK))
         except TimeoutError:
             print('waits')
-        self.socket.settimeout(20)
+        self.socket.settimeout(60)
     def cancel(self):
-        with socket.create_connection((host, int(port)), 20) as other:
+        with socket.create_connection((host, int(port)), 60) as other:
             other.sendall(struct.pack('!ii', 16, 80877102) + self.key)
             print('closed', other.recv(1))
         print(self.answer()[0][1].split(b'\\0')[1].decode())

@@ -127,7 +127,7 @@ fn a_program_that_does_not_end_is_ended_and_what_it_called_is_kept() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     let program = client(&urls(&upstream, &["/a"])) + "import time\ntime.sleep(100)\n";
     tree.file("shop.py", program);
-    let recorded = replay(&tree, &["calls", "record", "--timeout-secs", "3", "--", "python3", "shop.py"]);
+    let recorded = replay(&tree, &["calls", "record", "--timeout-secs", "8", "--", "python3", "shop.py"]);
     assert_eq!(
         recorded.err,
         "replay: recorded 1 call (HTTP) as shop-http: ./keploy/shop-http/mocks.yaml\nreplay: isolation: seccomp\nreplay: the application was ended at \

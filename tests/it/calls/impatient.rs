@@ -55,9 +55,10 @@ fn serve(mut stream: TcpStream, tell: &Sender<()>, told: &Mutex<Receiver<()>>) -
 const CLIENT: &str = "import socket, sys, http.client
 host, port = sys.argv[1].rsplit(':', 1)
 def ask(path, limit):
-    connection = http.client.HTTPConnection(host, int(port), timeout=limit)
+    connection = http.client.HTTPConnection(host, int(port), timeout=60)
     try:
         connection.request('GET', path)
+        connection.sock.settimeout(limit)
         answer = connection.getresponse()
         print(answer.status, end=' ')
         print(answer.read(4), end=' ')
@@ -65,22 +66,24 @@ def ask(path, limit):
     except Exception as error:
         print(type(error).__name__)
     connection.close()
-ask('/never', .2)
-ask('/late', .2)
-ask('/half', .2)
-with socket.create_connection((host, int(port)), .2) as one:
+ask('/never', .5)
+ask('/late', .5)
+ask('/half', 2)
+with socket.create_connection((host, int(port)), 60) as one:
     one.sendall(b'\\0never;')
+    one.settimeout(.5)
     try:
         print(one.recv(9))
     except OSError as error:
         print(type(error).__name__)
-with socket.create_connection((host, int(port)), .2) as one:
+with socket.create_connection((host, int(port)), 60) as one:
     one.sendall(b'*1\\r\\n$6\\r\\nnever;\\r\\n')
+    one.settimeout(.5)
     try:
         print(one.recv(9))
     except OSError as error:
         print(type(error).__name__)
-ask('/done', 30)
+ask('/done', 60)
 ";
 
 const EXPECTED: &str =

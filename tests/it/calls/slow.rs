@@ -37,7 +37,7 @@ with socket.socket() as one:
     early = bool(select.select([], [one], [], 0.5)[1])
     print(errno.errorcode[code], early, one.connect_ex((host, int(port))) == errno.EALREADY)
     open('waits', 'w').close()
-    select.select([], [one], [], 20)
+    select.select([], [one], [], 60)
     code = one.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     print(errno.errorcode.get(code, code))
     if code == 0:

@@ -163,7 +163,8 @@ fn a_server_that_others_reach_needs_a_token() {
     assert!(text.contains("`open.jsonl` can be written by others (mode 666)"), "{text}");
     let (code, text) = refused(&[&local[..], &["bad.jsonl"]].concat());
     assert_eq!(code, Some(2));
-    assert!(text.starts_with("replay: `bad.jsonl`: line 1: missing field `sha256`"), "{text}");
+    let expected = "replay: `bad.jsonl`: line 1: missing field `sha256`; `replay token new NAME` makes such lines\n";
+    assert_eq!(text, expected);
     let (code, text) = refused(&[&local[..], &["none.jsonl"]].concat());
     assert_eq!(code, Some(2));
     let expected = "replay: `none.jsonl` cannot be read; `replay token new NAME --file none.jsonl` makes one: ";

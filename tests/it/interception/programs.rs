@@ -217,15 +217,17 @@ fn the_server_dials_as_far_as_commands_may_reach() {
         for dial in [true, false] {
             let mut dialed = None;
             let how = Intercepted { dial, ..Intercepted::default() };
-            let (outcome, _) = net.run("sleep 0.3", &how, &mut |interception| {
-                let (tell, told) = channel();
-                interception.dial(at, move |socket| tell.send(socket).unwrap());
-                dialed = Some(told.recv_timeout(DEADLINE).unwrap().and_then(|socket| {
-                    let mut ready = [PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::OUT)];
-                    poll(&mut ready, Some(&Timespec { tv_sec: 20, tv_nsec: 0 })).unwrap();
-                    TcpStream::from(socket).take_error().unwrap().map_or(Ok(()), Err)
-                }));
-            });
+            let (outcome, _) =
+                net.run("until [ -e dialed ]; do sleep 0.01; done; rm dialed", &how, &mut |interception| {
+                    let (tell, told) = channel();
+                    interception.dial(at, move |socket| tell.send(socket).unwrap());
+                    dialed = Some(told.recv_timeout(DEADLINE).unwrap().and_then(|socket| {
+                        let mut ready = [PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::OUT)];
+                        poll(&mut ready, Some(&Timespec { tv_sec: 60, tv_nsec: 0 })).unwrap();
+                        TcpStream::from(socket).take_error().unwrap().map_or(Ok(()), Err)
+                    }));
+                    std::fs::write(net.work.join("dialed"), "").unwrap();
+                });
             assert_eq!(outcome.unwrap().exit, Exit::Code(0));
             let got = dialed.unwrap().map_err(|error| error.raw_os_error().unwrap_or(0));
             let Setting { tier, network, .. } = net.setting;

@@ -201,10 +201,18 @@ fn an_interrupt_is_for_the_code_that_ran_when_it_was_asked_for() {
 fn health_and_questions_are_answered_while_code_holds_the_interpreter() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    let health = said(&server.call("get_kernel_health", json!({})));
-    assert_eq!((&health["status"], &health["busy"]), (&json!("healthy"), &json!(false)));
-    assert!(health["pid"].as_u64().unwrap() > 0 && health["memory_usage"].as_u64().unwrap() > 1 << 20, "{health}");
-    assert!(health["num_threads"].as_u64().unwrap() >= 2 && health["uptime"].as_f64().unwrap() > 0.0, "{health}");
+    let until = std::time::Instant::now() + DEADLINE;
+    loop {
+        let health = said(&server.call("get_kernel_health", json!({})));
+        assert_eq!((&health["status"], &health["busy"]), (&json!("healthy"), &json!(false)));
+        assert!(health["pid"].as_u64().unwrap() > 0 && health["memory_usage"].as_u64().unwrap() > 1 << 20, "{health}");
+        assert!(health["uptime"].as_f64().unwrap() > 0.0, "{health}");
+        // It says that it is there before it reads its driver, which starts one that listens and one that answers.
+        if health["num_threads"] == 3 {
+            break;
+        }
+        assert!(health["num_threads"].as_u64().unwrap() < 3 && std::time::Instant::now() < until, "{health}");
+    }
 
     let spin = json!({"code": "words = 'abc'\nwhile True: pass", "timeout": 300});
     let id = server.send("tools/call", json!({"name": "run_python_code", "arguments": spin}));
@@ -219,8 +227,16 @@ fn health_and_questions_are_answered_while_code_holds_the_interpreter() {
         assert!(std::time::Instant::now() < until, "{completed}");
     };
     assert_eq!(completed, json!({"matches": ["words"], "cursor_start": 0, "cursor_end": 3}));
-    let check = said(&server.call("check_kernel_responsiveness", json!({})));
-    assert_eq!((&check["responsive"], &check["busy"]), (&json!(true), &json!(true)));
+    let until = std::time::Instant::now() + DEADLINE;
+    loop {
+        // Who gets a turn beside code that spins may get it late on a busy machine.
+        let check = said(&server.call("check_kernel_responsiveness", json!({})));
+        assert_eq!(check["busy"], true);
+        if check["responsive"] == true {
+            break;
+        }
+        assert!(std::time::Instant::now() < until, "{check}");
+    }
     server.call("restart_session", json!({})).result();
     server.reply_to(&id).result();
 

@@ -13,7 +13,7 @@ fn outcomes<'a>(codes: &[&'a str]) -> Vec<(&'a str, Value, Value)> {
     let outcome = |code: &&'a str| {
         result(&mut server, "kept = 41");
         let ran = run(&mut server, code);
-        let after = said(&server.call("run_python_code", json!({"code": "kept + 1", "timeout": 20})));
+        let after = said(&server.call("run_python_code", json!({"code": "kept + 1", "timeout": 40})));
         server.call("restart_session", json!({}));
         (*code, ran["error"]["name"].clone(), after["result"].clone())
     };
@@ -94,6 +94,30 @@ fn a_signal_handler_of_a_cell_that_raises_between_cells_ends_no_session() {
         assert!(std::time::Instant::now() < until, "{came}");
     }
     assert_eq!(result(&mut server, "kept + 1"), "42");
+}
+
+#[test]
+fn a_thread_that_lets_nothing_else_run_is_told_from_code_that_does() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.fifo("work/gate");
+    let code = "import threading\ndef hold():\n    open('gate').read()\n    sum(range(10**12))\n\
+                threading.Thread(target=hold, daemon=True).start()";
+    result(&mut server, code);
+    std::fs::write(tree.path("work/gate"), "go").unwrap();
+    let until = std::time::Instant::now() + crate::harness::DEADLINE;
+    let check = loop {
+        let check = said(&server.call("check_kernel_responsiveness", json!({})));
+        if check["responsive"] == false {
+            break check;
+        }
+        assert!(std::time::Instant::now() < until, "{check}");
+    };
+    let told = "no answer within 1000 ms, though no code runs: the interpreter is still starting, or a thread of earlier code is \
+                inside a call that lets nothing else run; ask again, and if it stays so, restart_session ends it";
+    assert_eq!((&check["busy"], &check["test_result"]), (&json!(false), &json!(told)));
+    server.call("restart_session", json!({})).result();
+    assert_eq!(result(&mut server, "1"), "1");
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn a_script_runs_by_itself_with_the_sessions_interpreter() {
     let reply = server.call("run_script", json!({"path": "it's.py", "args": ["2"]}));
     assert_eq!((&reply.result()["isError"], &said(&reply)["exit_code"]), (&json!(true), &json!(2)));
     tree.file("work/long.py", "print('before', flush=True)\nwhile True: pass\n");
-    let ran = said(&server.call("run_script", json!({"path": "long.py", "timeout": 1})));
+    let ran = said(&server.call("run_script", json!({"path": "long.py", "timeout": 4})));
     assert_eq!((&ran["stdout"], &ran["timed_out"]), (&json!("before\n"), &json!(true)));
     assert_eq!(server.call("run_script", json!({"path": "/etc/passwd"})).code(), -32000);
     assert_eq!(server.call("run_script", json!({"path": "none.py"})).code(), -32000);

@@ -97,7 +97,7 @@ fn what_hangs_is_ended_and_named_and_what_was_done_is_kept() {
     hung.push(json!({"ev": "file_start", "file": "src/hangs.test.ts"}));
     hung.push(json!({"ev": "collected", "file": "src/hangs.test.ts", "tests": 1}));
     fake_vitest(&tree, &hung, "sleep 1000");
-    let reply = server.call("run_tests", json!({"timeout": 1}));
+    let reply = server.call("run_tests", json!({"timeout": 4}));
     assert_eq!(counts(&reply), ("timed_out".to_owned(), [1, 0, 0]));
     let unfinished = structured(&reply)["unfinished"].to_string();
     assert!(unfinished.contains("src/hangs.test.ts"), "{unfinished}");

@@ -84,7 +84,7 @@ fn e86_a_held_pipe_holds_no_reply() {
         let ran = walls.sh("sleep 600 & echo hi");
         assert_eq!((ran.stdout.as_str(), ran.code), ("hi\n", 0));
         assert!(ran.text.contains("1 background process was ended with the shell"), "{}", ran.text);
-        let ran = walls.sh("(setsid sh -c 'while :; do echo x; sleep 0.01; done' &); sleep 0.1; echo hi");
+        let ran = walls.sh("(setsid sh -c 'echo x; : > said; while :; do echo x; sleep 0.01; done' &); until [ -e said ]; do sleep 0.01; done; echo hi");
         assert!(ran.stdout.contains("hi\n") && ran.stdout.contains("x\n"), "{ran:?}");
         walls.end();
     });
@@ -96,13 +96,13 @@ fn e87_who_ignores_sigterm_is_killed() {
         let mut walls = Walls::start(setting, &[], &[]);
         let tag = fresh_tag();
         let command = format!("trap '' TERM; echo begun; sleep {tag}; sleep {tag}");
-        let reply = walls.try_run(json!({"command": command, "timeout": 1}));
+        let reply = walls.try_run(json!({"command": command, "timeout": 3}));
         let ran = ran(&reply);
         assert_eq!((ran.stdout.as_str(), ran.code), ("begun\n", 137), "{ran:?}");
         assert_eq!(reply.result()["structuredContent"]["timedOut"], true);
         assert_eq!(tagged(&tag), Vec::<u32>::new());
         let reply =
-            walls.try_run(json!({"command": "trap 'echo last words; exit 7' TERM; sleep 99 & wait", "timeout": 1}));
+            walls.try_run(json!({"command": "trap 'echo last words; exit 7' TERM; sleep 99 & wait", "timeout": 3}));
         assert!(super::ran(&reply).stdout.ends_with("last words\n"), "{}", reply.0);
         walls.end();
     });

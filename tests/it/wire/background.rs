@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::opened;
-use crate::harness::{Reply, Server, ends_within};
+use crate::harness::{DEADLINE, Reply, Server, ends_within};
 use crate::schema::{NEWEST_HANDSHAKE, REVISIONS, STATELESS};
 use crate::tree::Tree;
 
@@ -215,6 +215,6 @@ fn they_end_with_the_server_after_the_last_answer() {
             assert_eq!(server.reply_to(&slow).text(), "it still runs\n[exit code: 0]");
         }
         server.wait_exit();
-        assert!(ends_within(pid, Duration::from_secs(5)), "it outlives the server");
+        assert!(ends_within(pid, DEADLINE), "it outlives the server");
     }
 }

@@ -11,6 +11,9 @@ use crate::harness::{DEADLINE, Server, ends_within};
 use crate::schema::{NEWEST_HANDSHAKE, REVISIONS};
 use crate::tree::Tree;
 
+/// Well below the time limit of a command that holds others up, and far above what an answer at once takes on a busy machine.
+const AT_ONCE: Duration = Duration::from_secs(40);
+
 fn command(line: &str) -> Value {
     json!({"name": "execute_command", "arguments": {"command": line, "timeout": 60}})
 }
@@ -48,9 +51,9 @@ fn start_endless(tree: &Tree, server: &mut Server) -> (Value, Pid) {
 fn a_cancelled_command_dies_within_100_ms_and_is_not_answered() {
     on_every_revision(|revision| {
         let (tree, mut server) = opened(revision);
-        // The best of a few: the machine may be busy with other tests.
+        // The best of some: the machine may be busy with other tests.
         let mut best = Duration::MAX;
-        for _ in 0..5 {
+        for _ in 0..25 {
             let (id, pid) = start_endless(&tree, &mut server);
             let asked = Instant::now();
             server.notify("notifications/cancelled", json!({"requestId": id, "reason": "no longer needed"}));
@@ -143,7 +146,7 @@ fn a_slow_call_holds_up_nobody() {
     }
     let started = Instant::now();
     assert_eq!(server.call("read_file", json!({"path": tree.text("work/hello.txt")})).text(), "hello\n");
-    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    assert!(started.elapsed() < AT_ONCE, "{:?}", started.elapsed());
 }
 
 #[test]
@@ -166,6 +169,6 @@ fn a_signal_ends_the_server_and_its_commands() {
         let (_, pid) = start_endless(&tree, &mut server);
         kill_process(server.pid(), signal).unwrap();
         server.wait_exit();
-        assert!(ends_within(pid, Duration::from_secs(5)), "the command outlives the server after {signal:?}");
+        assert!(ends_within(pid, DEADLINE), "the command outlives the server after {signal:?}");
     }
 }

@@ -1,0 +1,86 @@
+//! One connection of the program.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::Note;
+use super::shared::{Dialing, Shared};
+use crate::limits::MAX_RECORDED_BODY_BYTES;
+use crate::record::book::describe;
+use crate::record::exchange::{Exchange, Target};
+use crate::record::link::Link;
+use crate::record::outline::Refusal;
+use crate::record::silence::Silence;
+
+/// As [`MAX_RECORDED_BODY_BYTES`] has it.
+const TOO_LONG: &str = "a body is longer than 128 MiB";
+const _: () = assert!(MAX_RECORDED_BODY_BYTES == 128 << 20);
+
+/// One connection of the program and what is known of it.
+#[derive(Clone)]
+pub struct Context {
+    /// What all share.
+    pub shared: Arc<Shared>,
+    /// This one.
+    pub link: Link,
+    /// Whether what is said on it is kept.
+    pub keep: bool,
+    /// Which connection to its target it is, from 1.
+    pub nth: u64,
+}
+
+impl Context {
+    /// Keeps what was said, if anything is to be kept of this connection.
+    pub fn keep(&self, exchanges: impl IntoIterator<Item = Exchange>) {
+        for exchange in exchanges {
+            if self.keep {
+                self.shared.keep(exchange);
+            } else if Silence::of(&exchange).is_none() {
+                self.shared.count(|counts| counts.passed += 1);
+            }
+        }
+    }
+
+    /// A call is not kept, since a body of it is too long.
+    pub fn too_long(&self, exchange: &Exchange) {
+        self.shared.count(|counts| counts.dropped += 1);
+        self.shared.note(Note::NotKept { call: describe(exchange), reason: TOO_LONG });
+    }
+
+    /// The real server is being called, or not any more.
+    pub fn dials(&self, now: bool) {
+        let mut kept = self.shared.kept();
+        if now {
+            let dialing = Dialing { link: self.link.clone(), nth: self.nth, keep: self.keep };
+            kept.dialing.insert(self.link.connection, dialing);
+        } else {
+            kept.dialing.remove(&self.link.connection);
+        }
+    }
+
+    /// The real server was not reached, or not trusted.
+    pub fn refused(&self, refusal: Refusal, reason: &str) {
+        self.shared.kept().refused(refusal, &self.link.target);
+        self.keep([refusal.exchange(&self.link, self.nth, reason, SystemTime::now())]);
+    }
+
+    /// The same connection, encrypted.
+    pub fn encrypted(&self) -> Self {
+        let mut inner = self.clone();
+        inner.link.tls = true;
+        inner
+    }
+
+    /// What is inside its tunnel.
+    pub fn tunnel(&self, target: Target) -> Self {
+        let mut inner = self.clone();
+        inner.link = Link { target, tls: false, connection: self.link.connection };
+        inner
+    }
+
+    /// Waits until all is to end.
+    pub async fn stopped(&self) {
+        let mut stop = self.shared.stop.clone();
+        let _ = stop.wait_for(|stop| *stop).await;
+    }
+}
