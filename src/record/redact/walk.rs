@@ -9,6 +9,9 @@ use super::placeholder::MARKED;
 use super::plain::{addresses, prose};
 use super::{blank, cards, cookies, credential_files, json, meaning, multipart, paths, settings, shapes, xml};
 
+/// Longest text that stands for a secret and has a blank in it, in bytes.
+const LONGEST_MARKED_BYTES: usize = 64;
+
 /// A secret where it stands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Secret<'a> {
@@ -247,7 +250,8 @@ fn links(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
             let name = String::from_utf8_lossy(&bytes[start..start + equals]);
             let value = start + equals + 1;
             // What stands for a secret may have a space in it.
-            let marked = bytes[value..].starts_with(MARKED.as_bytes()).then(|| memchr::memchr(b']', &bytes[value..]));
+            let marked = bytes[value..].starts_with(MARKED.as_bytes());
+            let marked = marked.then(|| memchr::memchr(b']', &bytes[value..bytes.len().min(value + LONGEST_MARKED_BYTES)]));
             let value = value..marked.flatten().map_or(end, |length| value + length + 1);
             if !value.is_empty() && is_secret_argument(&name, &bytes[value.clone()]) {
                 let other = replace(&text(&name, &bytes[value.clone()]));

@@ -1,6 +1,7 @@
 //! Authentication of databases, and passwords in their statements.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::walk::{Replace, Secret};
 use super::{REDACTED, Shown, blank, mongo, mysql, redis, shapes, sql};
@@ -48,20 +49,14 @@ pub(super) fn given(protocol: Protocol, wire: &mut Wire, replace: Replace<'_>) {
 }
 
 /// The messages in which secrets are replaced, by their places: those that have a name or a place, and tokens by their shape.
-pub(super) fn walk(protocol: Protocol, wire: &Wire, replace: Replace<'_>) -> Vec<(usize, Vec<u8>)> {
+pub(super) fn walk(protocol: Protocol, wire: &Wire, replace: Replace<'_>) -> BTreeMap<usize, Vec<u8>> {
     let mut found = named(protocol, wire, replace);
-    let mut blanked: Option<Vec<(usize, Vec<u8>)>> = None;
+    let mut blanked: Option<BTreeMap<usize, Vec<u8>>> = None;
     for (index, message) in wire.messages.iter().enumerate().filter(|(_, message)| message.from == Side::Client) {
-        let place = found.iter().position(|(at, _)| *at == index);
-        let bytes = place.map_or(&message.bytes, |place| &found[place].1);
-        let without = || {
-            let all = blanked.get_or_insert_with(|| named(protocol, wire, &mut blank));
-            all.iter().find(|(at, _)| *at == index).map(|(_, bytes)| bytes.clone())
-        };
-        let Some(other) = shapes::replaced(bytes, without, replace) else { continue };
-        match place {
-            Some(place) => found[place].1 = other,
-            None => found.push((index, other)),
+        let bytes = found.get(&index).unwrap_or(&message.bytes);
+        let without = || blanked.get_or_insert_with(|| named(protocol, wire, &mut blank)).get(&index).cloned();
+        if let Some(other) = shapes::replaced(bytes, without, replace) {
+            found.insert(index, other);
         }
     }
     found
@@ -69,7 +64,7 @@ pub(super) fn walk(protocol: Protocol, wire: &Wire, replace: Replace<'_>) -> Vec
 
 /// The messages in which secrets are replaced that have a name or a place. What proves a password in a login is made for each one, tells
 /// nothing apart, and becomes the same always.
-fn named(protocol: Protocol, wire: &Wire, replace: Replace<'_>) -> Vec<(usize, Vec<u8>)> {
+fn named(protocol: Protocol, wire: &Wire, replace: Replace<'_>) -> BTreeMap<usize, Vec<u8>> {
     let messages = wire.messages.iter().enumerate().filter(|(_, message)| message.from == Side::Client);
     match protocol {
         Protocol::Redis => each(messages, |bytes| redis::message(bytes, replace)),
@@ -82,14 +77,14 @@ fn named(protocol: Protocol, wire: &Wire, replace: Replace<'_>) -> Vec<(usize, V
             each(messages, |bytes| login.message(bytes, replace))
         }
         Protocol::Mongo => each(messages, |bytes| mongo::message(bytes, replace)),
-        Protocol::Http | Protocol::Grpc | Protocol::Dns | Protocol::Generic => Vec::new(),
+        Protocol::Http | Protocol::Grpc | Protocol::Dns | Protocol::Generic => BTreeMap::new(),
     }
 }
 
 fn each<'a>(
     messages: impl Iterator<Item = (usize, &'a Message)>,
     mut change: impl FnMut(&[u8]) -> Option<Vec<u8>>,
-) -> Vec<(usize, Vec<u8>)> {
+) -> BTreeMap<usize, Vec<u8>> {
     messages.filter_map(|(index, message)| Some((index, change(&message.bytes)?))).collect()
 }
 
