@@ -23,6 +23,7 @@ mod needles;
 mod paths;
 mod placeholder;
 mod plain;
+mod queries;
 mod redis;
 mod settings;
 mod shapes;

@@ -7,7 +7,8 @@ use super::cards;
 use super::credential_files;
 use super::names::{is_password, is_secret_key, is_secret_value};
 use super::plain::{addresses, prose};
-use super::walk::{Edit, Form, Replace, Secret, is_card, text as named};
+use super::queries::is_card;
+use super::walk::{Edit, Form, Replace, Secret, text as named};
 
 /// Lines `key: value` and `key = value`, with other values where the key says that they are secrets.
 pub(super) fn lines(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
@@ -111,7 +112,7 @@ pub(super) fn arguments(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
         let begin = name.iter().rposition(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').map_or(0, |at| at + 1);
         let name = String::from_utf8_lossy(&name[begin..]);
         let argument = of_variable.and_then(|_| given.get(&*name));
-        let name = argument.map_or(&*name, |argument| argument);
+        let name = argument.map_or(&*name, |argument| *argument);
         if is_secret_value(name, &bytes[start..end]) {
             put(&mut edit, bytes, name, start..end, replace);
         }

@@ -27,6 +27,7 @@ pub(super) use copy::Copied;
 pub(super) use held::bound;
 use found::Found;
 use lexer::{Sql, Token, is_word};
+pub(super) use pairs::settings;
 
 /// How deep statements are looked for in texts of statements (`DO $$ ... $$`).
 const MAX_DEPTH: usize = 4;
@@ -209,7 +210,7 @@ fn secrets(sql: &Sql<'_>, tokens: &[Token]) -> HashMap<usize, &'static str> {
 }
 
 /// What a secret is called that has this name; `None` if it is none.
-fn called(word: &str) -> Option<&'static str> {
+pub(super) fn called(word: &str) -> Option<&'static str> {
     // `SET SESSION AUTHORIZATION` names a role.
     let is_secret = is_secret_key(word) && !word.eq_ignore_ascii_case("authorization");
     let is_password = word.to_ascii_lowercase().contains("pass");

@@ -5,6 +5,7 @@ mod forms;
 mod laws;
 mod names;
 mod statements;
+mod time;
 
 use std::time::{Duration, SystemTime};
 

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use super::walk::{Replace, Secret};
+use super::walk::{Edit, Replace, Secret};
 use super::{REDACTED, Shown, blank, mongo, mysql, redis, shapes, sql};
 use crate::record::exchange::{Message, Protocol, Side, Wire};
 
@@ -110,7 +111,7 @@ fn postgres(message: &[u8], copied: &mut Option<sql::Copied>, replace: Replace<'
             }
             if head[0] == b'B'
                 && let [_, text, values] = body.splitn(3, |byte| *byte == 0).collect::<Vec<_>>()[..]
-                && let (secret, _) = sql::parameters(text, Protocol::Postgres)
+                && let secret = secrets_of(text, values)
                 && let Some(values) = bound(values, |number, value| match secret.get(&number) {
                     Some(name) => replace(&sql::secret(name, value)?),
                     None => sql::bound(value, replace),
@@ -167,29 +168,46 @@ pub(super) fn with_texts(
     }
 }
 
-/// The rest of a `Bind`, from the formats of its values on, with others of its values.
-fn bound(bytes: &[u8], mut change: impl FnMut(usize, &[u8]) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
+/// Which values of a `Bind` of this statement are secrets, and what they are called.
+fn secrets_of(text: &[u8], values: &[u8]) -> sql::Parameters {
+    let (mut secret, _) = sql::parameters(text, Protocol::Postgres);
+    let settings = sql::settings(text);
+    let places = if settings.is_empty() { None } else { places(values) }.unwrap_or_default();
+    for (name, value) in settings {
+        let place = places.binary_search_by_key(&name, |(number, _)| *number);
+        let name = place.ok().map(|place| &values[places[place].1.clone()]);
+        if let Some(called) = name.and_then(|name| sql::called(std::str::from_utf8(name).ok()?)) {
+            secret.insert(value, called);
+        }
+    }
+    secret
+}
+
+/// The values in the rest of a `Bind`, from their formats on: their numbers, and where they stand. None is NULL.
+fn places(bytes: &[u8]) -> Option<Vec<(usize, Range<usize>)>> {
     let count = |at: usize| bytes.get(at..at + 2).map(|count| usize::from(u16::from_be_bytes([count[0], count[1]])));
     let values = 2 + 2 * count(0)?;
-    let (mut at, mut kept, mut out) = (values + 2, 0, Vec::new());
+    let (mut at, mut found) = (values + 2, Vec::new());
     for number in 0..count(values)? {
         let length = i32::from_be_bytes(*bytes.get(at..)?.first_chunk()?);
         at += 4;
         // -1 is NULL.
         let Ok(length) = usize::try_from(length) else { continue };
-        let value = bytes.get(at..at.checked_add(length)?)?;
-        if !value.is_empty()
-            && let Some(other) = change(number, value)
-        {
-            out.extend_from_slice(&bytes[kept..at - 4]);
-            out.extend_from_slice(&(other.len() as u32).to_be_bytes());
-            out.extend_from_slice(&other);
-            kept = at + length;
-        }
-        at += length;
+        let end = at.checked_add(length).filter(|end| *end <= bytes.len())?;
+        found.push((number, at..end));
+        at = end;
     }
-    out.extend_from_slice(if kept == 0 { &[] } else { &bytes[kept..] });
-    (kept > 0).then_some(out)
+    Some(found)
+}
+
+/// The rest of a `Bind`, from the formats of its values on, with others of its values.
+fn bound(bytes: &[u8], mut change: impl FnMut(usize, &[u8]) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
+    let mut edit = Edit::new(bytes);
+    for (number, at) in places(bytes)?.into_iter().filter(|(_, at)| !at.is_empty()) {
+        let other = change(number, &bytes[at.clone()]);
+        edit.put(at.start - 4..at.end, other.map(|other| [&(other.len() as u32).to_be_bytes()[..], &other].concat()));
+    }
+    edit.end()
 }
 
 /// Type and length.

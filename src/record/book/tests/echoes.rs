@@ -124,7 +124,7 @@ fn a_value_that_another_answer_repeats_is_told() {
     assert_eq!(told(&chosen(IDS[0]), &chosen(IDS[1]), &chosen(IDS[2])), []);
     let sql = |id: &str| {
         let bytes = u128::from_str_radix(&id.replace('-', ""), 16).unwrap().to_be_bytes();
-        let mut row = call(Protocol::Postgres, vec![query("SELECT id FROM t")], "");
+        let mut row = call(Protocol::Postgres, vec![query("SELECT id FROM t")], "row");
         let Content::Wire(_, wire) = &mut row.content else { panic!() };
         wire.messages[1].bytes = bytes.to_vec();
         vec![call(Protocol::Postgres, vec![query(&format!("INSERT INTO t VALUES ('{id}')"))], "C"), row]

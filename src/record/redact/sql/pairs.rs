@@ -16,6 +16,22 @@ const VALUES: [&str; 3] = ["value", "val", "v"];
 /// Parts of names of tables in which the values are shown to people.
 const SHOWN: [&str; 6] = ["translation", "i18n", "locale", "label", "message", "string"];
 
+/// Parameters of a statement that are given to settings, from 0, each behind the one that names the setting:
+/// `set_config($1, $2, false)`.
+pub(in crate::record::redact) fn settings(text: &[u8]) -> Vec<(usize, usize)> {
+    if memchr::memmem::find(&text.to_ascii_lowercase(), b"set_config").is_none() {
+        return Vec::new();
+    }
+    let sql = Sql { text, is_mysql: false };
+    let tokens = sql.tokens();
+    let named = (0..tokens.len()).filter(|at| sql.word(tokens.get(*at)) == "set_config");
+    let named = named.filter_map(|at| match tokens.get(at + 1..at + 5)? {
+        [Token::Mark(b'('), name, Token::Mark(b','), value] => Some((name.parameter()?, value.parameter()?)),
+        _ => None,
+    });
+    named.collect()
+}
+
 fn is_one_of(word: &str, known: &[&str]) -> bool {
     known.contains(&word.rsplit('_').next().unwrap_or(word))
 }
