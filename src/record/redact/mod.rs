@@ -43,6 +43,7 @@ pub(in crate::record) use needles::Needles;
 use placeholder::STAND_IN;
 pub use placeholder::{MARKED, REDACTED};
 pub(in crate::record) use redis::command;
+pub(in crate::record) use wires::secret_parameters;
 pub use wires::{said, wire};
 
 use echo::Repeated;

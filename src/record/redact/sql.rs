@@ -94,16 +94,24 @@ const TABLES: [&str; 14] = [
     "auth",
 ];
 
-/// The statement with other secrets; `None` if none of them changes.
-pub(super) fn statement(text: &[u8], protocol: Protocol, replace: Replace<'_>) -> Option<Vec<u8>> {
-    replaced(text, protocol, replace, 0)
+/// Statements that were prepared, by their names in small letters, with their parameters that are secrets.
+pub(super) type Prepared = HashMap<String, Parameters>;
+
+/// The statement with other secrets; `None` if none of them changes. These were prepared before it.
+pub(super) fn statement(
+    text: &[u8],
+    protocol: Protocol,
+    prepared: &Prepared,
+    replace: Replace<'_>,
+) -> Option<Vec<u8>> {
+    replaced(text, protocol, prepared, replace, 0)
 }
 
 /// The parameters of a statement whose values are secrets, counted from 0, with what they are called, and how many it has.
 pub(super) fn parameters(text: &[u8], protocol: Protocol) -> (Parameters, usize) {
     let sql = Sql { text, is_mysql: protocol == Protocol::MySql };
     let tokens = sql.tokens();
-    let found = secrets(&sql, &tokens).into_iter();
+    let found = secrets(&sql, &tokens, &Prepared::new()).into_iter();
     let found = found.filter_map(|(at, name)| Some((tokens[at].parameter()?, name))).collect();
     (found, tokens.iter().filter_map(Token::parameter).map(|number| number + 1).max().unwrap_or(0))
 }
@@ -124,13 +132,19 @@ pub(super) fn copied(text: &[u8]) -> Option<Copied> {
     begins.then(|| Copied::of(&sql, &sql.tokens())).flatten()
 }
 
-fn replaced(text: &[u8], protocol: Protocol, replace: Replace<'_>, depth: usize) -> Option<Vec<u8>> {
+fn replaced(
+    text: &[u8],
+    protocol: Protocol,
+    prepared: &Prepared,
+    replace: Replace<'_>,
+    depth: usize,
+) -> Option<Vec<u8>> {
     let sql = Sql { text, is_mysql: protocol == Protocol::MySql };
     let tokens = sql.tokens();
     if !tokens.iter().any(|token| matches!(token, Token::Text { .. })) {
         return None;
     }
-    let found = secrets(&sql, &tokens);
+    let found = secrets(&sql, &tokens, prepared);
     let mut out = Vec::new();
     let mut kept = 0;
     for (at, token) in tokens.iter().enumerate() {
@@ -143,7 +157,7 @@ fn replaced(text: &[u8], protocol: Protocol, replace: Replace<'_>, depth: usize)
         } else {
             // A text may say how another database is reached.
             let body = (text[*start] == b'$' && depth < MAX_DEPTH)
-                .then(|| replaced(value, protocol, replace, depth + 1))
+                .then(|| replaced(value, protocol, prepared, replace, depth + 1))
                 .flatten();
             held::replaced(body.as_deref().unwrap_or(value), sql.escapes(*start), replace).or(body)
         };
@@ -163,7 +177,7 @@ fn known(text: &[u8]) -> Option<&'static str> {
 }
 
 /// The places of the values that are secrets, with what they are called.
-fn secrets(sql: &Sql<'_>, tokens: &[Token]) -> HashMap<usize, &'static str> {
+fn secrets(sql: &Sql<'_>, tokens: &[Token], prepared: &Prepared) -> HashMap<usize, &'static str> {
     let mut found = Found::default();
     // The same few words come again and again.
     let mut names: HashMap<&[u8], Option<&'static str>> = HashMap::new();
@@ -205,7 +219,7 @@ fn secrets(sql: &Sql<'_>, tokens: &[Token]) -> HashMap<usize, &'static str> {
     found.again();
     sql.paired(tokens, &mut found);
     found.again();
-    sql.executed(tokens, &mut found);
+    sql.executed(tokens, prepared, &mut found);
     found.into_secrets()
 }
 

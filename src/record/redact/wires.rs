@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::walk::{Edit, Replace, Secret};
-use super::{REDACTED, Shown, blank, mongo, mysql, redis, shapes, sql};
+use super::{REDACTED, Shown, blank, cards, mongo, mysql, redis, shapes, sql};
 use crate::record::exchange::{Message, Protocol, Side, Wire};
+use crate::record::postgres::{PREPARED_SECRETS, parameters as postgres_parameters};
 
 /// Takes the secrets out of what a program says to a database: the same text for each.
 pub fn wire(protocol: Protocol, wire: &mut Wire) {
@@ -71,7 +72,9 @@ fn named(protocol: Protocol, wire: &Wire, replace: Replace<'_>) -> BTreeMap<usiz
         Protocol::Redis => each(messages, |bytes| redis::message(bytes, replace)),
         Protocol::Postgres => {
             let mut copied = None;
-            each(messages, |bytes| postgres(bytes, &mut copied, replace))
+            let first = wire.messages.iter().find(|message| message.from == Side::Client);
+            let prepared = first.map(|first| prepared(&first.bytes)).unwrap_or_default();
+            each(messages, |bytes| postgres(bytes, &prepared, &mut copied, replace))
         }
         Protocol::MySql => {
             let mut login = Login { is_session: wire.session, answered: false, prepared: (sql::Parameters::new(), 0) };
@@ -89,9 +92,31 @@ fn each<'a>(
     messages.filter_map(|(index, message)| Some((index, change(&message.bytes)?))).collect()
 }
 
+/// The parameters of a statement of `PostgreSQL` that are secrets, and no numbers of cards, from 0: those of what it prepares.
+pub(in crate::record) fn secret_parameters(text: &[u8]) -> Vec<usize> {
+    let (secret, _) = sql::parameters(text, Protocol::Postgres);
+    secret.into_iter().filter(|(_, name)| *name != cards::NAME).map(|(number, _)| number).collect()
+}
+
+/// What a state before calls says of each statement that was prepared on the connection: which of its parameters are secrets.
+fn prepared(state: &[u8]) -> sql::Prepared {
+    let is_state = state.first() == Some(&0);
+    let said = postgres_parameters(state).filter(|_| is_state).filter_map(|(name, value)| {
+        let name = std::str::from_utf8(name.strip_prefix(PREPARED_SECRETS.as_bytes())?).ok()?;
+        let numbers = std::str::from_utf8(value).ok()?.split(' ').filter_map(|number| number.parse().ok());
+        Some((name.to_ascii_lowercase(), numbers.map(|number| (number, "password")).collect()))
+    });
+    said.collect()
+}
+
 /// `PasswordMessage`, `SASLInitialResponse`, `SASLResponse`, `GSSResponse`: all of type `p`.
 /// And `Query`, `Parse`, and what names a statement by its text (`Bind`, `Describe`); and `CopyData` behind one of them.
-fn postgres(message: &[u8], copied: &mut Option<sql::Copied>, replace: Replace<'_>) -> Option<Vec<u8>> {
+fn postgres(
+    message: &[u8],
+    prepared: &sql::Prepared,
+    copied: &mut Option<sql::Copied>,
+    replace: Replace<'_>,
+) -> Option<Vec<u8>> {
     let (head, body) = message.split_at_checked(POSTGRES_HEAD_BYTES)?;
     let body = match head[0] {
         b'p' => [REDACTED.as_bytes(), &[0]].concat(),
@@ -104,7 +129,7 @@ fn postgres(message: &[u8], copied: &mut Option<sql::Copied>, replace: Replace<'
                 *copied = Some(copy);
             }
             for part in parts.iter_mut().take(2) {
-                if let Some(other) = sql::statement(part, Protocol::Postgres, replace) {
+                if let Some(other) = sql::statement(part, Protocol::Postgres, prepared, replace) {
                     *part = Cow::Owned(other);
                     changed = true;
                 }
@@ -255,7 +280,7 @@ impl Login {
                     if command == COM_STMT_PREPARE {
                         self.prepared = sql::parameters(&body[1..], Protocol::MySql);
                     }
-                    sql::statement(body, Protocol::MySql, replace)
+                    sql::statement(body, Protocol::MySql, &sql::Prepared::new(), replace)
                 }
             }?;
             let fits = other.len().max(body.len()) < MYSQL_FULL_BYTES;

@@ -2,11 +2,9 @@
 //! (`(id, password) = (1, 'a')`), values that are given a name (`'a' AS password`), and statements that are prepared and
 //! executed in one text.
 
-use std::collections::HashMap;
-
 use super::found::Found;
 use super::lexer::{Sql, Token};
-use super::{BETWEEN, Parameters, column};
+use super::{BETWEEN, Prepared, column};
 
 /// Functions whose value may be any of those that they are given.
 const ANY_OF: [&str; 10] =
@@ -163,9 +161,9 @@ impl Sql<'_> {
         tokens[value].is_value().then_some(value)
     }
 
-    /// The places of what statements are executed with that are prepared in the same text.
-    pub(super) fn executed(&self, tokens: &[Token], found: &mut Found) {
-        let mut prepared: HashMap<String, Parameters> = HashMap::new();
+    /// The places of what statements are executed with that are prepared in the same text, or were before.
+    pub(super) fn executed(&self, tokens: &[Token], before: &Prepared, found: &mut Found) {
+        let mut prepared = before.clone();
         let mut at = 0;
         while at < tokens.len() {
             let name = || self.word(tokens.get(at + 1));
