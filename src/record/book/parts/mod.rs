@@ -169,8 +169,8 @@ impl Parts {
     }
 
     /// The values that are left out.
-    pub(super) fn left<'a>(&'a self, noise: &'a Fields) -> impl Iterator<Item = &'a Value> {
-        self.values().filter(|value| left_out(noise, value).is_some())
+    pub(super) fn left<'a>(&'a self, noise: &Fields) -> impl Iterator<Item = &'a Value> {
+        self.values().filter(move |value| left_out(noise, value).is_some())
     }
 
     /// The values that are left out and are others in a call that is the same in all else: those of this call.
