@@ -82,7 +82,8 @@ impl<'a> Learning<'a> {
                 if self.known[0][at] {
                     break;
                 }
-                learned.extend(Fields::new([value.name.clone()], &[]).ok().and_then(|fields| self.left_out(at, fields)));
+                learned
+                    .extend(Fields::new([value.name.clone()], &[]).ok().and_then(|fields| self.left_out(at, fields)));
             }
         }
         learned
@@ -92,7 +93,11 @@ impl<'a> Learning<'a> {
     fn nearest(&mut self) -> Vec<Learned> {
         let mut learned = Vec::new();
         for at in 0..self.calls[0].len() {
-            let fields = if self.known[0][at] { None } else { self.partner(at).and_then(|partner| fields(at_both(self, at, partner))) };
+            let fields = if self.known[0][at] {
+                None
+            } else {
+                self.partner(at).and_then(|partner| fields(at_both(self, at, partner)))
+            };
             learned.extend(fields.and_then(|fields| self.left_out(at, fields)));
         }
         learned
@@ -104,7 +109,9 @@ impl<'a> Learning<'a> {
         let about = at * theirs.len() / ours.len();
         let behind = (about..theirs.len()).filter(|at| !self.known[1][*at]).take(MAX_NOISE_COMPARED / 2);
         let before = (0..about).rev().filter(|at| !self.known[1][*at]).take(MAX_NOISE_COMPARED / 2);
-        behind.chain(before).min_by_key(|other| differing(&ours[at].1, &theirs[*other].1).map(|pair| far(pair)).sum::<usize>())
+        behind
+            .chain(before)
+            .min_by_key(|other| differing(&ours[at].1, &theirs[*other].1).map(|pair| far(pair)).sum::<usize>())
     }
 
     /// What is learned of a call, and of all that are the same in all else, if this is left out: nothing, if the other recording
@@ -116,7 +123,8 @@ impl<'a> Learning<'a> {
         });
         let parts = &self.calls[0][at].1;
         let alike = self.seen[place].alike.get(&parts.kept(&fields))?;
-        let is_new = |value: &Value| alike.values.get(&*value.name).is_some_and(|[ours, theirs]| ours.is_disjoint(theirs));
+        let is_new =
+            |value: &Value| alike.values.get(&*value.name).is_some_and(|[ours, theirs]| ours.is_disjoint(theirs));
         let partner = &self.calls[1][*alike.calls[1].first()?].1;
         if !parts.left(&fields).all(is_new) {
             return None;

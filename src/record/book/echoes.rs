@@ -150,7 +150,8 @@ fn of_request(asked: &Http, recorded: &Http, noise: &Fields) -> Vec<(String, Vec
 /// How a value may be written: as it was sent, as it is told, and a UUID by its bytes.
 fn spellings(bytes: &[u8], text: &str) -> Vec<Vec<u8>> {
     let mut all = vec![bytes.to_vec()];
-    let digits: Vec<u32> = text.bytes().filter(|byte| *byte != b'-').map_while(|byte| char::from(byte).to_digit(16)).collect();
+    let digits: Vec<u32> =
+        text.bytes().filter(|byte| *byte != b'-').map_while(|byte| char::from(byte).to_digit(16)).collect();
     if redact::is_uuid(text.as_bytes()) {
         all.push(digits.chunks_exact(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect());
     }

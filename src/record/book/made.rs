@@ -35,7 +35,11 @@ pub(super) fn pattern(one: &str, other: &str, whole: bool) -> Option<String> {
 /// How many parts of two names differ; all, if they are not as many.
 pub(super) fn distance(one: &str, other: &str) -> usize {
     let (ones, others) = (parts(one).count(), parts(other).count());
-    if ones == others { parts(one).zip(parts(other)).filter(|(one, other)| one != other).count() } else { ones + others }
+    if ones == others {
+        parts(one).zip(parts(other)).filter(|(one, other)| one != other).count()
+    } else {
+        ones + others
+    }
 }
 
 /// Each part, with the mark behind it.
@@ -46,7 +50,8 @@ fn parts(name: &str) -> impl Iterator<Item = (&str, &str)> {
 /// The pattern of what both are that nobody chose.
 fn letters(one: &str, other: &str) -> String {
     let is_hexadecimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_uuid = |text: &str| text.split('-').map(str::len).eq([8, 4, 4, 4, 12]) && is_hexadecimal(&text.replace('-', ""));
+    let is_uuid =
+        |text: &str| text.split('-').map(str::len).eq([8, 4, 4, 4, 12]) && is_hexadecimal(&text.replace('-', ""));
     let many = if one.len() == other.len() { format!("{{{}}}", one.len()) } else { format!("{{{FEWEST_LETTERS},}}") };
     if is_uuid(one) && is_uuid(other) {
         "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}".to_owned()
@@ -87,7 +92,9 @@ mod tests {
         assert_eq!(of(hexadecimal[0], hexadecimal[1]), None);
         let base64 = ["q/V1StGXR8Z5jdHi6B-myT", "q/3Fq9sLwT7bXc2Kd8VnQpA0"];
         assert_eq!(of(base64[0], base64[1]), Some("^q\\/[^\\s:\\/|.]{16,}$".to_owned()));
-        for (one, other) in [("cart:1", "cart:2"), ("cart:1234567890", "cart:1234567891"), ("a:blue", "a:green"), ("", "a")] {
+        for (one, other) in
+            [("cart:1", "cart:2"), ("cart:1234567890", "cart:1234567891"), ("a:blue", "a:green"), ("", "a")]
+        {
             assert_eq!((of(one, other), pattern(one, other, false)), (None, None), "{one} {other}");
         }
         assert_eq!((distance("a:1:b", "a:2:c"), distance("a:1", "a:1"), distance("a", "a:1")), (2, 0, 3));

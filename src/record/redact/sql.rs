@@ -24,8 +24,8 @@ use crate::record::exchange::Protocol;
 pub(super) type Parameters = BTreeMap<usize, &'static str>;
 
 pub(super) use copy::Copied;
-pub(super) use held::bound;
 use found::Found;
+pub(super) use held::bound;
 use lexer::{Sql, Token, is_word};
 pub(super) use pairs::settings;
 
@@ -98,12 +98,7 @@ const TABLES: [&str; 14] = [
 pub(super) type Prepared = HashMap<String, Parameters>;
 
 /// The statement with other secrets; `None` if none of them changes. These were prepared before it.
-pub(super) fn statement(
-    text: &[u8],
-    protocol: Protocol,
-    prepared: &Prepared,
-    replace: Replace<'_>,
-) -> Option<Vec<u8>> {
+pub(super) fn statement(text: &[u8], protocol: Protocol, prepared: &Prepared, replace: Replace<'_>) -> Option<Vec<u8>> {
     replaced(text, protocol, prepared, replace, 0)
 }
 

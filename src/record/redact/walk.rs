@@ -253,7 +253,8 @@ fn links(bytes: &[u8], replace: Replace<'_>) -> Option<Vec<u8>> {
             let value = start + equals + 1;
             // What stands for a secret may have a space in it.
             let marked = bytes[value..].starts_with(MARKED.as_bytes());
-            let marked = marked.then(|| memchr::memchr(b']', &bytes[value..bytes.len().min(value + LONGEST_MARKED_BYTES)]));
+            let marked =
+                marked.then(|| memchr::memchr(b']', &bytes[value..bytes.len().min(value + LONGEST_MARKED_BYTES)]));
             let value = value..marked.flatten().map_or(end, |length| value + length + 1);
             if !value.is_empty() && is_secret_argument(&name, &bytes[value.clone()]) {
                 let other = replace(&text(&name, &bytes[value.clone()]));
@@ -364,12 +365,7 @@ pub(super) fn variables(bytes: &[u8], given: &HashMap<&str, &str>, replace: Repl
     other.get(BEGIN.len()..other.len().checked_sub(1)?).map(<[u8]>::to_vec)
 }
 
-fn each_text(
-    bytes: &[u8],
-    values: Vec<json::Found<'_>>,
-    replace: Replace<'_>,
-    outermost: bool,
-) -> Option<Vec<u8>> {
+fn each_text(bytes: &[u8], values: Vec<json::Found<'_>>, replace: Replace<'_>, outermost: bool) -> Option<Vec<u8>> {
     let mut edit = Edit::new(bytes);
     for found in values {
         let value = &bytes[found.at.clone()];

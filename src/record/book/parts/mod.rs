@@ -237,7 +237,13 @@ impl Taken {
     }
 
     fn value(&mut self, name: String, bytes: &[u8], text: String) {
-        self.pieces.push(Piece::Value(Value { name, bytes: bytes.to_vec(), text, chooses: Chooses::Nothing, in_text: false }));
+        self.pieces.push(Piece::Value(Value {
+            name,
+            bytes: bytes.to_vec(),
+            text,
+            chooses: Chooses::Nothing,
+            in_text: false,
+        }));
     }
 
     /// A value in the text of a call.

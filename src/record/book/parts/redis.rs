@@ -19,15 +19,45 @@ pub(in crate::record::book) enum Chooses {
 
 /// Commands whose arguments are all keys (`redis.io/docs/latest/commands`).
 const KEYS: [&str; 18] = [
-    "DEL", "UNLINK", "EXISTS", "TOUCH", "MGET", "WATCH", "SINTER", "SUNION", "SDIFF", "SINTERSTORE", "SUNIONSTORE",
-    "SDIFFSTORE", "PFCOUNT", "PFMERGE", "RENAME", "RENAMENX", "RPOPLPUSH", "SUBSCRIBE",
+    "DEL",
+    "UNLINK",
+    "EXISTS",
+    "TOUCH",
+    "MGET",
+    "WATCH",
+    "SINTER",
+    "SUNION",
+    "SDIFF",
+    "SINTERSTORE",
+    "SUNIONSTORE",
+    "SDIFFSTORE",
+    "PFCOUNT",
+    "PFMERGE",
+    "RENAME",
+    "RENAMENX",
+    "RPOPLPUSH",
+    "SUBSCRIBE",
 ];
 /// Commands whose first two arguments are keys.
 const TWO_KEYS: [&str; 5] = ["SMOVE", "LMOVE", "BLMOVE", "BRPOPLPUSH", "COPY"];
 /// Commands whose second argument is a part.
 const PART: [&str; 16] = [
-    "HGET", "HEXISTS", "HSTRLEN", "HSETNX", "HINCRBY", "HINCRBYFLOAT", "SISMEMBER", "ZSCORE", "ZRANK", "ZREVRANK",
-    "LINDEX", "LSET", "GETBIT", "SETBIT", "SETRANGE", "JSON.GET",
+    "HGET",
+    "HEXISTS",
+    "HSTRLEN",
+    "HSETNX",
+    "HINCRBY",
+    "HINCRBYFLOAT",
+    "SISMEMBER",
+    "ZSCORE",
+    "ZRANK",
+    "ZREVRANK",
+    "LINDEX",
+    "LSET",
+    "GETBIT",
+    "SETBIT",
+    "SETRANGE",
+    "JSON.GET",
 ];
 /// Commands whose arguments behind the key are all parts.
 const PARTS: [&str; 6] = ["HMGET", "HDEL", "SMISMEMBER", "ZMSCORE", "LRANGE", "GETRANGE"];

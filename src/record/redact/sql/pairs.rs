@@ -111,26 +111,14 @@ impl<'a> Sql<'a> {
     }
 
     /// Rows of which one column has the name and another one the value.
-    fn rows_of_pairs(
-        &self,
-        tokens: &[Token],
-        keyword: usize,
-        columns: &[String],
-        found: &mut Found,
-    ) {
+    fn rows_of_pairs(&self, tokens: &[Token], keyword: usize, columns: &[String], found: &mut Found) {
         let place = |known: &[&str]| columns.iter().position(|column| is_one_of(column, known));
         let (Some(of_name), Some(of_value)) = (place(&NAMES), place(&VALUES)) else { return };
         found.look(tokens, keyword, |found| self.each_pair(tokens, keyword, [of_name, of_value], found));
     }
 
     /// The same, where it is known in which columns they are; where the rows end.
-    fn each_pair(
-        &self,
-        tokens: &[Token],
-        keyword: usize,
-        [of_name, of_value]: [usize; 2],
-        found: &mut Found,
-    ) -> usize {
+    fn each_pair(&self, tokens: &[Token], keyword: usize, [of_name, of_value]: [usize; 2], found: &mut Found) -> usize {
         // What a row has in each column, if it is a value and nothing else.
         let mut row: Vec<Option<usize>> = Vec::new();
         let mut depth = 0_usize;

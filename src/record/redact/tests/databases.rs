@@ -144,7 +144,8 @@ fn documents_of_mongo() {
         message(&[b"\0", &document(&command)[..]].concat())
     };
     let hidden_number = numbers(&|name| text(name, &hidden));
-    for (kind, bytes) in [(0x12, 4_012_888_888_881_881_i64.to_le_bytes()), (1, 4_012_888_888_881_881_f64.to_le_bytes())] {
+    for (kind, bytes) in [(0x12, 4_012_888_888_881_881_i64.to_le_bytes()), (1, 4_012_888_888_881_881_f64.to_le_bytes())]
+    {
         assert_eq!(wired(Protocol::Mongo, numbers(&|name| element(kind, name, &bytes))), hidden_number);
         let blanked = |bytes: Vec<u8>| {
             let messages = vec![Message { from: Side::Client, bytes }];

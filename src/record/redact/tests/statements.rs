@@ -179,7 +179,8 @@ fn numbers_of_cards_that_are_bound_and_copied() {
 /// A `Bind` of a statement with these values.
 fn bind(text: &str, values: &[&str]) -> Vec<u8> {
     let value = |value: &&str| [&(value.len() as u32).to_be_bytes()[..], value.as_bytes()].concat();
-    let values = [&(values.len() as u16).to_be_bytes()[..], &values.iter().map(value).collect::<Vec<_>>().concat()].concat();
+    let values =
+        [&(values.len() as u16).to_be_bytes()[..], &values.iter().map(value).collect::<Vec<_>>().concat()].concat();
     let body = [b"\0", text.as_bytes(), b"\0\0\0", &values, b"\0\0"].concat();
     [b"B", &(body.len() as u32 + 4).to_be_bytes()[..], &body].concat()
 }
