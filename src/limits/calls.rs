@@ -84,6 +84,9 @@ pub const MAX_BSON_DEPTH: usize = 100;
 pub const MAX_NOISE_COMPARED: usize = 200;
 /// Arguments of one command of Redis that are left out one by one to learn whether they are noise.
 pub const MAX_NOISE_ARGUMENTS: usize = 64;
+/// Ways in which arguments of commands of Redis are left out that are tried for commands of one name and length: each is looked
+/// at with every call.
+pub const MAX_NOISE_RULES: usize = 128;
 /// Shortest value left out as noise of which it is told that an answer repeats it, in bytes: a shorter one may stand there by
 /// chance.
 pub const MIN_NOISE_ECHO_BYTES: usize = 8;

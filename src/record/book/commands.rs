@@ -10,9 +10,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::learning::{Calls, change, lesson};
 use super::made;
-use super::noise::{Fields, Lesson, Noise, Shape};
+use super::noise::{Change, Fields, Lesson, Noise, Shape};
 use super::parts::{Chooses, Parts, Value};
-use crate::limits::{MAX_NOISE_ARGUMENTS, MAX_NOISE_COMPARED};
+use crate::limits::{MAX_NOISE_ARGUMENTS, MAX_NOISE_COMPARED, MAX_NOISE_RULES};
 
 /// Adds what commands of one shape have otherwise in each recording.
 pub(super) fn learn(shape: &Shape, ours: &Calls<'_>, theirs: &Calls<'_>, noise: &mut Noise) -> Vec<Lesson> {
@@ -48,7 +48,7 @@ struct Learned {
     fields: Fields,
     /// Places of the calls, at least one.
     calls: Vec<usize>,
-    changes: Vec<super::noise::Change>,
+    changes: Vec<Change>,
 }
 
 /// The calls of both recordings, and what is known of them.
@@ -72,7 +72,7 @@ struct Alike<'a> {
     values: HashMap<&'a str, [BTreeSet<&'a [u8]>; 2]>,
 }
 
-impl<'a> Learning<'a> {
+impl Learning<'_> {
     /// What is learned where one argument is left out.
     fn alone(&mut self) -> Vec<Learned> {
         let mut learned = Vec::new();
@@ -93,11 +93,8 @@ impl<'a> Learning<'a> {
     fn nearest(&mut self) -> Vec<Learned> {
         let mut learned = Vec::new();
         for at in 0..self.calls[0].len() {
-            let fields = if self.known[0][at] {
-                None
-            } else {
-                self.partner(at).and_then(|partner| fields(at_both(self, at, partner)))
-            };
+            let partner = if self.known[0][at] { None } else { self.partner(at) };
+            let fields = partner.and_then(|partner| fields(&self.calls[0][at].1, &self.calls[1][partner].1));
             learned.extend(fields.and_then(|fields| self.left_out(at, fields)));
         }
         learned
@@ -109,18 +106,20 @@ impl<'a> Learning<'a> {
         let about = at * theirs.len() / ours.len();
         let behind = (about..theirs.len()).filter(|at| !self.known[1][*at]).take(MAX_NOISE_COMPARED / 2);
         let before = (0..about).rev().filter(|at| !self.known[1][*at]).take(MAX_NOISE_COMPARED / 2);
-        behind
-            .chain(before)
-            .min_by_key(|other| differing(&ours[at].1, &theirs[*other].1).map(|pair| far(pair)).sum::<usize>())
+        behind.chain(before).min_by_key(|other| differing(&ours[at].1, &theirs[*other].1).map(far).sum::<usize>())
     }
 
     /// What is learned of a call, and of all that are the same in all else, if this is left out: nothing, if the other recording
     /// has none of them, or one of the values.
     fn left_out(&mut self, at: usize, fields: Fields) -> Option<Learned> {
-        let place = self.seen.iter().position(|seen| seen.fields.is_same(&fields)).unwrap_or_else(|| {
-            self.seen.push(Seen::of(&fields, self.calls));
-            self.seen.len() - 1
-        });
+        let place = match self.seen.iter().position(|seen| seen.fields.is_same(&fields)) {
+            Some(place) => place,
+            None if self.seen.len() >= MAX_NOISE_RULES => return None,
+            None => {
+                self.seen.push(Seen::of(&fields, self.calls));
+                self.seen.len() - 1
+            }
+        };
         let parts = &self.calls[0][at].1;
         let alike = self.seen[place].alike.get(&parts.kept(&fields))?;
         let is_new =
@@ -155,10 +154,6 @@ impl<'a> Seen<'a> {
     }
 }
 
-fn at_both<'a>(learning: &Learning<'a>, at: usize, partner: usize) -> (&'a Parts, &'a Parts) {
-    (&learning.calls[0][at].1, &learning.calls[1][partner].1)
-}
-
 /// The values that two calls of one shape have otherwise.
 fn differing<'a>(one: &'a Parts, other: &'a Parts) -> impl Iterator<Item = (&'a Value, &'a Value)> {
     one.values().zip(other.values()).filter(|(one, other)| one.bytes != other.bytes)
@@ -170,7 +165,7 @@ fn far((one, other): (&Value, &Value)) -> usize {
 }
 
 /// What is left out of two commands so that they are the same; `None` if they differ in what somebody may have chosen.
-fn fields((one, other): (&Parts, &Parts)) -> Option<Fields> {
+fn fields(one: &Parts, other: &Parts) -> Option<Fields> {
     let (mut names, mut patterns) = (Vec::new(), BTreeSet::new());
     for (one, other) in differing(one, other) {
         match one.chooses {
